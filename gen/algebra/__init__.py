@@ -1,6 +1,6 @@
-"""The algebra of maps and shapes: the C headers through one function of a small shared library.
+"""The algebra of maps and shapes: calls the C headers through one function of a small shared library.
 
-Maps and shapes are canonical text here: values that are hashable and printable. No index is computed in Python.
+Maps and shapes are canonical text, which is hashable and printable. Python itself computes no index.
 """
 
 from gen.algebra.library import LIBRARY, AlgebraError, build, call, relaid, run

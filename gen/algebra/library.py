@@ -1,4 +1,5 @@
-"""The C headers as a small shared library with one function of text, which is built where it is missing."""
+"""The C headers as a small shared library with one function from text to text. The library is built when it is
+missing."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _lock = threading.Lock()
 
 
 class AlgebraError(Exception):
-    """A command refused its input: what was expected, and at which column of the argument (None: no column)."""
+    """A command refused its input. The message says what was expected; column is its column in the argument (None: no
+    column)."""
 
     def __init__(self, message: str, column: Optional[int] = None):
         super().__init__(f"error: {column}: {message}" if column else f"error: {message}")
@@ -41,7 +43,8 @@ def _stale() -> bool:
 
 
 def build() -> Path:
-    """Compile the library when it is missing or older than a source; a reader never sees half a file."""
+    """Compile the library if it is missing or older than a source. The file is replaced in one step, so no reader sees
+    half a file."""
     if not _stale():
         return LIBRARY
     PROGRESS.note(f"compiling {LIBRARY.relative_to(ROOT)}, once, ..")
@@ -72,7 +75,7 @@ def _library() -> ctypes.CDLL:
 
 
 def run(*words: str) -> tuple[int, str]:
-    """One command without a cache: exit status and answer."""
+    """Run one command without a cache; return its exit status and its answer."""
     argv = (ctypes.c_char_p * len(words))(*[word.encode() for word in words])
     size = 1 << 16
     with _lock:
@@ -86,7 +89,7 @@ def run(*words: str) -> tuple[int, str]:
 
 @functools.lru_cache(maxsize=65536)
 def call(*words: str) -> str:
-    """One command's answer; bad input raises AlgebraError."""
+    """Return the answer of one command; bad input raises AlgebraError."""
     status, answer = run(*words)
     if status == 2:
         error = re.fullmatch(r"error: (?:(\d+): )?(.*)", answer, re.S)
@@ -96,7 +99,7 @@ def call(*words: str) -> str:
 
 
 def relaid(data: bytes, source: str, target: str) -> bytes:
-    """The bytes of an array in the layout of another shape; padding is zero."""
+    """Return the bytes of an array in the layout of another shape; padding is zero."""
     moved = ctypes.create_string_buffer(int(call("shape", target).split("\t")[1]))
     why = _library().sett_relaid(source.encode(), target.encode(), data, len(data), moved, len(moved))
     if why:

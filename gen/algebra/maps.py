@@ -1,4 +1,4 @@
-"""Questions to the algebra of maps, and its answers as values."""
+"""Typed functions for the questions that the algebra of maps answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gen.algebra.library import call
 
 
 def numbers(values: Sequence[int]) -> str:
-    """A list of numbers as a word of a command."""
+    """Return a list of numbers as one word of a command."""
     return ",".join(map(str, values))
 
 
@@ -21,7 +21,7 @@ class Variable(NamedTuple):
 
 
 class Bounded(NamedTuple):
-    """An expression, the interval of its values, and the variables that it names."""
+    """An expression, the interval of its values, and the variables in it."""
 
     lo: int
     hi: int
@@ -39,17 +39,17 @@ class Info(NamedTuple):
 
 
 class Access(NamedTuple):
-    """value(v) = value(lo) + stride * (v - lo), and align divides value(lo) (0: it is always 0); varies: stride is
-    None."""
+    """An affine access: value(v) = value(lo) + stride * (v - lo). stride: None if the access is not affine. align: a
+    divisor of value(lo); 0 if value(lo) is always 0."""
 
     stride: Optional[int]
     align: int
 
 
 class Division(NamedTuple):
-    """A quotient or remainder. divisor: 0 where it is no positive constant. variable: that it divides, maybe after
-    multiples and quotients of it, and period, the length of its even steps; "" and 0 where it divides another
-    expression."""
+    """A quotient or remainder. divisor: 0 if it is not a positive constant. variable: the one variable that is divided,
+    possibly after multiplications and divisions by constants, with period, the length of its steps; "" and 0 for any
+    other dividend."""
 
     divisor: int
     variable: str = ""
@@ -57,7 +57,7 @@ class Division(NamedTuple):
 
     @property
     def shifts(self) -> bool:
-        """Whether the divisor is a power of two: C text then shifts or masks."""
+        """True if the divisor is a power of two, so that C text shifts or masks."""
         return self.divisor > 0 and self.divisor & (self.divisor - 1) == 0
 
 
@@ -69,7 +69,7 @@ class Guard(NamedTuple):
 
 
 class CText(NamedTuple):
-    """C expressions of a map, all evaluated rightly in one index type (uint, int or long)."""
+    """The C expressions of a map; all of them are exact in one index type (uint, int or long)."""
 
     type: str
     results: tuple[str, ...]
@@ -89,7 +89,7 @@ def compose(first: str, second: str) -> str:
 
 
 def evaluate(text: str, *values: int) -> Optional[tuple[int, ...]]:
-    """The results at a point (dimensions, ranges, runtime variables); None outside the domain."""
+    """Return the results at a point (dimensions, ranges, runtime variables), or None outside the domain."""
     answer = call("map", "eval", text, ",".join(map(str, values)))
     if answer == "outside":
         return None
@@ -101,12 +101,12 @@ def rename(text: str, *names: str) -> str:
 
 
 def substitute(text: str, **values: int) -> str:
-    """The map at these values of some variables, which it no longer has."""
+    """Return the map with values in place of some variables."""
     return call("map", "substitute", text, ",".join(f"{name}={value}" for name, value in values.items()))
 
 
 def ranges(text: str) -> tuple[tuple[int, int], ...]:
-    """An interval for each result."""
+    """Return an interval for each result."""
     answer = call("map", "range", text)
     return tuple((int(lo), int(hi)) for lo, hi in (word.split(",") for word in answer.split("\t"))) if answer else ()
 
@@ -128,13 +128,13 @@ def info(text: str) -> Info:
 
 
 def domain(text: str) -> tuple[tuple[Variable, ...], tuple[Bounded, ...]]:
-    """The variables with their bounds, and the constraints."""
+    """Return the variables with their bounds, and the constraints."""
     facts = info(text)
     return facts.variables, facts.constraints
 
 
 def access(text: str, variable: str) -> tuple[Access, ...]:
-    """For each result how it moves along a variable: by a stride of 0 where it does not depend on it."""
+    """Return the access of each result along a variable; the stride is 0 for a result that does not depend on it."""
     answers = []
     for word in call("map", "access", text, variable).split("\t"):
         if word.startswith("stride "):
@@ -153,7 +153,7 @@ def divisions(text: str) -> tuple[Division, ...]:
 
 
 def guards(text: str) -> tuple[Guard, ...]:
-    """The constraints that a map still needs."""
+    """Return the constraints that the bounds of the variables do not already imply."""
     answer = []
     for line in call("map", "guards", text).splitlines():
         names, rest = line.split("\t")
@@ -163,13 +163,14 @@ def guards(text: str) -> tuple[Guard, ...]:
 
 
 def fits(text: str, type: str) -> bool:
-    """Whether an index type holds all values of a map's C text."""
+    """True if an index type holds all intermediate values of a map's C text."""
     return type in call("map", "fits", text).split()
 
 
 def c_text(text: str, type: str = "", place: str = "") -> CText:
-    """The map as C expressions; type: uint, int or long, which must fit. place: where the results stand; they are in
-    parentheses where that needs them: compared (beside <=), added (behind `pointer +`), term (of a sum), factor."""
+    """Return the map as C expressions. type: uint, int or long; it must be wide enough. place: the context of the
+    results, which decides about parentheses: compared (next to <=), added (after `pointer +`), term (of a sum),
+    factor."""
     lines = call("map", "c", text, *([type] if type else []), *([place] if place else [])).splitlines()
     results = tuple(line[len("result "):] for line in lines[1:] if line.startswith("result "))
     constraints = tuple(line[len("constraint "):] for line in lines[1:] if line.startswith("constraint "))
@@ -177,33 +178,34 @@ def c_text(text: str, type: str = "", place: str = "") -> CText:
 
 
 def inverse(text: str) -> Optional[str]:
-    """The inverse of a bijection onto a box; None of other maps."""
+    """Return the inverse of a bijection onto a box, or None for other maps."""
     answer = call("map", "inverse", text)
     return None if answer.startswith("no") else answer
 
 
 def indexing(opcode: str, operand: int, *words: str) -> tuple[str, tuple[tuple[int, str], ...]]:
-    """The map from an op's index to an operand's, and the reads of its runtime variables, in their order: the number of
-    an operand, and the map to its index."""
+    """Return the map from an op's index to an operand's index, and for each runtime variable, in order, where it is
+    read: the number of an operand and the map to that operand's index."""
     index, _, *lines = call("op", opcode, str(operand), *words).splitlines()
     reads = (line.split(" ", 2) for line in lines)
     return index, tuple((int(number), at) for _, number, at in reads)
 
 
 def shape(text: str) -> str:
-    """A shape in canonical print."""
+    """Return a shape in canonical form."""
     return call("shape", text).split("\t")[0]
 
 
 def strides(text: str) -> Optional[tuple[int, ...]]:
-    """The bytes between neighbours along each dimension of a shape; None where elements are not whole bytes at constant
-    distances."""
+    """Return the distance in bytes between neighbours along each dimension of a shape, or None if elements are not
+    whole bytes at constant distances."""
     answer = call("shape", "strides", text)
     return None if answer.startswith("no") else _numbers(answer)
 
 
 def tile(text: str) -> tuple[int, ...]:
-    """By how much a shape's first tile divides each dimension; ones where it is not that simple."""
+    """Return the factors by which a shape's first tile divides each dimension; ones if the tile is more complex than
+    that."""
     return _numbers(call("shape", "tile", text))
 
 

@@ -1,4 +1,4 @@
-"""How the elements of a step lie in memory: as words, as whole vectors, as rows of a register tile."""
+"""Accesses of a step's elements: as words, as whole vectors, or as rows of a register tile."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gen.targets import bits
 
 
 class Words(NamedTuple):
-    """The words as which a step's elements are accessed. element: C text of a register's element, in the union of words
-    and elements. places: of each word, the arguments of `Target.word_load`. bytes: of a word."""
+    """The words in which a step's elements are accessed. element: C text of a register's element, in the union of words
+    and elements. places: for each word, the arguments of `Target.word_load`. bytes: of a word."""
 
     element: str
     places: "List[Tuple[str, str, str, int]]"
@@ -22,26 +22,27 @@ class Words(NamedTuple):
 
 
 def from_register(array: str, number: int) -> str:
-    """C text: an array from a register on."""
+    """Return the C text of a pointer to a register of an array."""
     return f"{array} + {number}" if number else array
 
 
 class Accesses(Registers):
-    """What maps say of a step's accesses; loads and stores ask the same."""
+    """The facts about a step's accesses that follow from their maps; loads and stores both use them."""
 
     def _element(self, pointer: str, dtype: str, flat: str, constant: str = "") -> str:
-        """The address of an element at lane 0; of the type as which it is moved."""
+        """The address of an element at lane 0, as a pointer to the type in which the element is moved."""
         at = self.first_address(pointer, flat)
         return f"({constant}{self.space(pointer)}{self.d.types[dtype]} *)({at})" if self.moves else at
 
     def _in_rows(self) -> str:
-        """The number of an interleaved step's element, where the rows lie one after the other."""
+        """The number of an interleaved step's element when the rows follow one another."""
         n = self.loop.interleaved_rows
         return f"vec % {n} * {self.loop.step // n} + vec / {n}"
 
     def _words_of(self, pointer: str, flat: str, dtype: str, region: Region) -> "Optional[Words]":
-        """The words of a step of single elements, in a union that is declared here; None: elements are accessed one by
-        one. They are the widest words, at most 16 bytes, whose alignment the map proves."""
+        """Return the words in which a step of single elements is accessed, after declaring their union; None if
+        elements are accessed one by one. The words are the widest, of at most 16 bytes, whose alignment the map
+        proves."""
         step, size, rows, element = self.loop.step, 0, 1, "vec"
         if self.lanes > 1 or step == 1 or not self.d.words or dtype in dtypes.PACKED \
                 or (pointer, flat) in self.staged or not self.open(region):
@@ -66,12 +67,12 @@ class Accesses(Registers):
         return f"down * {self.loop.vec} + vec" if self.registers_down > 1 else "vec"
 
     def _tiles(self, pointer: str, flat: str) -> List[str]:
-        """Where each tile begins."""
+        """Return the address of the first element of each tile."""
         return [self.address(pointer, flat, lane=0, vec=0, **({"down": down} if self.registers_down > 1 else {}))
                 for down in range(self.registers_down)]
 
     def _at_turn(self, flat: str) -> str:
-        """The map to where the rows of a turn begin."""
+        """Return the map to the first row of each turn."""
         variables, turns = algebra.info(flat).variables, self.loop.turns
         across = turns // self.registers_down
         first = {"vec": "0", "lane": f"turn mod {across} * {self.lanes // across}", "down": f"turn floordiv {across}"}
@@ -81,7 +82,8 @@ class Accesses(Registers):
         return compose(place, algebra.rename(algebra.call("map", "dims", flat), *(f"x{k}" for k in range(len(variables)))))
 
     def _spread_registers(self, pointer: str, flat: str, down: int) -> "Tuple[List[str], bool]":
-        """Where the registers of neighbours lie, and whether each is aligned to its size."""
+        """Return the addresses of the registers that neighbours are spread over, and true if each address is aligned to
+        its register's size."""
         n, known = self.loop.interleaved_rows, {
             "lane": 0,
             "vec": 0,
@@ -92,5 +94,5 @@ class Accesses(Registers):
         return [f"{at} + {k * self.lanes}" if k else at for k in range(n)], align % self.lanes == 0
 
     def _part(self, width: int) -> str:
-        """The first bit of a register's elements in the 32-bit words of an interleaved step."""
+        """The number of the first bit of a register's elements in the 32-bit words of an interleaved step."""
         return f"{width}u * " + ("vec" if self.index_type == "uint" else f"({self.d.types['u32']})vec")

@@ -1,8 +1,8 @@
-"""From a partition and a schedule to the text of a kernel's bodies: every index is a map that the algebra composes and
-prints.
+"""Turn a partition and a schedule into the text of a kernel's bodies. The algebra composes and prints every index as a
+map.
 
-A body is built in layers, each a file and a class that says by its bases what it uses:
-- `Form` (form.py): what the body computes, before it has a statement;
+A body is built in layers; each is a file with a class, whose bases are the layers that it uses:
+- `Form` (form.py): what the body computes, known before its first statement;
 - `State` (state.py): its statements, names and maps as C text;
 - `Registers` (registers.py): values in registers;
 - `Elementwise` (elementwise.py): ops on them;
@@ -20,10 +20,11 @@ from gen.emit.stores import Stores
 
 
 class Body(Stores, Regions):
-    """One form of a function's body: the kernel's (through a thread map, scalar or wide), or a scalar function's."""
+    """One form of a function's body: the kernel's body, scalar or wide, reached through a thread map, or the body of a
+    scalar function."""
 
     def with_excess(self) -> Body:
-        """A body that writes on with the same texts and names and keeps excess precision."""
+        """Return a body that appends to the same texts, shares the names, and keeps excess precision."""
         body = copy(self)
         body.excess = True
         return body

@@ -1,8 +1,8 @@
 """Loops of elements: each element of a register runs the steps of a loop on variables of its own.
 
-Where each element has a predicate of its own, a register goes on while any of its elements does; those that are
-finished keep their values. The registers of a step run together, so that one need not wait for the last result of
-another: a variable is then an array, with a register for each row of the step.
+If each element has its own predicate, a register runs until all its elements have finished; finished elements keep
+their values. The registers of a step run together, so that one register's step can overlap with another's: a variable
+is then an array with one register for each row of the step.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ElementLoops(Loads, Elementwise):
     """The op `element-loop` of gen/plan/element_loops.py."""
 
     def element_loop(self, entry: Entry) -> List[Value]:
-        """The last values of an element's variables."""
+        """Return the final values of an element's variables."""
         instruction = entry.instruction
         step, held, count = instruction.called[0], instruction.attributes["held"], len(instruction.shape.leaves())
         reads = [self.partition.operand(entry, k) for k in range(len(instruction.operands))]
@@ -43,7 +43,7 @@ class ElementLoops(Loads, Elementwise):
             self.text.add(*loads)
             self.assign(variables, x)
         _Steps(self, step, held, alike, variables).write()
-        self._loads, self.text = {}, kept       # the names of what was loaded are a row's
+        self._loads, self.text = {}, kept       # the names of loaded values belong to one row
         return variables[:count]
 
     @property
@@ -52,14 +52,14 @@ class ElementLoops(Loads, Elementwise):
         return self.lanes > 1 or self.rows is not None
 
     def _variable_of(self, wanted: str, first: Value, same: bool) -> Value:
-        """A variable with its first value. same: it is the same for all lanes."""
+        """Declare a variable with its first value. same: the value is the same for all lanes."""
         name, lanes = self.name(wanted), 1 if same else self.lanes
         self.text.add(Declare(self.type(first.dtype, lanes), name, first.text if lanes == 1 else self.splat(first)))
         return Value(name, first.dtype, lanes)
 
     def _of_rows(self, wanted: str, first: Value, same: bool) -> Value:
-        """A variable whose value comes later: one for all rows if it is the same for all elements, else one for each
-        row."""
+        """Declare a variable that is assigned later: a single one if its value is the same for all elements, else one
+        for each row."""
         assert self.rows is not None
         name, lanes = self.name(wanted), 1 if same else self.lanes
         self.text.add(Declare(self.type(first.dtype, lanes), name, self.d.literal(0, first.dtype) if same else "",
@@ -67,13 +67,13 @@ class ElementLoops(Loads, Elementwise):
         return Value(name if same else f"{name}[vec]", first.dtype, lanes)
 
     def assign(self, to: "Sequence[Value]", values: "Sequence[Value]") -> None:
-        """Gives variables their values."""
+        """Assign values to variables."""
         self.text.add(*(Assign(variable.text, value.text if variable.lanes == 1 else self.splat(value))
                         for variable, value in zip(to, values)))
 
     @contextmanager
     def each_row(self) -> "Iterator[None]":
-        """Opens a loop over a step's rows: what is emitted inside runs for each. Without rows it opens nothing."""
+        """Open a loop over the rows of a step; code emitted inside runs for each row. Without rows, open nothing."""
         if not self.rows:
             yield
             return
@@ -82,14 +82,14 @@ class ElementLoops(Loads, Elementwise):
             yield
 
     def _settled(self, values: List[Value], names: List[str]) -> List[Value]:
-        """Values none of which is a variable that is assigned before it is read."""
+        """Return values that can be assigned one after another: a value that is itself a variable is copied first."""
         return [self.declare("next", v.dtype, v.lanes, v.text) if v.text in names and len(names) > 1 else v
                 for v in values]
 
 
 class _Steps:
-    """The steps of a loop as statements. x: the values of a step's parameters, the variables first; alike: whether each
-    is the same for all lanes."""
+    """The steps of a loop as statements. x: the values of a step's parameters, the variables first. alike: for each
+    parameter, true if its value is the same for all lanes."""
 
     def __init__(self, body: ElementLoops, step: Computation, held: "Sequence[bool]", alike: "Sequence[bool]",
                  x: "Sequence[Value]") -> None:
@@ -122,7 +122,8 @@ class _Steps:
                 self.assign(self.shared)
 
     def masked(self, parts: "Sequence[Instruction]") -> None:
-        """A step of the elements that go on, and the end of the loop where none does. parts: what is true for them."""
+        """Write a step of the elements that continue, and the exit of the loop when no element continues. parts:
+        predicates that are all true for an element that continues."""
         body, into, before, name = self.body, self.body.text.into, len(self.body.text.into), self.body.name("going")
         with body.each_row():
             self.compute(i for value in (*parts, *self.ends) for i in order.reached(value))
@@ -138,14 +139,14 @@ class _Steps:
         body.text.add(If(f"!{going}", ["break;"], brief=True))
 
     def compute(self, instructions: "Iterable[Instruction]") -> None:
-        """The values of those instructions that have none yet."""
+        """Compute the instructions that have no value yet."""
         wanted = set(instructions)
         for i in self.step.instructions:
             if i in wanted and i not in self.env and i is not self.step.root:
                 self.env[i] = self.body.scalar_op(i, self.env)
 
     def assign(self, numbers: "Sequence[int]", mask: "Optional[Value]" = None) -> None:
-        """The next values of variables. mask: where they go on; None: everywhere."""
+        """Assign variables their next values. mask: the lanes that change (None: all)."""
         body, variables = self.body, [self.variables[k] for k in numbers]
         values = [self.env[self.ends[k]][0] for k in numbers]
         if mask:
@@ -155,7 +156,8 @@ class _Steps:
 
 
 def _same(step: Computation, alike: "Sequence[bool]") -> "Set[Instruction]":
-    """The scalars of a step that are the same for all lanes. alike: whether each parameter is."""
+    """The scalars of a step that are the same for all lanes. alike: for each parameter, true if it is the same for all
+    lanes."""
     same = {parameter for parameter, is_same in zip(step.parameters, alike) if is_same}
     for i in step.instructions:
         if i.opcode != "parameter" and same.issuperset(i.operands):
@@ -164,8 +166,8 @@ def _same(step: Computation, alike: "Sequence[bool]") -> "Set[Instruction]":
 
 
 def _alike(step: Computation, first: "Sequence[bool]", held: "Sequence[bool]") -> "List[bool]":
-    """For each parameter of a step: True if it has one value for all lanes in every step. first: the same in the first
-    step."""
+    """For each parameter of a step: true if it has the same value for all lanes in every step. first: the same for the
+    first step."""
     alike, (predicate, *ends) = list(first), root_of(step).operands
     while True:
         same = _same(step, alike)
@@ -177,7 +179,7 @@ def _alike(step: Computation, first: "Sequence[bool]", held: "Sequence[bool]") -
 
 
 def _conjuncts(predicate: Instruction) -> "List[Instruction]":
-    """The predicates that are all true where one is."""
+    """The predicates whose conjunction a predicate is."""
     if predicate.opcode != "and":
         return [predicate]
     return [part for operand in predicate.operands for part in _conjuncts(operand)]

@@ -17,7 +17,7 @@ class Elementwise(Registers):
 
     def apply(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value],
               of: str) -> Value:
-        """One elementwise op, rounded as its type wants; with what is known of its value."""
+        """Return the value of one elementwise op, rounded as its type requires, with its known bounds."""
         value = self._applied(opcode, attributes, to, sources, x, of)
         within, nan = ops.bounds(opcode, to, sources, x)
         return replace(value, within=within, nan=nan) if within else value
@@ -62,8 +62,8 @@ class Elementwise(Registers):
         return replace(value, rounded=keeps or rounding or to not in SMALL, short_nan=short)
 
     def _short_nan(self, opcode: str, to: str, x: Sequence[Value], lanes: int) -> bool:
-        """Whether a NaN of the result is an operand's with an empty lower half, made quiet, or the processor's default
-        one. Functions of functions.c give no others."""
+        """True if a NaN result is either an operand's NaN with an empty lower half, made quiet, or the processor's
+        default NaN. The functions of functions.c give no other NaNs."""
         if any(v.dtype not in ("bf16", "f32", "pred") for v in x) or to not in ("bf16", "f32"):
             return False
         if not (ops.row(opcode).keeps_nan or opcode in ("convert", "negate", "abs", "select", "maximum", "minimum")
@@ -73,8 +73,8 @@ class Elementwise(Registers):
 
     def _masked(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value],
                 of: str) -> Optional[Value]:
-        """A comparison on vectors, logic of comparisons, a choice by one, or its conversion to numbers, without the way
-        through bytes; None: it is something else."""
+        """Return the value of a comparison on vectors, of a logic op on comparisons, of a select by a comparison, or of
+        a comparison's conversion to numbers, computed with masks in place of bytes; None for other ops."""
         width, lanes = max((v.mask_bits for v in x), default=0), self.lanes
         if opcode == "compare":
             text = ops.mask(self.d, self.helpers.need, attributes, sources[0], [self.splat(v) for v in x], lanes)
@@ -98,7 +98,7 @@ class Elementwise(Registers):
         return Value(lambda: ops.of_mask(self.d, width, name, lanes), "pred", lanes, mask=name, mask_bits=width)
 
     def _f16_bits(self, to: str, x: Value, of: str) -> Value:
-        """A bitcast that starts or ends at f16: its bits are at hand."""
+        """Return a bitcast from or to f16, whose bits need no conversion."""
         if to == "f16":
             text = (
                 x.text
@@ -121,7 +121,7 @@ class Elementwise(Registers):
         return self.declare(of, to, x.lanes, self.d.reinterpret(x.text, "u16", to, x.lanes))
 
     def scalar(self, computation: Computation, arguments: Sequence[Value]) -> List[Value]:
-        """The scalar computation of a reduce or a map on registers."""
+        """Return the results of a scalar computation, of a reduce or a map, on registers."""
         env: Dict[Instruction, List[Value]] = {}
         for instruction in order.needed(computation).instructions:
             env[instruction] = ([arguments[instruction.parameter_number or 0]] if instruction.opcode == "parameter"
@@ -130,7 +130,7 @@ class Elementwise(Registers):
         return env[computation.root]
 
     def scalar_op(self, instruction: Instruction, env: "Dict[Instruction, List[Value]]") -> List[Value]:
-        """The values of an op of a scalar computation, of those of its operands."""
+        """Return the values of an op of a scalar computation. env: the values of its operands."""
         opcode = instruction.opcode
         x = [env[o] for o in instruction.operands]
         if opcode == "constant":
@@ -144,5 +144,5 @@ class Elementwise(Registers):
 
 
 def _holds(wide: str, narrow: str) -> bool:
-    """Whether every value of a small float is one of the other type."""
+    """True if every value of a small float type is also a value of the other type."""
     return wide == narrow or wide in ("f32", "f64")

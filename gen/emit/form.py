@@ -1,5 +1,4 @@
-"""A body before its first statement: what it computes, and what the maps of that say of vectors, guards and index
-types."""
+"""A body before its first statement: what it computes, and what its maps imply for vectors, guards and index types."""
 
 from __future__ import annotations
 
@@ -21,21 +20,21 @@ from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Function, Partition,
 from gen.schedule import GUARD_REGISTERS, PICKED_STRIDE, VECTOR_BITS, Schedule
 from gen.targets import TINY, Target, bits
 
-# The values of an instruction, one an output, or the function that computes them in a body.
+# the values of an instruction, one for each output, or the function that computes them in a body
 Given = Union[List[Value], Callable[[Any], List[Value]]]
 
 
 class Pitch(NamedTuple):
-    """The distances of a tile's lanes in memory, in joined elements: one stride; or, where `group` is not 0, that of
-    `group` lanes, then that from the first of these to the first of the next."""
+    """The distances in memory between a tile's lanes, in joined elements. strides: one stride; or, if `group` is not 0,
+    the stride within a group of `group` lanes, then the distance between the first lanes of neighbouring groups."""
 
     strides: Tuple[int, ...]
     group: int = 0
 
 
 class Near(NamedTuple):
-    """A guard that differs between lanes, as maps to nothing whose domain says where (None: nowhere). unbroken: the
-    register's lanes are in one row of the guard's expression. near: then some lane may be inside."""
+    """A guard that differs between lanes. Both fields are maps without results; their domain is the condition (None:
+    never). unbroken: the register's lanes lie in one row of the guard's expression. near: some lane may be inside."""
 
     unbroken: Optional[str]
     near: Optional[str]
@@ -43,10 +42,11 @@ class Near(NamedTuple):
 
 @dataclass(frozen=True)
 class Uneven:
-    """A guarded region of whole vectors in which one lane may be while another one is outside.
+    """A guarded region of whole vectors in which one lane may be inside while another one is outside.
 
-    every: the map to nothing whose domain says where all lanes are inside (None: nowhere). index: the map to the
-    operand, of each lane. some: what must hold wherever any lane is inside; None: nothing ever is."""
+    every: a map without results, in whose domain all lanes are inside (None: nowhere). index: the map to the operand,
+    for each lane. some: conditions that hold wherever any lane is inside; None if no lane ever is.
+    """
 
     every: Optional[str]
     index: str
@@ -54,8 +54,8 @@ class Uneven:
 
 
 class Runs(NamedTuple):
-    """Rows along which a map has one stride in the lanes. place: the map to the first lane's place in its row;
-    last: the last place that leaves room for all lanes."""
+    """Rows along which a map has a constant stride in the lanes. place: the map to the first lane's position in its
+    row. last: the last position from which all lanes fit into the row."""
 
     place: str
     last: int
@@ -63,8 +63,8 @@ class Runs(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A read, a call or a guard that a body is made of, in the body's order. region: where it stands. wide: whether
-    whole vectors do it."""
+    """A read, a call or a guard in a body, in the body's order. region: the region that contains it. wide: whether
+    whole vectors execute it."""
 
     read: Optional[Read]
     call: Optional[Entry]
@@ -75,8 +75,8 @@ class Visit(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The registers of a step, which a loop of elements runs together: C text of their number, and the most there
-    are."""
+    """The registers of a step that a loop of elements runs together. end: C text of their number. most: the largest
+    number."""
 
     end: str
     most: int
@@ -86,14 +86,14 @@ class Rows(NamedTuple):
 class Form:
     """One form of a function: through a thread map, scalar or wide.
 
-    thread: the map from a work-item's step to the element ("": the function's own indices); box: the bounds of its
-    variables. loop: the schedule of a step. steady: runtime variables that are the same for all of a step are bound
+    thread: the map from a work-item's step to the element ("": the function's own indices). box: the bounds of its
+    variables. loop: the schedule of a step. steady: runtime variables that are the same for a whole step are bound
     before it. strip: the variable that counts tiles along the lanes. walked: the shape in whose memory order steps
-    follow one another. staged: C text of elements that lie in a shared-memory tile, by pointer and position. given:
-    values of instructions that the partition takes as given, or how they are computed when first read. shared: buffers
-    that other pointers lead to. reads_first: all of a step is read before anything of it is written. stores: the roots
-    that are stored (None: all). stored_lanes: the first lane of a register that is stored and the one after the last,
-    as C texts, where not all are. rows: where a loop of elements runs the registers of a step together.
+    follow one another. staged: C text of elements in a shared-memory tile, by pointer and position. given: values of
+    instructions that the partition takes as given, or functions that compute them at the first read. shared: buffers
+    that other pointers also lead to. reads_first: all reads of a step precede its writes. stores: the roots that are
+    stored (None: all). stored_lanes: the first lane of a register that is stored and the end lane, as C texts, if not
+    all lanes are. rows: the registers that a loop of elements runs together.
     """
 
     partition: Partition
@@ -125,13 +125,13 @@ class Form:
 
     @property
     def moves(self) -> bool:
-        """Whether the body only moves elements: it takes them as unsigned integers of their width."""
+        """True if the body only moves elements, as unsigned integers of their width."""
         return self.loop.moves
 
     # ---- accesses ----
 
     def element_type(self, dtype: str) -> str:
-        """The type of an element in this body: its own, or its bits."""
+        """Return the type of an element in this body: its own type, or its bits."""
         return f"u{bits(dtype) * self.loop.joined}" if self.moves else dtype
 
     def stride(self, index: str, variable: str) -> "Tuple[Optional[int], int]":
@@ -141,14 +141,14 @@ class Form:
         return access.stride, access.align
 
     def open(self, region: Region) -> bool:
-        """Whether reads of a region may stand before a step's loops. They may in the body's own region, and where the
-        region's runtime variables are bound before the loops."""
+        """True if reads of a region may precede the loops of a step: those of the body's own region, and those of a
+        region whose runtime variables are bound before the loops."""
         return region is self.function.body or (
             region.kind == "read" and region.parent is not None and self.bound_before(region.runtimes, region.parent))
 
     def bound_before(self, runtimes: "Tuple[Runtime, ...]", where: Region) -> bool:
-        """Whether runtime variables are bound before a step's loops: they are read from memory, at one place for all of
-        a step."""
+        """True if runtime variables are bound before the loops of a step: each is read from memory, at one position for
+        the whole step."""
         if not self.steady or not self.open(where):
             return False
         buffers = [(buffer_of(self.partition, runtime.read), runtime.read.map) for runtime in runtimes]
@@ -158,13 +158,13 @@ class Form:
                    for flat in flats)
 
     def is_along_rows(self, flat: str, region: Region) -> bool:
-        """Whether an access of a tile is contiguous along the tile's rows, not along its lanes."""
+        """True if an access of a tile is contiguous along the tile's rows instead of its lanes."""
         if not self.loop.tile or not self.open(region):
             return False
         return self.pitch(flat) is not None and self.stride(flat, "vec")[0] == self.loop.joined
 
     def pitch(self, flat: str) -> Optional[Pitch]:
-        """What a tile's lanes are apart in memory, where they are not neighbours."""
+        """Return the distances in memory between a tile's lanes, if they are not neighbours; else None."""
         unit, (stride, align) = self.loop.joined, self.stride(flat, "lane")
         if stride is not None:
             return Pitch((stride // unit,)) if stride > unit and not stride % unit and not align % unit else None
@@ -178,7 +178,8 @@ class Form:
         return None
 
     def split(self, flat: str, name: str, group: int) -> "Tuple[Tuple[Optional[int], int], Tuple[Optional[int], int]]":
-        """Stride and alignment of a map along a variable modulo `group`, and along the quotient by `group`."""
+        """Return stride and alignment of a map along a variable modulo `group`, and the same along the quotient by
+        `group`."""
         variables, size = algebra.info(flat).variables, self.box[name][1] + 1
         others = [v for v in variables if v.name != name]
         domain = [f"{v.name} in [{v.lo}, {v.hi}]"
@@ -194,7 +195,7 @@ class Form:
         return self.stride(digits, "low"), self.stride(digits, "high")
 
     def rows_of_words(self, flat: str, dtype: str) -> bool:
-        """Whether each row of an interleaved step of single elements is 16 contiguous bytes."""
+        """True if each row of an interleaved step of single elements consists of contiguous pieces of 16 bytes."""
         n, size = self.loop.interleaved_rows, bits(dtype) // 8
         if n == 1 or self.loop.step * size % (16 * n):
             return False
@@ -202,8 +203,8 @@ class Form:
         return low is not None and high == 1 and align * size % 16 == 0
 
     def word_bytes(self, flat: str, dtype: str) -> int:
-        """The bytes of the widest word, at most 16, whose alignment the map proves for a step's elements; 0: it is no
-        wider than an element."""
+        """Return the bytes of the widest word, at most 16, whose alignment the map proves for a step's elements; 0 if
+        no word is wider than an element."""
         align, size, total = self.stride(flat, "vec")[1], 16, self.loop.step * bits(dtype) // 8
         while size > bits(dtype) // 8 and (total % size or align * (bits(dtype) // 8) % size):
             size //= 2
@@ -211,7 +212,7 @@ class Form:
 
     @property
     def registers_down(self) -> int:
-        """Registers along the lanes in each row of a step."""
+        """Return the number of registers along the lanes in each row of a step."""
         return self.box["down"][1] + 1 if "down" in self.box else 1
 
     @property
@@ -220,7 +221,7 @@ class Form:
         return self.moves and self.registers_down == self.loop.interleaved > 1
 
     def in_words(self, flat: str, dtype: str, unit: int) -> bool:
-        """Whether the elements that are interleaved fill 32-bit words, which begin at multiples of `unit` elements."""
+        """True if the interleaved elements fill 32-bit words that begin at multiples of `unit` elements."""
         if self.loop.interleaved == 1 or self.stride(flat, "lane")[0] != self.loop.interleaved or self.moves \
                 or bits(dtype) * self.loop.interleaved != 32:
             return False
@@ -228,7 +229,7 @@ class Form:
         return stride == 1 and align % unit == 0
 
     def is_interleaved(self, flat: str, region: Region) -> bool:
-        """Whether neighbours of an access are spread over the registers of a step, by shuffles."""
+        """True if neighbours of an access are spread over the registers of a step by shuffles."""
         if (self.loop.interleaved_rows == 1 or not self.open(region)
             or self.stride(flat, "lane")[0] != self.loop.interleaved_rows):
             return False
@@ -236,26 +237,27 @@ class Form:
         return self.stride(start, "vec")[0] == 1
 
     def is_contiguous(self, flat: str, dtype: str) -> bool:
-        """Whether a register's elements, or what is joined to one, are neighbours."""
+        """True if a register's elements, or the groups of elements joined to one, are adjacent in memory."""
         stride, align = self.stride(flat, "lane")
         return stride == self.loop.joined and dtype not in TINY and align % self.loop.joined == 0
 
     def is_picked(self, flat: str, buffer: Buffer) -> bool:
-        """Whether a register's elements are picked from whole vectors. These hold what lies between, which another
-        work-item may be writing where a result is updated in place."""
+        """True if a register's elements are picked from whole vectors. These vectors include the elements in between,
+        which another work-item may be writing if a result is updated in place."""
         stride = self.stride(flat, "lane")[0]
         return stride is not None and self.element_type(buffer.shape.dtype) not in TINY and (
             stride == -1 or (2 <= stride <= PICKED_STRIDE and buffer not in self.shared))
 
     @property
     def start(self) -> "Dict[str, int]":
-        """The variables of a step at its first element."""
+        """Return the values of a step's variables at its first element."""
         return {"lane": 0, "vec": 0, **({"down": 0} if self.registers_down > 1 else {}),
                 **({"fused": 0} if self.loop.fused_steps > 1 else {})}
 
     def unbroken(self, index: str) -> Optional[Runs]:
-        """Where a map of the function's index has no stride along the lanes because a row may end inside a step; None
-        where rows are shorter, or the map has no stride along them either."""
+        """Return the rows along which a map of the function's index has a constant stride in the lanes, when it has
+        none because a row may end inside a step. Return None if rows are shorter than a vector, or if the stride is not
+        constant in a row either."""
         if (self.walked is None or len(algebra.info(index).variables) != len(self.function.dims) or index == EMPTY
             or self.stride(self.mapped(index), "lane")[0] is not None):
             return None
@@ -274,7 +276,7 @@ class Form:
                     last, step * stride)
 
     def has_prefetches(self) -> bool:
-        """Whether a step of whole vectors prefetches what it reads: contiguous lines, by the body's own code."""
+        """True if a step of whole vectors prefetches its reads: contiguous lines that the body itself reads."""
         if self.loop.lanes == 1 or not any(distance for _, distance in self.loop.prefetches()):
             return False
         if self.interleaves_words:
@@ -290,7 +292,7 @@ class Form:
         return False
 
     def beyond_registers(self) -> bool:
-        """Whether a step of whole vectors loads or stores what is not register by register."""
+        """True if a step of whole vectors has a load or store that does not go register by register."""
         body, unit = self.function.body, self.loop.interleaved
         reads = [(visit.read, buffer_of(self.partition, visit.read), visit.region) for visit in self.visits
                  if visit.read and visit.wide]
@@ -305,16 +307,16 @@ class Form:
     # ---- lanes ----
 
     def differing(self, index: str) -> "List[str]":
-        """The runtime variables of a map that each lane has for itself."""
+        """Return the runtime variables of a map that differ from lane to lane."""
         return [v.name for v in algebra.info(index).variables if v.name in self.of_lanes] if self.of_lanes else []
 
     @cached_property
     def of_lanes(self) -> "Set[str]":
-        """The runtime variables that each lane has for itself."""
+        """Return all runtime variables that differ from lane to lane."""
         found: "Set[str]" = set()
         if self.loop.lanes == 1:
             return found
-        self.of_lanes = found       # a variable's index may depend on those that are bound before it
+        self.of_lanes = found       # a variable's index may depend on variables bound before it
         for region in regions(self.function.body):
             if region.runtimes:
                 where = region.parent or self.function.body
@@ -322,7 +324,7 @@ class Form:
         return found
 
     def _varies(self, read: Read, region: Region) -> bool:
-        """Whether a value is a register of several lanes."""
+        """True if a value is a register of several lanes."""
         waiting = [(read, region)]
         while waiting:
             key = waiting[-1]
@@ -335,7 +337,8 @@ class Form:
         return self._varying[read, region]
 
     def _own_lanes(self, read: Read, region: Region) -> "Tuple[bool, List[Tuple[Read, Region]]]":
-        """Whether a value has several lanes whatever its operands have, and the operands of which it depends else."""
+        """Return true if a value has several lanes whatever its operands have; else false, and the operands that
+        decide."""
         source = read.source
         if read.map == EMPTY:
             return False, []
@@ -364,14 +367,14 @@ class Form:
                 for region in regions(self.function.body) for entry in region.entries}
 
     def is_uniform_call(self, entry: Entry) -> bool:
-        """Whether a call is the same for all lanes."""
+        """True if a call is the same for all lanes."""
         index = self.mapped(entry.map)
         return self.lanes == 1 or (
             not self.differing(index) and all(a.stride == 0 for a in algebra.access(index, "lane")))
 
     def position(self, read: Read) -> str:
-        """The map from the function's index to the place in memory, in a table, or in the count of an iota that a read
-        is of; "": it is a value of another kind."""
+        """Return the map from the function's index to the position that is read: in memory, in a table, or in the count
+        of an iota. Return "" for a value of another kind."""
         buffer, source = buffer_of(self.partition, read), read.source
         if buffer:
             return compose(read.map, memory_map(buffer.shape))
@@ -388,8 +391,8 @@ class Form:
     # ---- guards ----
 
     def uniform(self, region: Region) -> Optional[str]:
-        """The map to a guarded operand at the first lane; EMPTY: nothing is inside; None: the guard differs between
-        lanes."""
+        """Return the map to a guarded operand at the first lane; EMPTY if nothing is inside; None if the guard differs
+        between lanes."""
         index = self.mapped(region.map)
         if index == EMPTY or self.loop.lanes == 1:
             return index
@@ -403,8 +406,8 @@ class Form:
         return algebra.substitute(index, lane=0)
 
     def uneven(self, region: Region) -> Optional[Uneven]:
-        """When a guarded region runs whose guard differs between lanes; None: it changes along them too often, or
-        unevenly."""
+        """Return the conditions of a guarded region whose guard differs between lanes; None if the guard changes too
+        often along the lanes, or irregularly."""
         index = self.mapped(region.map)
         if self.differing(index) or self.walked is None \
                 or len(algebra.info(region.map).variables) != len(self.function.dims):
@@ -437,7 +440,7 @@ class Form:
         return Uneven(_inside(*every), index, tuple(some))
 
     def vectors(self) -> bool:
-        """Whether guards and accesses allow the vectors of the schedule."""
+        """True if guards and accesses allow the schedule's vectors."""
         for visit in self.visits:
             if visit.guard and visit.wide and self.uniform(visit.guard) is None \
                     and (visit.in_loop or self.uneven(visit.guard) is None):
@@ -453,8 +456,8 @@ class Form:
         return self.partition.roots if self.stores is None else self.stores
 
     def _is_moved(self, read: Read, region: Region) -> bool:
-        """Return true if a read that is moved as bits loads whole vectors: its elements lie side by side, or in reverse
-        order, or, where the move joins none, are picked from vectors."""
+        """True if a read that is moved as bits loads whole vectors: its elements are adjacent, or in reverse order, or
+        (unless elements are joined) picked from vectors."""
         buffer = buffer_of(self.partition, read)
         flat = self.mapped(self.position(read)) if buffer else EMPTY
         return buffer is None or self.is_along_rows(flat, region) or self.is_interleaved(flat, region) \
@@ -462,7 +465,7 @@ class Form:
             or self.loop.joined == 1 and self.is_picked(flat, buffer)
 
     def _stores(self, root: Root) -> bool:
-        """Whether a step's elements of a root are stored as the schedule wants."""
+        """True if a step's elements of a root can be stored as the schedule wants."""
         dtype, body = self.element_type(root.shape.dtype), self.function.body
         flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
         if self.moves and self.registers_down == self.loop.interleaved > 1:
@@ -475,7 +478,8 @@ class Form:
             or self.is_contiguous(flat, dtype)
 
     def _interleaved(self, root: Root, flat: str) -> bool:
-        """Whether an interleaved step is whole lines, here of words, there of each row."""
+        """True if an interleaved step consists of whole lines: on one side lines of words, on the other side a line of
+        each row."""
         whole, read = VECTOR_BITS // bits(root.shape.dtype), self.partition.root_read(root)
         flats = [self.mapped(self.position(read)), flat]
         words = [self.stride(flat, "lane")[0] == self.loop.interleaved for flat in flats]
@@ -486,11 +490,11 @@ class Form:
                 return False
         return words[0] != words[1]
 
-    # ---- what a body comes by ----
+    # ---- reads, calls and guards ----
 
     @cached_property
     def visits(self) -> "List[Visit]":
-        """The reads, calls and guards of the body, in its order."""
+        """Return the reads, calls and guards of the body, in its order."""
         return list(self._of_body())
 
     def _of_body(self) -> "Iterator[Visit]":
@@ -514,7 +518,8 @@ class Form:
             for of in [] if loops else entry.regions:
                 for runtime in of.runtimes:
                     yield Visit(runtime.read, None, None, region, wide, in_loop)
-            entered: "Dict[Region, Tuple[bool, ...]]" = {}      # whether whole vectors, and single lanes, go inside
+            # for each region: the modes in which its code runs, whole vectors (True) or single lanes (False)
+            entered: "Dict[Region, Tuple[bool, ...]]" = {}
             for operand, inner in self.partition.operands(entry):
                 if inner is None:
                     yield Visit(self.partition.operand(entry, operand), None, None, region, wide, in_loop)
@@ -530,7 +535,8 @@ class Form:
                     yield Visit(read, None, None, inner, lanes, within)
 
     def _enters(self, entry: Entry, inner: Region, wide: bool, loops: bool) -> "Tuple[bool, ...]":
-        """How a region's code runs: in whole vectors (True), lane by lane (False), neither where nothing is inside."""
+        """Return the modes in which a region's code runs: whole vectors (True), single lanes (False); none if nothing
+        is inside."""
         if loops and (0 in loop_sizes(entry.instruction)
                       or self.partition.operand(entry, 0, entry.regions[-1]).map == EMPTY):
             return ()
@@ -543,10 +549,10 @@ class Form:
         uneven = self.uneven(inner)
         return (True, False) if uneven is None or uneven.every is not None else (False,) if uneven.some else ()
 
-    # ---- how wide accesses are ----
+    # ---- widths of accesses ----
 
     def accesses(self, d: Target) -> "List[Access]":
-        """The accesses to buffers, each with the elements that it has at once. d: the language."""
+        """Return the accesses to buffers, each with its number of elements per access. d: the language."""
         found: "Dict[Access, None]" = {}
         for visit in self.visits:
             buffer = buffer_of(self.partition, visit.read) if visit.read else None
@@ -584,21 +590,22 @@ class Form:
         return self.lanes * self.loop.joined if whole else 1
 
     def _step_at_once(self, d: Target, flat: str, dtype: str, open_: bool) -> int:
-        """Of single elements: those of a word, where a step's loop goes through words."""
+        """Return the number of elements in one access of a step of single elements: those of a word if the step is
+        accessed in words."""
         if not open_ or self.loop.step == 1 or not d.words:
             return 1
         if self.stride(flat, "vec")[0] == 1:
             return max(1, self.word_bytes(flat, dtype) * 8 // bits(dtype))
         return 16 * 8 // bits(dtype) if self.rows_of_words(flat, dtype) else 1
 
-    # ---- which maps are C text ----
+    # ---- maps that become C text ----
 
     def fits(self, d: Target, index_type: str) -> bool:
-        """Whether an index type holds all maps that are C text. d: the language."""
+        """True if an index type holds all values in the maps that become C text. d: the language."""
         return all(algebra.fits(index, index_type) for index in self.printed(d) if index != EMPTY)
 
     def printed(self, d: Target) -> "Iterator[str]":
-        """The maps that a body has C text of, or whose texts follow from these. d: the language."""
+        """Yield the maps that become C text in the body; other texts derive from these. d: the language."""
         if self.thread:
             yield self.thread
         for visit in self.visits:
@@ -612,7 +619,7 @@ class Form:
             yield from self._of_root(d, root)
 
     def names(self, d: Target, variable: str) -> bool:
-        """Whether the text of a step names a variable of its maps."""
+        """True if the text of a step contains a variable of its maps."""
         own = {self.thread}
         return any(variable in result.variables for index in self.printed(d) if index not in own and index != EMPTY
                    for result in algebra.info(index).results)
@@ -658,7 +665,7 @@ class Form:
             yield from self._of_gather(flat, index, visit)
 
     def _of_step(self, d: Target, flat: str, dtype: str, open_: bool) -> "Iterator[str]":
-        """Of single elements: in words before a step's loop, else one after another."""
+        """Yield the maps of a step of single elements: one for words before the loop, else one per element."""
         open_ = open_ and self.loop.step > 1
         if open_ and self.stride(flat, "vec")[0] == 1 and d.words and self.word_bytes(flat, dtype):
             yield algebra.substitute(flat, vec=0)
@@ -708,8 +715,8 @@ class Form:
 
 
 def _inside(*bounds: "Tuple[str, int, int]") -> Optional[str]:
-    """The map to nothing in whose domain each map's one result is at least the first and at most the second number;
-    None: it is empty."""
+    """Return a map without results whose domain is the conjunction of low <= map <= high, given as triples (map, low,
+    high); None if it is empty."""
     if any(low > high for _, low, high in bounds):
         return None
     index = bounds[0][0]

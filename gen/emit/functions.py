@@ -1,5 +1,4 @@
-"""Functions of floats on vectors: pieces of functions.c, and of the file beside it that says what a language's vectors
-are."""
+"""Functions of floats on vectors: pieces of functions.c, and of the file that defines a language's vectors."""
 
 from __future__ import annotations
 
@@ -11,34 +10,35 @@ from gen.schedule import VECTOR_BITS
 from gen.targets import Target
 
 VECTORS = {"f32": "floats", "f64": "doubles"}
-# No ops, but forms of maximum and minimum: the one of two that is more, or less; the second where neither is.
+# not ops but forms of maximum and minimum: the larger or smaller one of two; the second one if neither is
 CHOICES = ("more", "less")
 _NAMES = {row.opcode: row.function or row.opcode.replace("-", "_") for row in ELEMENTWISE.values()
           if "f" in row.takes and row.result == "operand"}
-# The functions of two operands.
+# the functions of two arguments
 BINARY = (*(name for opcode, name in _NAMES.items() if ELEMENTWISE[opcode].arity == 2), *CHOICES)
 
 
 def _functions(vectors: str) -> "Mapping[str, str]":
-    """The functions that have a piece on a kind of vectors, by opcode."""
+    """The functions that have a piece for a kind of vectors, by opcode."""
     known = pieces("vectors.c", "functions.c")
     names = {**_NAMES, **{name: name for name in CHOICES}}
     return {opcode: name for opcode, name in names.items() if f"{name}_{vectors}" in known}
 
 
 FUNCTIONS: Mapping[str, Mapping[str, str]] = {dtype: _functions(vectors) for dtype, vectors in VECTORS.items()}
-PAIRS = {("sine", "cosine"): "sincos"}     # two functions of one argument by one; the second result through a pointer
-# Processors have instructions for these, which are used where a language has functions of vectors. Of PoCL's, rint and
-# round are 13 instructions and more.
+# two functions of one argument that one function computes; the second result goes through a pointer
+PAIRS = {("sine", "cosine"): "sincos"}
+# Processors have instructions for these ops, which are used if the language's functions take vectors. (In PoCL, rint
+# and round take 13 instructions or more, so they are not listed.)
 EXACT = ("floor", "ceil", "maximum", "minimum", "more", "less", "sqrt")
 
 def name(d: Target, need: "Callable[..., str]", opcode: str, dtype: str, lanes: int) -> str:
-    """The function that computes an op on registers of f32 or f64; "" where there is none."""
+    """Return the name of the function that computes an op on registers of f32 or f64, or ""."""
     return named(d, need, FUNCTIONS.get(dtype, {}).get(opcode, ""), dtype, lanes)
 
 
 def named(d: Target, need: "Callable[..., str]", function: str, dtype: str, lanes: int) -> str:
-    """A function's name on registers; "" where there is none."""
+    """Return the name of a function on registers, or ""."""
     if lanes == 1 or not function or (function in EXACT and d.vector_functions):
         return ""
     size = lanes * int(dtype[1:])
@@ -48,13 +48,13 @@ def named(d: Target, need: "Callable[..., str]", function: str, dtype: str, lane
 
 
 def has(name: str, *about: str) -> bool:
-    """Whether a small function is one of these on registers."""
+    """True if a small function is one of these functions on registers."""
     known = (*FUNCTIONS.get(about[0], {}).values(), *(PAIRS.values() if about[0] == "f32" else ()))
     return len(about) == 2 and name in known
 
 
 def piece(d: Target, need: "Callable[..., str]", name: str) -> str:
-    """A function on the machine's vectors, after the pieces that it names."""
+    """Return a function on the machine's vectors, after the pieces that it uses."""
     known = pieces(f"vectors{d.suffix}", "functions.c")
     assert name in known, f"gen/emit/functions.c has no piece {name}"
     found = known[name]

@@ -14,7 +14,7 @@ from gen.targets import COMPLEX, NARROW, SMALL, TINY, Target, bits
 
 @dataclass
 class Helpers:
-    """The small functions and tables that bodies need, each once, callees first."""
+    """The small functions and tables that bodies need, each once, callees before callers."""
 
     target: Target
     texts: Dict[str, str] = field(default_factory=dict)
@@ -30,8 +30,8 @@ class Helpers:
 
     def _of_registers(self, name: str, dtype: str, lanes: int, write: "Callable[..., str]", *about: Any,
                       **more: Any) -> str:
-        """A function of gen/emit/register_tiles.py that `write` gives the text of, on registers of bits. about: after
-        the target."""
+        """Return the name of a function of gen/emit/register_tiles.py on registers of bits, after adding its text,
+        which `write` makes. about: the arguments of `write` after the target."""
         self.vector(dtype, lanes)
         self.texts.setdefault("tiles", register_tiles.prelude())
         if name not in self.texts:
@@ -40,11 +40,11 @@ class Helpers:
 
     def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16, group: int = 0,
              distance: int = 0) -> str:
-        """A function that loads a tile or stores it. group: lanes that follow one another evenly, where not all do.
-        distance: prefetch distance in elements."""
+        """Return a function that loads or stores a tile. group: the number of lanes with an even distance, if not all
+        lanes have it. distance: prefetch distance in elements."""
         d, width = self.target, bits(dtype)
-        # small elements whose rows are lines, read whole: rows a power of two apart do not stay in the first level of a
-        # cache while a line is read in parts
+        # Small elements whose rows are whole lines are read line by line: rows that are a power of two apart would
+        # evict each other from L1 while a line is read in parts.
         if verb == "load" and 8 * piece == lanes * width == rows * width == VECTOR_BITS and width < 32 and not group:
             return self._load_lines(dtype, index_type, distance)
         name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8
@@ -57,26 +57,26 @@ class Helpers:
                                   distance=distance)
 
     def load_pieces(self, dtype: str, spacing: int, index_type: str, distance: int) -> str:
-        """A function that loads rows of a line. distance: prefetch distance in elements."""
+        """Return a function that loads rows of one line. distance: prefetch distance in elements."""
         width = bits(dtype)
         return self._of_registers(f"load_pieces_{_about_pieces(width, spacing, index_type, distance)}", f"u{width}",
                                   VECTOR_BITS // width, register_tiles.load_pieces, width, spacing,
                                   self.target.index[index_type], distance)
 
     def _load_lines(self, dtype: str, index_type: str, distance: int) -> str:
-        """The tile of small elements whose rows are lines."""
+        """Return the function that loads a tile of small elements whose rows are lines."""
         width, load = bits(dtype), self.load_pieces(dtype, PIECES, index_type, distance)
         about = _about_pieces(width, PIECES, index_type, distance)
         return self._of_registers(f"load_lines_{about}", f"u{width}", VECTOR_BITS // width, register_tiles.load_lines,
                                   width, self.target.index[index_type], load, self.join_pieces(width))
 
     def join_pieces(self, width: int) -> str:
-        """A function that gathers pieces of four lines."""
+        """Return a function that gathers the pieces of four lines."""
         return self._of_registers(f"join_pieces_u{width}", f"u{width}", VECTOR_BITS // width,
                                   register_tiles.join_pieces, width)
 
     def interleave(self, width: int, rows: int, inverse: bool, lanes: int = 0) -> str:
-        """A function that interleaves registers or separates them. lanes: of a register (0: of a line)."""
+        """Return a function that interleaves registers, or separates them. lanes: of a register (0: of a line)."""
         lanes = lanes or VECTOR_BITS // width
         name = f"{'separate' if inverse else 'interleave'}_u{width}_{rows}" + f"x{lanes}" * (lanes * width < VECTOR_BITS)
         if lanes * width == VECTOR_BITS and rows & (rows - 1) == 0:
@@ -85,37 +85,37 @@ class Helpers:
 
     def shuffle(self, name: str, dtype: str, lanes: int, picks: "Sequence[int]", two: bool = True,
                 lane: str = "") -> str:
-        """A function that picks lanes of one register, or of two."""
+        """Return a function that picks lanes of one register or two."""
         self.texts.setdefault("tiles", register_tiles.prelude())
         if name not in self.texts:
             self.texts[name] = register_tiles.shuffle(self.target, dtype, lanes, picks, two, lane, name)
         return name
 
     def load_strided(self, width: int, lanes: int, stride: int) -> str:
-        """A function that loads elements `stride` apart."""
+        """Return a function that loads elements `stride` apart."""
         name = f"load_u{width}_{lanes}_{f'each{stride}' if stride > 0 else 'backwards'}"
         return self._of_registers(name, f"u{width}", lanes, register_tiles.load_strided, width, lanes, stride)
 
     def join(self, dtype: str, lanes: int, parts: int) -> str:
-        """A function that makes one register of several."""
+        """Return a function that joins several registers to one."""
         return self._of_registers(f"join_{dtype}_{lanes}x{parts}", dtype, lanes * parts, register_tiles.join,
                                   bits(dtype), lanes, parts)
 
     def numbers(self, lanes: int) -> str:
-        """A function that gives 0, 1, 2, .. in the lanes."""
+        """Return a function whose result is 0, 1, 2, .. in the lanes."""
         name = f"numbers_{lanes}"
         if name not in self.texts:
             self.texts[name] = register_tiles.numbers(self.target, lanes, name)
         return name
 
     def vector(self, dtype: str, lanes: int) -> None:
-        """Registers that the language has no name for get one."""
+        """Define a register type if the language has no name for it."""
         text = "" if self.target.declares_vectors else register_tiles.typedef(self.target, bits(dtype), lanes)
         if text:
             self.texts = {f"type_{dtype}_{lanes}": text, **self.texts}
 
     def table(self, instruction: Instruction) -> str:
-        """A constant array, elements in the order of its layout."""
+        """Return the name of a constant array, with elements in the order of its layout."""
         for name, (key, _) in self.tables.items():
             if key == str(id(instruction)):
                 return name
@@ -137,18 +137,18 @@ class Helpers:
         return name
 
     def add_table(self, name: str, key: str, type: str, lines: "Sequence[str]") -> None:
-        """Adds a constant array. key: of what it holds; lines: its values."""
+        """Add a constant array. key: identifies its content. lines: its values."""
         self.tables[name] = key, macro("parts/table.j2", "table", d=self.target, type=type, name=name, lines=lines)
 
 
 def _about_pieces(width: int, spacing: int, index_type: str, distance: int) -> str:
-    """The end of the name of a function that loads rows of a line."""
+    """The suffix of a function that loads rows of one line."""
     return f"u{width}_by{spacing}" + f"_{index_type}" * (index_type != "uint") + f"_prefetch{distance}" * bool(distance)
 
 
 def table_type(constant: Instruction) -> str:
-    """The type of a constant's table: its own, of packed integers a byte each; infinities and NaNs are no constant
-    expressions in C, so floats among them as bits."""
+    """Return the element type of a constant's table. Packed integers take a byte each. Floats with infinities or NaNs
+    are stored as bits, as these are not constant expressions in C."""
     dtype = constant.shape.dtype
     if dtype in NARROW:
         return f"{dtype[0]}8"

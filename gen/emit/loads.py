@@ -1,5 +1,4 @@
-"""Loads: an operand's value from a buffer, a constant, an index, or what has a name already; and the prefetches of a
-step."""
+"""Loads of operands from a buffer, a constant, an index or a variable, and the prefetches of a step."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ class Loads(Accesses):
     def _constant(self, read: Read, region: Region) -> Value:
         source = read.source
         literal = source.literal or []
-        # with its payload
+        # a NaN keeps its payload
         if len(set(literal)) == 1 and source.shape.dtype == "f16" and dtypes.is_nan(literal[0], "f16"):
             return Value(self.d.literal(literal[0], "u16"), "f16", 1, True)
         if len(set(literal)) == 1:
@@ -88,9 +87,11 @@ class Loads(Accesses):
 
     def _gather(self, of: str, dtype: str, index: str, at: "Callable[[str], str]", bits: bool = False,
                 unbroken: "Optional[Tuple[str, int]]" = None, whole: "Optional[Callable[[int], str]]" = None) -> Value:
-        """A value that each lane reads at its own position; read once where that is the same for all lanes.
+        """Return a value that each lane reads at its own position; if all lanes have the same position, it is read
+        once.
 
-        unbroken: as `_unbroken` says; `whole` is then the text of all lanes, from the stride, if it is not 0."""
+        unbroken: the result of `_unbroken`; `whole` then gives the text of all lanes for the stride, if that is not 0.
+        """
         if self.lanes == 1 or self.stride(index, "lane")[0] == 0:
             return self.declare(of, dtype, 1, at(self._first(index)), bits)
         if unbroken and not unbroken[1]:
@@ -100,13 +101,13 @@ class Loads(Accesses):
         return self.by_lane(of, dtype, at(self._hoisted_positions(of, index)), bits, index, unbroken[0] if unbroken else "", text)
 
     def _unbroken(self, index: str) -> "Optional[Tuple[str, int]]":
-        """Where `unbroken` gives runs, outside of loops: the condition, as C text, that all lanes are in one row, and
-        the stride there."""
+        """Return the condition, as C text, that all lanes are in one row, and the stride in the row. Return None inside
+        loops, or if `unbroken` finds no rows."""
         runs = self.unbroken(index) if self.lanes > 1 and self._before_loops is None else None
         return (f"{self.c(runs.place)[0]} <= {runs.last}", runs.stride) if runs else None
 
     def _hoisted_positions(self, of: str, index: str) -> str:
-        """C text: each lane's position, with its / and % hoisted out of the reduction loops."""
+        """C text of each lane's position; its divisions and remainders are hoisted out of the reduction loops."""
         whole = self.c(index)[0]
         steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables
                  if v.name in self.partition.ranges}
@@ -129,7 +130,7 @@ class Loads(Accesses):
                 return self._loads[buffer.pointer, flat, scope]
             scope = scope.parent
         value = self.load_flat(buffer, flat, region, self._unbroken(compose(index, memory_map(buffer.shape))))
-        self._loads[buffer.pointer, flat, region] = value   # a name of this region's text, and of those inside
+        self._loads[buffer.pointer, flat, region] = value   # the name is valid in this region and in those inside it
         return value
 
     def load_flat(self, parameter: Buffer, flat: str, region: Region,
@@ -164,7 +165,7 @@ class Loads(Accesses):
                 return self.declare(parameter.name, dtype, n, self.d.reinterpret(high, "u32", "f32", n))
             width = bits(dtype)
             text = self.d.convert("u16", n, f"{word} >> {self._part(width)}")
-            text = self.d.convert("u8", n, text) if width == 8 else text      # in steps: gcc knows these
+            text = self.d.convert("u8", n, text) if width == 8 else text      # in steps that gcc can vectorize
             return self.declare(parameter.name, dtype, n,
                                 text if dtype in ("pred", "f16", f"u{width}")
                                 else self.d.reinterpret(text, f"u{width}", dtype, n), dtype == "f16")
@@ -202,7 +203,7 @@ class Loads(Accesses):
                             dtype == "f16", unbroken, whole if dtype not in TINY else None)
 
     def _load_tile(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
-        """A transposed part of the tile: loaded along its rows, turned in registers."""
+        """Load a part of a tile along its rows, and transpose it in registers."""
         n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat)
         assert pitch is not None
         distance = self._row_prefetch(flat, bits(dtype) // 8, pitch.strides[0])
@@ -222,13 +223,13 @@ class Loads(Accesses):
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
     def _load_strided(self, pointer: str, dtype: str, flat: str, stride: int) -> str:
-        """C text: elements a few apart, picked from whole vectors; or those of one vector, the last first."""
+        """C text of a load of elements a few apart, picked from whole vectors, or of one vector in reverse order."""
         load, t = self.helpers.load_strided(bits(dtype), self.lanes, stride), self.d.types[f"u{bits(dtype)}"]
         at = self.first_address(pointer, flat)
         return self.of_bits(dtype, f"{load}((const {self.d.pointer}{t} *)({at}))", self.lanes)
 
     def _load_spread(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
-        """Neighbours that are spread over the registers of a step: loaded in whole vectors, separated by shuffles."""
+        """Load neighbours in whole vectors, and spread them over the registers of a step by shuffles."""
         n, rows, width, name = self.lanes, self.loop.interleaved_rows, f"u{bits(dtype)}", self.name(pointer, "w_")
         separate = self.helpers.interleave(bits(dtype), rows, True, n)
         self._prefetch(pointer, self.address(pointer, flat, **self.start), dtype)
@@ -250,18 +251,18 @@ class Loads(Accesses):
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
     def _from_bits(self, parameter: Buffer, dtype: str, text: str) -> Value:
-        """A register's value from its bits."""
+        """Return a register's value from its bits."""
         return self.declare(parameter.name, dtype, self.lanes, self.of_bits(dtype, text, self.lanes), dtype == "f16")
 
     def _row_prefetch(self, flat: str, size: int, pitch: int) -> int:
-        """The prefetch distance of a tile's rows in elements: in each row or, where a page holds several rows, to the
-        next tile along the lanes. 0: none."""
+        """Return the prefetch distance of a tile's rows, in elements: within each row or, if a page holds several rows,
+        to the next tile along the lanes; 0 for none."""
         if pitch * size >= self.loop.page or not self.loop.row_prefetch:
             return self.loop.row_prefetch // size
         return (self.stride(flat, self.strip)[0] or 0) // self.loop.joined
 
     def _words(self, pointer: str, flat: str, down: int = 0) -> str:
-        """C text: the 32-bit words of an interleaved step, which hold the elements of all its registers."""
+        """C text of the 32-bit words of an interleaved step, which contain the elements of all its registers."""
         at = self.address(pointer, flat, **{**self.start, **({"down": down} if self.registers_down > 1 else {})})
         align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
         if align % (self.loop.interleaved * self.lanes) == 0:
@@ -269,15 +270,15 @@ class Loads(Accesses):
         return self._load_anywhere(pointer, "u32", f"(const {self.space(pointer)}{self.d.types['u32']} *)({at})")
 
     def _load_anywhere(self, pointer: str, dtype: str, at: str) -> str:
-        """A whole vector as it is in memory, from any element of a buffer."""
+        """C text of a whole vector, loaded from any element of a buffer."""
         if self.d.loads_anywhere:
             return self.d.gather("u16" if dtype in SMALL else dtype, self.lanes, at)
         word = "fetch" if pointer in self._arrays else "load"
         return f"{self.helpers.need(word, dtype, str(self.lanes))}({at})"
 
     def _prefetch(self, pointer: str, at: str, dtype: str, elements: int = 0) -> None:
-        """Keeps the lines of code that prefetch a later step's elements, for each level of the caches. at: the address
-        of this step's first one; elements: their count, if not the step's."""
+        """Record the lines of code that prefetch the elements of a later step, for each cache level. at: the address of
+        this step's first element. elements: their number, if not the step's."""
         size = bits(dtype) // 8
         for number, (word, distance) in enumerate(self.loop.prefetches()):
             if distance:
@@ -286,7 +287,8 @@ class Loads(Accesses):
                                                         for line in lines]
 
     def _wide_load(self, pointer: str, dtype: str, at: str, aligned: bool) -> str:
-        """A whole vector: PoCL's vloadn goes piece by piece, so it is not used where a pointer says the same."""
+        """C text of a load of a whole vector. PoCL's vloadn loads piece by piece, so an aligned vector is loaded
+        through a pointer."""
         text = f"*(const {self.space(pointer)}{self.d.memory(dtype, self.lanes)} *)({at})" if aligned \
             else self._load_anywhere(pointer, dtype, at)
         return self.of_bits(dtype, text, self.lanes) if dtype == "bf16" else text

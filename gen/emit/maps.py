@@ -1,4 +1,4 @@
-"""Maps as C text: the conditions under which a point lies in a map's domain, and the variables that they name."""
+"""Maps as C text: the conditions under which a point lies in a map's domain, and the variables in these conditions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INDEX_TYPES = ("uint", "int", "long")
 
 
 def conditions(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -> List[str]:
-    """What a point of a box must satisfy to lie in a map's domain, as C texts."""
+    """Return the conditions, as C texts, under which a point of a box lies in a map's domain."""
     tests = []
     for v in algebra.info(index).variables:
         assert v.name in box, f"the box has no bounds of {v.name}: {index}"
@@ -24,13 +24,13 @@ def conditions(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -
 
 
 def tested(index: str, box: "Dict[str, Tuple[int, int]]") -> "Set[str]":
-    """The variables that those conditions name."""
+    """Return the variables that these conditions contain."""
     return {v.name for v in algebra.info(index).variables
             if (v.lo, v.hi) != box[v.name]} | {name for c in algebra.guards(index) for name in c.variables}
 
 
 def _boxed(index: str, box: "Dict[str, Tuple[int, int]]", result: str = "", guards: "Sequence[algebra.Guard]" = ()) -> str:
-    """A map of the same variables, each in its whole box: to a result, under guards."""
+    """A map with the same variables, each over the whole box, to one result, with constraints."""
     names = [v.name for v in algebra.info(index).variables]
     domain = [f"{name} in [{box[name][0]}, {box[name][1]}]" for name in names]
     domain += [f"{guard.text} in [{guard.lo}, {guard.hi}]" for guard in guards]
@@ -38,7 +38,7 @@ def _boxed(index: str, box: "Dict[str, Tuple[int, int]]", result: str = "", guar
 
 
 def narrowed(index: str, box: "Dict[str, Tuple[int, int]]") -> bool:
-    """Whether the bounds of a map's variables are narrower than a box where its guards do not already say so."""
+    """True if the bounds of a map's variables are narrower than the box and the guards do not imply it."""
     variables = algebra.info(index).variables
     if all((v.lo, v.hi) == box[v.name] for v in variables):
         return False
@@ -46,7 +46,7 @@ def narrowed(index: str, box: "Dict[str, Tuple[int, int]]") -> bool:
 
 
 def guarded(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -> List[str]:
-    """The conditions of a map's guards alone, as C texts that need no bounds of variables."""
+    """Return the conditions of a map's guards, as C texts, without the bounds of variables."""
     tests = []
     for guard in algebra.guards(index):
         value = _boxed(index, box, guard.text)

@@ -1,9 +1,9 @@
-"""What each elementwise op is in C. gen/reference says what the ops mean, gen/hlo/opcodes.py which there are; here is
-how a kernel says them.
+"""The C text of each elementwise op. The meaning of the ops is in gen/reference, their list in gen/hlo/opcodes.py.
 
-`expression` gives the text for operands in registers, scalar or wide (vectors); None where only the scalar form exists,
-which is then applied lane by lane: for C that is every function of its library that functions.c does not have. Small
-functions that a form needs are named through `need` and printed by `helper`; most are pieces of C files (typed.py).
+`expression` returns the text for operands in registers, scalar or wide (vectors). For a wide op it returns None if only
+the scalar form exists, which is then applied lane by lane: in C this holds for every library function that functions.c
+does not have. A form requests the small functions that it calls through `need`, and `helper` prints them; most are
+pieces of C files (typed.py).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ _COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="
 
 
 def row(opcode: str) -> Elementwise:
-    """What the table says of an elementwise op; a bitcast that keeps the width is one."""
+    """Return the table's row of an elementwise op; a bitcast that keeps the width is one."""
     return ELEMENTWISE["bitcast-convert" if opcode == "bitcast" else opcode]
 
 
 def rounds(opcode: str, dtype: str) -> bool:
-    """Whether an op's float result must be rounded to its small type."""
+    """True if an op's float result must be rounded to its small type."""
     return dtype in SMALL + TINY and dtypes.TABLE[dtype].bits <= row(opcode).rounds
 
 
 def expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str],
                x: Sequence[str], lanes: int) -> Optional[str]:
-    """C text of an op on registers x of the types `sources`, giving a register of type `to`, not yet rounded to a small
-    type."""
-    if to in NARROW and row(opcode).wraps:     # done in a byte; its low bits are the answer's
+    """Return the C text of an op on registers x of the types `sources`. The result, of type `to`, is not yet rounded to
+    a small type."""
+    if to in NARROW and row(opcode).wraps:     # computed in a byte, whose low bits are the result
         text = _expression(d, need, opcode, attributes, to, sources, x, 1) if lanes == 1 else None
         return text and f"{need('wrap', to)}({text})"
     return _expression(d, need, opcode, attributes, to, sources, x, lanes)
@@ -90,7 +90,7 @@ def _expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any
 
 
 def constant(d: Target, pattern: int, dtype: str) -> Value:
-    """The value of a bit pattern."""
+    """Return the value of a bit pattern."""
     number = dtypes.decode_real(pattern, dtype) if dtype in ("f32", "s32") else None
     value = Value(d.literal(pattern, dtype), dtype)
     if number is None or not math.isfinite(number):
@@ -100,7 +100,7 @@ def constant(d: Target, pattern: int, dtype: str) -> Value:
 
 def bounds(opcode: str, to: str, sources: Sequence[str],
            x: Sequence[Value]) -> "Tuple[Optional[Tuple[float, float]], bool]":
-    """What is known of a result: its least and most unless it is a NaN, and whether it may be one."""
+    """Return what is known of a result: its bounds unless it is a NaN, and whether it may be a NaN."""
     some = [v.within for v in x]
     nan = any(v.nan for v in x)
     if to == "f32" and set(sources) == {"f32"} and len(some) == 2 and opcode in ("maximum", "minimum") and any(some):
@@ -116,11 +116,11 @@ def bounds(opcode: str, to: str, sources: Sequence[str],
 
 def bounded(d: Target, need: Need, opcode: str, to: str, sources: Sequence[str], x: Sequence[Value],
             texts: Sequence[str], lanes: int) -> Optional[str]:
-    """An op on vectors of floats of which something is known: the larger of a number and of what may be a NaN is one
-    comparison, and what fits in integers needs no tests to become one."""
+    """Return an op on float vectors that uses known bounds, or None. The larger of a number and a possible NaN takes
+    one comparison; a float in the range of an integer type is converted without tests."""
     if opcode in ("maximum", "minimum") and to == "f32":
         for n in (0, 1):
-            # of equals it is the second one: the first operand, as HLO wants of zeros
+            # of equal values the second argument wins: pass the first operand there, as HLO requires for zeros
             if x[n].known or (x[n].known is not None and n == 1):
                 return nearer(d, need, opcode, lanes, texts[n], texts[1 - n])
     within = x[0].within if len(x) == 1 else None
@@ -164,7 +164,8 @@ def _compare(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x
 
 def mask(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x: Sequence[str],
          lanes: int) -> Optional[str]:
-    """A comparison of vectors: -1 where it is true, in signed integers as wide as the operands. None: there is none."""
+    """Return a comparison of vectors as a mask: -1 where it is true, in signed integers as wide as the operands; None
+    if there is no such form."""
     if attributes.get("type") == "TOTALORDER" and dtype in FLOATS:
         if dtype not in ("bf16", "f32", "f64"):
             return None
@@ -174,17 +175,17 @@ def mask(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x: Se
 
 
 def of_mask(d: Target, width: int, text: str, lanes: int) -> str:
-    """A mask of signed integers of `width` bits as predicates in bytes, 0 and 1."""
+    """Return a mask of signed `width`-bit integers as predicates, bytes of 0 and 1."""
     return widened(d, width, "pred", f"-{text}", lanes)
 
 
 def resized(d: Target, width: int, to: int, text: str, lanes: int) -> str:
-    """A mask of signed integers of `width` bits as one of `to` bits."""
+    """Return a mask of signed `width`-bit integers as a mask of `to` bits."""
     return text if width == to else widened(d, width, f"s{to}", text, lanes)
 
 
 def converted_mask(d: Target, width: int, to: str, text: str, lanes: int) -> str:
-    """A mask of signed integers of `width` bits as numbers, 0 and 1: the bits of 1 where it is set."""
+    """Return a mask of signed `width`-bit integers as numbers 0 and 1: the mask selects the bits of 1."""
     last = d.register_bits(to)
     integer, true = f"s{last}", dtypes.encode(1.0, f"f{last}") if to in FLOATS else 1
     return d.reinterpret(f"{resized(d, width, last, text, lanes)} & {d.splat(integer, lanes, d.literal(true, integer))}",
@@ -253,7 +254,7 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
         if own:
             return f"{own}({x[0]}, {x[1]})"
         a, b, sign = *x, ">" if opcode == "maximum" else "<"
-        more = d.choose(dtype, lanes, d.compared(dtype, lanes, b, sign, a), b, a)   # an instruction of x86 and of PTX
+        more = d.choose(dtype, lanes, d.compared(dtype, lanes, b, sign, a), b, a)   # one instruction on x86 and in PTX
         return d.choose(dtype, lanes, d.compared(dtype, lanes, b, "==", b), f"({more})", b)
     if opcode == "negate":
         return f"-{x[0]}"
@@ -269,9 +270,9 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
         return f"{unity} / ({unity} + {exponential}(-{x[0]}))"
     if not d.vector_functions and lanes > 1:
         return _magnitude(d, dtype, x[0], lanes) if opcode == "abs" else None
-    # What functions.c has no vector for: PoCL's wide sine, cosine and tangent of f32 are wrong in all lanes when one of
-    # them needs the long argument reduction, so is its wide power of
-    # f64 at the edges of the range; its fmod of f64 does not end on some inputs (see `_remainder`).
+    # Ops without a vector form in functions.c run lane by lane: in PoCL, the vector sine, cosine and tangent of f32 are
+    # wrong in all lanes if one lane needs the long argument reduction, the vector power of f64 is wrong at the edges of
+    # the range, and fmod of f64 does not end on some inputs (see `_remainder`).
     if lanes > 1 and real in about.scalar:
         return None
     if lanes == 1 and opcode == "power":
@@ -289,7 +290,7 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
 
 
 def _sign(d: Target, dtype: str, x: str, lanes: int) -> str:
-    """One with the sign of x, by bits; x where it is 0 or NaN."""
+    """Return 1 with the sign of x, made from bits; x itself if it is 0 or NaN."""
     real, u = ("f64", "u64") if dtype == "f64" else ("f32", "u32")
     top, zero = d.splat(u, lanes, d.literal(1 << (bits(u) - 1), u)), d.splat(dtype, lanes, "0")
     one = d.reinterpret(d.splat(dtype, lanes, "1"), real, u, lanes)
@@ -299,7 +300,7 @@ def _sign(d: Target, dtype: str, x: str, lanes: int) -> str:
 
 
 def _magnitude(d: Target, dtype: str, x: str, lanes: int) -> str:
-    """|x| of floats, by bits."""
+    """|x| of floats, made from bits."""
     real, u = ("f64", "u64") if dtype == "f64" else ("f32", "u32")
     number = d.splat(u, lanes, d.literal((1 << (bits(u) - 1)) - 1, u))
     return d.reinterpret(f"{d.reinterpret(x, real, u, lanes)} & {number}", u, real, lanes)
@@ -363,7 +364,7 @@ def _integer(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], l
 # ---- small functions ----
 
 def helper(d: Target, need: Need, name: str, *about: str) -> str:
-    """The text of a small function; `need` tells of those that it calls."""
+    """Return the text of a small function; `need` is called for each function that it calls."""
     if not about:
         return functions.piece(d, need, name)
     dtype = about[0]

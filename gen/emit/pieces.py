@@ -1,8 +1,8 @@
-"""C functions that stand in files beside this one, cut into pieces.
+"""C functions in files of this folder, cut into pieces.
 
 A piece is the text between two blank lines: functions, types and macros, with the comment right above. Words in
-capitals stand for facts of a type and of a target: a text (`TYPE`), or a macro (`MUL(a, b)`). #if takes or leaves lines
-by such a fact; a condition that is none stays for the C compiler.
+capitals are replaced by facts of a type and a target: a text (`TYPE`), or a macro (`MUL(a, b)`). An #if on such a fact
+selects lines; an #if on anything else stays for the C compiler.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _CONDITION = re.compile(r"#(if|elif|else|endif)\w*(?: (!?)(\w+)$)?")
 
 @dataclass(frozen=True)
 class Piece:
-    """name: the first that the text defines. needs: the first names of the other pieces of its files that it uses.
-    doubles: whether it computes with doubles."""
+    """A piece of a C file. name: the first name that the text defines. needs: the first names of the pieces in its
+    files that it uses. doubles: whether it computes with doubles."""
 
     name: str
     text: str
@@ -35,7 +35,7 @@ class Piece:
 
 @lru_cache(maxsize=None)
 def pieces(*files: str) -> Dict[str, Piece]:
-    """The pieces of files, by each name that they define."""
+    """Return the pieces of files, by each name that they define."""
     found: Dict[str, Piece] = {}
     for file in files:
         for block in re.split(r"\n\n+", (HERE / file).read_text().strip("\n")):
@@ -45,15 +45,15 @@ def pieces(*files: str) -> Dict[str, Piece]:
 
 
 def needs(name: str, text: str, known: Mapping[str, Piece]) -> "Tuple[str, ...]":
-    """The first names of the pieces that a piece's text names, in their order."""
+    """Return the first names of the pieces that a piece's text uses, in order."""
     words = dict.fromkeys(_WORD.findall(_COMMENT.sub("", text)))
     return tuple(dict.fromkeys(known[word].name for word in words if word in known and known[word].name != name))
 
 
 def taken(text: str, facts: Words) -> str:
-    """The lines that #if, #elif, #else and #endif of facts leave."""
+    """Return the lines that are left after the #if, #elif, #else and #endif on facts."""
     lines: List[str] = []
-    # of each #if that is open: whether it is of a fact, whether its lines are taken now, whether any branch was
+    # for each open #if: whether it tests a fact, whether its lines are taken now, whether a branch was taken before
     open_: "List[Tuple[bool, bool, bool]]" = []
     for line in text.splitlines(keepends=True):
         directive = _CONDITION.match(line.rstrip())
@@ -73,7 +73,7 @@ def taken(text: str, facts: Words) -> str:
 
 
 def filled(text: str, words: Words) -> str:
-    """A text with its words put in."""
+    """Return a text with the words replaced."""
     word = _words(tuple(words))
     parts, at, match = [], 0, word.search(text)
     while match:
@@ -90,12 +90,12 @@ def filled(text: str, words: Words) -> str:
 
 @lru_cache(maxsize=None)
 def _words(words: "Tuple[str, ...]") -> "re.Pattern[str]":
-    """Any of the words, as a whole or between the underscores of a name."""
+    """A pattern for any of the words, as a whole word or between underscores of a name."""
     return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(sorted(words, key=len, reverse=True))})(?![A-Za-z0-9])")
 
 
 def _arguments(text: str, at: int) -> "Tuple[List[str], int]":
-    """The arguments in the parentheses that open at a place, and where these are closed."""
+    """Return the arguments in the parentheses that open at a position, and the position where they close."""
     arguments, depth, begin = [], 0, at + 1
     for end in range(at, len(text)):
         depth += (text[end] == "(") - (text[end] == ")")

@@ -1,4 +1,4 @@
-"""Regions: the entries of a function in their order, with their loops, guards, calls and runtime variables."""
+"""Regions: the entries of a function in order, with their loops, guards, calls and runtime variables."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from gen.targets import SMALL
 
 
 class When(NamedTuple):
-    """When a guarded region runs, as C text ("": always, None: never).
+    """The conditions under which a guarded region runs, as C text ("": always, None: never).
 
-    every: all lanes of a register are in the region. lane: the lane `lane` is. some: a condition that holds wherever
-    any lane is in the region. differs: whether one lane may be in the region and another lane outside. varied: the
-    variables that no compiler may specialise `every` for, with the last value of each."""
+    every: all lanes of a register are in the region. lane: the lane `lane` is in it. some: a condition that holds
+    wherever any lane is in it. differs: whether one lane may be in the region while another lane is outside. varied:
+    the variables for which no compiler may specialise `every`, with the last value of each.
+    """
 
     every: Optional[str]
     lane: Optional[str]
@@ -40,12 +41,12 @@ class Regions(ElementLoops):
     """The entries of regions, and how each structural op is computed."""
 
     def region(self, region: Region) -> None:
-        """The computation of a region's entries, in their order."""
+        """Compute the entries of a region in order."""
         for entry in region.entries:
             self._env[entry.instruction, region, entry.map] = self._entry(entry)
 
     def values_of(self, instruction: Instruction, region: Region, index: str) -> List[Value]:
-        """The values of an entry of a region that `region` has written."""
+        """Return the values of an entry that an earlier call of `region` has computed."""
         return self._env[instruction, region, index]
 
     def _entry(self, entry: Entry) -> List[Value]:
@@ -83,7 +84,8 @@ class Regions(ElementLoops):
                            [o.shape.dtype for o in instruction.operands], x, instruction.name)]
 
     def _paired(self, entry: Entry, x: "Sequence[Value]") -> Optional[Value]:
-        """The value of an entry that one function computes together with another entry's, of the same argument."""
+        """Return the value of an entry that one function computes together with another entry of the same argument
+        (sine and cosine)."""
         instruction, region = entry.instruction, entry.region
         value = self._together.pop((instruction, region, entry.map), None)
         pair = next((pair for pair in functions.PAIRS if instruction.opcode in pair), None)
@@ -124,7 +126,7 @@ class Regions(ElementLoops):
         return [self.by_lane(instruction.name, shape[0].dtype, call, half, index)]
 
     def _call_many(self, entry: Entry, arguments: "Sequence[str]", same: bool, index: str) -> List[Value]:
-        """A function of several outputs writes them through pointers."""
+        """Call a function of several outputs, which writes them through pointers."""
         assert entry.callee is not None
         leaves = entry.instruction.shape.leaves()
         names = [self.name(f"{entry.instruction.name}_l") for _ in leaves]
@@ -150,7 +152,7 @@ class Regions(ElementLoops):
     # ---- guards ----
 
     def condition(self, region: Region) -> "Optional[str]":
-        """When a guarded region runs: C text, "" for always, None for never."""
+        """Return the condition, as C text, under which a guarded region runs: "" for always, None for never."""
         tests = self._conditions(region)
         return None if tests is None else " && ".join(tests)
 
@@ -179,13 +181,14 @@ class Regions(ElementLoops):
                     if None in some else " && ".join(filter(None, some)), True)
 
     def _every(self, when: When) -> str:
-        """The test that all lanes are in a region, of a kernel's text."""
+        """The test that all lanes are in a region, as printed in a kernel."""
         return self._unknown(str(when.every), when.varied) if when.varied else str(when.every)
 
     def _unknown(self, condition: str, varied: Mapping[str, int]) -> str:
-        """A condition that no compiler finds to be constant for any value of variables of loops, where one has to be
-        kept from that. varied: the variables, with the last value of each. The zero that it is compared with is another
-        one for each value: gcc writes a loop twice, for a zero that all share and for any other number."""
+        """Return the condition in a form that compilers cannot prove constant for particular values of loop variables.
+        varied: these variables, with the last value of each. The condition is compared with a zero that the compiler
+        cannot see, a different one for each value: with a single zero, gcc would write the loop twice, once for zero
+        and once for other numbers."""
         if not self.d.unknown_zeros:
             return condition
         zeros = self._zeros or self.name("none", "")
@@ -196,7 +199,7 @@ class Regions(ElementLoops):
             self._before_loops.append(Let("int", f"*{zeros}", self.d.unknown_zeros))
         at: List[str] = []
         for name in sorted(varied, key=lambda name: (varied[name], name)):
-            if sum(varied[other] for other in [*at, name]) < self.d.zeros:  # a longer loop stays a loop
+            if sum(varied[other] for other in [*at, name]) < self.d.zeros:  # longer loops are not specialised anyway
                 at.append(name)
         return f"({condition}) > {zeros}[{' + '.join(at) or '0'}]"
 
@@ -207,7 +210,7 @@ class Regions(ElementLoops):
         return f"(!({unbroken}) || ({inside}))" if inside and unbroken else inside
 
     def _inside(self, where: "Optional[str]") -> Optional[str]:
-        """The condition that a point is in a map's domain, as C text; "": always, None: never."""
+        """The condition that a point is in a map's domain, as C text; "" for always, None for never."""
         if where is None:
             return None
         self._tested |= tested(where, self.box)
@@ -225,7 +228,7 @@ class Regions(ElementLoops):
         return self._or_else(entry, 0, padding)
 
     def _or_else(self, entry: Entry, operand: int, other: Value) -> Value:
-        """An operand's value in the entry's one region, and another one outside."""
+        """Return an operand's value inside the entry's only region, and another value outside."""
         instruction, region = entry.instruction, entry.regions[0]
         when = self._when(region)
         if when.some is None:
@@ -243,8 +246,8 @@ class Regions(ElementLoops):
         return Value(name, dtype, self.lanes, half)
 
     def _lane_by_lane(self, entry: Entry, sides: "Sequence[Tuple[int, Region, When]]", name: str, dtype: str) -> None:
-        """The lanes of a register that are in different regions, one after another. A lane in no region keeps its
-        value."""
+        """Compute the lanes of a register that are in different regions, one lane after another. A lane in no region
+        keeps its value."""
         half, array, lanes, t = dtype == "f16", self.name(f"{name}_l", ""), self.lanes, self.d.index[self.index_type]
         stored = "u16" if half else dtype
         self.text.add(Declare(self.type(dtype, 1, half), array, count=lanes))
@@ -252,7 +255,8 @@ class Regions(ElementLoops):
         if not complete:
             self.text.add(self.d.scatter(stored, lanes, name, array))
         kept, self._loads, self.lanes = self._loads, {}, 1
-        asked = sides[:-1] if complete else sides       # the last side of a concatenate is where all else is not
+        # the last operand of a concatenate needs no test: all other lanes are in it
+        asked = sides[:-1] if complete else sides
         tests = [str(when.lane and self._unknown(when.lane, {"lane": lanes - 1})) for _, _, when in asked]
         with self.text.nested(For(t, "lane", str(lanes))):
             self.text.cases([(test, partial(self._guarded, entry, operand, region, f"{array}[lane]", dtype))
@@ -267,7 +271,7 @@ class Regions(ElementLoops):
         sides = [(k, region, self._when(region)) for k, region in enumerate(entry.regions)]
         sides = [side for side in sides if side[2].some is not None]
         always = [side for side in sides if not side[2].every and side[2].every is not None]
-        sides = always[:1] or sides     # a side that always holds leaves the others nothing
+        sides = always[:1] or sides     # if one side always holds, the others are never taken
         half, differ = dtype == "f16", any(when.differs for _, _, when in sides) and not always
         self.text.add(Declare(self.type(dtype, self.lanes, half), name, "" if sides else self.d.zero(self.lanes)))
         wide = [side for side in sides if side[2].every is not None]
@@ -280,7 +284,7 @@ class Regions(ElementLoops):
         return Value(name, dtype, self.lanes, half)
 
     def _update(self, entry: Entry) -> Value:
-        """dynamic-update-slice: the operand, or the update where it lies."""
+        """dynamic-update-slice: the update inside its region, else the operand."""
         region = entry.regions[0]
         kept = self.moved(self.read(self.partition.operand(entry, 0), entry.region))
         if region.map == EMPTY:
@@ -291,12 +295,12 @@ class Regions(ElementLoops):
     # ---- runtime variables ----
 
     def bind(self, runtimes: "Sequence[Runtime]", where: Region) -> None:
-        """Runtime variables: indices as they are read, brought into their bounds in their own type; before the step,
-        where they may be."""
+        """Bind runtime variables: read indices and clamp them to their bounds in their own type, before the step if
+        possible."""
         before = self.bound_before(tuple(runtimes), where)
         if before:
             text, loads = self.text, self._loads
-            self.text, self._loads = self.before, {}     # what the step has loaded is not there yet
+            self.text, self._loads = self.before, {}     # loads of the step come later
         self._bind(runtimes, where)
         if before:
             self.text, self._loads = text, {**self._loads, **loads}
@@ -331,8 +335,9 @@ class Regions(ElementLoops):
     def _loops(
         self, entry: Entry, loop: Region, inside: Region, down: bool = False, free: bool = False
     ) -> "Iterator[bool]":
-        """The loops of a region, first to last or last to first, and the condition of a guard in them; False: nothing
-        is ever inside. free: in any order, then with short steps in memory inside."""
+        """Open the loops of a region, forwards or backwards, and the condition of a guard inside them. Yield False if
+        nothing is ever inside. free: any order of the loops is correct; the loop with the smallest distance in memory
+        is then the innermost."""
         names = loop.ranges[:len(loop_sizes(entry.instruction))]
         sizes = [self.partition.ranges[name] for name in names]
         tests = self._conditions(inside) if inside is not loop else []
@@ -354,7 +359,8 @@ class Regions(ElementLoops):
             around[at:at], self._before_loops, self._zeros = self._before_loops or [], None, ""
 
     def _steps(self, names: "Sequence[str]", flats: "Sequence[str]") -> List[int]:
-        """How far each loop goes in memory, of the first read that says so for all; else nothing."""
+        """Return the distance in memory of one iteration of each loop, taken from the first read with constant strides;
+        zeros if there is none."""
         for flat in flats:
             variables = {v.name for v in algebra.info(flat).variables}
             strides = [self.stride(flat, name)[0] if name in variables else 0 for name in names]
@@ -363,7 +369,7 @@ class Regions(ElementLoops):
         return [0] * len(names)
 
     def _variable(self, of: str, start: Value) -> Value:
-        """A variable with its first value."""
+        """Declare a variable with its first value."""
         name, start = self.name(of), self.real(start)
         self.text.add(Declare(self.type(start.dtype, self.lanes), name, self.splat(start)))
         return Value(name, start.dtype, self.lanes)
@@ -386,8 +392,8 @@ class Regions(ElementLoops):
         return [replace(v, rounded=not (self.excess and v.dtype in SMALL)) for v in sums]
 
     def _product(self, entry: Entry) -> Value:
-        """A sum of products in the accumulator's type, which the operands are converted to; at the end rounded to the
-        result's."""
+        """Return a sum of products. Operands are converted to the accumulator's type; the sum is rounded to the
+        result's type at the end."""
         instruction, loop, inside = entry.instruction, entry.regions[0], entry.regions[-1]
         kind = accumulator(instruction)
 
@@ -399,7 +405,7 @@ class Regions(ElementLoops):
                 self.region(inside)
                 x = [convert(self.read(self.partition.operand(entry, k, inside), inside), o.shape.dtype, kind) for k,
                      o in enumerate(instruction.operands)]
-                # of scaled-dot
+                # the scales of scaled-dot
                 x = [self.apply("multiply", {}, kind, [kind, kind], [value, scale], "scaled") for value,
                      scale in zip(x, x[2:])] or x
                 product = self.apply("multiply", {}, kind, [kind, kind], x, "product")
@@ -414,15 +420,16 @@ class Regions(ElementLoops):
         return algebra.c_text(flat, self.index_type).results[0]
 
     def _window_choice(self, entry: Entry) -> Value:
-        """The number of the element that a window selects; of elements, where it sees none."""
+        """Return the number of the element that a window selects, or the number of elements if the window contains
+        none."""
         instruction, (loop, inside) = entry.instruction, entry.regions
         dtype, sizes = instruction.operands[0].shape.dtype, loop_sizes(instruction)
-        number = f"u{self.d.register_bits(dtype)}"     # as wide as what is compared: one mask chooses both
+        number = f"u{self.d.register_bits(dtype)}"     # as wide as the compared values, so that one mask selects both
         best_number = self._variable(instruction.name, Value(self.d.literal(math.prod(sizes), number), number))
         if self.partition.operand(entry, 0, inside).map == EMPTY:
             return self.apply("convert", {}, "s32", [number], [best_number], instruction.name)
         best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, dtype), dtype))
-        seen = self.name(f"{instruction.name}_seen")   # whether a first element was met
+        seen = self.name(f"{instruction.name}_seen")   # whether the first element has been seen
         self.text.add(Declare("int", seen, "0"))
         with self._loops(entry, loop, inside) as some:
             if some:
@@ -445,15 +452,15 @@ class Regions(ElementLoops):
         return self.apply("convert", {}, "s32", [number], [best_number], instruction.name)
 
     def _window_scatter(self, entry: Entry) -> Value:
-        """Of the windows that see an element, in the order of their places, those that select it scatter their value
-        there."""
+        """Visit the windows that contain an element, in the order of their positions; add the source of each window
+        that selects it."""
         instruction, (places, at_place) = entry.instruction, entry.regions
         dtype = instruction.shape.dtype
         total = self._variable(instruction.name, self.read(self.partition.operand(entry, 2), entry.region))
         if self.partition.operand(entry, 0, at_place).map == EMPTY:
             return total
-        number = f"u{self.d.register_bits(dtype)}"     # as wide as what is chosen: one mask
-        # the places of windows go down as the number of the element in them goes up
+        number = f"u{self.d.register_bits(dtype)}"     # as wide as the selected numbers: one mask serves both
+        # as the element's number in its window grows, the window's position shrinks
         with self._loops(entry, places, at_place, True) as some:
             if some:
                 self.region(at_place)

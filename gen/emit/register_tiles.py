@@ -1,27 +1,28 @@
-"""Transposes of small tiles in registers, as functions of OpenCL C and GNU C: which lanes each step picks.
-templates/parts/register_tiles.j2 has their text. Elements are unsigned integers of 8 to 64 bits.
+"""Transposes of small tiles in registers, as functions of OpenCL C and GNU C: the lanes that each step picks. The text
+is in templates/parts/register_tiles.j2. Elements are unsigned integers of 8 to 64 bits.
 
     load_tile   static inline void load_u32_16x4(uint16 *out, const __global uint *from, uint stride)
                 `lanes` rows of `rows` elements each, `stride` elements apart, become `rows` registers of `lanes`
                 elements: out[r][l] = from[l * stride + r]
     store_tile  static inline void store_u32_16x4(__global uint *to, uint stride, const uint16 *in)
-                the way back: to[l * stride + r] = in[r][l]
+                the inverse: to[l * stride + r] = in[r][l]
     load_pieces, join_pieces
-                load_tile for rows of a line each in two steps, between which a caller may load and store; load_lines does
-                both
-    line_tile   to[r * pitch + l] = out[r][l] in whole lines, where pitch is not a multiple of them
+                load_tile in two steps, for rows of one cache line each; the caller may load and store in between;
+                load_lines does both steps
+    line_tile   to[r * pitch + l] = out[r][l] in whole cache lines, for a pitch that is not a multiple of a line
 
-Memory needs no alignment but the element's. `out` and `in` are arrays of `rows` registers; their typedef is
-`typedef(d, bits, lanes)`, empty where the language has the type. `prelude()` goes before the first tile of a file. Sizes
-are powers of two, 2 and more; a register has at most 64 bytes. A tile works in about `rows` registers at a time.
+Memory needs the alignment of an element only. `out` and `in` are arrays of `rows` registers; their typedef is
+`typedef(d, bits, lanes)`, empty if the language has the type. `prelude()` goes before the first tile of a file. Sizes
+are powers of two, at least 2; a register has at most 64 bytes. A tile uses about `rows` registers at a time.
 
-How: a register's lane number and its own number are bits of an index. A loaded register has some bits of r in its
-lanes; as many bits of l are in its number. A step takes two registers that differ in one of these: the number's bit is
-inserted into the lane's bits at one end of a field, and the bit at the field's other end leaves them. Inserted lowest
-within 16 bytes that is an interleave, one cheap instruction on every x86; inserted highest above 16 bytes it picks
-quarters of 64 bytes. Where a piece is 16 bytes and a register 64, four loads fill it and only interleaves are left: the
-"lane tile"; where a piece is the whole register it is the "full network". The generator follows each element, and
-asserts that all arrive.
+The method: the number of a lane in its register and the number of the register are bits of one index. After loading,
+some bits of r are lane bits, and equally many bits of l are register bits. A step combines two registers whose numbers
+differ in one bit: this bit is inserted at one end of a field of the lane bits, and the bit at the other end of the
+field becomes the register bit. If it is inserted lowest, within 16 bytes, the step is an interleave, which every x86
+has as one cheap instruction. If it is inserted highest, above 16 bytes, the step picks quarters of 64 bytes. With
+pieces of 16 bytes and registers of 64 bytes, four loads fill a register and only interleaves remain: the "lane tile".
+With pieces as long as a register, all steps are needed: the "full network". The generator tracks every element, and
+asserts that each one arrives.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ from gen.schedule import PIECE, PIECES, VECTOR_BITS
 from gen.targets import Target
 
 Element = Tuple[int, int]                   # (l, r)
-Register = Tuple[str, Tuple[Element, ...]]  # its name in the text, and what its lanes hold
-Step = Tuple[int, int]                      # where in the lane's bits one is inserted, and which one leaves
+Register = Tuple[str, Tuple[Element, ...]]  # name in the text, and the element in each lane
+Step = Tuple[int, int]  # position at which a bit is inserted into the lane number, and position of the bit that leaves
 
 _text = partial(macro, "parts/register_tiles.j2")
 
 
 class Mix(NamedTuple):
-    """Registers low and high, each a shuffle of a and b. shuffles: the macros."""
+    """Registers low and high, each a shuffle of a and b. shuffles: the two shuffle macros."""
 
     low: str
     high: str
@@ -52,8 +53,8 @@ class Mix(NamedTuple):
 
 
 class Square(NamedTuple):
-    """A square of `side` rows: the pieces that are loaded, each with its row; the steps, with their macros; the
-    registers that have the columns, in their order."""
+    """A square of `side` rows. loads: the pieces that are loaded, each with its row. mixes: the steps. results: the
+    registers of the columns, in order. shuffles: the macros of the steps."""
 
     side: int
     shuffles: "List[Tuple[str, List[int]]]"
@@ -64,8 +65,8 @@ class Square(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """Columns of a tile from `first` on. loads: a register, and the rows whose pieces it has; results: the registers of
-    the columns; stores: a register, its first lane that is stored, and the row."""
+    """The columns of a tile from `first` on. loads: for each register, the rows whose pieces it contains. results: the
+    registers of the columns. stores: a register, its first stored lane, and the row."""
 
     first: int
     mixes: List[Mix]
@@ -75,12 +76,12 @@ class Block:
 
 
 def prelude() -> str:
-    """The lines before the first function of a file."""
+    """Return the lines before the first function of a file."""
     return _text("prelude")
 
 
 def typedef(d: Any, width: int, lanes: int) -> str:
-    """The definition of a register's type; empty where the language has it."""
+    """Return the definition of a register's type; "" if the language has the type."""
     return "" if lanes <= d.longest_vector else _text("typedef", d=d, width=width, lanes=lanes)
 
 
@@ -90,7 +91,7 @@ def _log2(n: int) -> int:
 
 
 def _check(width: int, lanes: int, rows: int) -> int:
-    """How many bits of the lane's number count within 16 bytes."""
+    """Check the sizes of a tile; return the number of lane bits within 16 bytes."""
     assert (width in (8, 16, 32, 64) and min(lanes, rows) > 1
             and width * lanes <= VECTOR_BITS), f"no tile {lanes}x{rows} of {width} bits"
     _log2(rows)
@@ -98,7 +99,7 @@ def _check(width: int, lanes: int, rows: int) -> int:
 
 
 def _pick(step: Step, which: int, lanes: int) -> List[int]:
-    """The lanes that make a step's result number `which`; those of the second operand count from `lanes`."""
+    """Return the lanes that form result number `which` of a step; lanes of the second operand count from `lanes`."""
     insert, leave = step
     picked = []
     for lane in range(lanes):
@@ -112,15 +113,15 @@ def _names(steps: "Sequence[Step]", step: Step) -> "Tuple[str, str]":
 
 
 def _shuffles(steps: "Sequence[Step]", lanes: int) -> "List[Tuple[str, List[int]]]":
-    """The macros of steps, and the lanes that they pick."""
+    """Return the macros of steps, and the lanes that they pick."""
     return [(name, _pick(step, which, lanes)) for step in dict.fromkeys(steps)
             for which, name in enumerate(_names(steps, step))]
 
 
 def _network(first: int, registers: "List[Register]", steps: "Sequence[Step]",
              lanes: int) -> "Tuple[List[Register], List[Mix]]":
-    """Step number s mixes the registers whose numbers differ in bit s. The registers afterwards, by their contents, and
-    the steps."""
+    """Mix registers: step number s mixes those whose numbers differ in bit s. Return the final registers with their
+    contents, and the mixes."""
     mixes = []
     for number, step in enumerate(steps):
         letter, after = chr(ord("b") + number), list(registers)
@@ -135,12 +136,12 @@ def _network(first: int, registers: "List[Register]", steps: "Sequence[Step]",
 
 
 def _spread(number: int, places: "Sequence[int]") -> int:
-    """The bits of a number, lowest first, put where they belong."""
+    """Return a number whose bits, lowest first, are moved to the given positions."""
     return sum((number >> n & 1) << place for n, place in enumerate(places))
 
 
 def _columns(registers: "List[Register]", lanes: int, first: int = 0) -> List[str]:
-    """The registers of columns from `first` on, in their order."""
+    """Return the registers of columns from `first` on, in order."""
     found = sorted(registers, key=lambda x: x[1][0][1])
     for r, (_, held) in enumerate(found, first):
         assert held == tuple((l, r) for l in range(lanes)), (lanes, r, held)
@@ -148,7 +149,7 @@ def _columns(registers: "List[Register]", lanes: int, first: int = 0) -> List[st
 
 
 def _square(width: int) -> Square:
-    """A square of as many rows as 16 bytes have elements."""
+    """Return the square with as many rows as 16 bytes have elements."""
     side = 8 * PIECE // width
     bits = _log2(side)
     steps = [(0, bits - 1)] * bits
@@ -158,22 +159,25 @@ def _square(width: int) -> Square:
 
 
 def _squares(width: int, lanes: int, rows: int) -> Optional[Square]:
-    """The squares of a tile where the compiler has vectors of 16 bytes alone; None where it has no such squares."""
+    """Return the squares of a tile for compilers with vectors of 16 bytes only; None if the tile has no such
+    squares."""
     side = 8 * PIECE // width
     return _square(width) if width * lanes // 8 > PIECE and side <= min(lanes, rows) else None
 
 
 def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", piece: int = 16, name: str = "",
               group: int = 0, distance: int = 0) -> str:
-    """The function out[r][l] = from[l * stride + r].
+    """Return the function out[r][l] = from[l * stride + r].
 
-    piece: the most bytes of a row that one load reads. group: after this many lanes at `stride` continue at `further`,
-    one more argument (0: all lanes are at `stride`). distance: prefetch distance in elements, where bursts are off."""
+    piece: the maximum bytes of a row that one load reads. group: lanes after the first `group` continue at `further`, a
+    further argument (0: all lanes are `stride` apart). distance: prefetch distance in elements, for processors where
+    bursts are off.
+    """
     low = _check(width, lanes, rows)
     bits, run = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
     within, above, size = min(run, low), max(run - low, 0), 1 << run
     steps = [(bits - 1, low)] * above + [(0, within - 1)] * within
-    inserted = [*range(bits - above, bits), *reversed(range(within))]   # the bit of l that each step brings in
+    inserted = [*range(bits - above, bits), *reversed(range(within))]   # the bit of l that each step inserts
     loaded = [bit for bit in range(bits) if bit not in inserted]
     blocks = []
     for first in range(0, rows, size):
@@ -189,14 +193,14 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
 
 
 def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "", group: int = 0) -> str:
-    """The function to[l * stride + r] = in[r][l], by plain stores."""
+    """Return the function to[l * stride + r] = in[r][l], by plain stores."""
     low = _check(width, lanes, rows)
     bits, run = _log2(lanes), min(_log2(rows), _log2(lanes))
     if low < run < bits:
-        run = low          # a whole piece must lie side by side
+        run = low          # a whole piece must be contiguous
     within, above, size = min(run, low), max(run - low, 0), 1 << run
     steps = [(0, low - 1)] * within + [(bits - 1, low)] * above
-    inserted = [*reversed(range(within)), *range(low, low + above)]     # the bit of r that each step brings in
+    inserted = [*reversed(range(within)), *range(low, low + above)]     # the bit of r that each step inserts
     blocks = []
     for first in range(0, rows, size):
         numbers = [first | _spread(i, inserted) for i in range(size)]
@@ -215,10 +219,11 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
 
 
 def load_pieces(d: Any, width: int, spacing: int, index: str, distance: int, name: str) -> str:
-    """The function that loads as many rows of a line as there are elements in 16 bytes (a piece), and transposes them
+    """Return the function that loads rows of one line, as many as 16 bytes (a piece) have elements, and transposes them
     within each piece.
 
-    spacing: registers from one result to the next. distance: as for load_tile."""
+    spacing: the number of registers from one result to the next. distance: see load_tile.
+    """
     lanes, square = VECTOR_BITS // width, _square(width)
     bits = _log2(square.side)
     return _text("load_pieces", d=d, t=index, n=name, width=width, lanes=lanes, spacing=spacing, distance=distance,
@@ -227,8 +232,8 @@ def load_pieces(d: Any, width: int, spacing: int, index: str, distance: int, nam
 
 
 def join_pieces(d: Any, width: int, name: str) -> str:
-    """The function that gathers 16 bytes (a piece) of each of four lines: out[p] is piece p of in[0], in[1], in[2],
-    in[3]."""
+    """Return the function that gathers 16 bytes (a piece) from each of four lines: out[p] is piece p of in[0], in[1],
+    in[2], in[3]."""
     steps = [(1, 1), (1, 0)]
     registers, mixes = _network(0, [(f"a{g}", tuple((p, g) for p in range(4))) for g in range(4)], steps, 4)
     assert [held for _, held in registers] == [tuple((p, g) for g in range(4)) for p in range(4)]
@@ -239,7 +244,8 @@ def join_pieces(d: Any, width: int, name: str) -> str:
 
 
 def load_lines(d: Any, width: int, index: str, load: str, join: str, name: str) -> str:
-    """load_tile for rows of a line each, by load_pieces, the pieces of a line side by side, and join_pieces."""
+    """Return load_tile for rows of one line each: load_pieces, with the pieces of a line side by side, then
+    join_pieces."""
     return _text("load_lines", d=d, t=index, n=name, width=width, lanes=VECTOR_BITS // width,
                  rows=8 * PIECE // width, pieces=PIECES, load=load, join=join)
 
@@ -247,7 +253,8 @@ def load_lines(d: Any, width: int, index: str, load: str, join: str, name: str) 
 # ---- shuffles ----
 
 class Pick(NamedTuple):
-    """A part of a shuffle's result: lanes of the parts a and b of its operands, then of one more each time."""
+    """A part of a shuffle's result: the chosen lanes of the operands' parts a and b; then `more` parts are merged in,
+    one at a time."""
 
     a: str
     b: str
@@ -256,15 +263,15 @@ class Pick(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A shuffle in registers of `bytes`."""
+    """A shuffle in registers of `bytes` bytes."""
 
     bytes: int
     picks: List[Pick]
 
 
 class Shuffle(NamedTuple):
-    """lanes of one register, or of two; parts: the same in narrower registers, where the compiler has vectors that are
-    wider than the machine's."""
+    """A shuffle of one register, or of two. lanes: the lanes that it picks. parts: the same shuffle in narrower
+    registers, for compilers with vectors wider than the machine's."""
 
     two: bool
     lanes: Sequence[int]
@@ -278,7 +285,7 @@ def _shuffled(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", two: bo
 
 
 def _in_parts(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", size: int) -> Part:
-    """Each part of the result of the parts that it has lanes of."""
+    """Return each part of the result, built from the operands' parts whose lanes it contains."""
     each, parts = size * 8 // d.register_bits(dtype), []
     for number in range(lanes // each):
         wanted = picks[number * each:(number + 1) * each]
@@ -293,21 +300,21 @@ def _in_parts(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", size: i
 
 
 def shuffle(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", two: bool, lane: str, name: str) -> str:
-    """The function that picks lanes of one register, or of two. lane: C text of the lane that is picked for lane i,
-    where that is simpler than a list."""
+    """Return the function that picks lanes of one register or two. lane: C text of the lane that is picked for lane i,
+    if that is simpler than a list."""
     return _text("shuffle", d=d, n=name, dtype=dtype, lanes=lanes, bytes=d.register_bits(dtype) // 8 * lanes,
                  shuffle=_shuffled(d, dtype, lanes, picks, two), lane=lane)
 
 
 class _Shuffles:
-    """The functions that another one shuffles its registers with, by what they pick."""
+    """The shuffle functions that another function calls, by the lanes that they pick."""
 
     def __init__(self, d: Target, width: int, lanes: int, name: str) -> None:
         self.d, self.dtype, self.lanes, self.name = d, f"u{width}", lanes, name
-        self.known: List[Tuple[bool, Tuple[int, ...]]] = []     # whether of two registers, and lanes
+        self.known: List[Tuple[bool, Tuple[int, ...]]] = []     # whether two registers are read, and the lanes
 
     def __call__(self, a: str, b: str, picks: "Sequence[int]") -> str:
-        """The text of a call; a and b may be the same."""
+        """Return the text of a call; a and b may be the same register."""
         key = a != b, tuple(picks)
         if key not in self.known:
             self.known.append(key)
@@ -318,8 +325,9 @@ class _Shuffles:
 
 
 def _words(shuffle: _Shuffles) -> "Tuple[List[Tuple[str, str]], List[str]]":
-    """Four lines of bytes taken apart in twelve steps, and the results' names. A line has 4 parts of 16 bytes, a part 4
-    words; first its bytes are sorted by rows, so that a word has one row's, then whole words change places."""
+    """Return twelve steps that separate four lines of bytes, and the names of the results. A line has 4 parts of 16
+    bytes, a part 4 words. First the bytes are sorted by row, so that each word belongs to one row; then whole words
+    move."""
     def words(a: str, b: str, picked: "Sequence[int]") -> str:
         return shuffle(a, b, [4 * w + k for w in picked for k in range(4)])
 
@@ -334,9 +342,8 @@ def _words(shuffle: _Shuffles) -> "Tuple[List[Tuple[str, str]], List[str]]":
 
 
 def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
-    """The function that interleaves the elements of `rows` registers of 64 bytes: out[k][l * rows + r] = in[r][k *
-    lanes / rows + l].
-    inverse: the function that separates them again."""
+    """Return the function that interleaves the elements of `rows` registers of 64 bytes: out[k][l * rows + r] = in[r][k
+    * lanes / rows + l]. inverse: return the function that separates them."""
     lanes = VECTOR_BITS // width
     low, top, count, each = _check(width, lanes, rows), _log2(lanes), _log2(rows), lanes // rows
 
@@ -345,13 +352,14 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
     goals = [tuple(wanted(k, l) for l in range(lanes)) for k in range(rows)]
     shuffles = _Shuffles(d, width, lanes, name)
     texts: "List[Tuple[str, str]]" = []
-    # without byte permutations of whole registers a compiler makes 64 of the steps below
+    # without byte permutations of whole registers, compilers turn the steps below into 64 instructions
     if inverse and rows == 4 and width == 8:
         texts, names = _words(shuffles)
-    elif rows == 2 and width > 8:     # one permutation of two registers does it
+    elif rows == 2 and width > 8:     # one permutation of two registers is enough
         names = [shuffles("in[0]", "in[1]", [k * lanes + l for k, l in goal]) for goal in goals]
     else:
-        # A row's bits enter lowest, and leave the highest of 16 bytes; the quarters are put in order after that.
+        # The bits of a row are inserted lowest, and the highest bit within 16 bytes leaves; then the quarters are put
+        # in order.
         steps = [(bit, (0, low - 1)) for bit in reversed(range(count))]
         steps += [(bit, (low, top - 1)) for bit in reversed(range(count))]
         if inverse:
@@ -373,13 +381,13 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
 
 
 def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shuffles: _Shuffles) -> str:
-    """A register, as text: lane l holds lane places[l][1] of the register names[places[l][0]]; merged from one after
-    the other."""
+    """Return a register, as text: lane l is lane places[l][1] of register names[places[l][0]]. The registers are merged
+    one after another."""
     first, *others = dict.fromkeys(operand for operand, _ in places)
     merged, held = names[first], [(first, l) for l in range(lanes)]
     for operand in others or [first]:
         both = [*held, *((operand, l) for l in range(lanes))]
-        # lanes whose operand comes later keep what they have
+        # lanes of later operands keep their content
         picked = [both.index(place) if place in both else l for l, place in enumerate(places)]
         merged, held = shuffles(merged, names[operand], picked), [both[l] for l in picked]
     assert held == list(places), (names, places)
@@ -388,7 +396,7 @@ def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shu
 
 def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) -> str:
     """`interleave` for registers of `lanes` elements and any number of rows: each result is merged from one operand
-    after the other."""
+    after another."""
     shuffles, results = _Shuffles(d, width, lanes, name), []
     for k in range(rows):
         places = [divmod(l * rows + k, lanes) if inverse else ((k * lanes + l) % rows, (k * lanes + l) // rows)
@@ -399,8 +407,8 @@ def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) 
 
 
 def load_strided(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
-    """The function whose result has from[l * stride] in lane l: picked from whole vectors, the last of which ends with
-    the last of these elements; for stride -1 one vector, turned around."""
+    """Return the function whose result has from[l * stride] in lane l, picked from whole vectors, the last of which
+    ends with the last of these elements; for stride -1, one vector in reverse order."""
     shuffles = _Shuffles(d, width, lanes, name)
     if stride == -1:
         starts, merged = [("a", 1 - lanes)], shuffles("a", "a", [*reversed(range(lanes))])
@@ -415,21 +423,21 @@ def load_strided(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
 
 
 def join(d: Any, width: int, lanes: int, parts: int, name: str) -> str:
-    """The function that puts `parts` registers of `lanes` elements side by side in one."""
+    """Return the function that joins `parts` registers of `lanes` elements to one."""
     return _text("join", d=d, n=name, width=width, lanes=lanes, parts=parts)
 
 
 def numbers(d: Any, lanes: int, name: str) -> str:
-    """The function that gives 0, 1, 2, .. in the lanes."""
+    """Return the function whose result is 0, 1, 2, .. in the lanes."""
     return _text("numbers", d=d, n=name, lanes=lanes)
 
 
-# ---- whole lines where rows begin anywhere ----
+# ---- whole lines for rows that begin anywhere ----
 
 @dataclass(frozen=True)
 class Store:
-    """Lanes of the registers a and b, or of a alone, to a position. whole: a whole line; carried: a whole register to
-    carry[position]."""
+    """A store of lanes of the registers a and b, or of a alone, to a position. whole: true for a whole line. carried:
+    store a whole register to carry[position]."""
 
     position: int
     a: str
@@ -444,36 +452,38 @@ class Store:
 
 def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, rest: int = 0, down: int = 1,
               name: str = "", start: int = 0) -> str:
-    """One of three functions that store tiles into rows `pitch` elements apart, which need not begin on a line.
+    """Return one of three functions that store tiles into rows `pitch` elements apart, which may begin anywhere in a line.
 
-    Each line is put together from a tile and the tile before it, and written whole by the caller's STREAM; only the two
-    ends of a row are written in pieces. The functions
+    Each line is merged from a tile and the tile before it, and written whole by the caller's STREAM; only the two ends
+    of a row are written in pieces. The function is
 
         static inline void NAME(__global uint *to, uint16 *carry, const uint16 *in)
 
-    where in[i] is what load_tile made for row i, carry has `rows` registers, and `to` is where the first element of the
-    first row of `in` belongs, `start` elements into a line: always the same if rows * pitch is a multiple of `lanes`.
+    in[i] is the register of row i that load_tile made. carry has `rows` registers. `to` is the address of the first
+    element of the first row of `in`, `start` elements after the beginning of a line; `start` is the same for all calls
+    if rows * pitch is a multiple of `lanes`. The parts:
 
-        first   the tile at the rows' beginning: what lies before row i's first line is stored; carry[i] = in[i]
-        next    the `down` tiles after that of carry (in[w * rows + i]): the lines that end in them, side by side; carry
-                = the last
-        last    the rows' last `lanes` elements, `rest` elements (the length mod lanes) after those of carry: all that
-                is left; here `to` is where carry[0] belongs
+        first   the tile at the beginning of the rows: stores the elements before row i's first whole line, and sets
+                carry[i] = in[i]
+        next    the `down` tiles after the tile in carry (in[w * rows + i]): stores the lines that end in them, and sets
+                carry to the last of these tiles
+        last    the last `lanes` elements of the rows, which begin `rest` elements (the length mod lanes) after those in
+                carry: stores all that is left; here `to` is the address of carry[0]
 
-    A work-item walks down so; carry may be one of many side by side, so that it also walks along.
+    With these, a work-item walks down; if it has several carries side by side, it also walks along.
     """
     low = _check(width, lanes, rows)
     assert low and rows * pitch % lanes == 0 and 0 <= rest < lanes and part in ("first", "next", "last")
     stores: List[Store] = []
 
     def whole(i: int, start: int, before: "Tuple[str, int]", after: "Tuple[str, int]") -> None:
-        """The line at `start`, out of two registers and where in the row each begins; what both hold is taken from the
-        second."""
+        """Store the line at `start`, merged from two registers, each given with the position in the row where it
+        begins; overlapping elements are taken from the second."""
         lane = [k - after[1] + lanes if k >= after[1] else k - before[1] for k in range(start, start + lanes)]
         stores.append(Store(i * pitch + start, before[0], after[0], lane))
 
     def partial_line(i: int, start: int, count: int, source: "Tuple[str, int]") -> None:
-        """In two pieces that overlap, or one."""
+        """Store a part of a line, as one piece or two overlapping pieces."""
         size, (x, begin) = 1 << count.bit_length() - 1 if count else 0, source
         for first in dict.fromkeys((start, start + count - size)) if count else ():
             stores.append(Store(i * pitch + first, x, lanes=range(first - begin, first - begin + size)))
@@ -500,5 +510,6 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
 
 
 def by_start(d: Any, width: int, lanes: int, index: str, variants: "dict[int, str]", name: str) -> str:
-    """The function that takes where rows begin on a line first, and calls the one for that."""
+    """Return the function that takes the rows' offset within a line as its first argument, and calls the variant for
+    that offset."""
     return _text("by_start", d=d, t=index, n=name, width=width, lanes=lanes, variants=variants)

@@ -1,4 +1,4 @@
-"""Values in registers: declared, widened to all lanes, rounded, and brought to and from the form that memory has."""
+"""Values in registers: declarations, splats, rounding, and conversions from and to the form in memory."""
 
 from __future__ import annotations
 
@@ -27,26 +27,27 @@ class Registers(State):
         return Value(name, dtype, lanes, bits)
 
     def _let(self, kind: str, name: str, text: str) -> Statement:
-        """A variable that keeps its value. In a template nvcc puts the value of a `const` one at each place that reads
-        it, so that its time doubles with each step of a long chain."""
+        """Return the declaration of a variable that keeps its value. In a template, nvcc substitutes a `const`
+        variable's value at each use, and its compile time doubles with each step of a long chain; such variables are
+        not const."""
         return (Declare if self.d.chooses_words else Let)(kind, name, text)
 
     def real(self, value: Value) -> Value:
-        """An f16 as a float."""
+        """Return an f16 as a float."""
         if not value.bits:
             return value
         wide = () if value.lanes == 1 else (str(value.lanes),)
-        # bits are always rounded
+        # bits are already rounded
         return Value(f"{self.helpers.need('value', 'f16', *wide)}({value.text})", "f16", value.lanes)
 
     def without_excess(self, value: Value, of: str) -> Value:
-        """A value with its excess precision rounded away."""
+        """Return a value with its excess precision rounded away."""
         return value if value.rounded else self.declare(of, value.dtype, value.lanes,
                                                         self.round(value.text, value.dtype, value.lanes,
                                                                    value.short_nan and value.lanes > 1))
 
     def moved(self, value: Value) -> Value:
-        """A value in the form that moves keep: rounded, and an f16 as its bits."""
+        """Return a value in the form for moves: rounded, and an f16 as its bits."""
         value = self.without_excess(value, "rounded")
         if value.dtype != "f16" or value.bits:
             return value
@@ -55,9 +56,8 @@ class Registers(State):
 
     def by_lane(self, of: str, dtype: str, text: str, bits: bool = False, index: str = "", where: str = "",
                 whole: str = "") -> Value:
-        """A wide value whose lanes are each computed by a scalar expression of `lane`. index: the map whose C text is
-        in it.
-        whole: the text of all lanes at once, which holds under the condition `where`."""
+        """Return a wide value whose lanes a scalar expression in `lane` computes one by one. index: the map that the
+        expression is printed from. whole: the text of all lanes at once, valid under the condition `where`."""
         name, lanes, t = self.name(of), self.name(f"{of}_l"), self.type(dtype, 1, bits)
         wide, gathered = self.type(dtype, self.lanes, bits), self.d.gather("u16" if bits else dtype, self.lanes, lanes)
         lane_by_lane: "List[Statement]" = [Declare(t, lanes, count=self.lanes),
@@ -74,7 +74,7 @@ class Registers(State):
         return f"{self.helpers.need('round_plain' if plain else 'round', dtype, *wide)}({text})"
 
     def _lane_array(self, value: Value, of: str) -> str:
-        """Lane `lane` of a value. of: what its array of lanes is named after."""
+        """Return lane `lane` of a value. of: the stem of the name of its array of lanes."""
         if value.lanes == 1:
             return value.text
         name = self.name(of)
@@ -83,21 +83,21 @@ class Registers(State):
         return f"{name}[lane]"
 
     def of_bits(self, dtype: str, text: str, lanes: int) -> str:
-        """A vector from its bits, as memory has them."""
+        """Return a vector from its bits in memory."""
         width = f"u{bits(dtype)}"
         if dtype == "bf16":
             return self.d.reinterpret(f"{self.d.convert('u32', lanes, text)} << 16", "u32", "f32", lanes)
         return text if dtype in ("f16", "pred", width) else self.d.reinterpret(text, width, dtype, lanes)
 
     def to_bits(self, dtype: str, text: str, lanes: int) -> str:
-        """The bits of a vector, as memory has them."""
+        """Return a vector's bits in memory."""
         width = f"u{bits(dtype)}"
         if dtype == "bf16":
             return self.d.convert("u16", lanes, f"{self.d.reinterpret(text, 'f32', 'u32', lanes)} >> 16")
         return text if dtype in ("f16", "pred", width) else self.d.reinterpret(text, dtype, width, lanes)
 
     def from_memory(self, dtype: str, text: str) -> str:
-        """An element as it is in memory to a register; an f16 stays as it is."""
+        """Return an element from memory as a register's value; an f16 stays bits."""
         return f"{self.helpers.need('value', dtype)}({text})" if dtype == "bf16" or dtype in TINY else text
 
     def to_memory(self, value: Value) -> str:

@@ -1,4 +1,4 @@
-"""The templates of templates/: their syntax, and what they may call."""
+"""The syntax of templates/, and the functions that templates may call."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gen.targets.tools import ROOT
 
 
 class _WholeLines(jinja2.ext.Extension):
-    """A hole that is alone on its line stands for lines: a list or a text, printed at the hole's indentation; where
-    there is nothing, no line. A comment that is alone on its line leaves no line."""
+    """A hole alone on its line stands for lines: a list or a text, printed at the hole's indentation. An empty value,
+    or a comment alone on its line, leaves no line."""
 
     tags = {"lines"}
 
@@ -38,7 +38,7 @@ def _lines(of: Any, indentation: str) -> str:
 
 
 def _check(condition: Any, what: str) -> str:
-    """What a template relies on."""
+    """Assert a condition that a template relies on."""
     if not condition:
         raise AssertionError(f"a template relies on this: {what}")
     return ""
@@ -46,11 +46,11 @@ def _check(condition: Any, what: str) -> str:
 
 @functools.lru_cache(maxsize=None)
 def environment() -> jinja2.Environment:
-    """Templates stay readable as C: statements are //% lines, expressions ${ }, comments //#. What Jinja makes of them
-    is kept.
+    """Return the environment of the templates, which stay readable as C: statements are //% lines, expressions ${ },
+    comments //#. Compiled templates are cached in build/templates.
 
-    `check(condition, what)` asserts what a template relies on; `when(condition)` begins a block: `if (condition) `, or
-    nothing where it always holds.
+    `check(condition, what)` asserts a condition that a template relies on. `when(condition)` begins a block: `if
+    (condition) `, or nothing if the condition always holds.
     """
     kept = ROOT / "build" / "templates"
     try:
@@ -71,7 +71,7 @@ def environment() -> jinja2.Environment:
 
 
 def macro(template: str, name: str, /, **values: Any) -> str:
-    """The text of a template's macro."""
+    """Return the text of a template's macro."""
     return str(getattr(environment().get_template(template).module, name)(**values))
 
 

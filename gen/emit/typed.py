@@ -1,5 +1,4 @@
-"""Small functions of a type: pieces of the C files beside this one, with the words of the type and of a target put
-in."""
+"""Small functions of a type: pieces of the C files in this folder, filled with the words of a type and a target."""
 
 from __future__ import annotations
 
@@ -19,12 +18,12 @@ _MATH = "atan2 cbrt copysign cos cosh exp expm1 fabs fmax hypot log log1p pow ri
 
 
 def complex_function(d: Target, need: Need, name: str, dtype: str) -> str:
-    """A function of complex numbers."""
+    """Return a function of complex numbers."""
     return _function(need, "complex.c", f"{name}_T", _complex_words(d, dtype))
 
 
 def complex_conversion(d: Target, need: Need, dtype: str, to: str) -> str:
-    """The conversion of a number to a complex type."""
+    """Return the conversion of a number to a complex type."""
     if dtype in ("f64", "c128") and to == "c64":
         d.used.add("f64_to_f32")
     words = {**_complex_words(d, to), "FROM": dtype, "SOURCE": d.register(dtype), "COMPLEX_SOURCE": dtype in COMPLEX}
@@ -43,7 +42,7 @@ def _complex_words(d: Target, dtype: str) -> Dict[str, Any]:
 
 
 def scalar_function(d: Target, need: Need, name: str, *about: str) -> str:
-    """A function of one number. about: its type; another type, or that of an index."""
+    """Return a function of one number. about: its type, then a second type or the type of an index."""
     titles = (f"{name}_{about[0]}", "_".join([name, *_TITLES.get(name, ("T",))]))
     piece = next((title for title in titles if title in pieces("scalars.c")), None)
     if piece is None:
@@ -97,7 +96,7 @@ def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "")
 
 
 def _of_mad(d: Target, dtype: str, lanes: int) -> Dict[str, Any]:
-    """The words of a product with a sum: those of the machine's instruction, where the language has them."""
+    """The words of a multiply-add: those of the machine's instruction, if the language has them."""
     size, double = bits(dtype) // 8 * lanes, dtype == "f64"
     words: Dict[str, Any] = {"static inline": d.inlined or d.function, "VECTOR": d.register(dtype, lanes),
                              "INTEGERS": dtype == "s32", "BY_PRAGMA": not d.declares_vectors}
@@ -113,13 +112,13 @@ def _of_mad(d: Target, dtype: str, lanes: int) -> Dict[str, Any]:
 
 
 def limits(dtype: str) -> "Tuple[int, int]":
-    """The least and the greatest integer of a type."""
+    """Return the minimum and the maximum of an integer type."""
     high = (1 << (dtypes.TABLE[dtype].bits - (dtype in SIGNED))) - 1
     return (-high - 1 if dtype in SIGNED else 0), high
 
 
 def _limits(d: Target, dtype: str, suffix: str) -> Dict[str, Any]:
-    """The least and the greatest integer as floats, with the integer after that, and as literals."""
+    """The minimum and the maximum of an integer type as floats, with the integer after the maximum, and as literals."""
     low, high = limits(dtype)
     mask = (1 << dtypes.TABLE[dtype].bits) - 1
     return {"LEAST": f"{low}.0{suffix}", "MOST": f"{high}.0{suffix}", "BEYOND": f"{high + 1}.0{suffix}",
@@ -127,7 +126,7 @@ def _limits(d: Target, dtype: str, suffix: str) -> Dict[str, Any]:
 
 
 def _of_tiny(d: Target, dtype: str) -> Dict[str, Any]:
-    """The parts of a float of 8 bits or less: sign, exponent, mantissa."""
+    """The parts of a float of at most 8 bits: sign, exponent, mantissa."""
     kind = dtypes.TABLE[dtype]
     m, drop, exponents = kind.mantissa, 23 - kind.mantissa, (1 << kind.exponent) - 1
 
@@ -143,7 +142,7 @@ def _of_tiny(d: Target, dtype: str) -> Dict[str, Any]:
 
 
 def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int, to: str = "") -> str:
-    """A function of the lanes of a vector. to: the type of its result, where the name has it."""
+    """Return a function of a vector's lanes. to: the type of its result, if it is part of the function's name."""
     words = {"static inline": d.function, "LANES": lanes, "T": dtype}
     if name in ("load", "store", "fetch", "stage"):
         def vectors(word: str, *arguments: str) -> str:
@@ -186,7 +185,7 @@ def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int, to
 
 
 def _of_vectors(d: Target, lanes: int) -> Dict[str, Any]:
-    """The words of vectors of f32, and of integers of 32 bits and 16."""
+    """The words for vectors of f32, and of 32-bit and 16-bit integers."""
     def word(word_: str, *arguments: str) -> str:
         return f"{word_}({', '.join(arguments)})"
 
@@ -206,7 +205,7 @@ def _of_vectors(d: Target, lanes: int) -> Dict[str, Any]:
 
 
 def by_vectors(d: Target, need: Need, name: str, dtype: str, lanes: int) -> str:
-    """A function of functions.c on registers, by that on the machine's vectors."""
+    """Return a function of functions.c on registers, which calls the same function on the machine's vectors."""
     vector = functions.VECTORS[dtype]
     called = need(f"{name}_{vector}")
     by = "BY_PARTS" if d.declares_vectors else "BY_HALVES"
@@ -218,7 +217,7 @@ def by_vectors(d: Target, need: Need, name: str, dtype: str, lanes: int) -> str:
 
 
 def nearer(d: Target, need: Need, opcode: str, lanes: int, number: str, x: str) -> str:
-    """The maximum, or minimum, of a number and of x, which may be a NaN, of f32: an instruction of x86."""
+    """Return the maximum or minimum of a number and of x, which may be a NaN, of f32: one instruction on x86."""
     own = functions.name(d, need, "more" if opcode == "maximum" else "less", "f32", lanes)
     sign = ">" if opcode == "maximum" else "<"
     return f"{own}({number}, {x})" if own else d.choose("f32", lanes, d.compared("f32", lanes, number, sign, x), number,
@@ -226,8 +225,8 @@ def nearer(d: Target, need: Need, opcode: str, lanes: int, number: str, x: str) 
 
 
 def widened(d: Target, width: int, to: str, x: str, lanes: int) -> str:
-    """Registers of integers of `width` bits as another type: by twice or half of the width at a time, as gcc takes
-    longer ways lane by lane."""
+    """Return integer registers of `width` bits converted to another type, doubling or halving the width step by step,
+    as gcc handles larger steps lane by lane."""
     last = d.register_bits(to)
     while width * 2 < last or width > last * 2:
         width = width * 2 if width < last else width // 2
@@ -236,13 +235,14 @@ def widened(d: Target, width: int, to: str, x: str, lanes: int) -> str:
 
 
 def _words(d: Target, real: str) -> Dict[str, Any]:
-    """What all functions say; real: the type of floats that the target's functions take."""
+    """The words that all functions share. real: the float type that the target's functions take."""
     return {"static inline": d.function, "PRED": d.register("pred"), "MUL": lambda a, b: d.product(a, b, real),
             **{name.upper(): d.math(name, real) for name in _MATH}}
 
 
 def _function(need: Need, file: str, name: str, words: Dict[str, Any]) -> str:
-    """A piece with its words, after those that it calls: these have the same words at the end of their names."""
+    """Return a piece with its words filled in, after the pieces that it calls; these get the same words as the end of
+    their names."""
     known = pieces(file)
     assert name in known, f"gen/emit/{file} has no function {name}"
     text = taken(known[name].text, words)

@@ -1,4 +1,4 @@
-"""A register as the emitter sees it."""
+"""A register from the emitter's point of view."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gen.plan.buffer import Buffer
 
 
 class Touched(NamedTuple):
-    """An access of a kernel, for people: the verb (read, write, combine; load, store: of a shared-memory tile), the
-    buffer, and the map to the position in it. word: bytes of the words of several elements that it is in; 0: of an
-    element by itself, or of a CPU's vectors."""
+    """An access of a kernel, as shown to people: the verb (read, write, combine; load, store for a shared-memory tile),
+    the buffer, and the map to the position in it. word: the bytes of the word that contains several elements; 0 for
+    single elements and for CPU vectors."""
 
     verb: str
     buffer: Buffer
@@ -25,8 +25,8 @@ class Touched(NamedTuple):
 
 
 class Access(NamedTuple):
-    """An access of a step: the verb (read or write), the buffer, the map to the position in it, and the elements that
-    are accessed at once."""
+    """An access of a step: the verb (read or write), the buffer, the map to the position in it, and the number of
+    elements per access."""
 
     verb: str
     buffer: Buffer
@@ -35,7 +35,7 @@ class Access(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """The bytes that are accessed at once."""
+        """Return the bytes of one access."""
         return self.elements * dtypes.storage_bytes(self.buffer.shape.dtype)
 
     @property
@@ -45,8 +45,8 @@ class Access(NamedTuple):
 
 
 class IndexRow(NamedTuple):
-    """Neighbours that an index selects: the buffer's pointer, their type, C text of the first one's address, the bytes
-    that a step reads there."""
+    """Neighbours that an index selects: the buffer's pointer, their type, C text of the first one's address, and the
+    bytes that a step reads there."""
 
     pointer: str
     dtype: str
@@ -56,13 +56,13 @@ class IndexRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Value:
-    """A register: C text (code: the text, or what gives it when it is needed), element type, lanes (1: the same for all
-    lanes). bits: an f16 as it is in memory, so that a NaN that is only moved keeps its payload; otherwise an f16 is a
-    float. rounded: no, where excess precision is still in it. mask: of a predicate on vectors that a comparison gave,
-    the register of signed integers of `mask_bits` bits that has -1 where it is true; text: the same as bytes.
-    short_nan: of a bf16 or f32 on vectors, or a constant: as a float, a NaN of it has an empty lower half, so that
-    rounding to bf16 by a sum keeps it one. within: of a number that is known to be a NaN or no less than the first and
-    no more than the second; nan: whether it may be one."""
+    """A register. code: its C text, or the function that makes the text when it is needed. dtype: the element type.
+    lanes: 1 if the value is the same for all lanes. bits: true for an f16 in its form in memory, so that a NaN that is
+    only moved keeps its payload; otherwise an f16 is a float. rounded: false while it has excess precision. mask: for a
+    vector predicate that a comparison gave, the register of signed `mask_bits`-bit integers with -1 where it is true;
+    text has the same as bytes. short_nan: of a bf16 or f32 vector or a constant: as a float, each of its NaNs has an
+    empty lower half, so that rounding to bf16 by an addition keeps it a NaN. within: (lo, hi) if the value is known to
+    be in [lo, hi] or NaN. nan: whether it may be NaN."""
 
     code: "Union[str, Callable[[], str]]"
     dtype: str
@@ -81,5 +81,5 @@ class Value:
 
     @property
     def known(self) -> "Optional[float]":
-        """The number that it is."""
+        """The value, if it is a known number; else None."""
         return self.within[0] if self.within and self.within[0] == self.within[1] and not self.nan else None

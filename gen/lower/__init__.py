@@ -1,4 +1,4 @@
-"""The second stage: graph to graph. What a fusion computes, as ops between plain arrays."""
+"""The second stage, from graph to graph: a fusion becomes ops on plain arrays."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from gen.lower import counted, parts, select_and_scatter, single_elements, tiled
 
 
 def lowered(fusion: Fusion) -> "Tuple[Computation, List[Leaf]]":
-    """The graph, and the arrays that kernels write."""
+    """Return the lowered graph, and the arrays that kernels write."""
     plain = counted.lowered(single_elements.lowered(widths.lowered(parts.lowered(fusion.computation))))
     return tiled_layouts.lowered(windows.lowered(select_and_scatter.lowered(plain)))

@@ -1,8 +1,8 @@
-"""Integers that are counted, as the 64-bit positions of random numbers are, in as few bits as are read of them.
+"""Narrow counted integers, such as the 64-bit counters of random numbers, to the bits that are read.
 
-A counted value is computed from iotas and constants alone, by ops whose low bits follow from the low bits of their
-operands. So its conversion to 32 bits is the same ops on 32 bits. A shift to the right by at least the bits of its
-largest value gives zeros.
+A counted value is computed from iotas and constants alone, by ops whose low result bits depend only on the low bits of
+their operands. Its conversion to 32 bits therefore equals the same ops done in 32 bits. A right shift by at least the
+bit length of its largest value is zero.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _ARITHMETIC = ("add", "subtract", "multiply", "and", "or", "xor")
 
 
 def lowered(computation: Computation) -> Computation:
-    """The computation without such conversions and shifts; itself where there are none."""
+    """Return the computation without conversions and shifts of counted values, or the computation itself if it has
+    none."""
     if not any(i.opcode == "iota" for i in computation.instructions):
         return computation
     counted = _Counted(computation)
@@ -26,7 +27,7 @@ def lowered(computation: Computation) -> Computation:
 
 
 class _Counted:
-    """The counted values of a computation. most: the largest value of each, None where that is not known."""
+    """The counted values of a computation. most: the largest value of each, None if it is not known."""
 
     def __init__(self, computation: Computation) -> None:
         self.instructions = computation.instructions
@@ -46,7 +47,7 @@ class _Counted:
         return known and all(operand in self.most for operand in i.operands)
 
     def _largest(self, i: Instruction) -> Optional[int]:
-        """The largest value before high bits are cut off."""
+        """Return the largest value before high bits are cut off."""
         if i.shape.dtype[0] == "s":
             return None
         if i.opcode == "iota":
@@ -61,7 +62,7 @@ class _Counted:
         return 0 if self.vanishes(i) else None
 
     def vanishes(self, i: Instruction) -> bool:
-        """True if a shift to the right leaves nothing of a counted value."""
+        """True if a right shift of a counted value gives zero."""
         if i.opcode != "shift-right-logical":
             return False
         most, distance = self.most.get(i.operands[0]), i.operands[1]
@@ -76,7 +77,7 @@ class _Counted:
         return narrows or self.vanishes(i)
 
     def narrowed(self, copied: Computation, like: Instruction, operands: "List[Instruction]") -> Instruction:
-        """The value of a conversion or a shift."""
+        """Return the replacement of a conversion or a shift."""
         dtype = like.shape.dtype
         known: Dict[Instruction, Instruction] = {}
 
@@ -109,7 +110,7 @@ class _Counted:
         return result
 
     def _below(self, value: Instruction) -> "List[Instruction]":
-        """The values that a counted one is computed from, operands first, and itself last."""
+        """Return the values that a counted value is computed from, operands first; the last one is the value itself."""
         found, waiting = set(), [value]
         while waiting:
             i = waiting.pop()

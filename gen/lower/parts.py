@@ -1,8 +1,8 @@
-"""Ops of complex numbers and of pred that are others of their parts and of bytes.
+"""Replace ops on complex numbers by ops on their real and imaginary parts, and bitcasts of pred by ops on bytes.
 
-The real part of a real number is itself, the imaginary one zero. A constant with infinities or NaN is made of its parts.
-A bitcast between complex types of different widths is one of their parts, side by side. pred has the bits of a byte, 0
-or 1; a byte that is not zero is true.
+The real part of a real number is the number, its imaginary part is zero. A constant with infinities or NaN is built
+from its parts. A bitcast between complex types of different widths becomes a bitcast of the parts, side by side. A pred
+is a byte of 0 or 1; any byte but 0 is true.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gen.hlo.copy import Added, replaced
 
 
 def changes(instruction: Instruction) -> bool:
-    """Whether an op, or one that it calls, is such an op."""
+    """True if an op, or an op of a computation that it calls, has to be replaced."""
     opcode, to = instruction.opcode, instruction.shape
     if any(map(changes, (step for called in instruction.called for step in called.instructions))):
         return True
@@ -34,12 +34,12 @@ def _finite(bits: int, dtype: str) -> bool:
 
 
 def lowered(computation: Computation) -> Computation:
-    """The computation without such ops; itself where there are none."""
+    """Return the computation with these ops replaced, or the computation itself if it has none."""
     return replaced(computation, changes, lambda copied, like, operands: _Steps(copied, like, "parts").run(operands))
 
 
 class _Steps(Added):
-    """The ops that replace one op."""
+    """Adds the ops that replace one op."""
 
     def run(self, operands: "List[Instruction]") -> Instruction:
         opcode, to = self.like.opcode, self.like.shape
@@ -58,7 +58,7 @@ class _Steps(Added):
         return result
 
     def caller(self, operands: "List[Instruction]") -> Instruction:
-        """The op, with such ops replaced in what it calls."""
+        """Return a copy of the op that calls lowered computations."""
         known = {id(called): lowered(called) for called in self.like.called}
         attributes = {key: known.get(id(value), value) for key, value in self.like.attributes.items()}
         return self.computation.add_copy(self.like, operands, attributes=attributes,
@@ -71,7 +71,7 @@ class _Steps(Added):
                                          for k in (0, 1)))
 
     def pred_bits(self, value: Instruction) -> Instruction:
-        """From pred, or to it, through bytes."""
+        """Return a bitcast from or to pred, by way of bytes."""
         of, to = value.shape, self.like.shape
         if of.dtype == "pred":
             value = self.add("convert", to if to.dtype == "u8" else _as(of, "u8"), value)
@@ -81,7 +81,8 @@ class _Steps(Added):
         return self.add("convert", to, value)
 
     def complex_bits(self, value: Instruction) -> Instruction:
-        """From c128 to pairs of c64, or back: parts side by side, their bits, and each part from there."""
+        """Return a bitcast from c128 to pairs of c64, or back: the parts become columns, the columns are bitcast, and
+        each result's part is read from them."""
         of, to = value.shape, self.like.shape
         part, wanted = dtypes.TABLE[of.dtype].part, dtypes.TABLE[to.dtype].part
         columns = array_shape(part, (*of.dims, 1))
@@ -92,12 +93,12 @@ class _Steps(Added):
         return self.add("complex", to, *(self.column(bits, k, _as(to, wanted)) for k in (0, 1)))
 
     def column(self, value: Instruction, number: int, to: Shape) -> Instruction:
-        """One column of the last dimension."""
+        """Return one column of the last dimension."""
         dims: Tuple[int, ...] = value.shape.dims[:-1]
         box = tuple((0, size, 1) for size in dims) + ((number, number + 1, 1),)
         return self.add("reshape", to, self.add("slice", array_shape(value.shape.dtype, (*dims, 1)), value, slice=box))
 
 
 def _as(of: Shape, dtype: str) -> Shape:
-    """An array of the same dims in row-major order."""
+    """An array of another type with the same dims, row-major."""
     return array_shape(dtype, of.dims)

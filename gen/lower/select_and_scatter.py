@@ -1,9 +1,11 @@
-"""select-and-scatter as two ops: which element each window selects, and what an element receives from the windows that
-selected it.
+"""Split select-and-scatter into two ops: the element that each window selects, and the sum that an element receives
+from the windows that selected it.
 
-`window-choice` gives the number of the selected element in its window, row-major; the number of elements where the
-window sees none. `window-scatter` goes through the windows that see an element, in the order of their places, and
-combines the sources of those that selected it. So a window is compared once, not once for each of its elements."""
+`window-choice` gives the row-major number of the selected element within its window, or the number of elements of a
+window if the window lies in padding alone. `window-scatter` visits, for each element, the windows that contain it, in
+the order of their positions, and combines the sources of those that selected it. Each window is thus compared once, not
+once for each of its elements.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Tiled layouts of parameters and results, as ops between plain arrays.
+"""Turn tiled layouts of parameters and results into ops on plain arrays.
 
-A tiled parameter is read through the map from its index to its position: a copy of it, which is composed away, has a
-plain layout, and so does every value after it. A tiled result is an array of positions: the op `tile` gives to each the
-element that lies there, and zero to padding, as `pad` does; its map is the layout's inverse, whose domain leaves
-padding out. So schedules see arrays of one dimension that are written at every position, and padding that is never
-read.
+A tiled parameter is copied to a plain layout; the copy costs nothing, as its map is composed into the maps of its
+readers. A tiled result becomes a one-dimensional array of all positions in its buffer: the op `tile` puts an element
+or, like `pad`, a zero of padding at each position. Its map is the inverse of the layout, whose domain excludes padding.
+Schedules therefore see one-dimensional arrays that are written at every position, and padding is never read.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from gen.schedule import LANES, TILED_ELEMENTS
 
 
 def plain(shape: Shape) -> Shape:
-    """The shape in its order of dimensions alone."""
+    """Return the shape with the same order of dimensions and no tiles."""
     if shape.kind == "tuple":
         return tuple_shape([plain(child) for child in shape.children])
     return array_shape(shape.dtype, shape.dims, shape.minor_to_major) if shape.tiled else shape
 
 
 def positions(shape: Shape) -> int:
-    """Elements that the buffer of an array has room for."""
+    """Return the number of elements that the array's buffer has room for."""
     return shape.bytes // dtypes.storage_bytes(shape.dtype) if shape.tiled else shape.elements
 
 
@@ -38,20 +37,21 @@ def _is_plain(shape: Shape) -> bool:
 
 
 def _part(shape: Shape, dims: "Sequence[int]") -> Shape:
-    """The layout of a part of those dims, in tiles that are no larger."""
+    """The layout of a part with these dims, in tiles no larger than the shape's."""
     return of_text(algebra.call("shape", "cut", shape.text, algebra.numbers(dims)))
 
 
 @dataclass(frozen=True)
 class Box:
-    """A part of an array of whole tiles: where it starts, its dims; those of the array, padding included."""
+    """A part of an array of whole tiles. start: its first index. dims: its dims. whole: the dims of the array, padding
+    included."""
 
     start: Tuple[int, ...]
     dims: Tuple[int, ...]
     whole: Tuple[int, ...]
 
     def place(self, shape: Shape) -> str:
-        """The map from a position in the part to that in the whole array's memory."""
+        """Return the map from a position in the part to the position in the whole array's memory."""
         step = algebra.call("op", "slice", "0", *(
             f"{word}={algebra.numbers(values)}" for word, values in (
                 ("out", self.dims), ("in", self.whole), ("start", self.start), ("stride", [1] * len(self.dims)))))
@@ -60,9 +60,10 @@ class Box:
 
 
 def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
-    """The boxes that a result is cut into where tiles, its own and those of parameters that are as large, are no longer
-    whole: first all whole tiles, then the rest of each dimension, the minor one last, of which whole vectors without
-    padding come first. Maps are even in all but the ends. [] where there is nothing to cut, or too little."""
+    """Return the boxes that a result is cut into at the edges of whole tiles, its own and those of parameters of the
+    same dims. First comes the box of all whole tiles, then the rest of each dimension, the minor one last; its whole
+    vectors without padding form a box of their own. Only the last boxes then need uneven maps. The list is empty if all
+    tiles are whole, or if the array is too small."""
     tiles = [algebra.tile(shape.text), *(algebra.tile(p.text) for p in parameters if p.dims == shape.dims)]
     unit = [math.lcm(*tile) for tile in zip(*tiles)]
     whole = tuple(-(-n // tile) * tile for n, tile in zip(shape.dims, tiles[0]))
@@ -92,8 +93,8 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
 
 
 def lowered(computation: Computation) -> "Tuple[Computation, List[Leaf]]":
-    """The computation with plain layouts but for its parameters, and its result's leaves as arrays that kernels
-    write."""
+    """Return the computation with plain layouts, except those of its parameters, and its result's leaves as arrays that
+    kernels write."""
     leaves = result_leaves(computation)
     parameters = computation.parameters
     if all(_is_plain(i.shape) for i in computation.instructions):
@@ -132,7 +133,7 @@ def lowered(computation: Computation) -> "Tuple[Computation, List[Leaf]]":
             lowered_leaves.append(Leaf(number, shape, value, leaf))
             continue
         if value.shape.kind == "tuple":
-            while value.shape.kind == "tuple":      # down to the leaf
+            while value.shape.kind == "tuple":      # descend to the leaf
                 child = 0
                 while leaf >= len(value.shape.children[child].leaves()):
                     leaf -= len(value.shape.children[child].leaves())

@@ -1,8 +1,8 @@
-"""Bitcasts between types of different widths, as ops that kernels have.
+"""Turn bitcasts between types of different widths into shifts and conversions.
 
-The bits of an array, element after element, the low ones first, stay what they are. A wide element is an unsigned
-integer that is shifted right by so much for each of its parts and cut off; parts are shifted left to their places and
-joined. A `bitcast` goes by the order of memory: it is a bitcast to rows of parts (or from them), and the same.
+The bits of the array, element after element and low bits first, stay the same. To split, a wide element is taken as an
+unsigned integer, shifted right by the position of each part, and truncated. To join, parts are shifted left to their
+positions and combined by or. A `bitcast` follows the order in memory: it is a bitcast to or from rows of parts.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from gen.hlo.copy import Added, replaced
 
 
 def changes(instruction: Instruction) -> bool:
-    """Whether an op is a bitcast between types of different widths."""
+    """True if an op is a bitcast between types of different widths."""
     return instruction.opcode in ("bitcast",
                                   "bitcast-convert") and memory_bits(instruction.shape) != memory_bits(
         instruction.operands[0].shape)
 
 
 def lowered(computation: Computation) -> Computation:
-    """The computation without such ops; itself where there are none."""
+    """Return the computation without such bitcasts, or the computation itself if it has none."""
     return replaced(computation, changes, lambda copied, cast, operands: _Steps(copied, cast, "bits").run(operands[0]))
 
 
 class _Steps(Added):
-    """The ops that replace one bitcast."""
+    """Adds the ops that replace one bitcast."""
 
     def run(self, value: Instruction) -> Instruction:
         of, to = value.shape, self.like.shape
@@ -47,13 +47,13 @@ class _Steps(Added):
         return result
 
     def same(self, value: Instruction, to: Shape, bits: str) -> Instruction:
-        """From an integer of 32 or 64 bits to one of fewer, and its bits as another type."""
+        """Truncate an integer of 32 or 64 bits to fewer bits, and return its bits as another type."""
         if value.shape.dtype != bits:
             value = self.add("convert", to if to.dtype == bits else array_shape(bits, to.dims), value)
         return value if value.shape == to else self.add("copy" if to.dtype == bits else "bitcast-convert", to, value)
 
     def wide(self, value: Instruction, bits: int) -> Instruction:
-        """The bits of elements as unsigned integers of 32 or 64 bits."""
+        """Return the bits of elements as unsigned integers of 32 or 64 bits."""
         own = f"u{memory_bits(value.shape)}"
         for opcode, dtype in (("bitcast-convert", own), ("convert", f"u{bits}")):
             if value.shape.dtype != dtype:
@@ -65,7 +65,7 @@ class _Steps(Added):
                         self.add("constant", array_shape(dtype, ()), literal=[value]), dimensions=())
 
     def split(self, value: Instruction, dims: "Tuple[int, ...]") -> Instruction:
-        """Parts of each element, in a further dimension."""
+        """Split each element into parts, along a further last dimension."""
         bits = max(32, memory_bits(value.shape))
         shape = array_shape(f"u{bits}", dims)
         whole = self.add("broadcast", shape, self.wide(value, bits), dimensions=tuple(range(len(dims) - 1)))
@@ -74,7 +74,7 @@ class _Steps(Added):
         return self.add("shift-right-logical", shape, whole, shifts)
 
     def joined(self, value: Instruction, dims: "Tuple[int, ...]", many: int) -> Instruction:
-        """The elements that the parts along the last dimension make, joined."""
+        """Join the parts along the last dimension to elements."""
         bits, width, of = max(32, memory_bits(self.like.shape)), memory_bits(value.shape), value.shape
         shape = array_shape(f"u{bits}", dims)
         parts: List[Instruction] = []

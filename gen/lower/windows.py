@@ -1,9 +1,10 @@
-"""Windows of several dimensions, as windows of the outer dimensions and then of the contiguous one.
+"""Split windows of several dimensions into windows of the outer dimensions and windows of the contiguous one.
 
-Where any grouping is right, a window is the combination of its rows' combinations. Where elements along the contiguous
-dimension are in different windows from lane to lane, the outer dimensions go first: there neighbours in memory are
-neighbours in a register, and little is left for the contiguous dimension. Windows that overlap share their rows'
-combinations. Outer windows that follow one another are a reduce."""
+If the combiner may be regrouped, a window is the combination of the combinations of its rows. Lanes along the
+contiguous dimension belong to different windows, so the outer dimensions are combined first: there, neighbours in
+memory are neighbours in a vector, and little work is left for the contiguous dimension. Overlapping windows share the
+combinations of their rows. Outer windows without gaps or overlap become a reduce.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +18,17 @@ from gen.schedule import WINDOW_ELEMENTS, WINDOW_OVERLAP, WINDOW_STRIDE
 
 
 def lowered(computation: Computation) -> Computation:
-    """The computation without such windows; itself where there are none."""
+    """Return the computation with such windows split, or the computation itself if it has none."""
     return replaced(computation, splits, _split)
 
 
 def _contiguous(shape: Shape) -> int:
-    """The dimension whose neighbours are neighbours in memory."""
+    """Return the dimension whose neighbouring elements are adjacent in memory."""
     return next((d for d in shape.minor_to_major if shape.dims[d] > 1), 0)
 
 
 def splits(instruction: Instruction) -> bool:
-    """Whether a window is two ops: any grouping is right, and it costs less."""
+    """True if a window is split: its combiner may be regrouped, and two ops cost less."""
     if instruction.opcode != "reduce-window" or len(instruction.operands) != 2:
         return False
     operand, window = instruction.operands[0].shape, instruction.attributes["window"]
@@ -65,7 +66,7 @@ def _split(copied: Computation, instruction: Instruction, operands: "List[Instru
                                for name, plain in _PLAIN.items()})
     rows_shape = array_shape(shape.dtype, middle, shape.minor_to_major)
     if _follow(outer):
-        # each dimension is cut into windows, over whose elements a reduce goes
+        # cut each dimension into windows; a reduce combines the elements of each
         cut = tuple(n * size for n, size in zip(middle, outer.size))
         box = tuple((0, n, 1) for n in cut)
         whole = operand if cut == shape.dims else add(
@@ -93,6 +94,6 @@ def _but(values: "Sequence[int]", d: int, plain: int) -> "Tuple[int, ...]":
 
 
 def _follow(window: Window) -> bool:
-    """Whether windows follow one another, with nothing around or between their elements."""
+    """True if windows follow one another without gaps, overlap, padding or dilation."""
     return window.stride == window.size and not window.dilated and not any((*window.low, *window.high,
                                                                            *window.reversal))

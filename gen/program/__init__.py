@@ -1,1 +1,2 @@
-"""A module as a program: calls over buffers, and the block of memory that these share."""
+"""A module as a program: calls of fusions on arrays, and the block of memory that the arrays between the calls
+share."""

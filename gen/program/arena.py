@@ -1,16 +1,16 @@
-"""Places buffers in one block of memory: buffers that are not alive together share bytes.
+"""Place buffers in one block of memory; buffers that are not alive together share bytes.
 
     >>> placement = place([Live("a", 64, 0, 2), Live("b", 32, 1, 3), Live("c", 64, 2, 4)])
     >>> placement.offsets, placement.bytes, placement.bound
     ({'a': 0, 'b': 64, 'c': 0}, 96, 96)
 
-`Live` is a buffer with the steps in which it is needed. Buffers that are one (a result in place of its operand, a carry
-of a loop) are one `Live`, whose range covers all of theirs. `place` returns a `Placement`; the same buffers in the same
-order give the same placement on every machine. `gen/program/pictures.py` draws it.
+A `Live` is a buffer with its live range, in steps. Two buffers that must share their bytes (a result in place of its
+operand, a carry of a loop) are one `Live`, whose range covers both. `place` returns a `Placement`, which depends on the
+buffers and their order alone, not on the machine. `gen/program/pictures.py` draws a placement.
 
-`place` first takes the buffers in three fixed orders, each buffer in the lowest gap that it fits in. Where that does
-not reach the bound, a search goes on (`_descend`): it builds placements from the bottom up and gives up each as soon as
-it must become as large as the best one.
+`place` first takes the buffers in three fixed orders and puts each buffer into the lowest gap that is large enough. If
+the smallest of the three placements is above the lower bound, a branch-and-bound search follows (`_descend`): it builds
+placements from offset 0 upwards and abandons a placement once it cannot become smaller than the best known one.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 @dataclass(frozen=True)
 class Live:
-    """A buffer that is alive in the steps begin <= step < end, at a multiple of alignment (a power of two). Where an
-    offset is given, the buffer lies there."""
+    """A buffer that is alive in the steps begin <= step < end. Its offset is a multiple of `alignment`, a power of two;
+    if `offset` is given, the buffer is fixed there."""
 
     name: str
     bytes: int
@@ -42,10 +42,12 @@ class Live:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where each buffer lies in a block of memory.
+    """Offsets of buffers in a block of memory.
 
-    offsets: by name, in bytes. bytes: the size of the block. bound: no placement is smaller: the most bytes that are
-    alive in one step, each size rounded up to the least alignment."""
+    offsets: the offset of each buffer by its name, in bytes. bytes: the size of the block. bound: a lower bound of that
+    size, the largest number of bytes alive in one step; each size is rounded up to the smallest alignment among the
+    buffers.
+    """
 
     lives: Tuple[Live, ...]
     offsets: Dict[str, int]
@@ -54,16 +56,17 @@ class Placement:
 
     @property
     def alignment(self) -> int:
-        """The alignment that the block needs."""
+        """Return the alignment of the block: the largest alignment among its buffers."""
         return max((live.alignment for live in self.lives), default=1)
 
 
 def place(lives: Sequence[Live], effort: Optional[int] = None, seconds: Optional[float] = None) -> Placement:
-    """A placement of the buffers, whose names differ.
+    """Return a placement of the buffers, whose names must differ.
 
-    effort: the number of buffers that the search tries to place before it ends; by default 16 for each buffer, at most
-    8,000 (at most a second). seconds: the processor time after which the search ends instead; the placement depends on
-    the machine then. There is no search where a buffer has a fixed offset."""
+    effort: the number of times that the search may place a buffer; by default 16 for each buffer, at most 8,000 (at
+    most 1 s). seconds: processor time, in seconds, after which the search ends instead; the placement then depends on
+    the machine. No search is done if a buffer has a fixed offset.
+    """
     lives = tuple(lives)
     if len({live.name for live in lives}) < len(lives):
         raise ValueError("two buffers have one name")
@@ -74,7 +77,7 @@ def place(lives: Sequence[Live], effort: Optional[int] = None, seconds: Optional
     best, height = [0] * len(lives), 0
 
     def keep_smaller(order: "Sequence[int]") -> None:
-        """Let each buffer in turn take the lowest gap, and keep this placement if it is the smallest one yet."""
+        """Put each buffer of the order into the lowest gap; keep the placement if it is the smallest so far."""
         nonlocal best, height
         offsets = _first_fit(order, lives, sizes, together)
         reached = max(offset + size for offset, size in zip(offsets, sizes))
@@ -102,7 +105,7 @@ def _up(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
 
 
-# The orders that are tried first; each key is of a buffer and the number of buffers alive together with it.
+# The fixed orders; a sort key is made of a buffer and the number of buffers that are alive together with it.
 _ORDERS: "Tuple[Callable[[Live, int], Tuple[int, int]], ...]" = (
     lambda live, together: (live.begin, -live.bytes),
     lambda live, together: (-live.bytes, live.begin - live.end),
@@ -111,15 +114,16 @@ _ORDERS: "Tuple[Callable[[Live, int], Tuple[int, int]], ...]" = (
 
 
 def _bound(lives: Sequence[Live], sizes: Sequence[int]) -> int:
-    """The most bytes alive in one step, or the end of a buffer with a fixed offset."""
+    """Return a lower bound of the block's size: the largest number of bytes alive in one step, or the largest end of a
+    buffer with a fixed offset."""
     events = sorted([(live.begin, size) for live, size in zip(lives, sizes)]
-                    + [(live.end, -size) for live, size in zip(lives, sizes)])  # at the same step ends come first
+                    + [(live.end, -size) for live, size in zip(lives, sizes)])  # at one step, ends come before begins
     ends = (live.offset + size for live, size in zip(lives, sizes) if live.offset is not None)
     return max(itertools.chain([0], ends, itertools.accumulate(change for _, change in events)))
 
 
 def _together(lives: Sequence[Live], sizes: Sequence[int]) -> List[List[int]]:
-    """For each buffer those with bytes that are alive in one of its steps, but itself."""
+    """Return, for each buffer, the other buffers of at least one byte whose live ranges overlap with its own."""
     together: List[List[int]] = [[] for _ in lives]
     alive: List[int] = []
     for b in sorted((b for b, size in enumerate(sizes) if size), key=lambda b: lives[b].begin):
@@ -133,7 +137,8 @@ def _together(lives: Sequence[Live], sizes: Sequence[int]) -> List[List[int]]:
 
 def _first_fit(order: Sequence[int], lives: Sequence[Live], sizes: Sequence[int],
                together: Sequence[Sequence[int]]) -> List[int]:
-    """Offsets where each buffer in turn takes the lowest gap that it fits in. Buffers not in order lie at 0."""
+    """Return the offsets when each buffer of the order takes the lowest gap that is large enough. Buffers outside the
+    order get offset 0."""
     offsets: List[Optional[int]] = [None] * len(lives)
     for b in order:
         live, size, at = lives[b], sizes[b], 0
@@ -156,18 +161,21 @@ def _first_fit(order: Sequence[int], lives: Sequence[Live], sizes: Sequence[int]
 
 
 class _Buffers:
-    """The buffers that have bytes, by number, as the search reads them. A section is a step with buffers that no other
-    step's buffers include: what fits in all sections fits in all steps.
+    """The buffers of at least one byte, numbered, in the form that the search reads. A section stands for a step whose
+    set of alive buffers is not contained in the set of another step: a placement that is right in all sections is right
+    in all steps.
 
-    numbers: of each among all buffers. first, last: the sections begin <= section < end of each. together:
-    those that are alive in one of its sections. loads: the bytes alive in each section, and alive: their buffers."""
+    numbers: each buffer's number among all buffers. first, last: the sections first <= section < last of each buffer.
+    together: the buffers that share a section with each buffer. loads: the bytes alive in each section. alive: the
+    buffers alive in each section.
+    """
 
     def __init__(self, numbers: Sequence[int], lives: Sequence[Live], sizes: Sequence[int],
                  together: Sequence[Sequence[int]]) -> None:
         here = {b: n for n, b in enumerate(numbers)}
         ends = sorted({lives[b].end for b in numbers})
         begins = sorted({lives[b].begin for b in numbers})
-        # The last begin before each end, once.
+        # for each end, the last begin before it; duplicates are dropped
         sections = sorted({begins[bisect.bisect_left(begins, end) - 1] for end in ends})
         self.numbers = numbers
         self.sizes = [sizes[b] for b in numbers]
@@ -183,11 +191,13 @@ class _Buffers:
 
 
 def _searched(buffers: _Buffers, height: "Callable[[], int]") -> "Iterator[Tuple[int, Optional[List[int]]]]":
-    """Descents without end: of each, the number of buffers that it tried to place, and an order (by offset) that gives
-    a smaller placement, if it found one. height: the size of the smallest placement that is known.
+    """Yield the outcome of one descent after another, without end: the number of buffers that the descent tried to
+    place, and, if it found a smaller placement, the order of its buffers by offset. height: the size of the smallest
+    known placement.
 
     Ranks are by duration and by area in turn, each times a random factor. Sections that were blamed weigh more in the
-    next descents; after 40 that found nothing, weights are drawn anew."""
+    next descents; after 40 descents in a row without success the weights are drawn anew.
+    """
     drawn = random.Random(1)
     bound, count = max(buffers.loads), len(buffers.sizes)
     aim, failed, spread = 0, 0, 0.1
@@ -223,21 +233,25 @@ _PLACED = 1 << 62
 
 def _descend(buffers: _Buffers, rank: Sequence[int], weights: Sequence[float], aim: int, best: int,
              blame: List[int]) -> "Tuple[int, Optional[List[int]]]":
-    """The number of buffers that were tried, and offsets of a placement smaller than best, or None.
+    """Return the number of buffers that were tried, and the offsets of a placement smaller than `best`, or None.
 
-    Each buffer has a lowest offset, on top of what is placed. The buffer with the smallest one comes next; among equals
-    the one in whose sections most bytes, times the section's weight, are still to be placed; then by rank. A buffer
-    that would lie wholly above another that is still to be placed is not tried.
+    A buffer that is not yet placed has a lowest offset: the top of the placed buffers in its sections. The next buffer
+    is the one with the smallest lowest offset; ties are broken by the bytes still to be placed in its sections, times
+    the sections' weights, then by rank. A buffer is not tried if it would lie wholly above another buffer that is still
+    to be placed.
 
-    A section needs at least the smallest lowest offset of its buffers and its bytes still to be placed. A buffer that
-    lets a section need more than aim is passed over, and the section blamed. Where all are, the one that needs the
-    least is taken, and aim becomes what it needs; the descent ends where that is as large as best."""
+    A section needs at least the smallest lowest offset of its buffers plus its bytes still to be placed. A buffer is
+    passed over, and the section is blamed, if placing the buffer lets a section need more than `aim`. If all buffers
+    are passed over, the one whose sections need least is placed, and `aim` becomes that need; the descent ends once the
+    need reaches `best`.
+    """
     sizes, first, last, alive = buffers.sizes, buffers.first, buffers.last, buffers.alive
     lowest, offsets = [0] * len(sizes), [0] * len(sizes)
     of_lowest, of_first, of_last = lowest.__getitem__, first.__getitem__, last.__getitem__
     left = list(buffers.loads)
     pull = [load * weight for load, weight in zip(left, weights)]
-    # Buffers by lowest offset, and these offsets in order. A buffer stays where it was when its lowest offset rises.
+    # the waiting buffers by lowest offset, and these offsets in order; a buffer stays in its list when its lowest
+    # offset rises
     waiting, levels = {0: list(range(len(sizes)))}, [0]
 
     def urgency(b: int) -> "Tuple[float, int]":

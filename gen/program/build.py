@@ -1,4 +1,4 @@
-"""From a module to a program: which fusions it calls, in which order, on which arrays."""
+"""Turn a module into a program: which fusions are called, in which order, on which arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from gen.schedule import SMALL_BYTES
 
 
 def program(module: Module, block: "Optional[Block]" = None) -> Program:
-    """The program of a module that the generator supports. block: of large constants, where programs share one."""
+    """Return the program of a module that the generator supports. block: the block of large constants, if several
+    programs share one."""
     whole = hlo.whole(module)
     if has_steps(whole.computation) and whole_of(whole.computation) is None:
         return _stepped(module, whole, block)
@@ -77,7 +78,7 @@ def _stepped(module: Module, whole: Fusion, block: "Optional[Block]") -> Program
     aliases = {} if straight else whole.aliases
     copies: List[Tuple[Array, Array]] = []
     for n, (array, result) in enumerate(zip(ends, results)):
-        node = written.pop(array, None)     # once, though it may be several results
+        node = written.pop(array, None)     # an array is written once, even if it is several results
         if n not in aliases and isinstance(node, Call) and array.shape == result.shape:
             array.name = result.name
             results[n] = array
@@ -92,8 +93,9 @@ def _stepped(module: Module, whole: Fusion, block: "Optional[Block]") -> Program
 
 def _set_aside(copies: "List[Tuple[Array, Array]]", params: "Sequence[Array]",
                donors: "Mapping[Array, Array]") -> "List[Tuple[Array, Array]]":
-    """Copies of parameters that go before others, which may write over these. copies: to results, each changed to read
-    such a copy. donors: of results that may be a parameter's buffer, the parameter."""
+    """Copies of parameters that must come before other copies, because these may write over the parameters. copies:
+    pairs (source, result); a pair that reads such a parameter is changed to read its copy. donors: for each result that
+    may be a parameter's buffer, the parameter."""
     made: Dict[Array, Array] = {}
     for n, (source, to) in enumerate(copies):
         if to in donors and source in params and (source is not donors[to] or source.shape != to.shape):
@@ -103,7 +105,7 @@ def _set_aside(copies: "List[Tuple[Array, Array]]", params: "Sequence[Array]",
 
 
 def programs(module: Module, apart: bool) -> List[Program]:
-    """The program of a module or, if apart, one for each of its fusions."""
+    """Return the program of a module or, if `apart`, one program for each of its fusions."""
     if not apart:
         return [program(module)]
     stepped = has_steps(hlo.whole(module).computation)
@@ -111,30 +113,30 @@ def programs(module: Module, apart: bool) -> List[Program]:
 
 
 def single(fusion: Fusion, block: "Optional[Block]" = None) -> Program:
-    """A fusion as a program of one call."""
+    """Return a program that is one call of a fusion."""
     params = [Array(name, shape) for name, shape in zip(hlo.param_names(fusion), hlo.param_leaves(fusion))]
     results = [Array(leaf.value.name, leaf.shape) for leaf in hlo.result_leaves(fusion.computation)]
     return _finished(Program(fusion.name, params, results, [Call(fusion, list(params), results)], fusion), block)
 
 
 def _finished(program: Program, block: "Optional[Block]" = None) -> Program:
-    """The program with its large constants in a block, and with what its fusions know of their parameters."""
+    """Return the program with its large constants moved to a block, and with the marks `Fusion.lasting` set."""
     return with_lasting(taken_out(program, block))
 
 
 def _is_one(module: Module, steps: "Sequence[FusionCall]") -> bool:
-    """Whether a module is one fusion of its own parameters and results."""
+    """True if a module is one fusion of the module's own parameters and results."""
     return len(steps) == 1 and (steps[0].operands, steps[0].results) == (hlo.module_parameters(module),
                                                                          hlo.module_results(module))
 
 
 def copied(shape: Shape, name: str, literal: "Optional[Sequence[int]]" = None) -> Fusion:
-    """The fusion that copies an array, or writes a constant."""
+    """The fusion that copies an array or, given a literal, writes a constant."""
     return Fusion(name, copy_of(shape, shape, name, literal), "")
 
 
 class _Distinct:
-    """The fusions of a program: those that do the same are one."""
+    """The fusions of a program without duplicates: equal computations share one fusion."""
 
     def __init__(self, stem: str) -> None:
         self.stem = stem
@@ -142,8 +144,8 @@ class _Distinct:
         self.names: "Set[str]" = set()
 
     def fusion(self, of: Fusion, operands: "Sequence[Value]") -> "Tuple[Fusion, List[Optional[Value]]]":
-        """The fusion with the constants among its operands in it, and the operands; None: a constant, which is not
-        read."""
+        """Return the fusion with its constant operands moved inside, and the operands; a constant's operand becomes
+        None, as it is no longer read."""
         leaves = [parameter if parameter.shape.kind == "array" else None for parameter in of.computation.parameters
                   for _ in parameter.shape.leaves()]
         inside = {leaf: value.producer for leaf, value in zip(leaves, operands)
@@ -156,8 +158,8 @@ class _Distinct:
         return self.known[key], [None if leaf in inside else value for leaf, value in zip(leaves, operands)]
 
     def named(self, computation: Computation, name: str, aliases: "Dict[int, int]") -> Fusion:
-        """The fusion that does what a computation does; name: what its name ends with if it is a new one; aliases:
-        results that may lie over an operand."""
+        """Return the fusion that does what a computation does, a new one if none is known. name: the end of a new
+        fusion's name. aliases: results that may be written over an operand."""
         key = (form(computation), *aliases.items())
         if key not in self.known:
             self.known[key] = Fusion(unique(hlo.c_identifier(f"{self.stem}_{name}"), self.names), computation, "", aliases,
@@ -170,12 +172,12 @@ class _Distinct:
 
 
 def _bytes(computation: Computation) -> int:
-    """Of a computation's parameters and results."""
+    """The bytes of a computation's parameters and results."""
     return sum(leaf.bytes for i in [*computation.parameters, root_of(computation)] for leaf in i.shape.leaves())
 
 
 def _with_constants(computation: Computation, inside: "Mapping[Instruction, Instruction]") -> Computation:
-    """A copy that reads constants in place of parameters, which are left."""
+    """A copy of a computation that reads constants in place of some parameters. The parameters stay, unused."""
     own = {parameter: replace(constant, users=[], computation=computation) for parameter, constant in inside.items()}
     with_own = replace(computation, instructions=[*own.values(), *computation.instructions])
     return read_from(with_own, own)

@@ -1,5 +1,5 @@
-"""Launches of kernels on a program's arrays. OpenCL launches each kernel by itself, but on a CPU neighbours that are
-too small for a second thread together: a launch of its own would take such a kernel longer than its work."""
+"""Chains of small kernels. OpenCL launches each kernel by itself, but on a CPU neighbouring kernels that are too small
+for a second thread become one launch: launching such a kernel takes longer than running it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gen.targets import Target
 
 
 def chained(program: Program, steps: "Sequence[Step]", d: Target, device: Device) -> "List[Step]":
-    """The steps, with chains in place of small neighbours, loops and branches among them."""
+    """Return the steps with chains in place of small neighbours; loops and branches may be parts of a chain."""
     arrays = dict.fromkeys(array for launch in launches_of(steps) for array in launch.arrays)
     buffers = {array: Buffer(role, n, array.shape, array.name)
                for role, of in ((Role.PARAMETER, program.params), (Role.RESULT, program.results))
@@ -35,7 +35,7 @@ Run = List[Step]
 
 
 def _small(step: Step) -> bool:
-    """True if a step is for one work-item alone."""
+    """True if every kernel of a step is run by a single work-item."""
     return all(launch.threads == 1 and launch.kernel.threads == 1 and launch.kernel.table is None
                for launch in launches_of([step]))
 
@@ -47,8 +47,8 @@ def _is_chain(run: Run, block: "Optional[BlockNumbers]") -> bool:
 
 
 def fits(step: Step, block: BlockNumbers) -> bool:
-    """True if one block of threads does a loop or a branch. Its threads wait for each other between kernels; a kernel
-    in which they wait as well has as many threads as the block."""
+    """True if one block of threads can run a loop or a branch. The threads of the block wait for each other between
+    kernels; a kernel with barriers of its own must have as many threads as the block."""
     launches = launches_of([step])
     threads = max((launch.kernel.threads for launch in launches), default=1)
     return threads <= block.threads and all(
@@ -58,11 +58,11 @@ def fits(step: Step, block: BlockNumbers) -> bool:
 
 
 def _runs(steps: "Sequence[Step]", block: "Optional[BlockNumbers]") -> "List[Run]":
-    """Neighbours that may be one launch stand together; for blocks of threads each step is by itself."""
+    """Group neighbouring steps that may become one launch; for blocks of threads, each step is a group of its own."""
     if block:
         return [[step] for step in steps]
     runs: List[Run] = []
-    open_run = False        # whether the last run takes another step
+    open_run = False        # true if the last run can take another step
     for step in steps:
         small = _small(step)
         if not (small and open_run):
@@ -73,7 +73,7 @@ def _runs(steps: "Sequence[Step]", block: "Optional[BlockNumbers]") -> "List[Run
 
 
 def _chain_runs(runs: "Sequence[Run]", block: "Optional[BlockNumbers]") -> "Iterator[Run]":
-    """Those that become a chain, also in what loops and branches do."""
+    """Yield the runs that become a chain, those inside loops and branches included."""
     for run in runs:
         if _is_chain(run, block):
             yield run
@@ -85,7 +85,8 @@ def _chain_runs(runs: "Sequence[Run]", block: "Optional[BlockNumbers]") -> "Iter
 
 def _chained(runs: "List[Run]", inside: "Set[str]", buffers: "Dict[Array, Buffer]", names: "Iterator[str]",
              d: Target, block: "Optional[BlockNumbers]") -> "List[Step]":
-    """inside: the names of kernels that are functions of the file."""
+    """Return the steps with each chain in place of its run. inside: the names of kernels that are functions of the
+    file."""
     made: List[Step] = []
     for run in runs:
         name = next(names)

@@ -1,7 +1,8 @@
-"""A module with loops, branches or ops on whole arrays as the body of a program.
+"""Turn a module with loops, branches or ops on whole arrays into the body of a program.
 
-A computation is cut at these steps. What stands between two of them is one fusion, a segment: it computes what a later
-step or segment reads. What costs next to nothing (constants, moves) is not passed on but written again where it is read.
+A computation is cut at these steps. The ops between two steps form one fusion, a segment, which computes all that a
+later step or segment reads. Values that cost next to nothing (constants, moves) are not passed on; each segment that
+reads them computes them again.
 """
 
 from __future__ import annotations
@@ -22,19 +23,22 @@ from gen.program.needed import Needed
 
 
 class Cutter:
-    """Cuts computations. named: gives the fusion that does what a computation does, one for all that do the same."""
+    """Cuts computations. named: returns the fusion that does what a computation does; equal computations get the same
+    fusion."""
 
     def __init__(self, filename: str, named: "Callable[[Computation, str, Dict[int, int]], Fusion]") -> None:
         self.filename, self.named, self.needed = filename, named, Needed(filename)
 
     def nodes(self, computation: Computation, given: "Sequence[Optional[Array]]", inner: bool,
               wanted: "Optional[Collection[int]]" = None) -> "Tuple[List[Node], List[Array]]":
-        """The steps of a computation and the arrays of its result, of those leaves that are wanted (None: all). given:
-        the arrays of its parameters, None for what is not read; inner: which are not the program's."""
+        """Return the nodes of a computation and the arrays of its result's wanted leaves (None: all leaves). given: the
+        arrays of the computation's parameters, None for a parameter that is not read. inner: true for a body, a
+        condition or an arm, whose parameters are not the program's."""
         return _Cut(self, hlo.inlined(computation, self.filename), given, inner).run(wanted)
 
     def copied(self, array: Array, shape: Shape) -> "Tuple[List[Node], Array]":
-        """An array in the layout of a shape that is the same otherwise, and the call that brings it there."""
+        """Return the call that copies an array to the layout of a shape, and the copy; if the layouts agree, no call
+        and the array itself. The shapes differ in layout at most."""
         if array.shape == shape:
             return [], array
         made = Array(array.name, shape)
@@ -42,8 +46,8 @@ class Cutter:
 
 
 class _Cut:
-    """One computation. levels: of an op the number of steps that come before it, at least; steps: those of the
-    computation, in order; read: what they and segments read of parameters and of one another's results."""
+    """The cut of one computation. levels: for each op, the number of steps that must come before it. steps: the
+    computation's steps, in order. read: the values of parameters and of steps that steps and segments read."""
 
     def __init__(self, cutter: Cutter, computation: Computation, given: "Sequence[Optional[Array]]",
                  inner: bool) -> None:
@@ -54,7 +58,7 @@ class _Cut:
         self.read: Set[Value] = set()
         self.steps: List[Instruction] = []
         self.made: Set[Instruction] = set()
-        self.refused: Dict[Instruction, str] = {}    # why a loop is a step
+        self.refused: Dict[Instruction, str] = {}    # the reason why a loop is a step
         self.inner = inner
         self.levels: Dict[Instruction, int] = {}
         self.light: Set[Instruction] = set()
@@ -75,12 +79,12 @@ class _Cut:
                 self.light.add(i)
 
     def _is_call(self, step: Instruction) -> bool:
-        """True if a step is a fusion of its own, with what costs next to nothing: an update, a loop inside of a
-        kernel."""
+        """True if a step becomes a call of a fusion of its own (an update, a loop inside a kernel). Cheap ops around it
+        are part of that fusion."""
         return not is_step(step) or self.refused.get(step) == ""
 
     def _updates(self, instruction: Instruction) -> bool:
-        """True if an op puts a slice into an array of a loop or a branch, which can be done where that array lies."""
+        """True if an op updates a slice of an array that a loop or a branch owns, so that it can be done in place."""
         if instruction.opcode != "dynamic-update-slice":
             return False
         of = resolved(instruction.operands[0], 0)
@@ -93,7 +97,7 @@ class _Cut:
         goals: List[Dict[Value, None]] = [{} for _ in range(len(self.steps) + 1)]
 
         def want(value: Value, at: int) -> None:
-            """The value is an array from segment `at` on."""
+            """Make a value an array that is ready from segment `at` on."""
             if self._given(value):
                 self.read.add(value)
             else:
@@ -102,11 +106,11 @@ class _Cut:
         for value in results:
             want(value, len(self.steps))
         reads: Dict[int, Dict[Value, None]] = {}
-        own: Dict[Instruction, List[Value]] = {}     # of steps that are fusions: what they give, and what they read
+        own: Dict[Instruction, List[Value]] = {}  # for each step that is a fusion, the values that it gives and reads
         own_reads: Dict[Instruction, Dict[Value, None]] = {}
         for at in range(len(self.steps), -1, -1):
             step = self.steps[at] if at < len(self.steps) else None
-            if step and self._wanted(step):     # all that may read its result has been seen
+            if step and self._wanted(step):     # by now every op that may read its result has been seen
                 if self._is_call(step):
                     own[step] = [Value(step, n) for n in (element_loops.used(step) if step.opcode == "while" else (0,))]
                     own_reads[step] = self._reads(dict.fromkeys(own[step]), at + 1, want)
@@ -127,15 +131,15 @@ class _Cut:
         return nodes, [self.arrays[value] for value in results]
 
     def _given(self, value: Value) -> bool:
-        """True if a value is an array by itself: a parameter's, or a step's."""
+        """True if a value is an array by itself: a parameter's or a step's result."""
         return value.producer.opcode == "parameter" or value.producer in self.made
 
     def _wanted(self, step: Instruction) -> "FrozenSet[int]":
-        """The leaves of a step's result that something reads."""
+        """The leaves of a step's result that are read."""
         return frozenset(leaf for leaf in range(len(step.shape.leaves())) if Value(step, leaf) in self.read)
 
     def _needed(self, step: Instruction) -> "List[FrozenSet[int]]":
-        """Of each operand of a step the leaves that it reads for what is wanted of it."""
+        """For each operand of a step, the leaves that are needed for the wanted leaves of the step's result."""
         if step.opcode in ("while", "conditional"):
             return self.cutter.needed.operands(step, self._wanted(step))
         computed = places(step)
@@ -143,13 +147,14 @@ class _Cut:
                 for k, operand in enumerate(step.operands)]
 
     def _operands(self, instruction: Instruction, leaves: "Optional[List[FrozenSet[int]]]" = None) -> List[Value]:
-        """The values of an op's operands. leaves: of each operand those that are read (None: all)."""
+        """The values of an op's operands. leaves: for each operand, the leaves that are read (None: all)."""
         return [resolved(operand, leaf) for n, operand in enumerate(instruction.operands)
                 for leaf, shape in enumerate(operand.shape.leaves())
                 if shape.kind == "array" and (leaves is None or leaf in leaves[n])]
 
     def _reads(self, goals: "Dict[Value, None]", at: int, want: "Callable[[Value, int], None]") -> "Dict[Value, None]":
-        """The arrays that a segment reads; values of earlier segments among them are wanted there."""
+        """The arrays that a segment reads. If a value of an earlier segment is among them, that segment is told to give
+        it."""
         reads: Dict[Value, None] = {}
         waiting, seen = [value.producer for value in goals], set()     # type: List[Instruction], Set[Instruction]
         while waiting:
@@ -169,7 +174,7 @@ class _Cut:
         return dict(sorted(((v, None) for v in reads), key=lambda item: (self.order[item[0].producer], item[0].leaf)))
 
     def _segment(self, goals: "List[Value]", reads: "List[Value]") -> Call:
-        """The fusion that gives the goals. An update's result may lie over its operand."""
+        """The call that computes the goals. An update's result may be written over its operand."""
         last = goals[0].producer
         update = last in self.made and last.opcode != "while"
         aliases = {0: reads.index(resolved(last.operands[0], 0))} if update else {}
@@ -230,8 +235,8 @@ class _Cut:
 
     def _called(self, computation: Computation, given: "Dict[int, Array]",
                 wanted: "FrozenSet[int]") -> "Tuple[List[Node], List[Array]]":
-        """The steps of a body, a condition or an arm, and the arrays of what is wanted of its result. given: the arrays
-        of its parameters' leaves, of those that it reads for that."""
+        """Return the nodes of a body, a condition or an arm, and the arrays of the wanted leaves of its result. given:
+        the arrays of the parameters' leaves that are needed for that."""
         shapes = [leaf for p in computation.parameters for leaf in p.shape.leaves()]
         before, arrays = self._laid_out(list(given.values()), [shapes[leaf] for leaf in given])
         laid = dict(zip(given, arrays))
@@ -249,7 +254,7 @@ class _Cut:
 
 
 def _named_leaves(body: Computation) -> List[str]:
-    """Names of the leaves of a body's parameter: those of the ops that take them out of it."""
+    """Names for the leaves of a body's parameter, taken from the ops that read them."""
     parameter = body.parameters[0]
     names: Dict[int, str] = {}
     for user in parameter.users:
@@ -260,8 +265,8 @@ def _named_leaves(body: Computation) -> List[str]:
 
 
 def _without_invariants(loop: Loop, arrays: "Dict[Value, Array]") -> "Dict[Value, Array]":
-    """Takes out of the loop's state what no iteration changes: that is read where it lies before the loop. The values
-    among those known so far that are other arrays then."""
+    """Remove from a loop's state the arrays that no iteration changes; the body then reads the array from before the
+    loop. Return the known values whose arrays change by this."""
     same: Dict[Array, Array] = {}
     while True:
         found = {state: begin for begin, state, end in zip(loop.begins, loop.state, loop.ends)
@@ -280,7 +285,7 @@ def _without_invariants(loop: Loop, arrays: "Dict[Value, Array]") -> "Dict[Value
 
 
 def substitute(nodes: "Sequence[Node]", others: "Dict[Array, Array]") -> None:
-    """Reads other arrays in place of some."""
+    """Let nodes read other arrays in place of some."""
     for node in nodes:
         if isinstance(node, Call):
             node.operands = [others.get(array, array) if array else None for array in node.operands]

@@ -11,8 +11,8 @@ from gen.hlo.reserved import unique
 
 
 def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequence[Value]") -> Computation:
-    """The computation that gives the goals from the values that it reads, which are its parameters, in order. All that
-    the goals are made of is among `reads`, or is computed."""
+    """Return the computation of the goals from the values in `reads`, which become its parameters, in order. Every op
+    that the goals depend on must be computable from `reads`."""
     order = {i: n for n, i in enumerate(computation.instructions)}
     own = Computation(computation.name, line=computation.line, col=computation.col)
     known: Dict[Value, Instruction] = {}
@@ -21,7 +21,7 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
     copies: Dict[Instruction, Instruction] = {}
 
     def operand(of: Instruction) -> Optional[Instruction]:
-        """The copy of an operand; None where something before it has to be copied first."""
+        """The copy of an operand; None if another op has to be copied first."""
         if of.shape.kind == "array":
             value = resolved(of, 0)
             if value in known:
@@ -39,7 +39,7 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
         return own.add(Instruction(of.name, "tuple", of.shape, parts)) if parts is not None else None
 
     def copied(operands: "Iterable[Instruction]") -> "Optional[List[Instruction]]":
-        """The copies of all operands; None where something before one of them has to be copied first."""
+        """The copies of all operands; None if another op has to be copied first."""
         copies = [operand(of) for of in operands]
         known = [copy for copy in copies if copy is not None]
         return known if len(known) == len(copies) else None
@@ -65,7 +65,7 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
 
 
 def _taken(to: Computation, value: Instruction, leaf: int, name: str) -> Instruction:
-    """A leaf of a value, through tuples in tuples."""
+    """A leaf of a value, taken out of tuples within tuples."""
     while value.shape.kind == "tuple":
         index = 0
         while leaf >= len(value.shape.children[index].leaves()):
@@ -76,7 +76,7 @@ def _taken(to: Computation, value: Instruction, leaf: int, name: str) -> Instruc
 
 
 def copy_of(source: Shape, to: Shape, name: str = "copy", literal: "Optional[Sequence[int]]" = None) -> Computation:
-    """The computation that copies an array. literal: that writes a constant."""
+    """Return the computation that copies an array. literal: write this constant instead."""
     own = Computation(name)
     value = own.add_parameter("from", source) if literal is None else own.add(
         Instruction("from", "constant", source, literal=literal))
@@ -85,7 +85,7 @@ def copy_of(source: Shape, to: Shape, name: str = "copy", literal: "Optional[Seq
 
 
 def give_names(computation: Computation) -> None:
-    """Gives each op a name of its own."""
+    """Rename ops so that all names differ."""
     used: Set[str] = set()
     for instruction in computation.instructions:
         instruction.name = unique(instruction.name, used, ".")

@@ -1,8 +1,8 @@
-"""The arrays of a program with loops and branches that lie in one place, and the copies that are left.
+"""Decide which arrays of a program with loops and branches share a place, and which copies remain.
 
-The state of a loop is one array for all iterations. Before the loop, and at the end of its body, stand copies to it; at
-the end of each arm of a branch stand copies to its results. A copy is left out where both of its arrays can lie in one
-place: where no step writes one of them while the other is still needed (`Interference`).
+The state of a loop is one array for all iterations. The program copies to it before the loop and at the end of the
+body; at the end of each arm of a branch it copies to the branch's results. A copy is left out if its two arrays can
+share a place: if no step writes one of them while the other is still needed (`Interference`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gen.program.steps import Launch, Move, Repeat, Step, Switch, bodies, launch
 
 
 def steps_of(nodes: "Sequence[Node]", launched: "Callable[[Call], List[Launch]]") -> List[Step]:
-    """The steps of a program, with all copies. launched: the launches of a call."""
+    """Return the steps of a program, with all copies. launched: returns the launches of a call."""
     steps: List[Step] = []
     for node in nodes:
         if isinstance(node, Call) and is_copy(node):
@@ -47,13 +47,13 @@ def is_copy(call: Call) -> bool:
 
 
 def _together(sources: "Sequence[Array]", targets: "Sequence[Array]") -> List[Step]:
-    """Copies that are done as if at once: what one reads another may write."""
+    """Order copies so that they act as if done at the same time: no copy writes an array that a later one reads."""
     waiting = [(source, to) for source, to in zip(sources, targets) if source is not to]
     moves: List[Step] = []
     while waiting:
         read = {source for source, _ in waiting}
         free = [(source, to) for source, to in waiting if to not in read]
-        if not free:        # a circle: one of its arrays is put aside
+        if not free:        # the copies form a cycle: save one of its arrays first
             source, to = waiting.pop(0)
             aside = Array(f"{to.name} before", to.shape)
             moves.append(Move(to, aside))
@@ -66,22 +66,23 @@ def _together(sources: "Sequence[Array]", targets: "Sequence[Array]") -> List[St
 
 @dataclass
 class Places:
-    """The arrays that lie in one place, and the first and the last step that uses each place. owners: from an array to
-    one that lies in the same place."""
+    """The places of arrays, and the first and the last step that uses each place. owners: an array's owner, which
+    shares its place; following owners leads to the array that stands for the place."""
 
     owners: Dict[Array, Array] = field(default_factory=dict)
     spans: Dict[Array, Tuple[int, int]] = field(default_factory=dict)
 
     def owner(self, array: Array) -> Array:
-        """The array that stands for all in its place."""
+        """Return the array that stands for all arrays in the same place."""
         while array in self.owners:
             array = self.owners[array]
         return array
 
 
 def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
-    """Arrays to places. `steps` is changed: copies that are not needed go, and copies of what is updated, but needed
-    later, come. local_bytes: of the largest array that had better be a variable: it stays out of results."""
+    """Assign arrays to places. `steps` is changed: copies that are not needed are removed, and an array that is updated
+    but needed later is copied first. local_bytes: the size of the largest array that should become a local variable,
+    and so stays out of result buffers."""
     _keep_updated(program, steps)
     while True:
         interference, places = Interference(program, steps), Places()
@@ -109,7 +110,7 @@ def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
 
 @dataclass
 class _Joiner:
-    """Puts two arrays into one place, where that is right."""
+    """Puts two arrays into one place if that is correct."""
 
     program: Program
     interference: "Interference"
@@ -121,7 +122,7 @@ class _Joiner:
         self.donors = self.program.donors
 
     def join(self, a: Array, b: Array) -> bool:
-        """True if both are in one place now."""
+        """Return true if both arrays share a place now."""
         first, second = self.places.owner(a), self.places.owner(b)
         if first is second:
             return True
@@ -132,7 +133,7 @@ class _Joiner:
             return False
         donor = self.donors.get(first) or self.donors.get(second)
         if donor and (self.interference.meet(donor, first) or self.interference.meet(donor, second)):
-            return False        # what may be the parameter's buffer is not written while the parameter is needed
+            return False  # a result that may be the parameter's buffer is not written while the parameter is needed
         if second in self.fixed:
             first, second = second, first
         self.interference.join(first, second)
@@ -151,7 +152,7 @@ def _results_in_state(steps: "Sequence[Step]", places: Places) -> None:
 
 
 def _keep_updated(program: Program, steps: "List[Step]") -> None:
-    """Puts a copy before a launch that updates an array which is only read or is needed afterwards."""
+    """Insert a copy before each launch that updates an array that is read-only or needed afterwards."""
     live, read_only = Interference(program, steps).after, program.read_only
     for launch in launches_of(steps):
         for operand, result in list(launch.same.items()):
@@ -161,8 +162,8 @@ def _keep_updated(program: Program, steps: "List[Step]") -> None:
 
 
 def _reads_beside(launch: Launch, operand: Array) -> "Set[int]":
-    """The arguments in which a launch reads an array, but for the parameter that it updates. An element that it reads
-    there may have been written already."""
+    """Return the arguments, other than the one that is updated, in which a launch reads an array that it updates. An
+    element read there may already have been overwritten."""
     assert isinstance(launch.kernel, Kernel)
     updated = {(of.role, of.number) for of in launch.kernel.nest.aliases.values()}
     return {n for n, (array, of) in enumerate(zip(launch.arrays, launch.kernel.buffers))
@@ -170,7 +171,7 @@ def _reads_beside(launch: Launch, operand: Array) -> "Set[int]":
 
 
 def _put_aside(steps: "List[Step]", launch: Launch, operand: Array) -> None:
-    """Gives a launch a copy of what it updates."""
+    """Let a launch update a copy of its operand."""
     aside, beside = Array(f"copy of {operand.name}", operand.shape), _reads_beside(launch, operand)
     _insert(steps, launch, Move(operand, aside))
     launch.same = {aside if array is operand else array: result for array, result in launch.same.items()}
@@ -187,13 +188,13 @@ def _insert(steps: "List[Step]", before: Step, step: Step) -> bool:
 
 
 class Interference:
-    """The pairs of arrays that cannot lie in one place: one is written while the other is needed. after: the arrays,
-    among those that steps write, that are needed after each launch and copy."""
+    """Pairs of arrays that cannot share a place, because one is written while the other is needed. after: for each
+    launch and copy, the arrays needed after it, among those that steps write."""
 
     def __init__(self, program: Program, steps: "Sequence[Step]") -> None:
         self.after: "Dict[Step, Set[Array]]" = {}
         self.with_: Dict[Array, Set[Array]] = {}
-        self.results: Dict[Array, Array] = {}      # of loops: to the state that they are
+        self.results: Dict[Array, Array] = {}      # results of loops, with the state that becomes them
         self._find(steps)
         self.before = self._steps(steps, {self._of(result) for result in program.results})
 
@@ -251,7 +252,7 @@ class Interference:
         return self._of(b) in self.with_.get(self._of(a), ())
 
     def join(self, a: Array, b: Array) -> None:
-        """Both are one from now on, known as `a`."""
+        """Treat both arrays as one from now on, known as `a`."""
         a, b = self._of(a), self._of(b)
         for other in self.with_.pop(b, set()):
             self.with_[other].discard(b)
@@ -263,7 +264,7 @@ class Interference:
 
 
 def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[Array, Tuple[int, int]]:
-    """The first and the last launch or copy, by number, between which each place is in use."""
+    """Return the numbers of the first and the last launch or copy that use each place."""
     spans: Dict[Array, Tuple[int, int]] = {}
     numbers = {step: n for n, step in enumerate(leaves(steps))}
 
@@ -275,7 +276,7 @@ def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[
     for step, n in numbers.items():
         for array in ((step.source, step.to) if isinstance(step, Move) else step.arrays):
             use(array, n)
-    for step, n in numbers.items():     # sets have no order: the order of places is that of the steps
+    for step, n in numbers.items():  # dictionaries keep their order, sets do not: the order of places follows the steps
         for array in live.after[step]:
             use(array, n)
     return spans
@@ -283,9 +284,9 @@ def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[
 
 def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array]",
           copied: "Callable[[Move, Shape], List[Launch]]") -> "List[Step]":
-    """The steps with launches in place of copies. Each array is the one that stands for all in its place. Pointers to
-    one place do not say that they are alone. donors: see Program; copied: the launches of a copy of an array of a
-    shape."""
+    """Return the steps with launches in place of copies, and each array replaced by the one that stands for its place.
+    Pointers that share a place lose `restrict`. donors: see Program. copied: returns the launches that copy an array to
+    a shape."""
     made: List[Step] = []
     for step in steps:
         if isinstance(step, Launch):
@@ -294,7 +295,7 @@ def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array
             made.append(launch)
         elif isinstance(step, Repeat):
             body = final(step.body, places, donors, copied)
-            if body or step.loop.trips is None:     # else it does nothing
+            if body or step.loop.trips is None:     # an empty body with a known trip count does nothing
                 made.append(replace(step, condition=final(step.condition, places, donors, copied), body=body,
                                     predicate=places.owner(step.predicate)))
         elif isinstance(step, Switch):
@@ -328,7 +329,7 @@ def all_arrays(steps: "Sequence[Step]") -> "Set[Array]":
 
 
 def _share(launch: Launch, donors: "Mapping[Array, Array]") -> None:
-    """Pointers that lead to one place, or may do so, do not say that they are alone."""
+    """Drop `restrict` from pointers that lead, or may lead, to one place."""
     written = {array for array, argument in zip(launch.arrays, launch.kernel.arguments) if not argument.read_only}
     shared = {array for array in written if launch.arrays.count(array) > 1}
     for array in written:

@@ -1,4 +1,4 @@
-"""Computations as values to compare."""
+"""Computations as values that can be compared."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from gen.hlo import Computation, Instruction
 
 
 def form(computation: Computation) -> Any:
-    """All that a computation does, as a value to compare: equal ones do the same, whatever their names."""
+    """Return all that a computation does as a value: two computations with equal values do the same, whatever their
+    names."""
     numbers = {instruction: n for n, instruction in enumerate(computation.instructions)}
     assert computation.root is not None
     return (numbers[computation.root], tuple(
@@ -18,7 +19,7 @@ def form(computation: Computation) -> Any:
 
 
 def _attributes(instruction: Instruction) -> str:
-    """Those that say what an instruction does. Computations are compared by themselves."""
+    """The attributes that decide what an instruction does. Called computations are compared separately."""
     plain = {key: value for key, value in instruction.attributes.items()
              if key != "raw" and not isinstance(value, Computation)}
     raw = {key: value for key, value in instruction.attributes.get("raw", {}).items()

@@ -11,8 +11,8 @@ from gen.hlo import Fusion, Shape
 
 @dataclass(eq=False)
 class Array:
-    """An array of a program: a parameter, a result, or what one step leaves for another. Each is written by one step
-    of the text, but for the state of a loop. name: for people."""
+    """An array of a program: a parameter, a result, or a value that one step passes to another. Exactly one step of the
+    text writes it, except for the state of a loop. name: shown to people only."""
 
     name: str
     shape: Shape
@@ -28,8 +28,8 @@ class Weight:
 
 @dataclass(eq=False)
 class Call:
-    """A fusion done once. operands, results: the arrays of its flattened parameters and results; None: a parameter that
-    the fusion does not read. kept: scratch buffers of its nests, by number, that are arrays of the program."""
+    """One call of a fusion. operands, results: the arrays of its flattened parameters and results; None for a parameter
+    that the fusion does not read. kept: scratch buffers of its nests, by number, that are arrays of the program."""
 
     fusion: Fusion
     operands: List[Optional[Array]]
@@ -39,12 +39,12 @@ class Call:
 
 @dataclass(eq=False)
 class Loop:
-    """A while. Before each iteration `condition` gives `predicate`; the loop goes on while that is not 0.
+    """A while loop. Before each iteration, `condition` writes `predicate`; the loop ends when the predicate is 0.
 
-    begins: the state before the first iteration, state: before each one, ends: after each one; results: after the last
-    one. What no iteration changes is not among them, nor what nothing else needs. trips: how often the body runs, where
-    the text says it: the condition is then empty, and the predicate is not written. outside: why it is not inside of a
-    kernel.
+    begins: the state before the loop. state: the state before each iteration. ends: the state after each iteration.
+    results: the state after the loop. Arrays that no iteration changes, and arrays that nothing else needs, are left
+    out of the state. trips: the number of iterations if the text determines it; the condition is then empty, and the
+    predicate is not written. outside: the reason why the loop is not inside a kernel.
     """
 
     name: str
@@ -60,14 +60,15 @@ class Loop:
 
     @property
     def is_short(self) -> bool:
-        """True if it is known to run at most twice."""
+        """True if the loop is known to run at most twice."""
         return self.trips is not None and self.trips <= 2
 
 
 @dataclass(eq=False)
 class Branch:
-    """A conditional. Of a selector of type pred the first arm is for true, else arm n is for n; the last one is also for
-    all numbers that no arm has. ends: what each arm gives, in the order of the results."""
+    """A conditional. If the selector is a pred, arm 0 is for true and arm 1 for false; else arm n is for selector n,
+    and the last arm also for every selector out of range. ends: the arrays that each arm gives, in the order of the
+    results."""
 
     name: str
     selector: Array
@@ -119,12 +120,13 @@ def parts_of(node: "Union[Loop, Branch]") -> "List[List[Node]]":
 
 @dataclass(eq=False)
 class Program:
-    """A module. name: of its files and functions. whole: all of it as one computation, for the reference and for costs;
-    of a program of one call this is the fusion itself. aliases: results that the module lets take a parameter's buffer,
-    with the parameter's number. traced: see gen/program/trace.py; what is not done then is not written. weights: the
-    parameters that are large constants (gen/program/weights.py); the caller passes one pointer for all of them.
-    prepared: arrays that NAME_prepare fills and runs only read (gen/program/once.py), of a program in one language.
-    leads: the arrays whose leading dimensions the caller gives, in the order in which it does (gen/program/leads.py)."""
+    """A module as a program. name: of its files and functions. whole: the module as one computation, from which the
+    reference and the costs are made; for a program of one call it is the fusion itself. aliases: results that may share
+    a parameter's buffer, as the module allows, with the parameter's number. traced: true for a program of
+    gen/program/trace.py; arrays of steps that are not run are then not written. weights: the parameters that are large
+    constants (gen/program/weights.py); the caller passes one pointer for all of them. prepared: arrays that
+    NAME_prepare fills and a run only reads (gen/program/once.py), in a program of one language. leads: the arrays whose
+    leading dimensions the caller passes, in the order of the arguments (gen/program/leads.py)."""
 
     name: str
     params: List[Array]
@@ -139,24 +141,24 @@ class Program:
 
     @property
     def read_only(self) -> "Set[Array]":
-        """The arrays that a run must not write, but for parameters that are updated in place."""
+        """The arrays that a run must not write, except parameters that are updated in place."""
         return {*self.params, *self.prepared}
 
     @property
     def donors(self) -> "Dict[Array, Array]":
-        """Of results that the caller may give a parameter's buffer, that parameter: of a program with loops or
-        branches, which is right in both cases."""
+        """Return, for each result that may share a parameter's buffer, the parameter. Only programs with loops or
+        branches have such results: they are correct with the same buffer and with different buffers."""
         return {} if self.straight else {self.results[n]: self.params[p] for n, p in self.aliases.items()}
 
     @property
     def plain_params(self) -> List[Array]:
-        """The parameters that have a pointer each."""
+        """The parameters with a pointer of their own."""
         return [array for array in self.params if array not in self.weights]
 
     @property
     def pointers(self) -> "Dict[Array, Tuple[int, int]]":
-        """The number of each parameter's pointer, and its offset there. The block of weights has the place of the first
-        of them."""
+        """Return, for each parameter, its pointer's number and its offset there. The block of weights takes the place
+        of the first weight."""
         found: Dict[Array, Tuple[int, int]] = {}
         count, block = 0, -1
         for array in self.params:
@@ -172,8 +174,8 @@ class Program:
 
     @property
     def straight(self) -> bool:
-        """True if it has neither loops nor branches. A loop inside of a kernel is one where results may be parameters'
-        buffers."""
+        """True if the program has neither loops nor branches. If results may share parameters' buffers, a loop inside a
+        kernel counts too."""
         return not (self.aliases and any(map(holds_loop, self.fusions))) and all(
             isinstance(node, Call) for node in self.body)
 
@@ -183,8 +185,8 @@ class Program:
         return len(self.body) == 1 and isinstance(self.body[0], Call)
 
     def with_symbols(self) -> "Program":
-        """The program, whose fusions have symbols of which none continues another one with an underscore: functions of
-        a file have the symbol and such an end as their names."""
+        """Return the program with fusions renamed so that no symbol is another symbol plus an underscore and more: the
+        functions of a file are named by a symbol and such a suffix."""
         names = {fusion.name for fusion in self.fusions}
 
         def continued(name: str) -> bool:
@@ -198,5 +200,5 @@ class Program:
 
     @property
     def fusions(self) -> List[Fusion]:
-        """Those that it calls, each once."""
+        """The fusions that the program calls, each once."""
         return list(dict.fromkeys(call.fusion for call in self.calls))

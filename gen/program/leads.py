@@ -1,10 +1,10 @@
-"""Leading dimensions that the caller of a program gives at run time: a parameter or a result is a matrix inside of a
-larger one, whose rows are further apart than they are long.
+"""Leading dimensions that the caller passes at run time: a parameter or a result is then a submatrix, whose rows are
+further apart than they are long.
 
-An element of row r lies at r * lead + its place in the row: the map of such a shape (`Shape.place`) has the leading
-dimension as a runtime variable, so that the address of each access names it where maps are C text. Fusions whose ops
-the heroes of `Hero.leads` write read and write the larger matrix themselves. For the others, and for loops and
-branches, the program copies the matrix to a dense array before, or from one after.
+Element (r, c) lies at r * lead + (its place within the row): the map of such a shape (`Shape.place`) has the leading
+dimension as a runtime variable, so every address that is printed from a map contains it. Fusions whose kernels support
+this (`Hero.leads`) read and write the submatrix directly. For other fusions, and for loops and branches, the program
+copies the submatrix to a dense array before, or from a dense array after.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from gen.plan.partition import LEAVES, MOVES
 from gen.program.extract import copy_of
 from gen.program.ir import Array, Call, Loop, Node, Program, parts_of
 
-MOST_ELEMENTS = 1 << 48     # of a larger matrix
-# ops whose kernels address memory by maps alone, whatever the hero
+MOST_ELEMENTS = 1 << 48     # elements of the enclosing matrix, at most
+# ops whose kernels, of any hero, compute addresses from maps alone
 IN_PLACE = {*ELEMENTWISE, *MOVES, *LEAVES, "reduce", "dot", "convolution", "pad", "concatenate", "tuple"}
 
 
 def row_of(shape: Shape) -> int:
-    """The elements of a row, which is the least leading dimension."""
+    """Return the number of elements of a row, which is the smallest leading dimension."""
     return shape.dims[shape.minor_to_major[0]]
 
 
@@ -38,7 +38,8 @@ def most_of(shape: Shape) -> int:
 
 
 def with_leads(program: Program, names: "Mapping[str, Array]") -> Program:
-    """The program whose caller gives the leading dimensions of some arrays, by the names that errors call them."""
+    """Return the program whose caller passes the leading dimensions of some arrays. names: the arrays by the names that
+    error messages use."""
     if not names:
         return program
     for name, array in names.items():
@@ -65,7 +66,7 @@ def with_leads(program: Program, names: "Mapping[str, Array]") -> Program:
 
 
 def _check(program: Program, name: str, array: Array) -> None:
-    """BuildError where an array has no leading dimension that can be given."""
+    """Raise BuildError if the caller cannot choose the leading dimension of an array."""
     shape, whole = array.shape, program.whole
     number = program.params.index(array) if array in program.params else -1
     result = program.results.index(array) if array in program.results else -1
@@ -80,7 +81,7 @@ def _check(program: Program, name: str, array: Array) -> None:
 
 
 def _placed(shape: Shape, name: str) -> Shape:
-    """The shape of an array whose rows are a leading dimension apart."""
+    """Return the shape of an array whose rows are a leading dimension apart."""
     row = row_of(shape)
     return replace(shape, lead=name, place=algebra.simplify(
         f"(position){{{name}}} -> ((position floordiv {row}) * {name} + position mod {row}), "
@@ -88,12 +89,12 @@ def _placed(shape: Shape, name: str) -> Shape:
 
 
 def _is_in_place(program: Program, array: Array) -> bool:
-    """True if only calls read and write an array, of fusions whose kernels take leading dimensions."""
+    """True if an array is used by calls alone, and the kernels of all these calls support leading dimensions."""
     return all(isinstance(node, Call) and _takes_leads(node.fusion) for node in program.body if array in _named(node))
 
 
 def _named(node: Node) -> "Set[Optional[Array]]":
-    """The arrays that a node, or a node inside of it, reads or writes."""
+    """The arrays that a node reads or writes, those of nodes inside it included."""
     own = {*node.operands} if isinstance(node, Call) else {*node.begins, *node.ends, node.predicate} \
         if isinstance(node, Loop) else {node.selector, *(array for ends in node.ends for array in ends)}
     inner = [] if isinstance(node, Call) else [each for part in parts_of(node) for each in part]
@@ -107,15 +108,15 @@ def _takes_leads(fusion: Fusion) -> bool:
 
 
 class _Variants:
-    """Fusions that read and write larger matrices, each once."""
+    """Variants of fusions that read and write submatrices, each made once."""
 
     def __init__(self, names: "Set[str]") -> None:
-        """names: those of the fusions that stay."""
+        """names: the names of the fusions that stay as they are."""
         self._names = names
         self._made: "Dict[Tuple[Fusion, Tuple[str, ...]], Fusion]" = {}
 
     def call(self, fusion: Fusion, operands: "List[Optional[Array]]", results: "List[Array]") -> Call:
-        """The call of a fusion on arrays of which some are larger matrices."""
+        """Return the call of a fusion on arrays of which some are submatrices."""
         key = fusion, tuple(array.shape.lead if array else "" for array in (*operands, *results))
         if key not in self._made:
             self._made[key] = self._variant(fusion, operands, results)

@@ -1,7 +1,8 @@
-"""Loops inside of kernels that end after a limit of iterations, for a check: on drawn inputs a loop whose text does not
-say how often it runs may not end.
+"""Limit the iterations of loops inside kernels, for a check: on random inputs, a loop with no known trip count may not
+end.
 
-A limited fusion has the limit as a further parameter, and as a further result how often each element has run its step.
+A limited fusion has the limit as a further parameter. Its further result holds the number of iterations of each
+element.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ from gen.program.ir import Program
 
 
 def unlimited(fusion: Fusion) -> "Optional[Instruction]":
-    """The loop of a fusion whose number of iterations its text does not say."""
+    """Return the loop of a fusion whose trip count is not known, or None."""
     return next((i for i in fusion.computation.instructions if i.opcode == "while" and trips(i) is None), None)
 
 
 def is_limited(program: Program) -> bool:
-    """True if a check of a program limits its iterations: it has loops or branches, or a kernel with such a loop."""
+    """True if a check of a program limits its iterations: it has loops or branches, or a kernel that contains a loop
+    with no known trip count."""
     return not program.straight or any(unlimited(fusion) for fusion in program.fusions)
 
 
 def limited(fusion: Fusion) -> Fusion:
-    """The fusion whose loop is limited."""
+    """Return the fusion with its loop limited."""
     loop, whole = unlimited(fusion), fusion.computation
     assert loop is not None
     made = Computation(whole.name, line=whole.line, col=whole.col)
@@ -56,7 +58,8 @@ def _pred() -> Shape:
 
 
 def over(steps: Instruction) -> Computation:
-    """The computation that says whether any element has run as often as the limit allows. steps: how often each has."""
+    """Return the computation of a predicate: true if an element has run for as many iterations as the limit allows.
+    steps: the number of iterations of each element."""
     to = Computation("over")
     shape = steps.shape
     counts, limit = to.add_parameter("parameter", shape), to.add_parameter("parameter", _number())
@@ -72,7 +75,8 @@ def over(steps: Instruction) -> Computation:
 
 
 def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Instruction) -> Instruction:
-    """The loop that carries three values more: the limit, the number of iterations, and that of each element."""
+    """Return the loop with three more values: the limit, the number of iterations, and the number of iterations of each
+    element."""
     condition, body = loop.called
     asked = element_loops.asked_of(condition)
     counts = array_shape("u32", asked.each.shape.dims if asked else ())
@@ -102,7 +106,7 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
     parameter, one = step.parameters[0], step.add(Instruction("one", "constant", _number(), literal=[1]))
     count = _add(step, "add", _number(), _element(step, parameter, own + 1), one)
     steps = count
-    if asked:       # as the loop itself asks each element
+    if asked:       # the loop's condition is per element: compare per element too
         before = _element(step, parameter, own + 2)
         own_condition: Dict[Instruction, Instruction] = {}
         copy(condition, own_condition, step, parameter)

@@ -1,8 +1,7 @@
-"""Which arrays a loop or a branch needs: what the wanted parts of its result are computed from.
+"""Find the arrays that a loop or a branch needs for the wanted parts of its result.
 
-A loop inside of a kernel needs all of its state. An element of another loop's tuple that nothing reads but itself, or
-others of the kind, is not carried; nor is a counter that only the condition reads, where the number of iterations is
-known.
+A loop inside a kernel needs all of its state. In other loops, a value of the state is not carried if only values of the
+same kind, or the value itself, read it; nor is a counter that the condition alone reads, if the trip count is known.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ Leaves = FrozenSet[int]     # numbers of arrays of a flattened tuple
 
 
 class Needed:
-    """Answers for the computations of a module, each found once."""
+    """Caches the answers for the computations of a module."""
 
     def __init__(self, filename: str) -> None:
         self.filename = filename
         self._known: "Dict[Tuple[int, Leaves], Tuple[Computation, Leaves]]" = {}
 
     def of_computation(self, computation: Computation, wanted: Leaves) -> Leaves:
-        """The leaves of the parameters that these leaves of the result are computed from."""
+        """Return the leaves of the parameters that the wanted leaves of the result depend on."""
         key = id(computation), wanted
         if key not in self._known:
             self._known[key] = computation, self._found(hlo.inlined(computation, self.filename), wanted)
         return self._known[key][1]
 
     def of_loop(self, loop: Instruction, wanted: Leaves) -> Leaves:
-        """The leaves of a while's state that these leaves of its result are computed from, with all that the condition
-        reads where that has to be asked."""
+        """Return the leaves of a loop's state that the wanted leaves of its result depend on, and those that the
+        condition reads if the trip count is not known."""
         condition, body = loop.called
         needed = wanted | (self.of_computation(condition, frozenset({0})) if trips(loop) is None else frozenset())
         while True:
@@ -45,7 +44,8 @@ class Needed:
             needed = more
 
     def operands(self, step: Instruction, wanted: Leaves) -> "List[Leaves]":
-        """Of each operand of a while or a conditional the leaves that these leaves of the result are computed from."""
+        """Return, for each operand of a while or a conditional, the leaves that the wanted leaves of the result depend
+        on."""
         if step.opcode == "while":
             return [self.of_loop(step, wanted)]
         return [frozenset({0}), *(self.of_computation(arm, wanted) for arm in step.called)]

@@ -1,10 +1,10 @@
-"""Launches that are done once: before a loop that changes nothing that they read, or by NAME_prepare, which computes
-what depends on the weights alone.
+"""Launches that run once: before a loop that does not change what they read, or in NAME_prepare, if they depend on the
+weights alone.
 
-A launch that leaves a loop is done before it, also where the loop then runs no iteration: at most the work of one
-iteration is wasted. Its arrays take room for the whole loop. So it stays in a loop that is known to run at most twice,
-and where it writes much more than it reads, as broadcasts do. It stays too where an iteration writes
-over its arrays, or copies them to a state: a copy costs what it costs.
+A launch that is moved in front of a loop also runs if the loop has no iterations: at most the work of one iteration is
+wasted. Its results then occupy memory for the whole loop. A launch stays in its loop if the loop is known to run at
+most twice, or if the launch writes much more than it reads, as broadcasts do. It also stays if an iteration overwrites
+its results or copies them to the state: a copy would then cost the time that is saved.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Callable, Collection, Iterator, List, Sequence, Set, Tuple
 from gen.program.ir import Array, Call, Loop, Node, Program, all_written, parts_of
 from gen.program.steps import Launch, Move, Repeat, Step, Switch, all_steps, leaves
 
-GROWTH = 4              # bytes at most that a launch which is moved writes for each byte that it reads: conversions do
-SMALL_BYTES = 4096      # that it may always write
+GROWTH = 4  # bytes that a launch may write for each byte that it reads and still be moved (conversions write up to 4)
+SMALL_BYTES = 4096      # bytes that it may write in any case
 
 
 def with_lasting(program: Program) -> Program:
-    """The program, whose fusions know the parameters that many launches read unchanged: launches that read these alone
-    leave the loop that they are in, or are done by NAME_prepare."""
+    """Mark, in each fusion, the parameters that many launches read unchanged, and return the program. A launch that
+    reads these alone is moved out of its loop, or into NAME_prepare."""
     def mark(nodes: "Sequence[Node]", lasts: "Callable[[Array], bool]") -> None:
         for node in nodes:
             if isinstance(node, Call):
@@ -38,7 +38,8 @@ def with_lasting(program: Program) -> Program:
 
 
 def before_loops(steps: "Sequence[Step]", stays: "Callable[[Repeat], bool]") -> "List[Step]":
-    """The steps with what no iteration changes before the loops. stays: true for a loop that keeps all its launches."""
+    """Return the steps with loop-invariant launches moved in front of their loops. stays: true for a loop that keeps
+    all its launches."""
     made: List[Step] = []
     for step in steps:
         if isinstance(step, Switch):
@@ -55,7 +56,7 @@ def before_loops(steps: "Sequence[Step]", stays: "Callable[[Repeat], bool]") -> 
 
 
 def _unchanging(loop: Repeat) -> "List[Launch]":
-    """The launches that do the same in each iteration, in their order."""
+    """The launches of a loop that do the same in each iteration, in order."""
     changed = {array for step in all_steps([loop]) for array in _written(step)}
     candidates = _alone([loop], {loop.predicate, *loop.loop.ends})
     moved: List[Launch] = []
@@ -68,8 +69,8 @@ def _unchanging(loop: Repeat) -> "List[Launch]":
 
 def prepared(program: Program, steps: "Sequence[Step]",
              shared: "Collection[Array]" = ()) -> "Tuple[Program, List[Launch], List[Step]]":
-    """The program with the arrays that NAME_prepare fills, the launches that fill them, which read weights alone, and the
-    other steps. shared: arrays that lie where others lie."""
+    """Return the program with the arrays that NAME_prepare fills, the launches that fill them, which read weights
+    alone, and the other steps. shared: arrays that share memory with others."""
     candidates, known = _alone(steps, {*program.results, *shared}), {*program.weights}
     once: List[Launch] = []
     for step in steps:
@@ -83,8 +84,8 @@ def prepared(program: Program, steps: "Sequence[Step]",
 
 
 def _alone(steps: "Sequence[Step]", others: "Set[Array]") -> "Set[Launch]":
-    """The launches that may be done earlier than the steps say: nothing else writes their arrays, which are not copied,
-    and not among `others`."""
+    """The launches that may be moved: no other step writes their results, and their results are neither copied nor in
+    `others`."""
     counts = Counter(array for step in all_steps(steps) for array in _written(step))
     fixed = {*others, *(array for step in leaves(steps) for array in (
         [step.source] if isinstance(step, Move) else step.same))}
@@ -99,14 +100,14 @@ def _keeps_size(launch: Launch) -> bool:
 
 
 def _read(step: Step) -> "Sequence[Array]":
-    """The arrays that a step reads itself."""
+    """The arrays that a step itself reads."""
     if isinstance(step, (Launch, Move)):
         return step.reads if isinstance(step, Launch) else [step.source]
     return [step.predicate if isinstance(step, Repeat) else step.selector]
 
 
 def _written(step: Step) -> "Iterator[Array]":
-    """The arrays that a step writes itself."""
+    """The arrays that a step itself writes."""
     if isinstance(step, Launch):
         yield from step.writes
     elif isinstance(step, Move):

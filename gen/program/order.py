@@ -1,5 +1,5 @@
-"""The order of a straight program's launches: one in which fewer bytes are alive at once than in the text's, if there is
-one. What reads an array stays between the launches that write it."""
+"""Order the launches of a straight program: choose an order that needs less memory at its peak than the text's order,
+if one is found. A read of an array stays between the same two writes of the array."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gen.program.steps import Launch
 
 
 def ordered(program: Program, launches: "Sequence[Launch]", owner: "Callable[[Array], Array]") -> List[Launch]:
-    """The launches in the text's order, or in one that needs less memory. owner: the array at whose place an array
-    lies."""
+    """Return the launches in the text's order, or in one that needs less memory. owner: the array that stands for all
+    arrays in the same memory."""
     uses = [{owner(array) for array in launch.arrays} for launch in launches]
     own = {owner(array) for array in (*program.params, *program.results)}
     sizes = {array: 0 if array in own else array.shape.bytes for arrays in uses for array in arrays}
@@ -22,8 +22,8 @@ def ordered(program: Program, launches: "Sequence[Launch]", owner: "Callable[[Ar
 
 
 def _before(launches: "Sequence[Launch]", owner: "Callable[[Array], Array]") -> "List[Set[int]]":
-    """The launches that must come before each one: of two that use one array, where one of them writes it, the
-    first."""
+    """Return, for each launch, the launches that must come before it: earlier launches that use a common array which
+    one of the two writes."""
     before: "List[Set[int]]" = []
     written: Dict[Array, int] = {}
     read: Dict[Array, List[int]] = {}
@@ -41,8 +41,8 @@ def _before(launches: "Sequence[Launch]", owner: "Callable[[Array], Array]") -> 
 
 
 def _greedy(before: "List[Set[int]]", uses: "List[Set[Array]]", sizes: "Dict[Array, int]") -> List[int]:
-    """An order in which the next launch is the one, of those that may come, after which the fewest bytes are alive; of
-    several the first in the text."""
+    """Return a greedy order: of the launches that may come next, take the one after which the fewest bytes are alive;
+    of equal ones the first in the text."""
     left = Counter(array for arrays in uses for array in arrays)
     waiting, after = [len(needed) for needed in before], [[] for _ in before]   # type: List[int], List[List[int]]
     for n, needed in enumerate(before):
@@ -69,7 +69,7 @@ def _greedy(before: "List[Set[int]]", uses: "List[Set[Array]]", sizes: "Dict[Arr
 
 
 def _most(order: "Sequence[int]", uses: "List[Set[Array]]", sizes: "Dict[Array, int]") -> int:
-    """The most bytes that are alive at once."""
+    """Return the largest number of bytes alive at the same time."""
     last = {array: at for at, n in enumerate(order) for array in uses[n]}
     alive: Set[Array] = set()
     held = most = 0

@@ -1,5 +1,6 @@
-"""The parts of a fusion of many nests. A check compares each with a reference of its own, on what it has read: a
-reference of the whole could not tell rounding from an error after many steps."""
+"""Split a fusion of many nests into parts. A check compares each part with a reference of its own, on the values
+that the part has read: after many steps, a reference of the whole fusion could not tell accumulated rounding from an
+error."""
 
 from __future__ import annotations
 
@@ -13,15 +14,15 @@ from gen.plan.nests import Planned
 from gen.plan.scatter import Scatter
 from gen.program.extract import extracted
 
-MOST_TOGETHER = 4       # nests that are compared as one
+MOST_TOGETHER = 4       # nests that are compared as one part, at most
 
 Place = Union[int, Buffer]
 
 
 @dataclass(frozen=True)
 class Part:
-    """The computation of one value, as a fusion. operands: what it reads: a number among the parameters of the whole
-    fusion, or a scratch buffer of its nests. result: where the value is: a number among the results, or such a
+    """The computation of one value, as a fusion. operands: the sources of the part's parameters, each a parameter's
+    number in the whole fusion or a scratch buffer of its nests. result: the destination, a result's number or a scratch
     buffer."""
 
     fusion: Fusion
@@ -30,7 +31,7 @@ class Part:
 
 
 def parts_of(fusion: Fusion, plan: Planned) -> List[Part]:
-    """The parts of a fusion; none where it has few nests, or writes over its parameters."""
+    """Return the parts of a fusion; none if it has few nests, or writes over its parameters."""
     if len(plan.nests) <= MOST_TOGETHER or any(nest.aliases for nest in plan.nests):
         return []
     stored = _stored(fusion, plan)
@@ -50,7 +51,7 @@ def parts_of(fusion: Fusion, plan: Planned) -> List[Part]:
 
 
 def _stored(fusion: Fusion, plan: Planned) -> Dict[Value, Place]:
-    """The scratch buffers that hold a value of the text in its own layout once all nests have run."""
+    """The scratch buffers that still hold a value of the text, in the value's own layout, after all nests have run."""
     known = {i.name: i for i in fusion.computation.instructions}
     inner = {buffer for nest in plan.nests for buffer in nest.inner}
     values: Dict[Buffer, Optional[Value]] = {}
@@ -59,7 +60,7 @@ def _stored(fusion: Fusion, plan: Planned) -> Dict[Value, Place]:
         for root in roots:
             if root.scratch and root.buffer not in inner:
                 of = known.get(root.value.name)
-                # a parameter is there already
+                # a parameter needs no buffer
                 same = of is not None and of.opcode != "parameter" and _shape_at(of, root.output) == root.shape
                 values[root.buffer] = Value(of, root.output) if of is not None and same else None
     return {value: buffer for buffer, value in values.items() if value}
@@ -71,7 +72,7 @@ def _shape_at(instruction: Instruction, leaf: int) -> object:
 
 
 def _reads(goal: Value, given: Collection[Value]) -> List[Value]:
-    """Those of the given values that the goal is computed from."""
+    """The given values that the goal depends on."""
     if goal in given:
         return [goal]
     reads: Dict[Value, None] = {}

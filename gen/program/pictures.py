@@ -19,8 +19,9 @@ _COLUMNS, _ROWS = 88, 36
 
 
 def drawn(placement: Placement) -> List[str]:
-    """Lines of text, of at most some 100 columns and 40 lines. Between two lines lies no other edge of a buffer; where
-    there are too many edges, lines are equally far apart and show the buffers at their middle. So are columns."""
+    """Return the picture as lines of text, about 100 columns by 40 lines at most. A line stands for the bytes between
+    two neighbouring edges of buffers; if there are too many edges, lines are equally spaced and show the buffers at
+    their middle. Columns divide the steps in the same way."""
     boxes = _boxes(placement)
     edges = _axis([edge for live, offset in boxes for edge in (offset, offset + live.bytes)], _ROWS)
     steps = _axis([step for live, _ in boxes for step in (live.begin, live.end)], _COLUMNS)
@@ -51,7 +52,8 @@ def _sizes(placement: Placement) -> str:
 
 
 def _axis(points: "Sequence[int]", most: int) -> List[int]:
-    """The edges of at most so many parts of an axis: its points or, where these are more, those of equal parts."""
+    """Return the edges of at most `most` parts of an axis: its points or, if there are more, edges of equally long
+    parts."""
     edges = sorted(set(points))
     if len(edges) <= most + 1:
         return edges
@@ -91,8 +93,8 @@ _COLOURS = ("#54a0ff", "#ff9f43", "#2ecc71", "#ff6ba0", "#f1d20f", "#9b6df5", "#
 
 
 def svg(placement: Placement) -> str:
-    """The picture to scale; a dashed line is at the bound. A buffer's name, bytes and steps are shown under the
-    pointer."""
+    """Return the picture to scale, as SVG; a dashed line marks the lower bound. Tooltips show a buffer's name, bytes
+    and steps."""
     boxes = _boxes(placement)
     begin = min((live.begin for live, _ in boxes), default=0)
     end = max((live.end for live, _ in boxes), default=1)

@@ -1,8 +1,8 @@
-"""Walks the steps of a program with their buffers, and shows that each read finds the value that it means.
+"""Walk the steps of a program and prove that each read finds the value that it expects.
 
-It knows where each array lies, and nothing of how that was chosen. A value is a number that a write draws; `means` says
-which value each array has, `memory` which value each place holds. A loop's head, and what follows a loop or a branch, is
-reached in several ways: a place holds there what it holds in all of them.
+The walk knows the place of each array, but not how it was chosen. Each write makes a new value, which is a number;
+`means` maps an array to its value, `memory` a place to the value stored there. Several paths lead to the head of a
+loop, and to the step after a loop or a branch; a place is known there to hold a value only if it holds it on all paths.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from gen.program.ir import Array, Program
 from gen.program.steps import Launch, Move, Repeat, Step, Switch
 from gen.program.storage import Place
 
-Range = Tuple[str, int, int, int]       # buffer, number of the buffer, first byte, byte after the last
+Range = Tuple[str, int, int, int]       # buffer, number of the buffer, first byte, end byte (exclusive)
 
 
 class Misplaced(Exception):
-    """A read that would find another value: an error of the generator."""
+    """A read would find another value than expected: an error of the generator."""
 
 
 @dataclass
@@ -29,8 +29,8 @@ class _State:
 
 
 def prove(program: Program, steps: "Sequence[Step]", places: "Dict[Array, Place]") -> None:
-    """Misplaced where a read of the steps may find another value, or what is prepared is gone after them. places: of each
-    array that a step names."""
+    """Raise Misplaced if a read may find another value than expected, or if a prepared array is overwritten. places:
+    the place of each array that a step names."""
     walk = _Walk(places)
     state = _State()
     for array in program.params:
@@ -41,7 +41,7 @@ def prove(program: Program, steps: "Sequence[Step]", places: "Dict[Array, Place]
 
 
 def as_one(program: Program, places: "Dict[Array, Place]") -> "Dict[Array, Place]":
-    """The places where each result that may be a parameter's buffer is that buffer."""
+    """Return the places when each result that may share a parameter's buffer does so."""
     buffers = {program.results.index(result): places[parameter] for result, parameter in program.donors.items()
                if parameter in places}
     return {array: replace(buffers[place.number], offset=place.offset, shape=place.shape)
@@ -67,7 +67,7 @@ class _Walk:
         self.put(state, array)
 
     def put(self, state: _State, array: Array) -> None:
-        """The array's value is at its place now, and nothing else is there."""
+        """Store an array's value at its place; values that overlap with it are lost."""
         of = self.range_of(array)
         for other in [r for r in state.memory if r[:2] == of[:2] and r[2] < of[3] and of[2] < r[3]]:
             del state.memory[other]
@@ -82,7 +82,7 @@ class _Walk:
                     self.write(state, array)
             elif isinstance(step, Move):
                 self.read(state, step.source)
-                if not step.source.shape.bytes:     # nothing may have written it
+                if not step.source.shape.bytes:     # an array of 0 bytes need not have been written
                     continue
                 state.means[step.to] = state.means[step.source]
                 if not step.left_out:
@@ -102,7 +102,8 @@ class _Walk:
                 self.read(out, step.loop.predicate)
             end = self.steps(step.body, _State(dict(out.means), dict(out.memory)))
             head = self.met([head, end])
-            if (len(head.means), len(head.memory)) == known:    # they only shrink, and no iteration found less
+            # both sets only shrink; no change means that a fixed point is reached
+            if (len(head.means), len(head.memory)) == known:
                 break
             known = len(head.means), len(head.memory)
         left = self.steps(step.condition, _State(dict(head.means), dict(head.memory)))
@@ -116,7 +117,8 @@ class _Walk:
         return self.met([self.steps(arm, _State(dict(state.means), dict(state.memory))) for arm in step.arms])
 
     def met(self, states: "List[_State]") -> _State:
-        """The state that holds what all states hold. An array may have another value in each, as long as that is at its place."""
+        """Return the state with what all states have in common. An array whose values differ gets a new value, if each
+        state stores its value at the array's place."""
         first, others = states[0], states[1:]
         made = _State({}, {of: value for of, value in first.memory.items()
                            if all(state.memory.get(of) == value for state in others)})

@@ -1,7 +1,8 @@
-"""The stack of a program in C for small machines: the arrays that are declared, and room for all other variables.
+"""The stack that a program in C for small machines needs: its arrays, and room for all other variables.
 
-Arrays count whether or not a compiler lets them share bytes. Of other variables those of one kernel are in use at a
-time, at 8 bytes each: a compiler that does not optimise keeps each in memory, others keep most in registers.
+Each array counts in full, as a compiler need not let arrays share bytes. Other variables count 8 bytes each, for the
+one kernel that has most: a compiler without optimisation keeps every variable in memory, other compilers keep most in
+registers.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import Sequence, get_args
 from gen.statements import Declare, Let, Statement
 from gen.heroes.kernel import Kernel
 
-VARIABLE = 8       # bytes of a variable, or of a temporary value of a statement
-FRAMES = 1024       # bytes of the frames of the program's functions, and of the small functions that kernels call
+VARIABLE = 8       # bytes for a variable, or for a temporary value of a statement
+FRAMES = 1024       # bytes for the frames of the program's functions, and of the small functions that kernels call
 
 
 def stack_bytes(kernels: "Sequence[Kernel]", rooms: int, local: int) -> int:
-    """The bytes of stack that a call takes at most, besides those of the functions of math.h and string.h. rooms: bytes
-    of the arrays that templates declare; local: of the program's own."""
+    """Return an upper bound, in bytes, of the stack that a call takes besides the functions of math.h and string.h.
+    rooms: bytes of the arrays that templates declare. local: bytes of the program's own arrays."""
     variables = max((VARIABLE * _count(kernel, False) for kernel in kernels), default=0)
     return -(-(local + rooms + sum(_count(kernel, True) for kernel in kernels) + variables + FRAMES) // 64) * 64
 
@@ -29,7 +30,8 @@ def _count(kernel: Kernel, arrays: bool) -> int:
 
 
 def _of(value: object, arrays: bool, seen: "set[int]") -> int:
-    """The bytes of the arrays that statements anywhere in a value declare, or else the number of the statements."""
+    """Return the bytes of the arrays that statements anywhere in a value declare or, if not `arrays`, the number of
+    statements."""
     if isinstance(value, (Let, Declare)):
         return 16 * value.count if arrays else 1
     if isinstance(value, str) or value is None or isinstance(value, (int, float)):

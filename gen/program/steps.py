@@ -13,8 +13,8 @@ from gen.program.ir import Array, Branch, Loop
 
 @dataclass
 class Chain:
-    """Several kernels as one launch of one work-item, or of one block of threads, which does their groups one after
-    another. steps: launches, loops and branches; buffers: of their arrays."""
+    """Several kernels as one launch. One work-item, or one block of threads, runs their groups one after another.
+    steps: launches, loops and branches. buffers: the buffers of their arrays."""
 
     name: str
     kernels: List[Kernel]
@@ -37,7 +37,7 @@ class Chain:
         return self.buffers[array].pointer
 
     def next_name(self) -> str:
-        """The name of a further variable."""
+        """Return a new variable name."""
         return next(self.names)
 
     def functions(self) -> List[Kernel]:
@@ -47,10 +47,11 @@ class Chain:
 
 @dataclass(eq=False)
 class Launch:
-    """A kernel on arrays: those of its pointers, in order. threads, matrix_threads: as in gen/render.py, Unit. reads, writes: the arrays
-    that it reads and writes. same: operands that it updates, each with the result that must lie over it. direct: it is
-    done in the program's function, not in a function of its own. idle: it copies a parameter to the result that may be
-    its buffer, and is left out where both are one."""
+    """A launch of a kernel. arrays: the arrays of its pointers, in order. threads, matrix_threads: see Unit in
+    gen/render.py. reads, writes: the arrays that it reads and writes. same: operands that it updates in place, with the
+    result that must share each operand's memory. direct: true if the launch is printed in the program's function, not
+    in a function of its own. idle: true for a copy of a parameter to a result that may share its buffer; such a launch
+    is skipped if both are one buffer."""
 
     kernel: "Union[Kernel, Chain]"
     arrays: List[Array]
@@ -66,7 +67,7 @@ class Launch:
 
 @dataclass(eq=False)
 class Move:
-    """An array that is copied to another one, of the same shape; left_out: both lie in one place."""
+    """A copy of an array to another one of the same shape. left_out: true if both share a place."""
 
     source: Array
     to: Array
@@ -76,7 +77,7 @@ class Move:
 
 @dataclass(eq=False)
 class Repeat:
-    """A loop: its condition, which gives the predicate, where the number of its iterations is not known; its body."""
+    """A loop: its body, and its condition, which writes the predicate, if the trip count is not known."""
 
     loop: Loop
     condition: "List[Step]"
@@ -103,7 +104,7 @@ def bodies(step: "Union[Repeat, Switch]") -> "List[List[Step]]":
 
 
 def all_steps(steps: "Sequence[Step]") -> "Iterator[Step]":
-    """All steps, those of bodies and arms after their loop or branch."""
+    """Yield all steps; the steps of bodies and arms follow their loop or branch."""
     for step in steps:
         yield step
         if isinstance(step, (Repeat, Switch)):

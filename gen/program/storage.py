@@ -1,4 +1,4 @@
-"""Where the arrays of a program lie: which results take an operand's place, and which arrays share bytes of one block."""
+"""Decide which results take an operand's memory, and which arrays share bytes of one block."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gen.schedule.devices import LOCAL_ARRAY, LOCAL_GROUPS
 
 @dataclass(frozen=True)
 class Place:
-    """The place of an array. buffer: params, results, scratch, or local: variables of the function. number: of the buffer
-    among those of its kind. offset: in bytes from where the buffer begins."""
+    """The place of an array. buffer: params, results, scratch, state, or local (variables of the function). number: the
+    buffer's number among its kind. offset: in bytes from the beginning of the buffer."""
 
     buffer: str
     number: int
@@ -29,27 +29,28 @@ class Place:
 
 @dataclass
 class Body:
-    """The calls of a program once it is known what is done in place. taken: arrays that lie where another one lay.
-    aliases: results of the program that are a parameter's buffer."""
+    """The calls of a program with in-place results decided. taken: arrays whose memory another array takes over.
+    aliases: results of the program that share a parameter's buffer."""
 
     calls: List[Call]
     taken: Dict[Array, Array] = field(default_factory=dict)
     aliases: Dict[int, int] = field(default_factory=dict)
 
     def over(self, more: "Mapping[Array, Array]") -> "Body":
-        """The body with more arrays that lie where others are then written."""
+        """Return the body with more arrays that later ones overwrite. more: each such array, with the array written
+        over it."""
         return replace(self, taken={**self.taken, **more})
 
     def owner(self, array: Array) -> Array:
-        """The array that gave the storage."""
+        """Return the array that stands for all arrays in the same memory."""
         while array in self.taken:
             array = self.taken[array]
         return array
 
 
 def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") -> Body:
-    """The calls, with a copy where a call overwrites an operand that is still needed or is not the program's to
-    overwrite. aliases: results of a fusion that its kernels write over an operand, with the operand's number."""
+    """Return the calls, with a copy before a call that would overwrite an operand that is still needed or must not be
+    written. aliases: for each fusion, the results that its kernels write over an operand, with the operand's number."""
     last = {array: at for at, call in enumerate(program.calls) for array in call.operands if array}
     body, copies = Body([]), {}     # type: Body, Dict[Shape, Fusion]
     for at, call in enumerate(program.calls):
@@ -74,9 +75,9 @@ def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") ->
 
 
 def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bool) -> "Dict[Array, Array]":
-    """Arrays that a launch writes its result over, with the result: what is needed no more and is the program's own, of
-    kernels whose maps allow it. in_results: whether the result may be one of the program's. The kernels no longer say
-    that their pointers are alone."""
+    """Return the arrays that a launch may overwrite with its result, each with that result: the array is not needed
+    afterwards, belongs to the program, and the kernel's maps allow it. in_results: whether the result may be one of the
+    program's results. The two pointers lose `restrict`."""
     first: Dict[Array, int] = {}
     last: Dict[Array, int] = {}
     for at, launch in enumerate(launches):
@@ -98,8 +99,9 @@ def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bo
 
 
 def overwritten(launch: Launch) -> "List[Tuple[Array, Array]]":
-    """Operands of a launch, each with a result that it may write over it, as its kernel and its maps allow. What may
-    become a variable of C has one type: a compiler may move a load past a store of another type."""
+    """Return pairs of an operand and a result that a launch may write over it, as its kernel and its maps allow. Arrays
+    small enough to become local variables in C must have the same type: a compiler may move a load past a store of
+    another type."""
     kernel = launch.kernel
     if isinstance(kernel, Chain) or not kernel.overwrites:
         return []
@@ -111,7 +113,8 @@ def overwritten(launch: Launch) -> "List[Tuple[Array, Array]]":
 
 @dataclass
 class Storage:
-    """Where each array lies. placement: of those in the block. bytes: of the block. state_bytes: of what is prepared."""
+    """The places of all arrays. placement: the placement of the scratch block. bytes: the size of the scratch block.
+    state_bytes: the size of the block that NAME_prepare fills."""
 
     places: Dict[Array, Place]
     placement: Placement
@@ -120,8 +123,8 @@ class Storage:
 
 
 def spans_of(steps: "Sequence[Iterable[Array]]") -> "Dict[Array, Tuple[int, int]]":
-    """The first and the last step that needs each array, where one step follows the other. steps: the arrays that each
-    reads or writes."""
+    """Return the first and the last step that uses each array, for steps that run one after another. steps: the arrays
+    that each step reads or writes."""
     spans: "Dict[Array, Tuple[int, int]]" = {}
     for at, arrays in enumerate(steps):
         for array in arrays:
@@ -131,9 +134,10 @@ def spans_of(steps: "Sequence[Iterable[Array]]") -> "Dict[Array, Tuple[int, int]
 
 def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: "Collection[int]", alignment: int,
            in_results: bool, local: "Sequence[Array]" = (), once: "Sequence[Launch]" = ()) -> Storage:
-    """The place of each array. spans: the first and the last step that needs it. aliases: results that are a parameter's
-    buffer. alignment: of what lies in the block. in_results: whether arrays may lie in the buffers of results that are
-    written later. local: arrays that are variables of the function. once: launches of NAME_prepare."""
+    """Return the place of each array. spans: the first and the last step that uses each array. aliases: results that
+    share a parameter's buffer. alignment: of arrays in the scratch block, in bytes. in_results: whether arrays may lie
+    in the buffers of results that are written later. local: arrays that are variables of the function. once: launches
+    of NAME_prepare."""
     places = {array: Place("params", n, offset, array.shape) for array, (n, offset) in program.pointers.items()}
     places.update((array, Place("results", n, 0, array.shape)) for n, array in enumerate(program.results))
     places.update((array, Place("local", n, 0, array.shape)) for n, array in enumerate(local))
@@ -158,8 +162,8 @@ def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: 
 
 
 def _state(program: Program, once: "Sequence[Launch]", alignment: int) -> "Dict[Array, int]":
-    """The offsets of what launches of NAME_prepare write. The state begins with a mark that it is filled. What only
-    these launches read shares bytes."""
+    """Return the offsets of the arrays that launches of NAME_prepare write. The state begins with a mark that says
+    whether it is filled. Arrays that only these launches read share bytes."""
     spans = spans_of([launch.writes for launch in once])
     ends = spans_of([launch.arrays for launch in once])
     names = _names(spans)
@@ -171,8 +175,9 @@ def _state(program: Program, once: "Sequence[Launch]", alignment: int) -> "Dict[
 
 
 def local(program: Program, launches: "Sequence[Launch]", room: int, once: "Sequence[Launch]") -> "List[Array]":
-    """Arrays that are variables of the program's function: the smallest ones, as far as there is room. A kernel that
-    several threads do has none. once: launches of NAME_prepare, another function."""
+    """Return the arrays that become variables of the program's function: the smallest ones, until the room is used up.
+    Arrays of a kernel that runs on several threads are excluded. once: launches of NAME_prepare, which is another
+    function."""
     if not room:
         return []
     own = {*program.read_only, *program.results, *(array for launch in once for array in launch.writes)}
@@ -196,7 +201,7 @@ def local(program: Program, launches: "Sequence[Launch]", room: int, once: "Sequ
 
 
 def _names(arrays: "Iterable[Array]") -> Dict[Array, str]:
-    """Their names, with numbers where several have one."""
+    """Names of arrays; equal names get numbers."""
     counts: Dict[str, int] = {}
     names = {}
     for array in arrays:
@@ -205,11 +210,12 @@ def _names(arrays: "Iterable[Array]") -> Dict[Array, str]:
     return names
 
 
-MOST_INSIDE = 32    # arrays that are tried in one result
+MOST_INSIDE = 32    # arrays that are tried in the buffer of one result, at most
 
 
 def _inside(result: Array, due: int, arrays: "Sequence[Array]", live: "Mapping[Array, Live]") -> Dict[Array, int]:
-    """Offsets of arrays that fit into a result's buffer before it is due, the largest first."""
+    """Return offsets of arrays that fit into a result's buffer and are dead before the result is written (step `due`).
+    The largest arrays are tried first."""
     width = _alignment(result.shape)
     fits = [a for a in arrays if live[a].end <= due and 0 < a.shape.bytes <= result.shape.bytes
             and _alignment(a.shape) <= width]

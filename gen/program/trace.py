@@ -1,10 +1,11 @@
-"""A program whose results are all arrays that its calls read and write, so that each call can be compared with its
-reference after a run.
+"""Make a program whose results include all arrays that its calls read and write, so that a check can compare each call
+with its reference after a run.
 
-What is inside of loops and branches is done several times or not at all. So a body, a condition and an arm first copy
-what its calls read from outside, unless that is written once; then a result says that it has been done. After a run
-these arrays hold what the last time had. A further parameter says after how many iterations each loop ends at the
-latest, so that a check sees first and middle iterations too; a further result says whether that cut one short.
+The nodes of a loop or a branch may run several times or not at all. Therefore a body, a condition or an arm first
+copies the arrays that its calls read from outside, except those that are written exactly once; a further result records
+that it has run. After a run these arrays hold the values of the last iteration. A further parameter limits the number
+of iterations of each loop, so that a check also sees first and middle iterations; a further result says whether the
+limit has ended a loop.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from gen.program.parts import Part, Place
 @dataclass(frozen=True)
 class Seen:
     """A call, or a part of one, that is compared with the reference of a fusion. operands, results: its arrays in the
-    traced program. done: the result that is 1 once that has been done; None: it is done always. of: the fusion of the
-    call."""
+    traced program. done: the result that becomes 1 once the call has run; None for a call that always runs. of: the
+    fusion of the call."""
 
     fusion: Fusion
     operands: List[Optional[Array]]
@@ -36,8 +37,8 @@ class Seen:
 
 @dataclass(frozen=True)
 class Trace:
-    """A traced program. seen: what is compared, in the order of the text. cut: the result that is 1 once the limit has
-    ended a loop; None where there is no limit."""
+    """A traced program. seen: the comparisons, in the order of the text. cut: the result that is 1 if the limit has
+    ended a loop; None if there is no limit."""
 
     program: Program
     seen: List[Seen]
@@ -45,7 +46,7 @@ class Trace:
 
 
 def traced(program: Program, parts: "Dict[Fusion, List[Part]]") -> Trace:
-    """The traced program. parts: of each fusion that is compared in parts."""
+    """Return the traced program. parts: the parts of each fusion that is compared in parts."""
     return _Tracer(program, parts).run()
 
 
@@ -76,7 +77,7 @@ class _Tracer:
 
     def _nodes(self, nodes: "Sequence[Node]", others: "Dict[Array, Array]", done: Optional[Array],
                changing: Set[Array]) -> List[Node]:
-        """The nodes of a body or an arm. others: what is read in place of arrays from outside; done: see Seen;
+        """Return the traced nodes of a body or an arm. others: replacements for arrays from outside. done: see Seen.
         changing: arrays from outside that are written more than once, or perhaps never."""
         made: List[Node] = []
         for node in nodes:
@@ -110,7 +111,7 @@ class _Tracer:
         return made
 
     def _limited(self, call: Call, others: "Dict[Array, Array]", done: Optional[Array]) -> List[Node]:
-        """A call whose kernel holds a loop that may not end, with the limit."""
+        """Return the nodes for a call whose kernel contains a loop that may not end; the loop gets the limit."""
         own = self.limited.setdefault(call.fusion, limited(call.fusion))
         steps = root_of(own.computation).operands[-1]
         counts, over = Array("steps of each", steps.shape), Array("over", array_shape("pred", ()))
@@ -122,13 +123,14 @@ class _Tracer:
                 self._stopped(over)]
 
     def _stopped(self, over: Array) -> Branch:
-        """Says that the limit has ended a loop, where it has."""
+        """Return the branch that records that the limit has ended a loop."""
         stopped: List[Node] = [Call(self._constant("pred", 1), [], [self.cut])]
         return Branch("cut short", over, [stopped, []], [[], []], [])
 
     def _inside(self, nodes: "Sequence[Node]", ends: "Sequence[Array]", others: "Dict[Array, Array]",
                 changing: Set[Array]) -> "Tuple[List[Node], List[Array]]":
-        """A body or an arm, with copies of what it reads of `changing`, and what it gives."""
+        """Return the nodes of a body or an arm, with copies of the arrays of `changing` that it reads, and the arrays
+        that it gives."""
         done = Array(f"done {len(self.seen)}", array_shape("pred", ()))
         self.results[done] = None
         self.start.append(Call(self._constant("pred", 0), [], [done]))
@@ -146,7 +148,7 @@ class _Tracer:
         return [*copies, *made], [inner.get(array, array) for array in ends]
 
     def _loop(self, loop: Loop, others: "Dict[Array, Array]", changing: Set[Array]) -> Loop:
-        """The loop with a count of its iterations among its state."""
+        """Return the loop with an iteration count in its state."""
         count, before, after, last = (Array(name, array_shape("u32", ())) for name in (
             "count", "no iterations", "count after", "count at the end"))
         self.start.append(Call(self._constant("u32", 0), [], [before]))
@@ -177,12 +179,13 @@ class _Tracer:
 
 
 def _at(places: "Sequence[Place]", arrays: "Sequence[Optional[Array]]", kept: "Dict[int, Array]") -> List[Any]:
-    """The arrays at places of a part. arrays: the parameters or the results of its call; kept: its scratch buffers."""
+    """The arrays at the places of a part. arrays: the parameters or the results of its call. kept: its scratch
+    buffers."""
     return [kept[place.number] if isinstance(place, Buffer) else arrays[place] for place in places]
 
 
 def _read(nodes: "Sequence[Node]") -> List[Array]:
-    """All arrays that nodes read, themselves or inside, each once."""
+    """All arrays that nodes, or nodes inside them, read; each once."""
     found: Dict[Array, None] = {}
     for node in nodes:
         if isinstance(node, Call):
@@ -199,7 +202,7 @@ def _read(nodes: "Sequence[Node]") -> List[Array]:
 
 def _op(to: Computation, opcode: str, of: Shape, *operands: Instruction, literal: "Optional[List[int]]" = None,
         attributes: "Optional[Dict[str, object]]" = None) -> Instruction:
-    """An op at the end of a computation, as its root."""
+    """Append an op to a computation, as its root."""
     name = f"x{len(to.instructions)}"
     to.root = to.add_parameter(name, of) if opcode == "parameter" else to.add(
         Instruction(name, opcode, of, list(operands), attributes or {}, literal=literal))
@@ -207,16 +210,16 @@ def _op(to: Computation, opcode: str, of: Shape, *operands: Instruction, literal
 
 
 def _counting() -> Computation:
-    """A count and 1."""
+    """The computation count + 1."""
     to, of = Computation("next"), array_shape("u32", ())
     _op(to, "add", of, _op(to, "parameter", of), _op(to, "constant", of, literal=[1]))
     return to
 
 
 def _continuing(trips: Optional[int]) -> Computation:
-    """Two predicates. The first is true if a loop goes on: the count is below the limit, and below the number of
-    iterations or, where that is not known, the loop's own predicate is true. The second is true if the limit alone ends
-    the loop."""
+    """Return the computation of two predicates. The first is true if a loop goes on: the count is below the limit and
+    below the trip count or, if that is not known, the loop's own predicate is true. The second is true if the limit
+    alone ends the loop."""
     to, number, pred = Computation("more"), array_shape("u32", ()), array_shape("pred", ())
     count, limit = _op(to, "parameter", number), _op(to, "parameter", number)
     below = _op(to, "compare", pred, count, limit, attributes={"direction": "LT"})

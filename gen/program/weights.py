@@ -1,4 +1,5 @@
-"""Large constants of a program. They lie in one block, NAME.weights, which the caller passes; the text has the others."""
+"""Large constants of a program. They form one block, NAME.weights, which the caller passes; smaller constants are in
+the text."""
 
 from __future__ import annotations
 
@@ -15,13 +16,14 @@ from gen.program.forms import form
 from gen.program.ir import Array, Program, Weight
 from gen.targets import TARGETS
 
-LARGEST_IN_TEXT = 4096  # bytes of a constant in the text
-ALIGNMENT = max(target.alignment for target in TARGETS.values())     # of each constant in the block, in bytes
+LARGEST_IN_TEXT = 4096  # bytes of the largest constant that is printed in the text
+ALIGNMENT = max(target.alignment for target in TARGETS.values())     # alignment of each constant in the block, in bytes
 
 
 def taken_out(program: Program, block: "Optional[Block]" = None) -> Program:
-    """The program with its large constants as parameters, the last ones, in a block of their own, or in one that has
-    those of other programs already. Fusions that differ in them alone become one."""
+    """Return the program with its large constants as its last parameters. The constants go to a new block, or to
+    `block`, which may already hold constants of other programs. Fusions that differed only in these constants become
+    one."""
     block = block or Block()
     fusions: Dict[object, Fusion] = {}
     made: Dict[Fusion, Tuple[Fusion, List[Array]]] = {}
@@ -50,14 +52,15 @@ def taken_out(program: Program, block: "Optional[Block]" = None) -> Program:
 
 @dataclass
 class _Packed:
-    """A constant's bytes, row-major; literal: its values, which are kept so that their id is theirs alone."""
+    """A constant's bytes, row-major. literal: the constant's values, kept alive so that their id stays unique."""
 
     literal: Sequence[int]
     bytes: bytes
 
 
 class Block:
-    """Constants that are taken out. weights: of each array in the block."""
+    """The large constants that were taken out of programs. weights: the offset and the content of each array in the
+    block."""
 
     def __init__(self) -> None:
         self.weights: Dict[Array, Weight] = {}
@@ -66,8 +69,9 @@ class Block:
 
     def without(self, computation: Computation,
                 arrays: "Optional[List[Array]]" = None) -> "Tuple[Computation, List[Array]]":
-        """A copy that reads parameters in place of large constants, and the arrays of these. arrays: that have a
-        parameter each, also if no constant is theirs; those are taken out that the computation has, by default."""
+        """Return a copy that reads parameters in place of large constants, and the arrays of these parameters. arrays:
+        the arrays that get a parameter, whether or not the computation contains their constant; by default the arrays
+        of the constants that it contains."""
         arrays = self._arrays(computation) if arrays is None else arrays
         if not arrays:
             return computation, []
@@ -81,7 +85,7 @@ class Block:
         return own, arrays
 
     def _arrays(self, computation: Computation) -> "List[Array]":
-        """The arrays of the large constants that a computation, and those that its loops and branches call, have."""
+        """The arrays of the large constants in a computation and in those that its loops and branches call."""
         return list(dict.fromkeys(array for i in computation.instructions for array in (
             [self._array(i)] if _is_large(i) else self._arrays_within(i))))
 
@@ -90,8 +94,9 @@ class Block:
 
     def _read(self, into: Computation, i: Instruction, operands: "List[Instruction]",
               read: "Mapping[Array, Instruction]") -> "Optional[Instruction]":
-        """What reads the values of large constants in place of an instruction: of a loop or a branch, one whose state
-        or operands have these values too. None: it reads none. read: what gives each value."""
+        """Return the replacement of an instruction that is, or contains, large constants; a loop or a branch becomes
+        one whose state or operands include them. Return None if it has none. read: the instruction that gives each
+        constant's value."""
         if _is_large(i) and self._array(i) in read:
             of = read[self._array(i)]
             return of if i.shape == of.shape else _added(into, i, "copy", i.shape, [of])
@@ -107,7 +112,7 @@ class Block:
         return made if i.opcode != "while" else _added(into, i, "get-tuple-element", i.shape, [made], index=0)
 
     def _inner(self, computation: Computation, arrays: "List[Array]", hands_on: bool) -> Computation:
-        """A computation whose parameter has the arrays too; hands_on: its result likewise."""
+        """Return a computation whose parameter also has the arrays. hands_on: its result has them too."""
         (old,) = computation.parameters
         whole = replace(old, shape=_with(old.shape, arrays), users=[])
         read = {array: Instruction(array.name, "get-tuple-element", array.shape, [whole], {"index": n})
@@ -150,12 +155,12 @@ def _added(into: Computation, like: Instruction, opcode: str, shape: Shape, oper
 
 
 def _is_large(i: Instruction) -> bool:
-    """True for a constant that the text has not: it is large, and its elements differ."""
+    """True for a constant that is not printed in the text: it is large, and its elements differ."""
     return i.opcode == "constant" and i.shape.bytes > LARGEST_IN_TEXT and len(set(i.literal or [])) > 1
 
 
 def block(weights: "Mapping[Array, Weight]") -> bytes:
-    """The content of NAME.weights."""
+    """Return the content of NAME.weights."""
     made = bytearray()
     for weight in weights.values():
         made += bytes(weight.offset - len(made)) + weight.bytes
@@ -163,8 +168,8 @@ def block(weights: "Mapping[Array, Weight]") -> bytes:
 
 
 def packed(dtype: str, literal: "Sequence[int]") -> bytes:
-    """Elements by their bit patterns as memory has them: little-endian; what is packed has the first in the low
-    bits."""
+    """Return the elements as they are in memory, given their bit patterns: little-endian; packed types have the first
+    element in the low bits."""
     bits = dtypes.TABLE[dtype].bits
     if dtypes.is_complex(dtype):
         return packed(f"u{bits // 2}", [part for pattern in literal for part in dtypes.parts(pattern, dtype)])

@@ -1,4 +1,5 @@
-"""Maps say where, templates say how; a schedule only counts, with the numbers of a device."""
+"""Schedules: the number of threads, steps, lanes and registers of a kernel, from the numbers of a device. Maps give
+addresses, templates give the text; a schedule only counts."""
 
 from gen.schedule.devices import (CPU_COSTS, DEFAULT, DEVICES, DIVISION_COST, EMBEDDED, FEW_ROWS, GPU_COSTS,
                                   GUARD_REGISTERS, KEPT_COST, LANES, LAUNCH_BYTES, LINE, MOST_DIVISIONS,

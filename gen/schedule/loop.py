@@ -12,14 +12,14 @@ from gen.schedule.schedule import Schedule
 
 @dataclass(frozen=True)
 class Interleaving:
-    """How elements that are neighbours in one access lie apart in another.
+    """The interleaving of elements that are neighbours in one access but lie apart in another.
 
-    registers: number of registers that neighbours are spread over (1: they are neighbours in all accesses).
-    registers_down: registers of each of these, so that whole lines are written.
-    moves: whether elements are only moved, by whole lines.
-    block: bytes of the row block selected by the last digit, if blocks are read consecutively; else 0.
-    words: whether neighbours fill a 32-bit word, and rows are whole registers; if not, shuffles spread them.
-    row: elements of all rows together. width: bytes of the narrowest element that is written.
+    registers: the number of registers that neighbours are spread over (1: they are neighbours in all accesses).
+    registers_down: the number of consecutive registers in each of these, so that whole cache lines are written. moves:
+    true if elements are only moved, by whole lines. block: the bytes of the row block that the last digit selects, if
+    blocks are read consecutively; else 0. words: true if neighbours fill a 32-bit word and rows are whole registers; if
+    not, shuffles spread the elements. row: the elements of all rows together. width: the bytes of the narrowest element
+    that is written.
     """
 
     registers: int = 1
@@ -35,14 +35,12 @@ class Interleaving:
 class LoopSchedule(Schedule):
     """The loop hero's schedule.
 
-    blocked: a work-item's steps are neighbours (CPU), else they are a whole group apart (GPU: neighbouring work-items
-    coalesce).
-    table: the whole body is looked up by its 16-bit input.
-    burst: steps whose lines are prefetched together, for each of the streams in turn, so that more loads are under way.
-    row: elements of a row, at whose end a step ends, where the rows are not one after the other (0: all elements are
-    one row).
-    without_bursts: the schedule of the same launch on processors whose own prefetchers do better than bursts.
-    backwards: steps of a run that is walked from its end, then the next run (0: all go forwards).
+    blocked: a work-item's steps are adjacent (CPU); else they are a whole group apart, so that neighbouring work-items
+    coalesce (GPU). table: the body is one lookup by its 16-bit input. burst: the number of steps whose lines are
+    prefetched together, in one stream after the other, so that more loads are in flight. row: the elements of a row if
+    rows are not contiguous; a step then ends at the end of its row (0: all elements are one row). without_bursts: the
+    schedule of the same launch for processors whose hardware prefetchers beat bursts. backwards: the number of steps of
+    a run that is walked from its end to its start (0: all runs go forwards).
     """
 
     blocked: bool = False
@@ -51,7 +49,7 @@ class LoopSchedule(Schedule):
     row: int = 0
     without_bursts: "Optional[LoopSchedule]" = None
     backwards: int = 0
-    index = ""      # the map to the result's index, where it is not that of the position in memory
+    index = ""      # the map to the result's index, if it differs from the map of the position in memory
 
     def prefetches(self) -> "List[Tuple[str, int]]":
         return [("BURST_" + level, distance) for level, distance in super().prefetches()]
@@ -60,11 +58,11 @@ class LoopSchedule(Schedule):
         return -(-self.padded(elements) // (self.step * self.chunks * self.threads * self.streams))
 
     def cut(self, elements: int) -> bool:
-        """Whether the end, or that of a row, may be inside of a step."""
+        """True if the end of the elements, or of a row, may be inside a step."""
         return (self.row or elements) % self.step != 0
 
     def padded(self, elements: int) -> int:
-        """Elements if rows were whole steps."""
+        """Return the number of elements if each row is rounded up to whole steps."""
         return elements // self.row * -(-self.row // self.step) * self.step if self.row else elements
 
     def text(self) -> str:
@@ -85,24 +83,24 @@ class LoopSchedule(Schedule):
         return ", ".join(words)
 
     def variants(self) -> "List[LoopSchedule]":
-        """The schedules of the launch: this one, and the one where bursts are off."""
+        """Return the schedules of the launch: this one, and the one without bursts, if any."""
         return [self, *([self.without_bursts] if self.without_bursts else [])]
 
     def scalar(self) -> "LoopSchedule":
-        """The same walk, one element at a time: the tail of a step."""
+        """Return the same walk one element at a time, for the tail of a step."""
         return replace(self, vec=self.step, lanes=1, registers_down=1, fused_steps=1, interleaved_pairs=False,
                        interleaved_rows=1)
 
     def box(self, elements: int) -> "Dict[str, Tuple[int, int]]":
-        """The bounds of the walk's variables, as launched."""
+        """Return the bounds of the walk's variables in a launch."""
         sizes = {"th_x": self.threads, "bl_x": self.blocks(elements), "stream": self.streams, "chunk": self.chunks,
                  "vec": self.vec, "down": self.registers_down, "fused": self.fused_steps, "lane": self.lanes}
         return {name: (0, size - 1) for name, size in sizes.items() if size > 1
                 or name not in ("stream", "chunk", "down", "fused", "lane")}
 
     def thread_map(self, elements: int) -> str:
-        """(th_x, bl_x)[(stream, chunk,) vec(, lane)] -> (position in the output's memory), as notation; the algebra
-        simplifies it."""
+        """Return the map (th_x, bl_x)[(stream, chunk,) vec(, lane)] -> (position in the output's memory), as text that
+        the algebra simplifies."""
         step, span, box = self.step, self.step * self.threads, self.box(elements)
         inner = "vec"
         if self.lanes > 1:
@@ -127,7 +125,7 @@ class LoopSchedule(Schedule):
 
 
 def chunks_of(device: Device, steps: int, most: int) -> int:
-    """The steps of a work-item: a power of two times less than `most`, as long as every core has its work-items."""
+    """Return the number of steps of a work-item: `most`, halved until every core has its minimum of work-items."""
     chunks = most
     while chunks > 1 and steps < chunks * device.unit_items * device.units:
         chunks //= 2
@@ -136,12 +134,12 @@ def chunks_of(device: Device, steps: int, most: int) -> int:
 
 def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, spread: Interleaving,
                row: int = 0) -> "List[LoopSchedule]":
-    """The schedules of a walk in order of preference: the caller takes the first that its maps allow, and the last one
-    always works.
+    """Return the schedules of a walk in order of preference. The caller takes the first one that its maps allow; the
+    last one always works.
 
-    widths: bytes of the elements that are contiguous along the walk. traffic: bytes that are moved.
-    spread: how neighbours of one access lie apart in another. row: elements of a row, where rows are not one after
-    another (0: one row)."""
+    widths: the bytes of the elements that are contiguous along the walk. traffic: the bytes that are moved. spread: how
+    neighbours of one access lie apart in another. row: the elements of a row, if rows are not contiguous (0: one row).
+    """
     numbers = device.loop_cpu
     widths = [w for w in widths if w] or [4]
     if not device.cpu:
@@ -158,12 +156,13 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
 
 
 def narrowed_walk(device: Device, elements: int, lanes: int) -> LoopSchedule:
-    """The walk in vectors of fewer lanes than the device's."""
+    """Return the walk in vectors of fewer lanes than the device's."""
     return LoopSchedule(chunks=chunks_of(device, elements // lanes, device.loop_cpu.chunks), lanes=lanes, blocked=True)
 
 
 def reversed_walk(loop: LoopSchedule, elements: int, run: int) -> "Optional[LoopSchedule]":
-    """The walk with runs of `run` elements walked from their ends; None where they are not several whole steps."""
+    """Return the walk in which each run of `run` elements is walked backwards, or None if the runs are not several
+    whole steps."""
     steps = -(-run // loop.step)
     if not loop.blocked or loop.lanes == 1 or loop.row or steps < 2 or (run % loop.step and run != elements):
         return None
@@ -171,14 +170,14 @@ def reversed_walk(loop: LoopSchedule, elements: int, run: int) -> "Optional[Loop
 
 
 def _group(device: Device, elements: int, item: int) -> int:
-    """The work-items of a group, of which each has `item` elements."""
+    """Return the number of work-items of a group, if each work-item has `item` elements."""
     return device.group if elements >= item * device.group * device.least_groups else 1
 
 
 def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: bool,
                  spread: Interleaving) -> "List[LoopSchedule]":
-    """The schedules of a CPU in which registers interleave rows: moves of whole lines first, with the steps of each row
-    fused."""
+    """Return the schedules of a CPU in which registers interleave rows. Schedules that move whole lines come first,
+    with several steps of each row fused."""
     numbers = device.loop_cpu
     loops = []
     rows, into_words, block = spread.registers, spread.registers_down > 1, spread.block
@@ -186,14 +185,14 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
         step = device.lanes * rows * down
         chunks = chunks_of(device, -(-elements // step), max(1, numbers.interleaved_elements // step))
         threads = _group(device, elements, step * chunks)
-        burst = min(numbers.burst, chunks) if into_words and stream else 0      # reads are in order there
+        burst = min(numbers.burst, chunks) if into_words and stream else 0      # into words, reads are sequential
         whole = elements % (numbers.streams * step * chunks * threads) == 0
         in_order = moved and stream and 0 < block <= 2 * numbers.order_prefetch
         plain = LoopSchedule(threads, chunks, rows, device.lanes, down, blocked=True, interleaved_rows=rows,
                              stream=stream, moves=moved, streams=numbers.streams if burst and whole else 1, burst=burst,
                              l2_prefetch=numbers.prefetch if burst else 0,
                              order_prefetch=numbers.order_prefetch if in_order else 0)
-        # the same elements of a work-item in several streams of fused steps
+        # also try the work-item's elements as several streams of fused steps
         fused = max(1, numbers.row_bytes // (step * min(widths)))
         side = numbers.streams * fused
         most = chunks * plain.streams // side
@@ -207,7 +206,8 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
 
 
 def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, spread: Interleaving) -> "List[LoopSchedule]":
-    """The schedules of a CPU where a few neighbours are spread over registers by shuffles: of whole lines first."""
+    """Return the schedules of a CPU in which shuffles spread a few neighbours over registers. Schedules of whole lines
+    come first."""
     numbers = device.loop_cpu
     full = device.line // spread.width
     lanes, down = (full, 1) if spread.moves else (device.lanes, max(1, full // device.lanes))
@@ -228,8 +228,8 @@ def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, 
 
 
 def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, row: int) -> "List[LoopSchedule]":
-    """The schedules of a CPU in whole vectors: 16-bit elements in pairs of registers first, else as many registers as
-    fill a line."""
+    """Return the schedules of a CPU in whole vectors. 16-bit elements come in pairs of registers first; else a step has
+    as many registers as fill a cache line."""
     numbers = device.loop_cpu
     loops = []
     registers = max(1, device.line // (device.lanes * min(widths)))
@@ -252,11 +252,11 @@ def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, ro
 
 
 def _of_gpu(device: Device, elements: int, widths: Sequence[int], spread: Interleaving) -> "List[LoopSchedule]":
-    """The schedules of a GPU: an access of a thread is as wide as the device has it, where elements suffice for all
-    threads."""
+    """Return the schedules of a GPU. Each access of a thread has the device's widest width, if there are enough
+    elements for all threads."""
     numbers = device.loop_gpu
     vec = device.line // min(widths)
-    if spread.registers > 1:      # an access of each row
+    if spread.registers > 1:      # one access for each row
         vec *= spread.registers
         threads = min(numbers.threads, -(-elements // (vec * device.warp)) * device.warp)
         return [LoopSchedule(threads, vec=vec, interleaved_rows=spread.registers), LoopSchedule(threads)]

@@ -1,4 +1,4 @@
-"""The counts that all heroes' schedules have."""
+"""The counts that the schedules of all heroes share."""
 
 from __future__ import annotations
 
@@ -10,30 +10,23 @@ from gen.schedule.devices import VECTOR_BITS
 
 @dataclass(frozen=True)
 class Schedule:
-    """The counts of any hero's schedule that the code of a step depends on; by default a step is one element.
+    """The counts of a schedule that the code of a step depends on, for any hero. By default a step is one element.
 
-    threads: work-items of a group. chunks: steps of a work-item. page: bytes of a page of memory.
-    vec, registers_down, lanes: a step has `vec` times `registers_down` registers of `lanes` elements; with one lane a
-    register is a scalar.
-    load_bytes: bytes that one load reads of a tile's row. stream: stores bypass the caches.
-    moves: elements are only moved, as unsigned integers of their width.
-    joined: number of neighbouring elements that are moved as one element of all their bits.
-    tile: accesses that are not contiguous along the lanes are transposed in registers.
-    turns: parts in which a tile is loaded, in turn with the storing of the tile before; 1: it is loaded and stored at
-    once.
-    interleaved_pairs: a step's even elements are its first register, the odd ones its second (16-bit types held as
-    f32).
-    interleaved_rows: number of registers that the elements of one 32-bit word are spread over, each a row of another
-    access.
-    streams: equal parts of the memory that a work-item goes through in turn.
-    fused_steps: number of steps fused into one, so that each row's data moves together.
+    threads: work-items of a group. chunks: steps of a work-item. page: bytes of a page of memory. vec, registers_down,
+    lanes: a step has `vec` times `registers_down` registers of `lanes` elements; a register of one lane is a scalar.
+    load_bytes: bytes of one load of a tile's row. stream: stores bypass the caches. moves: elements are only moved, as
+    unsigned integers of their width. joined: the number of neighbouring elements that are moved as one element of all
+    their bits. tile: accesses that are not contiguous along the lanes are transposed in registers. turns: the number of
+    parts in which a tile is loaded; each load alternates with the storing of a part of the tile before (1: a tile is
+    loaded, then stored). interleaved_pairs: the first register of a step has the even elements, the second the odd ones
+    (16-bit types held as f32). interleaved_rows: the number of registers over which the elements of one 32-bit word are
+    spread; each register is a row of another access. streams: the number of equal parts of the memory that a work-item
+    visits in turn. fused_steps: the number of steps fused into one, so that each row's data moves together.
 
-    Prefetch distances, 0 where nothing is prefetched:
-    l2_prefetch, l1_prefetch: bytes, into the second and into the first level of the caches.
-    order_prefetch: bytes beyond those read so far, in the order of interleaved rows, where rows are read in blocks.
-    row_prefetch: bytes in each row of a tile, where bursts are off. Where a page holds several rows, the next tile's
-    rows are prefetched instead.
-    gathered_prefetch_steps: steps, of the rows that indices select.
+    Prefetch distances; 0 means no prefetch. l2_prefetch, l1_prefetch: bytes, into L2 and into L1. order_prefetch: bytes
+    beyond those read so far, in the order of interleaved rows, if rows are read in blocks. row_prefetch: bytes in each
+    row of a tile, on processors where bursts are off; if a page holds several rows, the next tile's rows are prefetched
+    instead. gathered_prefetch_steps: steps, for the rows that indices select.
     """
 
     threads: int = 1
@@ -64,15 +57,15 @@ class Schedule:
 
     @property
     def interleaved(self) -> int:
-        """The registers that neighbours in memory are spread over in turn; 1 where the lanes of a register are
-        neighbours."""
+        """Return the number of registers that neighbours in memory are spread over in turn; 1 if neighbours are lanes
+        of one register."""
         return 2 if self.interleaved_pairs else self.interleaved_rows
 
     def prefetches(self) -> "List[Tuple[str, int]]":
-        """The levels of the caches that a step prefetches into, as in the macros' names, each with its prefetch
-        distance in bytes."""
+        """Return the cache levels that a step prefetches into, as named in the macros, each with its prefetch distance
+        in bytes."""
         return [("L2", self.l2_prefetch), ("L1", self.l1_prefetch)]
 
     def text(self) -> str:
-        """A line for people."""
+        """Return a line for people."""
         return f"threads {self.threads}"

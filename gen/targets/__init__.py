@@ -1,4 +1,5 @@
-"""The targets: a file each. Adding one: its file, the template around its kernels, and a row here."""
+"""The targets, one file each. To add a target, add its file, the template of the text around its kernels, and a row
+here."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from gen.targets.tools import RunError, c_compiler, native
 
 _MODULES = (cuda, hip, opencl, c)
 TARGETS: Dict[str, Target] = {module.TARGET.name: module.TARGET for module in _MODULES}
-# the words of --target
+# the runners by their word of --target
 RUNNERS: Dict[str, Runner] = {runner.name: runner for module in _MODULES for runner in module.RUNNERS}
 
 __all__ = ["COMPLEX", "FLOATS", "INTEGERS", "NARROW", "RUNNERS", "RunError", "Runner", "SIGNED", "SMALL", "TARGETS",

@@ -1,4 +1,4 @@
-"""C11 with the vectors of GNU C, and a second program without them."""
+"""C11 with the vectors of GNU C, and a second program without vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gen.targets.tools import c_compiler, native
 
 
 class C(Target):
-    """C11 with the vectors of GNU C, and (wide: no) without. A work-group is one call with its `number`."""
+    """C11, with GNU vectors or (`wide` is false) without. A work-group is one call of the kernel with its `number`."""
 
     def on(self, small: bool) -> Target:
         return EMBEDDED_C if small else self
@@ -73,24 +73,24 @@ class C(Target):
 
     @property
     def unroll_few(self) -> str:
-        if self.embedded:       # whose code is to be small
+        if self.embedded:       # small code comes first
             return ""
         self.used.add("unroll_few")
         return "UNROLL_FEW"
 
     @property
     def unknown_zeros(self) -> str:
-        if self.embedded:       # no compiler that it is for has masked loads
+        if self.embedded:       # needed for masked loads only, which compilers for small machines do not use
             return ""
         self.used.add("unknown_zeros")
         return "unknown_zeros()"
 
     def unrolled(self, lanes: int) -> List[str]:
-        """C without vectors has no word for it."""
+        """Return the unroll line for loops over vectors; scalar loops have none."""
         return [self.unroll] if lanes > 1 else []
 
     def vectors(self) -> "List[Vector]":
-        """Those that the text uses, and those that their words need."""
+        """Return the vector types that the text uses, and those that their functions need."""
         words: "Dict[Tuple[str, int], Set[str]]" = {}
         for use in self.used:
             if isinstance(use, VectorWord):
@@ -117,7 +117,7 @@ _GNU_C = C(name="c", comment="GNU C11", suffix=".c", types=_C_TYPES,
            has_rsqrt=False, half_by_bits=True, has_libraries=True, prepares=True,
            local_bytes=16384)
 SCALAR_C = replace(_GNU_C, comment="C11", wide=False, inlined="")
-# its numbers of bytes are chosen
+# its numbers of bytes are chosen, not measured
 EMBEDDED_C = replace(SCALAR_C, embedded=True, has_libraries=False, prepares=False, local_bytes=2048, alignment=8)
 TARGET = replace(_GNU_C, plain=SCALAR_C)
 
@@ -126,8 +126,8 @@ COMPARISONS = {"<": "less", ">": "greater", "<=": "at_most", ">=": "at_least", "
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector type that a text in GNU C uses: its element, its bytes, the type of its comparisons and the element of
-    that. words: the functions that the text uses on it."""
+    """A vector type of a text in GNU C. element, lanes, bytes: of the vector. mask, mask_element: the vector type of
+    its comparisons, and that type's element. words: the functions on the vector that the text uses."""
 
     name: str
     element: str
@@ -139,7 +139,7 @@ class Vector:
 
     @property
     def halves(self) -> "List[int]":
-        """Bytes of its halves, of their halves, and so on down to 16."""
+        """Return the sizes of its half, its quarter and so on, in bytes, down to 16."""
         sizes = [self.bytes]
         while sizes[-1] > 16:
             sizes.append(sizes[-1] // 2)
@@ -147,7 +147,7 @@ class Vector:
 
     @property
     def comparisons(self) -> "List[Tuple[str, str]]":
-        """Name and sign of those that the text uses."""
+        """Return the name and the operator of each comparison that the text uses."""
         return [(word, sign) for sign, word in COMPARISONS.items() if word in self.words]
 
 
@@ -155,8 +155,8 @@ INTRINSICS = "#include <immintrin.h>\n"
 
 
 class _OnCpu(Runner):
-    """The harness' threads share out the items of each stage, as many of them as it is worth. SETT_LEVEL has words in
-    place of -O3: tests that ask for values alone compile less and want warnings."""
+    """Runs C on the CPU. The harness' threads share the items of each stage; their number depends on the stage's work.
+    SETT_LEVEL replaces -O3: tests that compare values only compile with less optimisation and with warnings."""
 
     name, target, template = "c", TARGET, "files/harness_c.j2"
     missing = {"-llapack": "the LAPACK library is missing"}

@@ -14,8 +14,8 @@ from gen.targets.tools import ROOT, RunError, cxx_compiler, nvcc
 
 
 class Gpu(Target):
-    """What CUDA and HIP have in common. The file around the kernels is the same for both: functions of the runtime
-    begin with the target's name."""
+    """The common part of CUDA and HIP. Both use the same file template; the functions of the runtime begin with the
+    target's name."""
 
     @property
     def template(self) -> str:
@@ -26,7 +26,8 @@ class Gpu(Target):
         return "files/api_gpu.h.j2"
 
     def head(self, words: bool) -> str:
-        """Kernels that access words are templates with two instances: words are accessed as such where `aligned`."""
+        """Kernels that access words are templates with two instances; the instance `aligned` loads and stores whole
+        words."""
         if not words:
             return super().head(words)
         return f"template <bool aligned> {'static ' if self.external else ''}{self.kernel}"
@@ -58,7 +59,8 @@ class Gpu(Target):
         return f"({self.types[to]})({text})"
 
     def special(self, pattern: int, dtype: str) -> str:
-        """A constant expression: a table may hold it. (Compilers make a signalling NaN quiet.)"""
+        """Return an infinity or NaN as a constant expression, which a table may hold. (Compilers make a signalling NaN
+        quiet.)"""
         mantissa, letter, cast = (52, "", "(double)") if dtype == "f64" else (23, "f", "")
         payload, quiet = pattern & ((1 << mantissa) - 1), 1 << (mantissa - 1)
         text = (
@@ -83,7 +85,7 @@ class Gpu(Target):
         words = {"add": "Add", "maximum": "Max", "minimum": "Min", "and": "And", "or": "Or", "xor": "Xor"}
         if dtypes.TABLE[dtype].kind in ("sint", "uint"):
             return f"atomic{words[op]}" if op in words else None
-        # atomicAdd of f32 loses subnormals
+        # atomicAdd of f32 flushes subnormals
         return "atomicAdd" if op == "add" and (dtype == "f64" or (dtype == "f32" and sums_only)) else None
 
 
@@ -108,13 +110,13 @@ TARGET = Cuda(name="cuda", comment="CUDA C++", suffix=".cu",
 
 
 class OnDevice(Runner):
-    """The machine's own GPU."""
+    """Runs kernels on the machine's own GPU."""
 
     name, template, harness_name, harness_source = "cuda", "files/harness_gpu.j2", "cuda", "cuda.cu"
     target: Target = TARGET
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
-        # a device's own instructions are compiled where it is named
+        # instructions of one architecture only ("..a") need its name
         arch = device.name if device.name.endswith("a") else "native"
         return [nvcc(), "-O3", f"-arch={arch}", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"]
 
@@ -127,21 +129,21 @@ class OnDevice(Runner):
 
 
 class OnCpu(Runner):
-    """The text compiled as C++ with a header that gives threads, barriers, shuffles and atomics as fibres: checked and
-    run, not timed. Its threads switch a million times a second, and one core runs them all."""
+    """Runs the text on a CPU, for checks and not for timing: it is compiled as C++ with a header in which threads are
+    fibres, with barriers, shuffles and atomics. One core runs all fibres and switches a million times a second."""
 
     name, template, timed, patience = "cuda-on-cpu", "files/harness_gpu.j2", False, 8
     target: Target = TARGET
     stand_in = ROOT / "tests" / "cuda_on_cpu.h"
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
-        """An index outside of an array's type is an illegal instruction, and so is an access at an address that its type
-        is not aligned to."""
+        """Return the compile command. An index beyond an array's bounds, or a misaligned access, becomes an illegal
+        instruction."""
         return [cxx_compiler(), "-std=c++17", "-O1", "-ffp-contract=off", "-fsanitize=bounds,alignment",
                 "-fsanitize-undefined-trap-on-error", "-fPIC", "-w", "-I", str(folder), "-x", "c++", "-c"]
 
     def together(self, sources: "Sequence[Path]") -> str:
-        """Each in a namespace; what they include comes before."""
+        """Return a text with each source in a namespace of its own, after all their includes."""
         includes = "".join(f"#include <{name}>\n" for name in self.headers())
         return includes + "".join(f'namespace n{number} {{\n#include "{source.resolve()}"\n}}\n'
                                   for number, source in enumerate(sources))

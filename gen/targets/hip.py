@@ -1,4 +1,4 @@
-"""HIP C++: wavefronts of 64 lanes on CDNA, of 32 on RDNA (the device says which)."""
+"""HIP C++. Wavefronts have 64 lanes on CDNA and 32 on RDNA; the device says which."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gen.targets.tools import ROOT, c_compiler, hipcc
 
 class Hip(cuda.Gpu):
     def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
-        """HIP has no extremes of signed 64 bits."""
+        """Return the atomic function; HIP has no atomic maximum or minimum of signed 64-bit integers."""
         return None if dtype == "s64" and op in ("maximum", "minimum") else super().atomic(op, dtype, sums_only)
 
     def union_word(self, name: str, kind: str, size: int, dtype: str) -> Tuple[str, List[str]]:
-        """A vector of the elements: clang keeps a union of 32-bit words and of other elements in memory."""
+        """Words are vectors of the elements: clang would keep a union of 32-bit words and other elements in memory."""
         if bits(dtype) == 32 or size == bits(dtype) // 8:
             return kind, []
         return f"{name}_word", [f"typedef {self.memory(dtype)} {name}_word __attribute__((vector_size({size})));"]
@@ -40,7 +40,7 @@ class _OnDevice(cuda.OnDevice):
         return hipcc()
 
     def harness(self, output: Path, sources: Sequence[str], flags: Sequence[str]) -> List[str]:
-        """hipcc takes no C: an object of that is made first."""
+        """hipcc does not compile C, so the C sources are compiled to one object first."""
         plain, runtime = [[source for source in sources if source.endswith(suffix)] for suffix in (".c", ".cu")]
         both = f"{output}.o"
         first = [c_compiler(), "-std=c11", "-pthread", *flags, "-nostdlib", "-r", "-o", both, *plain]

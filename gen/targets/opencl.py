@@ -19,7 +19,8 @@ class OpenCL(Target):
 
     @property
     def unroll_counted(self) -> str:
-        """Loops with another word are unrolled in the function itself, by a few steps, before clang inlines it."""
+        """Return the pragma that unrolls fully. With `unroll` alone, clang unrolls a few steps before it inlines the
+        function and knows the counts."""
         return "#pragma clang loop unroll(full)"
 
     @property
@@ -54,7 +55,7 @@ TARGET = OpenCL(name="opencl", comment="OpenCL C 1.2", suffix=".cl",
 
 
 class _OnDevice(Runner):
-    """Any OpenCL 1.2 device; PoCL's where there is no other."""
+    """Runs OpenCL on any OpenCL 1.2 device; on PoCL's if there is no other."""
 
     name, target, template, libraries = "opencl", TARGET, "files/harness_opencl.j2", ("-lOpenCL",)
     harness_name, harness_source = "opencl", "opencl.c"

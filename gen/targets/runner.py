@@ -1,4 +1,4 @@
-"""How the kernels of a target are compiled and run: on the target's own device, or on the CPU instead of it."""
+"""Commands that compile and run the kernels of a target, on the target's own device or on the CPU."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from gen.targets.tools import c_compiler
 
 
 class Runner:
-    """One word of --target.
+    """A runner, which is one word of --target.
 
-    template: of the C text between the harness and the API of a fusion. head: what stands before its includes.
-    harness_name, harness_source: which harness, and its part that speaks to the runtime. missing: words of a linker or
-    compiler that did not find something, and what that is. patience: how often longer a launch may take than on a
-    device. timed: whether a bench says anything.
+    template: of the C text between the harness and the API of a fusion. head: the lines before its includes.
+    harness_name, harness_source: the harness, and its file that calls the runtime. missing: words in messages of
+    compilers and linkers, with what is missing if they appear. patience: the factor by which a launch may take longer
+    than on a device. timed: true if times mean anything.
     """
 
     name = ""
@@ -31,32 +31,31 @@ class Runner:
     timed = True
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
-        """The command that compiles the kernels' file to an object, but for `-o OBJECT FILE`. long: a text that
-        compilers are to optimise less. device: the class of device (gen.schedule) that they are for."""
+        """Return the command that compiles the kernels' file to an object, without `-o OBJECT FILE`. long: true for a
+        long text, which compilers should optimise less. device: the device class (gen.schedule) of the kernels."""
         raise NotImplementedError
 
     def kernels(self, name: str) -> str:
-        """The file of the kernels; "": they are a string in the header."""
+        """Return the name of the kernels' file, or "" if the kernels are a string in the header."""
         return f"{name}{self.target.suffix}"
 
     def headers(self) -> "Dict[str, str]":
-        """Files that the kernels include, and their text, where they are others than the system's."""
+        """Return the files, other than the system's, that the kernels include, with their text."""
         return {}
 
     def together(self, sources: "Sequence[Path]") -> str:
-        """The text of one file that has the kernels of several; "": there is no such text."""
+        """Return the text of one file with the kernels of several, or "" if they cannot be compiled together."""
         return ""
 
     def slow_header(self, about: "Dict[str, Any]") -> "Tuple[str, int]":
-        """A line that the kernels' file has, which compilers take longer for than for most kernels, and the time in
-        nanoseconds when a header behind it was last written; "" where there is none. about: the target's part of the
-        manifest."""
+        """Return a line of the kernels' file that makes compilers slow, and the modification time, in nanoseconds, of
+        the header that it includes; ("", 0) if there is none. about: the target's part of the manifest."""
         return "", 0
 
     def linker(self) -> str:
         return c_compiler()
 
     def harness(self, output: Path, sources: Sequence[str], flags: Sequence[str]) -> List[str]:
-        """The command that makes the harness."""
+        """Return the command that links the harness."""
         return [c_compiler(), "-std=c11", "-pthread", *flags, "-o", str(output), *sources, *self.libraries, "-ldl",
                 "-lm"]
