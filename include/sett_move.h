@@ -65,17 +65,17 @@ LAWS (tests/layouts/test_move.py, tests/layouts/move_test.c)
   4 no         a no has two numbers that differ, or an element that is in no register of a, or in another block.
 
 ANSWERS (in all sett headers)
-  Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
-  proved, no is 1 only where no is proved; where both are 0 it is not decided or its input had failed, and reason or error says
-  why. A function that answers by an int gives 1 for a proved yes, else 0; an error is in a field or an out parameter. A size, a
-  place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
-  written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
+  A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
+  If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
+  with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
+  that does not exist is -1. A function that returns 0 or an error code returns nothing else. Outputs are always written,
+  with -1 or 0 if there is no value; a list has as many entries as its count says.
 
 ARGUMENTS (in all sett headers)
-  By value go in: numbers, handles (sett_expr), maps (sett_map), lists and marks of a few words (sett_analysis_list, sett_nested_counts,
-  sett_map_mark), and plans of a device, which are arguments of kernels. Every other record goes in by a pointer to const. A record
-  comes out by value. A pointer that is not to const is memory of the caller that the function changes or fills.
-  An error is an int, 0 for none; sett_<module>_message(error) is its text, a constant.
+  Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
+  sett_nested_counts, sett_map_mark), and device plans, which are kernel arguments. All other records are passed by a pointer
+  to const and returned by value. A pointer to non-const is caller-owned memory that the function changes or fills. An error
+  is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
 
 ERRORS
   The error travels in the record: move.error, table.error. A failed table gives a failed move. no with a reason is an answer, not an error.

@@ -2,14 +2,14 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  A tensor's shape says which indices exist; its layout says where each element lies in memory. This header reads and
-  prints both in XLA's notation and answers, exactly, for plain and for tiled layouts: at which linear position is an
-  element, which element is at a position (or is it padding), in which bits of which byte, how much memory does the array
-  take and how much of it is padding, and when are two shapes the same bytes, so that a reshape or a transposition is free.
+  The shape of a tensor gives its indices; the layout gives the place of each element in memory. This header reads and
+  prints both in XLA's notation. For plain and tiled layouts it answers exactly: the linear position of an element, the
+  element at a position (or that it is padding), its byte and bits, the size of the array, the fraction of padding, and
+  whether two shapes are the same bytes, so that a reshape or a transpose costs nothing.
 
 INCLUDE
   Copy this one file. C11, C++17, CUDA, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every
-  function is static inline. OpenCL C 1.2 sees the part for devices alone.
+  function is static inline. OpenCL C 1.2 sees only the device functions.
   To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
   first of all the sett headers that the program uses.
 
@@ -40,16 +40,16 @@ A FIRST LOOK
     96 bytes
 
 THE MODEL
-  A shape is an element type, a list of dimensions, and a layout. minor_to_major names the dimensions from the one whose
-  neighbours are closest in memory to the one whose neighbours are farthest: {1,0} is row-major, {0,1} column-major. Read
-  backwards it gives the *physical list*, most major first.
+  A shape is an element type, a list of dimensions, and a layout. minor_to_major lists the dimensions by the distance of
+  neighbours in memory, shortest first: {1,0} is row-major, {0,1} column-major. Read backwards it gives the *physical
+  list*, most major first.
 
   A tile T(t1,..,tk) rewrites the physical list. It acts on the last k entries (d1..dk): they are replaced by the k counts
   ceil(d/t) followed by the k tile dimensions t, and an index i becomes floor(i/t) and i mod t. Where d is not a multiple
-  of t the array is padded. The linear position is the row-major number of the digits in the final list. That is all:
+  of t the array is padded. The linear position is the row-major number of the digits in the final list:
     f32[3,5]{1,0:T(2,2)}   list (3,5) -> (2,3,2,2); index (2,3) -> (1,1,0,1) -> ((1*3+1)*2+0)*2+1 = 17
-  In other words a tile pads, reshapes and transposes; sett_tile_stage shows the list after each step: (3,5) is padded to
-  (4,6), reshaped to (2,2,3,2) and transposed to (2,3,2,2). Each element's position, padding as dots:
+  A tile pads, reshapes and transposes; sett_tile_stage shows the list after each step: (3,5) is padded to (4,6),
+  reshaped to (2,2,3,2) and transposed to (2,3,2,2). The positions of the elements, with dots for padding:
 
     f32[3,5]{1,0:T(2,2)} in memory: 24 positions, 9 of them padding
        0  1 |  4  5 |  8  .
@@ -58,8 +58,8 @@ THE MODEL
       12 13 | 16 17 | 20  .
        .  . |  .  . |  .  .
 
-  The next tile acts on the list that the former tile made, so T(8,128)(2,1) cuts the 8x128 tile, not the array: two rows
-  of bf16 are interleaved, as a 32-bit lane holds them. A longer inner tile reaches into the counts of tiles too.
+  The next tile acts on the list that the previous tile made, so (2,1) in T(8,128)(2,1) cuts the 8x128 tile, not the array:
+  two rows of bf16 are interleaved, as a 32-bit lane holds them. A longer inner tile also cuts the counts of tiles.
 
     f32[4,8]{1,0:T(2,4)(2,1)} in memory
        0  2  4  6 |  8 10 12 14
@@ -68,19 +68,19 @@ THE MODEL
       16 18 20 22 | 24 26 28 30
       17 19 21 23 | 25 27 29 31
 
-  A tile longer than the list finds ones in front of it. A * in a tile multiplies its dimension into the next more minor
-  one before the tile acts: f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)} cuts 112 x 110 by 2 x 3. The documents also write *
-  as -1, which is read and printed as *.
+  If a tile is longer than the list, ones are put before the list. A * in a tile merges its dimension with the next more
+  minor dimension before the tile acts: f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)} cuts 112 x 110 by 2 x 3. XLA's documents
+  also write -1 for *; this header reads -1 and prints *.
 
   L(n) pads the end of the whole array to a multiple of n positions. E(n) gives each element n bits, packed, low bits
-  first: the element at position p has bits p*n .. p*n+n-1, where bit b is bit b mod 8 of byte b / 8. Without it an element
-  takes the whole bytes that its type needs (s4: one byte). S(n) is a memory space. M(n) counts bytes before the array that
-  hold its dynamic sizes; sett_tile_bytes leaves them out. A dimension <=n may shrink at run time and is laid out as n; ?
-  has no bound, hence no size.
+  first: the element at position p has bits p*n .. p*n+n-1, where bit b is bit b mod 8 of byte b / 8. Without E an element
+  takes the whole bytes that its type needs (s4: one byte). S(n) is a memory space. M(n) is the number of bytes before the
+  array that hold its dynamic sizes; sett_tile_bytes does not count them. A dimension <=n may shrink at run time and is laid
+  out as n; ? has no bound and therefore no size.
 
-  SC(dim:i,j,..) splits a physical dimension (0 is the most major) before the named indices. Every part has a memory of its
-  own, of the size of the largest part; bytes are those of one part. An index lies in a part, at an index there
-  (sett_tile_part); its position is that of the part's shape (sett_tile_part_shape). A split shape itself has no plan.
+  SC(dim:i,j,..) splits a physical dimension (0 is the most major) before the listed indices. Every part has its own memory,
+  of the size of the largest part; sett_tile_bytes is the size of one part. sett_tile_part gives the part of an index and the
+  index there; its position is that of the part's shape (sett_tile_part_shape). A split shape itself has no plan.
 
   Grammar (blanks and comments may stand between tokens; types may be upper case on reading)
     shape  := array | token[] | opaque[] | ( [shape {, shape}] ) | b( array )
@@ -91,18 +91,18 @@ THE MODEL
   The canonical print shows minor_to_major for rank 1 and more, and leaves out every default.
 
 PLANS
-  sett_tile_prepare works the layout out once; asking then costs a division for each digit that a tile makes, and none
-  where tiles only go on (f32[24,128]{1,0:T(8,128)} is plain row-major). A dimension of size n cut by T(8) and (2) has
-  three digits, i / 8, i mod 8 / 2 and i mod 2, each with its stride. The way back takes the digits off the position,
-  largest stride first, and an element is there if every digit, and what lies below it, is in its range. Where * ties
-  dimensions together so that no digits exist (f32[7,5]{1,0:T(4,3)(*,2)(2,1)}, say), the tiles are followed one by one:
-  slower, as exact.
+  sett_tile_prepare analyses the layout once. A position then costs one division per digit that a tile makes, and none if
+  the tiles are contiguous (f32[24,128]{1,0:T(8,128)} is plain row-major). A dimension of size n cut by T(8) and (2) has
+  three digits, i / 8, i mod 8 / 2 and i mod 2, each with its stride. The way back takes the digits from the position,
+  largest stride first; there is an element if every digit, and the remainder below it, is in its range. If * couples
+  dimensions so that no digits exist, as in f32[7,5]{1,0:T(4,3)(*,2)(2,1)}, the tiles are applied one after the other, which
+  is slower and equally exact.
 
 ITERATORS
-  sett_tile_iterate(&order, &other) goes through all elements in the order of their positions in its first plan's layout. For each
-  element `at` is the position in that layout, `other` the position in the second one. Both plans must outlive the iterator, which
-  points at them. It carries digits as a counter does: there is no division, and an element costs a constant number of steps,
-  padding none.
+  sett_tile_iterate(&order, &other) visits all elements in the order of their positions in the first plan's layout. For each
+  element, `at` is the position in that layout and `other` the position in the second layout. Both plans must outlive the
+  iterator, which points to them. The iterator increments digits like a counter: there is no division, an element costs a
+  constant number of steps, and padding costs none.
     #include <stdio.h>
     #include <string.h>
     #include "sett_tile.h"
@@ -124,31 +124,31 @@ ITERATORS
   prints
     abfgcdhie.j.kl..mn..o...
     abcdefghijklmno
-  Types are not compared: elements may be converted on the way, tiles of bf16 to rows of f32, say. Bytes that stay as they are
-  sett_relayout.h moves faster. it.index is the element's index. it.gap is the number of padding positions between the element before and this one: who fills padding too
-  writes it.at - it.gap .. it.at - 1, and after the last element what is left. A run is a stretch of elements whose positions
-  in both layouts differ by constant strides: one row of one tile, say.
-  Which plan goes first decides how long runs are, and runs decide the speed. From T(8,128)(2,1) to rows a run is up to 128 elements
-  in the order of rows and 2 in the order of tiles: 2000 x 3000 elements of bf16 became f32 in 14 to 27 ms by runs in the order of
-  rows, in 44 to 58 ms element by element, and in 82 to 114 ms either way in the order of tiles. Filling the tiles from rows is the
-  same: rows first. Where both orders give long runs, make the buffer that is written the order.
+  Types are not compared, so elements may be converted on the way, for example from bf16 tiles to f32 rows. To move unchanged
+  bytes, sett_relayout.h is faster. it.index is the element's index. it.gap is the number of padding positions before the
+  element; to fill padding, write it.at - it.gap .. it.at - 1, and the rest after the last element. A run is a sequence of
+  elements whose positions have constant strides in both layouts, for example one row of one tile.
+  The first plan decides how long the runs are, and the runs decide the speed. From T(8,128)(2,1) to rows, a run is up to 128
+  elements in the order of rows and 2 in the order of tiles. Converting 2000 x 3000 elements from bf16 to f32 took 14 to 27 ms
+  by runs in the order of rows, 44 to 58 ms element by element, and 82 to 114 ms in the order of tiles. Filling tiles from rows
+  behaves the same, so rows should come first. If both orders give long runs, use the order of the buffer that is written.
   Threads share the positions:
     sett_tile_iterator mine = it;
     sett_tile_slice(&mine, it.positions * t / threads, it.positions * (t + 1) / threads);
     while (sett_tile_advance(&mine)) ..
-  The iterator cuts each dimension's index by the tiles of both layouts, 300 by 128 and by 8, say. Tiles that do not divide each
-  other (6 and 4), and * that ties dimensions together, give no such digits: then each position is asked with its divisions.
+  The iterator cuts each dimension's index by the tiles of both layouts, for example 300 by 128 and by 8. Tiles that do not
+  divide each other (6 and 4), and a * that couples dimensions, give no common digits; each position then costs its divisions.
 
 RELATIONS
-  Two shapes are the same bytes when a buffer of the one is a buffer of the other as it stands. Both have the same number of
-  elements, of the same number of bits; the same number of bytes (sett_tile_bytes, and M bytes in front) in the same memory
-  space; and for every k the k-th element, counted row-major, has the same bits of the same bytes. Bits that belong to no
-  element may hold anything: padding, and what is left of the last byte. So packed elements may have another number of
+  Two shapes are the same bytes if every buffer of one is, unchanged, a buffer of the other. Both have the same number of
+  elements with the same number of bits, and the same number of bytes (sett_tile_bytes, and M bytes before them) in the same
+  memory space; and for every k, the k-th element in row-major order has the same bits of the same bytes. Bits of no element,
+  that is padding and the rest of the last byte, may hold anything. Packed elements may therefore differ in the number of
   positions: 3 and 4 positions of u4 are 2 bytes. Elements of a split array are in the same part of both.
 
-  A reshape is a bitcast when the two shapes are the same bytes, a transposition when the shape with its dimensions permuted
-  and the other are. XLA's functions of these names look at minor_to_major alone. Here tiles count (XLA's answer in brackets
-  where it differs):
+  A reshape is a bitcast if the two shapes are the same bytes. A transpose is a bitcast if the shape with its dimensions
+  permuted and the other shape are. XLA's functions of these names look only at minor_to_major. Here tiles count (XLA's
+  answer is in brackets if it differs):
 
     f32[8,256]{1,0:T(8,128)}   f32[2048]{0:T(1024)}           no   [yes] the rows of a tile are not next to each other
     f32[12,128]{1,0:T(8,128)}  f32[2,6,128]{2,1,0:T(8,128)}   no   [yes] each 6 is padded to 8
@@ -158,36 +158,35 @@ RELATIONS
     u4[3]{0:E(4)}              u4[3]{0:T(2)E(4)}              yes  2 bytes, 4 bits of them unused
     u4[4]{0:E(4)}              u4[4]{0:T(6)E(4)}              no   [yes] 2 and 3 bytes
 
-  Types are not compared unless asked for, only bits. A "no" has its reason: numbers that differ, or an element and its two
-  positions. How it is decided: the position of the k-th element is a sum of digits of k, each a stride apart; digits that
-  only go on from each other are one. Equal digits are a proof. Else the places where a digit turns are asked, which finds
-  nearly every difference; if none differs, every run of both is compared. Only there, and for * that ties dimensions
-  together, may an answer be "not decided", after SETT_TILE_WALK steps.
+  Bits are compared, types only on request. A "no" has its reason: numbers that differ, or an element and its two positions.
+  The position of the k-th element is a sum of digits of k times strides, where contiguous digits are one digit. Equal digits
+  prove a yes. Otherwise the elements where a digit changes are compared, which finds nearly every difference; if none
+  differs, every run of both is compared. Only that comparison, and a * that couples dimensions, may end as "not decided",
+  after SETT_TILE_WALK steps.
 
-  Strides exist when every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides, f32[9,200] under that
-  tile has not, and u8[6]{0:T(2)(*,3)} has, for * joins what the first tile cut. Digits decide this at any size. Where * ties
-  dimensions together, indices are asked one by one, in each dimension up to the distance that the tiles divide without a
-  remainder (8 and 128 for (8,128)): beyond it everything repeats. The answer is "not decided" only where that takes more than
-  SETT_TILE_WALK indices.
+  Strides exist if every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides; f32[9,200] with that tile
+  has none; u8[6]{0:T(2)(*,3)} has strides, because * joins what the first tile cut. Digits decide this at any size. If *
+  couples dimensions, indices are tested one by one, in each dimension up to the distance that all tiles divide without a
+  remainder (8 and 128 for (8,128)); beyond that distance the layout repeats. The answer is "not decided" only if this takes
+  more than SETT_TILE_WALK indices.
 
 FORMATS
-  What TPUs use, from the document on tiled layouts; sett_tile_formats puts a shape into each that has tiles for the
-  bits of its elements, with the share of padding, so that the waste is seen before it is paid for (f32[3,200]: 71% in 8x128,
-  41% in 4x128).
-    32-bit types   (8,128); (4,128) where the second most minor dimension is 3 or 4, (2,128) where it is 1 or 2
+  The formats of TPUs, from the document on tiled layouts. sett_tile_formats returns a shape in every format that has tiles
+  for its element size, with the fraction of padding (f32[3,200]: 71% in 8x128, 41% in 4x128).
+    32-bit types   (8,128); (4,128) if the second most minor dimension is 3 or 4, (2,128) if it is 1 or 2
     16-bit types   (8,128)(2,1)      the document says bf16
     8-bit types    (8,128)(4,1)      pred is a byte; (32,128)(32,1) with E(1) is an option
-  Other formats that compilers have been seen to use are written like any layout; nothing here depends on these.
+  Other formats are written like any layout; nothing in this header depends on the list above.
 
 ON A DEVICE
-  The host prepares, the device asks; trip counts are constant, no memory is touched (ptxas: 0 bytes stack). OpenCL C takes
-  the same type and the same two functions. The index is an array of SETT_TILE_DEVICE_RANK entries.
+  The host prepares a plan and the device uses it. Trip counts are constant and no memory is accessed (ptxas: 0 bytes stack).
+  OpenCL C has the same type and the same two functions. The index is an array of SETT_TILE_DEVICE_RANK entries.
     __global__ void detile(sett_tile_device_plan plan, const float *tiled, float *rows) {
       int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, index[SETT_TILE_DEVICE_RANK];
       if (at < plan.positions && sett_tile_device_element(plan, at, index)) rows[index[0] * plan.dims[1] + index[1]] = tiled[at];
     }
-  An iterator is a kernel's argument, too. A thread takes a slice, which costs its divisions once, and goes on without. Copy
-  the argument first: PoCL gives all work-items of a group the same one.
+  An iterator is a kernel argument, too. A thread takes a slice, which costs divisions once, and continues without divisions.
+  Copy the argument first, because PoCL passes the same object to all work-items of a group.
     __global__ void detile_slices(sett_tile_device_iterator all, int64_t length, const float *tiled, float *rows) {
       int64_t first = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * length;
       sett_tile_device_iterator it = all;
@@ -195,7 +194,7 @@ ON A DEVICE
       while (sett_tile_device_advance(&it)) rows[it.other] = tiled[it.at];
     }
 
-FUNCTIONS (each with its arguments and what it promises: below, under "prototypes")
+FUNCTIONS (their arguments and results are explained below, under "prototypes")
   make     sett_tile_make           from a type (SETT_TILE_F32), dims    sett_tile_add_tile     with one more tile
            sett_tile_check          the shape, or its first error
   text     sett_tile_parse          one array, token, opaque or buffer   sett_tile_print        its canonical text
@@ -219,47 +218,47 @@ FUNCTIONS (each with its arguments and what it promises: below, under "prototype
   formats  sett_tile_formats
 
 LAWS (tests/layouts/tile_test.c draws layouts and asks every element and position; tests/layouts/test_shape.py checks 1 and what is printed)
-  1 print_parse   parse(print(s)) equals s, and print(parse(print(s))) is print(s) to the byte.
+  1 print_parse   parse(print(s)) equals s, and print(parse(print(s))) equals print(s) byte by byte.
   2 inverse       element(position(i)) is i for every index i.
   3 cover         the positions of all indices are distinct, lie in [0, positions), and element answers padding elsewhere.
   4 definition    position(i) is what padding, reshaping and transposing an array by loops gives, step by step.
   5 size          elements <= data_positions <= positions, and bytes = ceil(positions * bits / 8).
-  6 strides       yes exactly where position is linear in the index; a witness in a "no" is one.
-  7 parts         every index lies in one part, at a place of its own; whole(part(i)) is i.
-  8 same_bytes    yes exactly where both memories agree bit by bit; a witness in a "no" is one.
-  9 transpose     yes exactly for the permutations that keep the bits of every element; permute is one of them.
-  10 decompose    every part keeps every byte; align finds a layout exactly where some order of the dimensions is one.
-  11 device       the functions of a device say the same.
-  12 iterator     slices that cover the positions meet every element once, at rising positions, each with its index, its position
-                  in the other layout and the padding in front of it; runs are the same elements.
+  6 strides       yes if and only if position is linear in the index; the element in a "no" is a counterexample.
+  7 parts         every index is in exactly one part, at a distinct place; whole(part(i)) is i.
+  8 same_bytes    yes if and only if both memories agree bit by bit; the element in a "no" is a counterexample.
+  9 transpose     yes exactly for the permutations that keep the bits of every element; permute's is one of them.
+  10 decompose    every part keeps every byte; align finds a layout if any order of the dimensions is one.
+  11 device       the device functions return the same values.
+  12 iterator     slices that cover the positions visit every element once, at ascending positions, with its index, its
+                  position in the other layout and the padding before it; runs consist of the same elements.
 
 ANSWERS (in all sett headers)
-  Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
-  proved, no is 1 only where no is proved; where both are 0 it is not decided or its input had failed, and reason or error says
-  why. A function that answers by an int gives 1 for a proved yes, else 0; an error is in a field or an out parameter. A size, a
-  place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
-  written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
+  A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
+  If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
+  with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
+  that does not exist is -1. A function that returns 0 or an error code returns nothing else. Outputs are always written,
+  with -1 or 0 if there is no value; a list has as many entries as its count says.
 
 ARGUMENTS (in all sett headers)
-  By value go in: numbers, handles (sett_expr), maps (sett_map), lists and marks of a few words (sett_analysis_list, sett_nested_counts,
-  sett_map_mark), and plans of a device, which are arguments of kernels. Every other record goes in by a pointer to const. A record
-  comes out by value. A pointer that is not to const is memory of the caller that the function changes or fills.
-  An error is an int, 0 for none; sett_<module>_message(error) is its text, a constant.
+  Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
+  sett_nested_counts, sett_map_mark), and device plans, which are kernel arguments. All other records are passed by a pointer
+  to const and returned by value. A pointer to non-const is caller-owned memory that the function changes or fills. An error
+  is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
 
 ERRORS
-  A failed parse returns a shape whose error is not 0; column is the byte (from 1) where something else was expected,
-  and sett_tile_message says what. Functions given a failed shape or plan give back no yes, SETT_TILE_UNKNOWN (-1), or
-  a shape or plan with the same error, so one check at the end of a chain is enough. Sizes that do not fit in 64 bits are errors of the parse.
-  Two lines show what was found, under a caret:
+  A failed parse returns a shape whose error is not 0; column is the byte (from 1) of the error, and sett_tile_message says
+  what was expected. A function that takes a failed shape or plan returns no yes, SETT_TILE_UNKNOWN (-1), or a shape or plan
+  with the same error, so one check at the end of a chain is enough. Sizes that do not fit in 64 bits are parse errors.
+  These two lines print the text with a caret under the error:
     printf("%s\n%*s^\n", text, (int)shape.column - 1, "");
     printf("error: %lld: %s\n", (long long)shape.column, sett_tile_message(shape.error));
-  token[], opaque[] and dimensions without a bound (?) are no errors of the parse, but they have no bytes: sett_tile_bytes is -1. Who
-  needs memory tests sett_tile_bytes(&shape) > 0, or >= 0 where an empty array is welcome.
+  token[], opaque[] and dimensions without a bound (?) are not parse errors, but they have no size: sett_tile_bytes is -1. To
+  allocate memory, test sett_tile_bytes(&shape) > 0, or >= 0 if an empty array is allowed.
 
 LIMITS
-  rank 24 (SETT_TILE_MAX_RANK), 4 tiles of 24 dimensions together, 16 split positions, tuples nested 64 deep, 64-bit sizes; each has an error.
-  Nothing is allocated, so records are large: a shape is 888 bytes, a plan 7016, an iterator 5096; for a device 672 and 656. (Where
-  pointers have 8 bytes.) Threads with small stacks keep plans elsewhere.
+  Rank 24 (SETT_TILE_MAX_RANK), 4 tiles with 24 dimensions in total, 16 split positions, tuples nested 64 deep, 64-bit sizes.
+  Beyond a limit there is an error. Nothing is allocated, so records are large: with 8-byte pointers, a shape is 888 bytes, a
+  plan 7016, an iterator 5096, a device plan 672 and a device iterator 656. Threads with small stacks keep plans elsewhere.
 
 SOURCE
   The definition, the figures and the formats: "Tiled layout" of the openxla.org documents; the notation: XLA's shape parser.
@@ -347,8 +346,8 @@ typedef long int64_t;
 
 /* ---- on a device ------------------------------------------------------------------------------------------------ */
 
-/* What sett_tile_device makes of a plan: an argument of a kernel, passed by value. Dimension d is read as digits, the most
-   major first: digit = value / weight, value %= weight, position += digit * stride, and back digit = position % period / stride. */
+/* A kernel takes this plan, which sett_tile_device makes, by value. Dimension d is a list of digits, the most major first: digit = value / weight,
+ * value %= weight, position += digit * stride. Back: digit = position % period / stride. */
 typedef struct sett_tile_device_plan {
   int error;
   int32_t rank;
@@ -357,10 +356,10 @@ typedef struct sett_tile_device_plan {
   int64_t weight[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
   int64_t stride[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
   int64_t period[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
-  int64_t span, positions; /* behind span there is only tail padding */
+  int64_t span, positions; /* positions from span on are tail padding */
 } sett_tile_device_plan;
 
-/* The position of an index inside the shape (not checked). index has SETT_TILE_DEVICE_RANK entries in registers. */
+/* Return the position of an index inside the shape; the index is not checked. index has SETT_TILE_DEVICE_RANK entries, in registers. */
 SETTP_TILE_DEVICE int64_t sett_tile_device_position(sett_tile_device_plan plan, const int64_t *index) {
   int64_t position = 0;
   int d, i;
@@ -379,7 +378,7 @@ SETTP_TILE_DEVICE int64_t sett_tile_device_position(sett_tile_device_plan plan, 
   return position;
 }
 
-/* 1 and the index of the element at a position, or 0: padding, or outside. The index is written in any case, and means something for 1. */
+/* Return 1 and write the index of the element at a position. Return 0 if the position is padding or outside; the index then has no meaning. */
 SETTP_TILE_DEVICE int sett_tile_device_element(sett_tile_device_plan plan, int64_t position, int64_t *index) {
   int d, i, inside = position >= 0 && position < plan.span;
   SETTP_TILE_UNROLL
@@ -396,16 +395,16 @@ SETTP_TILE_DEVICE int sett_tile_device_element(sett_tile_device_plan plan, int64
   return inside && sett_tile_device_position(plan, index) == position;
 }
 
-/* A loop of an iterator: a digit of one dimension's index. */
+/* A loop of an iterator runs over one digit of a dimension's index. */
 typedef struct settp_tile_loop {
   int64_t dim;       /* the dimension */
-  int64_t count;     /* values of the digit; 1: no loop */
-  int64_t block;     /* what the digit adds to the index */
-  int64_t at, other; /* and to the positions in the two layouts */
+  int64_t count;     /* values of the digit; with 1 there is no loop */
+  int64_t block;     /* increment of the index for one step of the digit */
+  int64_t at, other; /* increments of the positions in the two layouts */
   int64_t digit;     /* its value now */
 } settp_tile_loop;
 
-/* An iterator for a kernel, from sett_tile_device_iterate: an argument, passed by value. The fields are those of sett_tile_iterator. */
+/* A kernel takes this iterator, which sett_tile_device_iterate makes, by value. The fields are those of sett_tile_iterator. */
 typedef struct sett_tile_device_iterator {
   int error;
   int32_t state;
@@ -416,10 +415,10 @@ typedef struct sett_tile_device_iterator {
   settp_tile_loop loop[SETT_TILE_DEVICE_LOOPS]; /* the innermost first */
 } sett_tile_device_iterator;
 
-/* Of an iterator: before its first element, at an element, behind the last one. */
+/* The state of an iterator: before its first element, at an element, or after the last element. */
 enum { SETTP_TILE_BEFORE, SETTP_TILE_INSIDE, SETTP_TILE_BEHIND };
 
-/* index[dim] += amount; returns dims[dim] - index[dim]. A device compares numbers of dimensions: its registers have no index. */
+/* Add amount to index[dim] and return dims[dim] - index[dim]. On a device, compare dim with constants, because registers cannot be indexed. */
 SETTP_TILE_DEVICE int64_t settp_tile_shift(int64_t *index, const int64_t *dims, int ranks, int64_t dim,
                                            int64_t amount) {
 #if SETTP_TILE_ON_DEVICE
@@ -438,7 +437,7 @@ SETTP_TILE_DEVICE int64_t settp_tile_shift(int64_t *index, const int64_t *dims, 
 #endif
 }
 
-/* Sets a loop's digit to a value further on or back. */
+/* Change the digit of a loop by the amount `by`, which may be negative. */
 SETTP_TILE_DEVICE void settp_tile_turn(settp_tile_loop *loop, int64_t by, int64_t *index, const int64_t *dims,
                                        int ranks, int64_t *at, int64_t *other) {
   settp_tile_shift(index, dims, ranks, loop->dim, by * loop->block);
@@ -447,9 +446,9 @@ SETTP_TILE_DEVICE void settp_tile_turn(settp_tile_loop *loop, int64_t by, int64_
   *other += by * loop->other;
 }
 
-/* The next value of loop number `from`, or of the innermost loop outside of it that has one; loops inside start again. The loops
-   inside of `from` must be at 0: an index that is too large with zeros inside is too large with all that follows, so the loop
-   has ended. 0: all have. Each loop is turned, by 0 too, for a compiler to keep them in registers. */
+/* Advance loop number `from`, or the innermost loop outside it that has a next value, and restart the loops inside. Return 0 if no loop has a next
+ * value. The loops inside `from` must be at 0: if the index is too large with zeros inside, it is too large for all following values, so the loop has
+ * ended. Every loop is changed, if only by 0, so that compilers keep the loops in registers. */
 SETTP_TILE_DEVICE int settp_tile_carry(settp_tile_loop *loop, int loops, int from, int64_t *index, const int64_t *dims,
                                        int ranks, int64_t *at, int64_t *other) {
   int j, found = 0;
@@ -468,11 +467,11 @@ SETTP_TILE_DEVICE int settp_tile_carry(settp_tile_loop *loop, int loops, int fro
   return found;
 }
 
-/* Moves to the first element at position first or behind it; 0: there is none. */
+/* Move to the first element at position first or after it; return 0 if there is none. */
 SETTP_TILE_DEVICE int settp_tile_seek(settp_tile_loop *loop, int loops, int64_t first, int64_t *index,
                                       const int64_t *dims, int ranks, int64_t *at, int64_t *other) {
   int64_t rest = first;
-  int j, carry = -1; /* the loop whose last value is still in front of first */
+  int j, carry = -1; /* the loop whose last value is still before first */
   *at = *other = 0;
   SETTP_TILE_UNROLL
   for (j = 0; j < ranks; ++j) index[j] = 0;
@@ -497,7 +496,7 @@ SETTP_TILE_DEVICE int settp_tile_seek(settp_tile_loop *loop, int loops, int64_t 
   return settp_tile_carry(loop, loops, carry < 0 ? 0 : carry, index, dims, ranks, at, other);
 }
 
-/* Moves an iterator behind its run, to the next one. */
+/* Move an iterator past its current run, to the next run. */
 SETTP_TILE_DEVICE int settp_tile_next_run(settp_tile_loop *loop, int loops, int64_t first, int64_t last, int32_t *state,
                                           int64_t *index, const int64_t *dims, int ranks, int64_t *at, int64_t *other,
                                           int64_t *run, int64_t *gap) {
@@ -530,7 +529,7 @@ SETTP_TILE_DEVICE int settp_tile_next_run(settp_tile_loop *loop, int loops, int6
   return 0;
 }
 
-/* As sett_tile_slice, sett_tile_advance and sett_tile_advance_run. */
+/* The device forms of sett_tile_slice, sett_tile_advance and sett_tile_advance_run. */
 SETTP_TILE_DEVICE void sett_tile_device_slice(sett_tile_device_iterator *iterator, int64_t first, int64_t last) {
   if (iterator->error) return;
   iterator->last = last < 0 ? 0 : last < iterator->positions ? last : iterator->positions;
@@ -621,16 +620,16 @@ enum {
   SETT_TILE_MAX_SPLITS = 16,
   SETT_TILE_MAX_DEPTH = 64,
   SETT_TILE_MAX_LIST = SETT_TILE_MAX_RANK + 2 * SETT_TILE_MAX_TILE_DIMS,
-  SETT_TILE_WALK = 1 << 20,  /* elements or runs that a relation looks at before it gives up */
+  SETT_TILE_WALK = 1 << 20,  /* elements or runs that a relation compares before it answers "not decided" */
   SETT_TILE_ORDERS = 1 << 12 /* layouts that sett_tile_align tries */
 };
 enum {
-  SETT_TILE_UNKNOWN = -1,   /* as a size or position: there is none */
+  SETT_TILE_UNKNOWN = -1,   /* a size or position that does not exist */
   SETT_TILE_UNBOUNDED = -1, /* as a dimension: ? */
-  SETT_TILE_COMBINE = -1    /* as a tile dimension: * */
+  SETT_TILE_COMBINE = -1    /* the tile dimension * */
 };
 
-/* Element types: name in C, name in text, bits that carry information, bits in memory when E is not given. */
+/* Element types: name in C, name in text, bits of information, bits in memory without E. */
 /* clang-format off */
 #define SETT_TILE_TYPES(X)                                                                                           \
   X(PRED, "pred", 1, 8)                                                                                              \
@@ -708,37 +707,37 @@ enum {
 
 enum { SETT_TILE_ARRAY, SETT_TILE_TOKEN, SETT_TILE_OPAQUE, SETT_TILE_BUFFER }; /* kinds of a leaf */
 
-/* A leaf of a shape. All zero: pred[], a scalar. Dimensions are logical, in text order. */
+/* One leaf of a shape. {0} is pred[], a scalar. Dimensions are logical, in the order of the text. */
 typedef struct sett_tile_shape {
-  int error;      /* SETT_TILE_OK, or what went wrong */
-  int64_t column; /* of the error, from 1 */
+  int error;      /* SETT_TILE_OK or an error code */
+  int64_t column; /* column of the error, from 1 */
   int32_t kind;   /* SETT_TILE_ARRAY, .. */
   int32_t type;   /* sett_tile_type */
   int32_t rank;
   int32_t tiles;    /* number of tiles */
   int32_t splits;   /* number of split dimensions */
   int32_t space;    /* S: memory space */
-  int64_t tail;     /* L: positions are padded to a multiple; 0 or 1: not */
-  int64_t packed;   /* E: bits of an element; 0: whole bytes */
-  int64_t prefix;   /* M: bytes of dynamic sizes in front */
-  uint32_t dynamic; /* bit d: dimension d is <=n or ? */
+  int64_t tail;     /* L: positions are padded to a multiple of tail; 0 and 1 mean no padding */
+  int64_t packed;   /* E: bits of an element; 0 means whole bytes */
+  int64_t prefix;   /* M: bytes of dynamic sizes before the array */
+  uint32_t dynamic; /* bit d is set if dimension d is <=n or ? */
   int32_t minor_to_major[SETT_TILE_MAX_RANK];
   int64_t dims[SETT_TILE_MAX_RANK];
-  int32_t tile_rank[SETT_TILE_MAX_TILES]; /* dimensions of each tile, outermost tile first */
-  int64_t tile[SETT_TILE_MAX_TILE_DIMS];  /* the tiles' dimensions one after the other; SETT_TILE_COMBINE: * */
-  int32_t split_dim[SETT_TILE_MAX_RANK];  /* physical dimension, 0 the most major */
+  int32_t tile_rank[SETT_TILE_MAX_TILES]; /* number of dimensions of each tile, outermost tile first */
+  int64_t tile[SETT_TILE_MAX_TILE_DIMS]; /* dimensions of all tiles, one tile after the other; SETT_TILE_COMBINE is * */
+  int32_t split_dim[SETT_TILE_MAX_RANK]; /* physical dimension; 0 is the most major */
   int32_t split_count[SETT_TILE_MAX_RANK];
-  int64_t split[SETT_TILE_MAX_SPLITS]; /* the splits' indices one after the other */
+  int64_t split[SETT_TILE_MAX_SPLITS]; /* indices of all splits, one split after the other */
 } sett_tile_shape;
 
-/* The leaves of a shape's text, one after the other. Fields at, depth and item may be read. */
+/* A reader returns the leaves of a shape's text in order. Callers may read the fields at, depth and item. */
 typedef struct sett_tile_reader {
   const char *text;
   int64_t length;
-  int64_t at;     /* bytes read so far; after SETT_TILE_END: the shape's length */
-  int64_t item;   /* number of the last leaf or opened tuple in the tuple around it */
-  int error;      /* SETT_TILE_OK, or what went wrong */
-  int64_t column; /* of the error, from 1 */
+  int64_t at;     /* bytes read so far; after SETT_TILE_END, the length of the shape */
+  int64_t item;   /* number of the last leaf or opened tuple within its enclosing tuple */
+  int error;      /* SETT_TILE_OK or an error code */
+  int64_t column; /* column of the error, from 1 */
   int32_t depth;  /* open tuples */
   int32_t state;
   int64_t items[SETT_TILE_MAX_DEPTH + 1];
@@ -750,67 +749,69 @@ enum { SETT_TILE_END, SETT_TILE_LEAF, SETT_TILE_OPENED, SETT_TILE_CLOSED }; /* e
 typedef struct sett_tile_summary {
   int error;
   int64_t column;
-  int64_t consumed; /* bytes of the shape in the text */
-  int64_t leaves;   /* arrays, buffers, tokens, opaque values */
-  int64_t bytes;    /* sum over arrays and buffers; SETT_TILE_UNKNOWN: a token or opaque alone, or an unbounded array */
+  int64_t consumed; /* bytes of the text that belong to the shape */
+  int64_t leaves;   /* number of arrays, buffers, tokens and opaque values */
+  int64_t
+      bytes; /* sum over arrays and buffers; SETT_TILE_UNKNOWN for a single token or opaque, or if an array is unbounded */
 } sett_tile_summary;
 
-/* A step of a position. Steps read the index in physical order: each may take a dimension into the value, and takes a
-   digit off it: value = value * size + index[dim]; digit = value / weight; value %= weight; position += digit * stride. */
+/* One step of a position. Steps read the index in physical order. A step may append a dimension to the value, and takes one digit from it: value =
+ * value * size + index[dim]; digit = value / weight; value %= weight; position += digit * stride. */
 typedef struct sett_tile_step {
-  int32_t dim;    /* the dimension that is read first, or -1: none */
-  int32_t into;   /* the dimension that collects the digit on the way back: dim's own, or the last one * joins it to */
+  int32_t dim; /* the dimension that the step appends first, or -1 */
+  int32_t
+      into; /* the dimension that receives the digit on the way back: dim itself, or the last dimension that * joins to it */
   int64_t size;   /* of dim */
   int64_t weight; /* INT64_MAX: no digit */
   int64_t stride;
-  int64_t limit; /* the value is below it: the weight above, or the size of what was read */
+  int64_t limit; /* upper bound of the value: the weight above, or the size of the dimension */
   int64_t count; /* values of the digit */
 } sett_tile_step;
 
-/* A layout prepared for positions: the list before each tile, and the final list (list[tiles]). */
+/* A layout that is prepared for questions about positions: the list before each tile, and the final list (list[tiles]). */
 typedef struct sett_tile_plan {
   int error;
   int32_t rank;
   int32_t tiles;
   int32_t minor_to_major[SETT_TILE_MAX_RANK];
-  int32_t ones[SETT_TILE_MAX_TILES]; /* ones put in front of the list before the tile acts (counted in length) */
+  int32_t ones[SETT_TILE_MAX_TILES]; /* number of ones put before the list before the tile acts (included in length) */
   int32_t tile_rank[SETT_TILE_MAX_TILES];
   int64_t tile[SETT_TILE_MAX_TILE_DIMS];
   int32_t length[SETT_TILE_MAX_TILES + 1];
   int64_t list[SETT_TILE_MAX_TILES + 1][SETT_TILE_MAX_LIST];
   int64_t span;      /* product of the final list */
-  int64_t positions; /* span rounded up to the tail */
-  int32_t steps;     /* 0: none are needed, or * ties digits together that no steps can part (coupled) */
+  int64_t positions; /* span rounded up to a multiple of the tail */
+  int32_t steps; /* number of steps; 0 if none are needed, or if * couples digits so that no steps exist (coupled) */
   int32_t coupled;
   sett_tile_step step[SETT_TILE_MAX_LIST];
-  int32_t order[SETT_TILE_MAX_LIST]; /* the steps that have digits, the largest stride first */
+  int32_t order[SETT_TILE_MAX_LIST]; /* the steps that have digits, largest stride first */
   int32_t digits;                    /* their number */
 } sett_tile_plan;
 
-/* Where an element lies: its bits from bit shift of byte on, low bits first. */
+/* The place of an element in memory: its bits begin at bit shift of byte, low bits first. */
 typedef struct sett_tile_place {
   int64_t byte, bits;
   int32_t shift;
 } sett_tile_place;
 
-/* Elements in the order of one layout, with their positions in another. Loops over digits that both layouts have carry the positions
-   along. Where tiles do not divide each other there are none, and the plans are asked for each position. */
+/* An iterator visits all elements in the order of one layout and knows their positions in another. It runs loops over the digits that both layouts
+ * share. If tiles do not divide each other there are no shared digits, and the iterator computes each position from the plans. */
 enum { SETTP_TILE_LOOPS = 2 * (SETT_TILE_MAX_RANK + SETT_TILE_MAX_TILE_DIMS) };
 typedef struct sett_tile_iterator {
   int error;
-  int32_t state, loops;            /* loops 0: the plans are asked */
-  int64_t at, other;               /* positions of the element in the layout of the order, and in the other one */
-  int64_t run;                     /* elements from this one on whose positions differ by .. */
+  int32_t state, loops; /* loops is 0 if positions are computed from the plans */
+  int64_t at, other;    /* positions of the element in the layout that gives the order, and in the other layout */
+  int64_t run;          /* number of elements from this one on whose positions differ by at_stride and other_stride */
   int64_t at_stride, other_stride; /* .. these */
-  int64_t gap;                     /* padding positions in front of `at`, behind the element before */
+  int64_t gap;                     /* padding positions between the previous element and `at` */
   int64_t index[SETT_TILE_MAX_RANK];
   int64_t dims[SETT_TILE_MAX_RANK];
-  int64_t positions, first, last; /* of the order's layout; of the slice */
+  int64_t positions, first, last; /* positions of the ordering layout; first and last of the slice */
   const sett_tile_plan *order_plan, *other_plan;
   settp_tile_loop loop[SETTP_TILE_LOOPS]; /* the innermost first */
 } sett_tile_iterator;
 
-/* What a relation says. %a, %b: numbers of the first and the second shape; %k: a row-major element number. */
+/* The reason of an answer. %a, %b: numbers of the first and of the second shape; %k: a row-major element number. */
 #define SETT_TILE_REASONS(X)                                                                             \
   X(UNDECIDED, "not decided: the digits do not tell, and there are too many elements to ask one by one") \
   X(UNSIZED, "expected arrays with bounded dimensions, parsed without an error")                         \
@@ -839,18 +840,19 @@ enum {
 #undef SETTP_TILE_ENUM
 };
 
-/* The answer to a question (ANSWERS); {0} is not decided. */
+/* The answer to a question (ANSWERS). {0} means not decided. */
 typedef struct sett_tile_answer {
-  int32_t yes, no;       /* 1 where it is proved */
+  int32_t yes, no;       /* 1 if proved */
   int32_t reason;        /* SETT_TILE_YES, .. */
-  int64_t element, a, b; /* what the reason speaks of */
+  int64_t element, a, b; /* the numbers in the reason's text */
 } sett_tile_answer;
 
-/* What is compared besides places: bits of an element in memory; the type too; or neither. Where the bits differ, memory and
-   places are compared in positions. */
+/* What a relation compares beside places: the bits of an element in memory, the type as well, or neither. If the bits differ, memory and places are
+ * compared in positions. */
 enum { SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE, SETT_TILE_ANY_TYPE };
 
-/* A bitcast as transpose(reshape(transpose(x))): from -first-> before -reshape-> after -second-> to. */
+/* A bitcast as transpose(reshape(transpose(x))): `first` leads from the shape `from` to `before`, the reshape to `after`, `second` to the shape `to`.
+ */
 enum { SETT_TILE_NO_FORM, SETT_TILE_RESHAPE, SETT_TILE_TRANSPOSE, SETT_TILE_TRANSPOSE_RESHAPE_TRANSPOSE };
 typedef struct sett_tile_decomposition {
   sett_tile_answer answer;
@@ -859,11 +861,12 @@ typedef struct sett_tile_decomposition {
   sett_tile_shape before, after;
 } sett_tile_decomposition;
 
-/* Steps of a tile: combined (*), padded, cut into (tiles, place in the tile) pairs, and with the places behind the tiles. */
+/* The steps of a tile: dimensions combined (*), padded, cut into pairs (tile, place in the tile), and reordered so that the places follow the tiles.
+ */
 enum { SETT_TILE_COMBINED, SETT_TILE_PADDED, SETT_TILE_RESHAPED, SETT_TILE_TRANSPOSED };
 
-/* Formats of TPUs: name, bits of the type (0: any), E, an option only, for a second most minor dimension from .. to, the tile
-   and the inner one. Source: the document on tiled layouts, "Examples of tiling formats". */
+/* TPU formats: name, bits of the type (0: any), E, optional or not, range of the second most minor dimension, outer tile, inner tile. Source: the
+ * document on tiled layouts, "Examples of tiling formats". */
 #define SETT_TILE_FORMATS(X)                           \
   X("linear", 0, 0, 1, 0, INT64_MAX, 0, 0, 0)          \
   X("large 8x128", 32, 0, 0, 5, INT64_MAX, 8, 128, 0)  \
@@ -875,7 +878,8 @@ enum { SETT_TILE_COMBINED, SETT_TILE_PADDED, SETT_TILE_RESHAPED, SETT_TILE_TRANS
 
 enum {
 #define SETTP_TILE_ENUM(text, bits, packed, option, from, to, tile0, tile1, inner0) +1
-  SETT_TILE_FORMAT_COUNT = 0 SETT_TILE_FORMATS(SETTP_TILE_ENUM) /* what sett_tile_formats writes at most */
+  SETT_TILE_FORMAT_COUNT =
+      0 SETT_TILE_FORMATS(SETTP_TILE_ENUM) /* maximum number of formats that sett_tile_formats writes */
 #undef SETTP_TILE_ENUM
 };
 
@@ -883,34 +887,34 @@ typedef struct sett_tile_format {
   const char *name;
   sett_tile_shape shape;
   double padding; /* share of the positions */
-  int chosen;     /* what the document takes for this shape */
+  int chosen;     /* 1 if the document chooses this format for the shape */
 } sett_tile_format;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* A plain shape; minor_to_major NULL: row-major. Dimensions may be SETT_TILE_UNBOUNDED. Not checked beyond the rank:
-   sett_tile_check does that. */
+/* Return a shape without tiles; minor_to_major NULL means row-major. Dimensions may be SETT_TILE_UNBOUNDED. Only the rank is checked; sett_tile_check
+ * checks the rest. */
 SETT_PUBLIC sett_tile_shape sett_tile_make(int type, int rank, const int64_t *dims, const int32_t *minor_to_major);
-/* The shape with one more, inner tile. */
+/* Return the shape with a further, inner tile. */
 SETT_PUBLIC sett_tile_shape sett_tile_add_tile(const sett_tile_shape *shape, int rank, const int64_t *tile);
-/* The shape, or the error of the first rule it breaks (column 0). Parsed shapes have been checked. */
+/* Return the shape, or the error of the first rule that it breaks (column 0). Parsed shapes are checked already. */
 SETT_PUBLIC sett_tile_shape sett_tile_check(const sett_tile_shape *shape);
 
-/* The whole of text as one array, token, opaque or buffer. */
+/* Parse the whole text as one array, token, opaque or buffer. */
 SETT_PUBLIC sett_tile_shape sett_tile_parse(const char *text, size_t length);
-/* Starts reading a shape at the front of text; other text may follow it. */
+/* Start to read a shape at the beginning of text. Other text may follow the shape. */
 SETT_PUBLIC sett_tile_reader sett_tile_read(const char *text, size_t length);
-/* The next event; for SETT_TILE_LEAF *shape is the leaf, else a failed shape. 0, and so from then on: the shape has ended, or reader->error.
-     while (sett_tile_next(&reader, &shape)) ..   if (reader.error) .. */
+/* Return the next event. For SETT_TILE_LEAF *shape is the leaf, otherwise a failed shape. Return 0 at the end of the shape and after an error
+ * (reader->error), also in later calls. Use: while (sett_tile_next(&reader, &shape)) .. if (reader.error) .. */
 SETT_PUBLIC int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape);
-/* Writes the canonical text and a NUL, cut to capacity; returns the bytes that the whole text needs without the NUL. */
+/* Write the canonical text and a NUL, cut to capacity. Return the number of bytes of the whole text without the NUL. */
 SETT_PUBLIC size_t sett_tile_print(const sett_tile_shape *shape, char *out, size_t capacity);
-/* The same for any shape at the front of text, tuples too. whole: nothing but blanks may follow. 0 on an error. */
+/* Do the same for any shape at the beginning of text, also for a tuple. If whole is 1, only blanks may follow. Return 0 on an error. */
 SETT_PUBLIC size_t sett_tile_canonical(const char *text, size_t length, int whole, char *out, size_t capacity,
                                        sett_tile_summary *summary);
 SETT_PUBLIC const char *sett_tile_message(int error);
 SETT_PUBLIC const char *sett_tile_type_name(int type);
-/* The type of that name (upper case too), or -1. */
+/* Return the type with that name, in lower or upper case, or -1. */
 SETT_PUBLIC int sett_tile_type_find(const char *name, size_t length);
 
 SETT_PUBLIC int64_t sett_tile_elements(const sett_tile_shape *shape);
@@ -918,101 +922,106 @@ SETT_PUBLIC int64_t sett_tile_positions(const sett_tile_shape *shape);
 SETT_PUBLIC int64_t sett_tile_bits(const sett_tile_shape *shape);
 SETT_PUBLIC int64_t sett_tile_bytes(const sett_tile_shape *shape);
 SETT_PUBLIC int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape *b);
-/* 1 where an array or buffer has no tile, no tail and no split, and an element is its type's whole bytes: minor_to_major says all. */
+/* Return 1 if an array or buffer has no tile, no tail and no split, and each element takes the whole bytes of its type. minor_to_major then says
+ * everything. */
 SETT_PUBLIC int sett_tile_plain(const sett_tile_shape *shape);
 
 SETT_PUBLIC sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape);
-/* The plan for a device, at most SETT_TILE_DEVICE_RANK dimensions with SETT_TILE_DEVICE_DIGITS digits each. */
+/* Return the plan for a device. It holds at most SETT_TILE_DEVICE_RANK dimensions with SETT_TILE_DEVICE_DIGITS digits each. */
 SETT_PUBLIC sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan);
-/* The final list, most major first; returns its length and points at it. */
+/* Return the length of the final list and point *dims at the list, most major first. */
 SETT_PUBLIC int sett_tile_physical(const sett_tile_plan *plan, const int64_t **dims);
-/* The position of an element, counted in elements; SETT_TILE_UNKNOWN for an index outside. */
+/* Return the position of an element, in elements, or SETT_TILE_UNKNOWN for an index outside the shape. */
 SETT_PUBLIC int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t *index);
-/* 1 and the index of the element there; 0 and -1s: padding, or a position outside of 0 .. plan->positions - 1. */
+/* Return 1 and write the index of the element at a position. Return 0 and write -1s for padding and for positions outside 0 .. plan->positions - 1.
+ */
 SETT_PUBLIC int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index);
 
-/* All elements, in the order of their positions in `order` (`at`), with their positions in `other`; before the first one. Both plans
-   have the same dimensions, and must outlive the iterator. Types are not compared. */
+/* Return an iterator before the first element. It visits all elements in the order of their positions in `order` (field at) and gives their positions
+ * in `other`. Both plans need the same dimensions and must outlive the iterator. Types are not compared. */
 SETT_PUBLIC sett_tile_iterator sett_tile_iterate(const sett_tile_plan *order, const sett_tile_plan *other);
-/* Starts again, with the elements at positions first .. last - 1 of `order`: slices are shared by threads, each with its copy. Costs a
-   division for each digit. */
+/* Restart the iterator with the elements at positions first .. last - 1 of `order`. Threads share an array by slices, each with its own copy of the
+ * iterator. The cost is one division per digit. */
 SETT_PUBLIC void sett_tile_slice(sett_tile_iterator *iterator, int64_t first, int64_t last);
-/* The next element: 1, and iterator->at, other, index and gap. 0: there is none. Then `at` is the end of the slice, other and index are -1,
-   and gap is the padding that was left; of a failed iterator all are -1. */
+/* Move to the next element: return 1 and set iterator->at, other, index and gap. Return 0 after the last element: `at` is then the end of the slice,
+ * other and index are -1, and gap is the padding after the last element. For a failed iterator all are -1. */
 SETT_PUBLIC int sett_tile_advance(sett_tile_iterator *iterator);
-/* The next run: element k of iterator->run elements lies at at + k * at_stride and other + k * other_stride. What is left of the
-   current run is skipped; sett_tile_advance goes through it instead. */
+/* Move to the next run: element k of iterator->run elements is at position at + k * at_stride, and at other + k * other_stride. The rest of the
+ * current run is skipped; sett_tile_advance visits it instead. */
 SETT_PUBLIC int sett_tile_advance_run(sett_tile_iterator *iterator);
-/* The same iterator for a device, at most SETT_TILE_DEVICE_RANK dimensions and SETT_TILE_DEVICE_LOOPS digits. */
+/* Return the same iterator for a device. It holds at most SETT_TILE_DEVICE_RANK dimensions and SETT_TILE_DEVICE_LOOPS digits. */
 SETT_PUBLIC sett_tile_device_iterator sett_tile_device_iterate(const sett_tile_plan *order,
                                                                const sett_tile_plan *other);
 
-/* The share of the positions (0 to 1) that hold no element; of a split array, in its largest part. SETT_TILE_UNKNOWN where positions are. */
+/* Return the fraction (0 to 1) of the positions that hold no element; for a split array, in its largest part. SETT_TILE_UNKNOWN if the positions are
+ * unknown. */
 SETT_PUBLIC double sett_tile_padding(const sett_tile_shape *shape);
-/* Where the element at a position lies; the position must be one of the array. Bits and byte are SETT_TILE_UNKNOWN where elements have no size. */
+/* Return the byte and bits of the element at a position, which must be a position of the array. Bits and byte are SETT_TILE_UNKNOWN if elements have
+ * no size. */
 SETT_PUBLIC sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position);
-/* One more than the last position that holds an element: what must be copied when trailing padding need not. */
+/* Return one more than the last position that holds an element. A copy that may leave out trailing padding ends there. */
 SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan);
-/* The bytes between neighbours along each dimension: yes exactly where an element's first byte is the sum of index * stride,
-   and elements take whole bytes. All dimensions have a stride or none has; of sett_layout_map (sett.h), sett_map_strides asks each
-   dimension alone, in elements. A dimension of 1 gets what row-major order would give it, or 0 where that does not fit;
-   where the answer is not yes they are -1. */
+/* Write the distance in bytes between neighbours along each dimension. The answer is yes if and only if the first byte of an element is the sum of
+ * index * stride, and elements take whole bytes. Either all dimensions have a stride or none has. (To ask each dimension alone, in elements, call
+ * sett_map_strides of sett_layout_map, sett.h.) A dimension of 1 gets the stride of row-major order, or 0 if that does not fit. If the answer is not
+ * yes, all strides are -1. */
 SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
-/* The list after a step (SETT_TILE_COMBINED, ..) of a tile, 0 the outermost; returns its length, 0 where there is none. */
+/* Write the list after a step (SETT_TILE_COMBINED, ..) of a tile, where tile 0 is the outermost. Return its length, or 0 if there is no such step. */
 SETT_PUBLIC int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims);
 
-/* A split array: the number of its parts; the shape of the memory that each part has (that of the largest part); the part an
-   index lies in (row-major over the split dimensions) with its index there, or SETT_TILE_UNKNOWN and -1s; and back: 1, or 0 and
-   -1s where the part has no such index. Positions are those of sett_tile_part_shape. */
+/* Split arrays: the number of parts; the shape of each part's memory, which is that of the largest part; the part that holds an index (row-major over
+ * the split dimensions) with the index there, or SETT_TILE_UNKNOWN and -1s; and the way back, 1, or 0 and -1s if the part has no such index.
+ * Positions are those of sett_tile_part_shape. */
 SETT_PUBLIC int64_t sett_tile_parts(const sett_tile_shape *shape);
 SETT_PUBLIC sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
 SETT_PUBLIC int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within);
 SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index);
 
-/* Whether a buffer of the one shape is a buffer of the other as it stands (RELATIONS). types: SETT_TILE_SAME_BITS, .. */
+/* Say whether a buffer of shape a, unchanged, is a buffer of shape b (RELATIONS). types is SETT_TILE_SAME_BITS, .. */
 SETT_PUBLIC sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b);
 SETT_PUBLIC sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                           int types);
-/* The same for a transposition: dimension i of to is dimension permutation[i] of from. */
+/* Say the same for a transpose: dimension i of `to` is dimension permutation[i] of `from`. */
 SETT_PUBLIC sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                             const int32_t *permutation, int types);
-/* The permutation for which it is, else -1s; among dimensions that are 1 the order is kept. */
+/* Write the permutation that makes the transpose a bitcast, or -1s. Dimensions of 1 keep their order. */
 SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to,
                                                       int32_t *permutation, int types);
-/* A bitcast as a reshape, a transposition, or a reshape between two transpositions, none of which moves a byte. */
+/* Write a bitcast as a reshape, a transpose, or a reshape between two transposes, none of which moves a byte. */
 SETT_PUBLIC sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to);
-/* A layout with from's tiles for other dimensions, so that the reshape is a bitcast; where the answer is not yes, one that is not. */
+/* Return a layout for other dimensions with the tiles of `from`, so that the reshape is a bitcast. If the answer is not yes, the returned layout does
+ * not have that property. */
 SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims,
                                             sett_tile_answer *answer);
-/* Whether the shape and the shape without its tiles are the same bytes. */
+/* Say whether the shape and the shape without its tiles are the same bytes. */
 SETT_PUBLIC sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *shape);
-/* "yes", or "no: .." with the reason; written like sett_tile_print. */
+/* Write "yes", or "no: .." with the reason, in the manner of sett_tile_print. */
 SETT_PUBLIC size_t sett_tile_answer_print(const sett_tile_answer *answer, char *out, size_t capacity);
 SETT_PUBLIC const char *sett_tile_reason_text(int reason);
 
-/* Dimensions in another order, every byte where it was: dimension i is dimension permutation[i] of shape. */
+/* Reorder the dimensions and keep every byte in place: dimension i of the result is dimension permutation[i] of shape. */
 SETT_PUBLIC sett_tile_shape sett_tile_permute(const sett_tile_shape *shape, const int32_t *permutation);
-/* The same into physical order, so that minor_to_major falls. */
+/* Reorder the dimensions into physical order, so that minor_to_major is descending. Every byte stays in place. */
 SETT_PUBLIC sett_tile_shape sett_tile_descending(const sett_tile_shape *shape);
-/* Without a dimension, the order of the others and their splits kept. Bytes stay where it was 1 and no tile padded it:
-   sett_tile_same_bytes tells. */
+/* Remove a dimension; the order of the others and their splits stay. Bytes stay in place if the dimension was 1 and no tile padded it:
+ * sett_tile_same_bytes tells. */
 SETT_PUBLIC sett_tile_shape sett_tile_delete(const sett_tile_shape *shape, int dim);
-/* With a dimension at another place of minor_to_major, 0 the most minor; its splits go with it. Bytes stay where the moved
-   dimension and those it passed allow it: sett_tile_same_bytes tells. */
+/* Move a dimension to another place of minor_to_major, where 0 is the most minor; its splits move too. Bytes stay in place if the moved dimension and
+ * those that it passes allow that: sett_tile_same_bytes tells. */
 SETT_PUBLIC sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim, int place);
 
-/* A transposition of dims (to dimension i: permutation[i]) with dimensions of 1 dropped and those that move together made one:
-   fills the dimensions of the result and their order, returns how many are left. [8,32,32,16] by 0,3,1,2: 8,16,1024 by 0,2,1. */
+/* Normalize a transpose of dims (result dimension i is dims[permutation[i]]): drop dimensions of 1 and merge dimensions that move together. Write the
+ * dimensions of the result and their order, and return their number. [8,32,32,16] by 0,3,1,2 becomes 8,16,1024 by 0,2,1. */
 SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
                                            int32_t *order);
-/* The dimensions other than 1 that a reshape leaves alone, as pairs from[i], to[i]; returns how many. */
+/* Write the dimensions other than 1 that a reshape keeps, as pairs from[i], to[i], and return their number. */
 SETT_PUBLIC int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from,
                                     int32_t *to);
-/* Whether a dimension is the most major one when those of 1 are not counted. */
+/* Return 1 if a dimension is the most major one when dimensions of 1 are ignored. */
 SETT_PUBLIC int sett_tile_is_most_major(const sett_tile_shape *shape, int dim);
 
-/* The shape in every format that has tiles for the bits of its elements, with the padding each costs; returns their number.
-   Tiles and L are the format's, all else is the shape's. */
+/* Write the shape in every format that has tiles for its element size, with the padding of each; return the number of formats. Tiles and L come from
+ * the format, everything else from the shape. */
 SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format);
 
 #endif /* host */
@@ -1023,14 +1032,14 @@ SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
 
 /* ---- bodies: small things --------------------------------------------------------------------------------------- */
 
-/* a * b for a, b >= 0, or -1 where it does not fit or one is -1 already. */
+/* Return a * b for a, b >= 0, or -1 if the product does not fit or an operand is -1. */
 SETT_INLINE int64_t settp_tile_mul(int64_t a, int64_t b) {
   if (a < 0 || b < 0) return -1;
   if (a == 0 || b == 0) return 0;
   return a > INT64_MAX / b ? -1 : a * b;
 }
 
-/* The least multiple of to that is not below a, or -1. */
+/* Return the smallest multiple of `to` that is at least a, or -1. */
 SETT_INLINE int64_t settp_tile_round(int64_t a, int64_t to) {
   int64_t count;
   if (a <= 0 || to <= 1) return a;
@@ -1047,7 +1056,7 @@ SETT_INLINE int64_t settp_tile_product(const int64_t *dims, int count) {
   return product;
 }
 
-/* 1 when a digit of a larger weight (high) only goes on where the one below it (low) ends: both are one digit. */
+/* Return 1 if the digit with the larger weight (high) begins where the lower digit (low) ends, so that both are one digit. */
 SETT_INLINE int settp_tile_continues(int64_t high_weight, int64_t high_stride, int64_t low_weight, int64_t low_stride) {
   return high_weight % low_weight == 0 && high_stride == settp_tile_mul(low_stride, high_weight / low_weight);
 }
@@ -1093,7 +1102,7 @@ SETT_INLINE int64_t settp_tile_memory_bits(int type) {
 
 SETT_INLINE char settp_tile_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-/* 1 when the word of that length is name, which is lower case. */
+/* Return 1 if the word of that length is name, which is in lower case. */
 SETT_INLINE int settp_tile_word_is(const char *word, int64_t length, const char *name) {
   int64_t i;
   for (i = 0; i < length; ++i)
@@ -1155,7 +1164,7 @@ SETT_PUBLIC int64_t sett_tile_bits(const sett_tile_shape *shape) {
   return shape->packed > 0 ? shape->packed : settp_tile_memory_bits(shape->type);
 }
 
-/* The lists for the dimensions given in dims (logical order). */
+/* Compute the lists for the dimensions in dims (logical order). */
 SETT_INLINE void settp_tile_lists(const sett_tile_shape *shape, const int64_t *dims, sett_tile_plan *plan) {
   int stage, i, tile_at = 0, n = shape->rank;
   plan->rank = n;
@@ -1207,7 +1216,7 @@ SETT_INLINE sett_tile_plan settp_tile_plan_zero(void) {
   return plan;
 }
 
-/* The dimensions of the largest part of a split array; without splits its own. */
+/* Write the dimensions of the largest part of a split array, or the array's own without splits. */
 SETT_INLINE void settp_tile_part(const sett_tile_shape *shape, int64_t *dims) {
   int i, j, at = 0;
   for (i = 0; i < shape->rank; ++i) dims[i] = shape->dims[i];
@@ -1240,7 +1249,7 @@ SETT_PUBLIC int64_t sett_tile_positions(const sett_tile_shape *shape) {
 SETT_PUBLIC int64_t sett_tile_bytes(const sett_tile_shape *shape) {
   int64_t positions = sett_tile_positions(shape), bits = sett_tile_bits(shape), whole, rest;
   if (positions <= 0) return positions;
-  /* positions = 8 * (positions / 8) + positions % 8, so that bits are never counted in one number */
+  /* positions = 8 * (positions / 8) + positions % 8, so that the number of bits never overflows */
   whole = settp_tile_mul(positions / 8, bits);
   rest = settp_tile_mul(positions % 8, bits);
   if (whole < 0 || rest < 0) return SETT_TILE_UNKNOWN;
@@ -1357,7 +1366,7 @@ SETT_INLINE void settp_tile_blank(settp_tile_lexer *lexer) {
   }
 }
 
-/* The next token's first character; it is not taken. */
+/* Return the first character of the next token without consuming it. */
 SETT_INLINE char settp_tile_peek(settp_tile_lexer *lexer) {
   settp_tile_blank(lexer);
   return settp_tile_char(lexer, lexer->at);
@@ -1379,7 +1388,7 @@ SETT_INLINE int settp_tile_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || settp_tile_digit(c) || c == '_';
 }
 
-/* The length of the word (letters, digits, _) at the next token. */
+/* Return the length of the word (letters, digits, _) at the next token. */
 SETT_INLINE int64_t settp_tile_word(settp_tile_lexer *lexer) {
   int64_t end;
   settp_tile_blank(lexer);
@@ -1388,7 +1397,7 @@ SETT_INLINE int64_t settp_tile_word(settp_tile_lexer *lexer) {
   return end - lexer->at;
 }
 
-/* An integer that is not negative; error: what to say when there is no digit. */
+/* Read a non-negative integer. `error` is the error code if there is no digit. */
 SETT_INLINE int settp_tile_integer(settp_tile_lexer *lexer, int64_t *value, int error) {
   int64_t start;
   settp_tile_blank(lexer);
@@ -1496,7 +1505,7 @@ SETT_INLINE int settp_tile_read_splits(settp_tile_lexer *lexer, sett_tile_shape 
   return !lexer->error;
 }
 
-/* The attributes after ':' up to, not including, the brace. *tiles_at is where tiles stand, for later errors. */
+/* Read the attributes after ':' up to the brace, which is not consumed. *tiles_at is the place of the tiles, for later errors. */
 SETT_INLINE int settp_tile_read_attributes(settp_tile_lexer *lexer, sett_tile_shape *shape, int64_t *tiles_at) {
   enum {
     SETTP_TILE_LEVELS,
@@ -1548,7 +1557,7 @@ SETT_INLINE int settp_tile_read_attributes(settp_tile_lexer *lexer, sett_tile_sh
   return !lexer->error;
 }
 
-/* A layout, if the next token is its brace. */
+/* Read a layout if the next token is its brace. */
 SETT_INLINE int settp_tile_read_layout(settp_tile_lexer *lexer, sett_tile_shape *shape, int64_t *tiles_at) {
   settp_tile_lexer ahead = *lexer;
   int count = 0;
@@ -1578,7 +1587,7 @@ SETT_INLINE int settp_tile_read_layout(settp_tile_lexer *lexer, sett_tile_shape 
   return settp_tile_want(lexer, '}', SETT_TILE_ERROR_ATTRIBUTE);
 }
 
-/* The dimensions after '[' and the ']'. */
+/* Read the dimensions after '[', and the ']'. */
 SETT_INLINE int settp_tile_read_dims(settp_tile_lexer *lexer, sett_tile_shape *shape) {
   int i;
   if (settp_tile_take(lexer, ']')) return 1;
@@ -1605,7 +1614,7 @@ SETT_INLINE int settp_tile_read_dims(settp_tile_lexer *lexer, sett_tile_shape *s
   return settp_tile_want(lexer, ']', SETT_TILE_ERROR_DIM_END);
 }
 
-/* An array, token or opaque. */
+/* Read an array, token or opaque. */
 SETT_INLINE int settp_tile_read_array(settp_tile_lexer *lexer, sett_tile_shape *shape, int error) {
   int64_t length = settp_tile_word(lexer), start = lexer->at, dims_at, tiles_at = -1;
   const char *word = lexer->text + start;
@@ -1645,7 +1654,7 @@ SETT_PUBLIC sett_tile_reader sett_tile_read(const char *text, size_t length) {
   return reader;
 }
 
-/* One step of sett_tile_next with a lexer of its own. */
+/* Do one step of sett_tile_next with a lexer of its own. */
 SETT_INLINE int settp_tile_step(sett_tile_reader *reader, settp_tile_lexer *lexer, sett_tile_shape *shape) {
   for (;;) {
     char c;
@@ -1711,7 +1720,7 @@ SETT_PUBLIC int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape)
   return event;
 }
 
-/* The error of whatever follows a shape that should be alone, or 0. */
+/* Return the error of text that follows a shape that must stand alone, or 0. */
 SETT_INLINE int settp_tile_trailing(const char *text, int64_t length, int64_t at, int64_t *column) {
   settp_tile_lexer lexer;
   lexer.text = text;
@@ -1762,7 +1771,7 @@ SETT_INLINE void settp_tile_puts(settp_tile_writer *writer, const char *text) {
   while (*text) settp_tile_put(writer, *text++);
 }
 
-/* A value that is not negative. */
+/* Write a non-negative value. */
 SETT_INLINE void settp_tile_puti(settp_tile_writer *writer, int64_t value) {
   char digits[20];
   int count = 0;
@@ -1866,7 +1875,7 @@ SETT_PUBLIC size_t sett_tile_print(const sett_tile_shape *shape, char *out, size
   return settp_tile_finish(&writer);
 }
 
-/* Between two members of a tuple; every fifth member has its number in front. */
+/* Write the separator between two members of a tuple; every fifth member has its number before it. */
 SETT_INLINE void settp_tile_put_comma(settp_tile_writer *writer, const sett_tile_reader *reader) {
   if (reader->item == 0) return;
   settp_tile_puts(writer, ", ");
@@ -1921,11 +1930,11 @@ SETT_PUBLIC size_t sett_tile_canonical(const char *text, size_t length, int whol
 
 /* ---- bodies: positions ------------------------------------------------------------------------------------------ */
 
-/* An entry of the list as digits of the index: its value is the sum of digit * unit, where a digit of a dimension (or of
-   several that * joined) is value mod limit / weight: the digit above it has the weight limit, or the source is smaller
-   than limit. Entries are chains, the most minor first. */
+/* An entry of the list as digits of the index. The entry's value is the sum of digit * unit. A digit of a dimension (or of several dimensions joined
+ * by *) is value mod limit / weight: the digit above it has the weight limit, or the source is smaller than limit. An entry is a chain of pieces, the
+ * most minor first. */
 typedef struct settp_tile_piece {
-  int32_t source; /* physical number of the dimension, of the last one where * joined several; -1: no digit any more */
+  int32_t source; /* physical number of the dimension; the last one if * joined several; -1 if the digit was used up */
   int32_t next;   /* the next more major digit of the entry, or -1 */
   int64_t weight, limit, unit;
 } settp_tile_piece;
@@ -1937,9 +1946,8 @@ typedef struct settp_tile_pieces {
 
 SETT_INLINE int64_t settp_tile_largest(const settp_tile_piece *digit) { return (digit->limit - 1) / digit->weight; }
 
-/* Cuts an entry by a tile: *entry becomes its remainder, the quotient is returned in *quotient. The digits whose units are
-   multiples of the tile are quotient; the highest other one is split where the cut goes through it. 0: no digit can be
-   split there, the cut goes through a sum of several. */
+/* Cut an entry by a tile: *entry becomes the remainder, *quotient the quotient. Digits whose units are multiples of the tile go to the quotient; the
+ * highest other digit is split if the cut goes through it. Return 0 if the cut goes through a sum of several digits, so that none can be split. */
 SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *entry, int32_t *quotient) {
   settp_tile_piece *digit = all->digit;
   int32_t at, last = -1;
@@ -1969,8 +1977,8 @@ SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *en
   return 1;
 }
 
-/* Puts the chain of a more major entry, in units of size, behind the chain of another. Where a tile had cut a digit and *
-   puts both halves side by side again, they are one digit. */
+/* Append the chain of a more major entry, in units of size, to the chain of another entry. If a tile cut a digit and * puts both halves together
+ * again, they become one digit. */
 SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t outer, int32_t inner, int64_t size) {
   settp_tile_piece *low, *high;
   int32_t at;
@@ -1988,8 +1996,8 @@ SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t outer, int32
   return inner;
 }
 
-/* whole[i]: the i-th tile dimension of all tiles cuts a value whose quotient and remainder lie in memory as the uncut value
-   would. Found from the last tile back: stride[] of each entry of a list, -1 where none leads through the later tiles. */
+/* Set whole[i] to 1 if the i-th tile dimension of all tiles cuts a value whose quotient and remainder lie in memory as the uncut value would. The
+ * function works back from the last tile: stride[] is the stride of each entry of a list, or -1 if the later tiles give it none. */
 SETT_INLINE void settp_tile_find_whole(const sett_tile_plan *plan, int32_t *whole) {
   int64_t stride[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], size = 1;
   int stage, i, tile_at = 0;
@@ -2015,7 +2023,7 @@ SETT_INLINE void settp_tile_find_whole(const sett_tile_plan *plan, int32_t *whol
   }
 }
 
-/* The digits of the final list; entry[] are its chains. join: what * combines in the first tile is one source. */
+/* Compute the digits of the final list; entry[] are its chains. With join, the dimensions that * combines in the first tile are one source. */
 SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, settp_tile_pieces *all, int32_t *entry) {
   int32_t next[SETT_TILE_MAX_LIST], whole[SETT_TILE_MAX_TILE_DIMS];
   int stage, i, g, tile_at = 0, n = plan->rank;
@@ -2064,7 +2072,7 @@ SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, set
   return 1;
 }
 
-/* The digits of one source, the largest weight first, into step[]; two that lie like one become one. Returns their number. */
+/* Write the digits of one source, largest weight first, into step[] and return their number. Two digits that are contiguous become one. */
 SETT_INLINE int settp_tile_source_steps(const settp_tile_pieces *all, const int64_t *stride, int source,
                                         sett_tile_step *step) {
   int count = 0, kept = 0, i, j;
@@ -2083,7 +2091,7 @@ SETT_INLINE int settp_tile_source_steps(const settp_tile_pieces *all, const int6
   return kept;
 }
 
-/* The steps of a plan whose lists are ready; join as above. 0: coupled. */
+/* Compute the steps of a plan whose lists are ready; join as above. Return 0 if the plan is coupled. */
 SETT_INLINE int settp_tile_steps(sett_tile_plan *plan, int join) {
   settp_tile_pieces all;
   int32_t entry[SETT_TILE_MAX_LIST], into[SETT_TILE_MAX_RANK];
@@ -2148,8 +2156,8 @@ SETT_PUBLIC int sett_tile_physical(const sett_tile_plan *plan, const int64_t **d
   return plan->error ? 0 : plan->length[plan->tiles];
 }
 
-/* By the definition, tile after tile: for layouts that no steps describe. *cut: the first tile dimension that leaves a
-   remainder, or 1. */
+/* Compute a position by the definition, tile after tile, for layouts without steps. *cut is the first tile dimension that leaves a remainder, or 1.
+ */
 SETT_INLINE int64_t settp_tile_position_by_tiles(const sett_tile_plan *plan, const int64_t *index, int64_t *cut) {
   int64_t digit[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], position = 0;
   int i, stage, tile_at = 0, n = plan->rank;
@@ -2210,7 +2218,7 @@ SETT_INLINE int settp_tile_element_by_tiles(const sett_tile_plan *plan, int64_t 
         --g;
         value = digit[n - k + g] * tile + digit[n - k + groups + g];
       }
-      /* a digit is cut off what the more major members of the group share; what is left over is padding */
+      /* a digit is cut from the value that the more major members of the group share; the rest is padding */
       if (leads ? value >= size : size == 0) return 0;
       next[n - k + i] = leads ? value : value % size;
       if (!leads) value /= size;
@@ -2246,7 +2254,7 @@ SETT_PUBLIC int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t
   return position;
 }
 
-/* The same where the position is one of the layout, without its tail; the index is not written where there is padding. */
+/* Do the same for a position inside the layout without its tail. The index is not written if the position is padding. */
 SETT_INLINE int settp_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index) {
   int64_t amount[SETT_TILE_MAX_LIST], rest = position, value = 0;
   int i;
@@ -2293,7 +2301,7 @@ SETT_PUBLIC sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan) {
   sett_tile_device_plan out = {0};
 #endif
   int64_t period = plan->span;
-  int place[SETT_TILE_MAX_LIST]; /* of each step's digit in out */
+  int place[SETT_TILE_MAX_LIST]; /* place in out of each step's digit */
   int i, d = 0;
   out.error = plan->error;
   out.rank = plan->rank;
@@ -2326,7 +2334,8 @@ SETT_PUBLIC sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan) {
 
 /* ---- bodies: iterators ------------------------------------------------------------------------------------------ */
 
-/* The stride of a digit of dimension dim with that weight, a multiple of one of the plan's weights; 0: the dimension has no digits. */
+/* Return the stride of the digit of dimension dim with that weight, which is a multiple of one of the plan's weights; 0 if the dimension has no
+ * digits. */
 SETT_INLINE int64_t settp_tile_digit_stride(const sett_tile_plan *plan, int dim, int64_t weight) {
   int64_t stride = 0, largest = 0;
   int i;
@@ -2339,7 +2348,7 @@ SETT_INLINE int64_t settp_tile_digit_stride(const sett_tile_plan *plan, int dim,
   return stride;
 }
 
-/* The weights of all digits of a dimension in both plans, the largest first; -1: one does not divide the next. */
+/* Write the weights of all digits of a dimension in both plans, largest first. Return -1 if one does not divide the next. */
 SETT_INLINE int settp_tile_weights(const sett_tile_plan *order, const sett_tile_plan *other, int dim, int64_t *weight) {
   int count = 0, i, j, k;
   for (i = 0; i < order->steps + other->steps; ++i) {
@@ -2355,15 +2364,15 @@ SETT_INLINE int settp_tile_weights(const sett_tile_plan *order, const sett_tile_
   return count;
 }
 
-/* 1 where * ties dimensions together. */
+/* Return 1 if * couples dimensions. */
 SETT_INLINE int settp_tile_is_tied(const sett_tile_plan *plan) {
   int i, tied = plan->coupled;
   for (i = 0; i < plan->steps; ++i) tied |= plan->step[i].dim >= 0 && plan->step[i].dim != plan->step[i].into;
   return tied;
 }
 
-/* The digits of all dimensions, cut so that both plans have them, the smallest stride in `order` first. Returns their number, at
-   least 1; 0: they cannot be cut so. */
+/* Write the digits of all dimensions, cut so that both plans have them, smallest stride in `order` first. Return their number (at least 1), or 0 if
+ * there is no such cut. */
 SETT_INLINE int settp_tile_common_loops(const sett_tile_plan *order, const sett_tile_plan *other, const int64_t *dims,
                                         settp_tile_loop *loop) {
   settp_tile_loop none = {0, 1, 1, 1, 1, 0};
@@ -2388,7 +2397,7 @@ SETT_INLINE int settp_tile_common_loops(const sett_tile_plan *order, const sett_
   return loops;
 }
 
-/* The dimensions of a plan, in logical order. */
+/* Write the dimensions of a plan in logical order. */
 SETT_INLINE void settp_tile_dims_of(const sett_tile_plan *plan, int64_t *dims) {
   int i;
   for (i = 0; i < plan->rank; ++i)
@@ -2436,7 +2445,7 @@ SETT_PUBLIC void sett_tile_slice(sett_tile_iterator *iterator, int64_t first, in
   iterator->run = 0;
 }
 
-/* The next element of layouts that have no digits in common: each position is asked. */
+/* Move to the next element of layouts without shared digits: each position is computed from the plans. */
 SETT_INLINE int settp_tile_next_position(sett_tile_iterator *iterator) {
   int64_t behind = iterator->state == SETTP_TILE_BEFORE ? iterator->first : iterator->at + 1;
   int d;
@@ -2514,7 +2523,7 @@ SETT_PUBLIC double sett_tile_padding(const sett_tile_shape *shape) {
 SETT_PUBLIC sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position) {
   int64_t bits = sett_tile_bits(shape), rest = position % 8;
   sett_tile_place place;
-  /* rest * bits may not fit where bits is huge, so whole bytes are counted apart */
+  /* rest * bits may overflow if bits is huge, so whole bytes are computed separately */
   place.bits = bits;
   place.byte = position / 8 * bits + rest * (bits / 8) + rest * (bits % 8) / 8;
   place.shift = (int32_t)(rest * (bits % 8) % 8);
@@ -2535,8 +2544,9 @@ SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
     return SETT_TILE_UNKNOWN;
   }
   if (plan->span == 0) return 0;
-  for (i = plan->steps; i > 0; i = first) { /* the steps [first, i) of one source: the greatest sum of its digits */
-    int64_t best[SETT_TILE_MAX_LIST + 1], size = 1; /* best[at]: of the values that reach step at */
+  for (i = plan->steps; i > 0;
+       i = first) { /* the steps [first, i) belong to one source: find the greatest sum of its digits */
+    int64_t best[SETT_TILE_MAX_LIST + 1], size = 1; /* best[at] is the greatest sum over values that reach step at */
     for (first = i - 1; first > 0 && plan->step[first - 1].into == plan->step[first].into;) --first;
     for (at = first; at < i; ++at) size *= plan->step[at].size;
     best[i] = 0;
@@ -2544,7 +2554,8 @@ SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
       int64_t value = (at == first || plan->step[at - 1].weight == INT64_MAX ? size : plan->step[at - 1].weight) - 1,
               sum = 0;
       best[at] = 0;
-      for (down = at; down < i; ++down) { /* the greatest value, or a digit less in one place and any value below it */
+      for (down = at; down < i;
+           ++down) { /* either the greatest value, or one digit less at one place and any value below it */
         const sett_tile_step *step = &plan->step[down];
         int64_t digit = value / step->weight;
         if (digit > 0 && sum + (digit - 1) * step->stride + best[down + 1] > best[at])
@@ -2567,7 +2578,7 @@ SETT_PUBLIC int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage,
   list = plan->list[tile];
   n = plan->length[tile];
   k = plan->tile_rank[tile];
-  ones = tile + 1 < plan->tiles ? plan->ones[tile + 1] : 0; /* put in front by the next tile */
+  ones = tile + 1 < plan->tiles ? plan->ones[tile + 1] : 0; /* the next tile puts these before the list */
   made = plan->list[tile + 1] + ones;
   if (stage == SETT_TILE_TRANSPOSED) {
     for (i = 0; i < plan->length[tile + 1] - ones; ++i) dims[i] = made[i];
@@ -2645,15 +2656,15 @@ SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, cons
 
 /* ---- bodies: relations ------------------------------------------------------------------------------------------ */
 
-/* The position of element k, in row-major order, as digits: k = sum of digit * weight, each as large as the weights above
-   leave it, position = sum of digit * stride. Weights fall; a weight need not divide the one above (partial tiles). */
+/* The position of element k in row-major order, as digits: k is the sum of digit * weight, each digit as large as the weights above allow, and the
+ * position is the sum of digit * stride. Weights descend. A weight need not divide the weight above it (partial tiles). */
 typedef struct settp_tile_chain {
   int32_t count;
   int64_t elements;
   int64_t weight[SETT_TILE_MAX_LIST], stride[SETT_TILE_MAX_LIST];
 } settp_tile_chain;
 
-/* 0: coupled, or * joins dimensions that are not neighbours in the logical order. */
+/* Return 0 if the plan is coupled, or if * joins dimensions that are not adjacent in the logical order. */
 SETT_INLINE int settp_tile_chain_of(const sett_tile_shape *shape, const sett_tile_plan *plan, settp_tile_chain *chain) {
   int64_t row[SETT_TILE_MAX_RANK], size = 1;
   int i, j, kept = 0;
@@ -2691,7 +2702,7 @@ SETT_INLINE int settp_tile_chain_of(const sett_tile_shape *shape, const sett_til
   return 1;
 }
 
-/* The position of element k; *run: the elements from k on that lie one most minor stride apart. */
+/* Return the position of element k. *run is the number of elements from k on that are one most minor stride apart. */
 SETT_INLINE int64_t settp_tile_chain_at(const settp_tile_chain *chain, int64_t k, int64_t *run) {
   int64_t position = 0, rest = k;
   int i;
@@ -2705,7 +2716,7 @@ SETT_INLINE int64_t settp_tile_chain_at(const settp_tile_chain *chain, int64_t k
   return position;
 }
 
-/* By its reason: yes, not decided, or no. */
+/* Return the answer for a reason: yes, not decided, or no. */
 SETT_INLINE sett_tile_answer settp_tile_say(int reason, int64_t a, int64_t b) {
   sett_tile_answer answer;
   answer.yes = reason == SETT_TILE_YES;
@@ -2717,7 +2728,7 @@ SETT_INLINE sett_tile_answer settp_tile_say(int reason, int64_t a, int64_t b) {
   return answer;
 }
 
-/* 1 and the answer when element k tells the two apart. */
+/* Return 1 and set the answer if element k has different positions in a and b. */
 SETT_INLINE int settp_tile_differ(const settp_tile_chain *a, const settp_tile_chain *b, int64_t k,
                                   sett_tile_answer *answer) {
   int64_t run, at, there;
@@ -2730,8 +2741,8 @@ SETT_INLINE int settp_tile_differ(const settp_tile_chain *a, const settp_tile_ch
   return 1;
 }
 
-/* Whether two chains of as many elements are the same function. Equal digits: yes. Else the places where a digit turns are
-   asked, and then every run of both, as many as SETT_TILE_WALK. */
+/* Compare two chains with equal numbers of elements as functions. Equal digits prove yes. Otherwise the elements where a digit changes are compared
+ * first, and then every run of both, up to SETT_TILE_WALK runs. */
 SETT_INLINE sett_tile_answer settp_tile_compare(const settp_tile_chain *a, const settp_tile_chain *b) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
   int64_t k, steps = 0;
@@ -2752,13 +2763,13 @@ SETT_INLINE sett_tile_answer settp_tile_compare(const settp_tile_chain *a, const
     settp_tile_chain_at(a, k, &run);
     settp_tile_chain_at(b, k, &other);
     if (settp_tile_differ(a, b, k, &answer) || settp_tile_differ(a, b, k + 1, &answer)) return answer;
-    /* a run is settled by its first two elements; k + 1 may already lie in the next one */
+    /* the first two elements decide a run; k + 1 may already be in the next run */
     k += other < run ? other : run;
   }
   return answer;
 }
 
-/* The next index in row-major order; 0 after the last. */
+/* Move to the next index in row-major order; return 0 after the last. */
 SETT_INLINE int settp_tile_advance(const sett_tile_shape *shape, int64_t *index) {
   int i;
   for (i = shape->rank; i-- > 0;) {
@@ -2768,7 +2779,7 @@ SETT_INLINE int settp_tile_advance(const sett_tile_shape *shape, int64_t *index)
   return 0;
 }
 
-/* The same by asking every element, for layouts that are no chain, and parts of split arrays. */
+/* Compare element by element, for layouts without chains and for parts of split arrays. */
 SETT_INLINE sett_tile_answer settp_tile_enumerate(const sett_tile_shape *a, const sett_tile_shape *b) {
   int64_t i[SETT_TILE_MAX_RANK], j[SETT_TILE_MAX_RANK], within[SETT_TILE_MAX_RANK], k = 0;
   sett_tile_shape part_a = sett_tile_part_shape(a), part_b = sett_tile_part_shape(b);
@@ -2791,11 +2802,11 @@ SETT_INLINE sett_tile_answer settp_tile_enumerate(const sett_tile_shape *a, cons
   }
 }
 
-/* Whether element k lies at the same position in both for every k; both have as many elements. */
+/* Compare the positions of all elements k in both shapes, which have equal numbers of elements. */
 SETT_INLINE sett_tile_answer settp_tile_same_positions(const sett_tile_shape *a, const sett_tile_shape *b) {
   settp_tile_chain one, other;
   sett_tile_plan plan;
-  sett_tile_shape alike = *b; /* in all that does not place elements */
+  sett_tile_shape alike = *b; /* equal in everything that does not place elements */
   int chains;
   alike.kind = a->kind;
   alike.type = a->type;
@@ -2815,8 +2826,8 @@ SETT_INLINE int settp_tile_is_sized(const sett_tile_shape *shape) {
          sett_tile_bytes(shape) >= 0;
 }
 
-/* 1, and the answer, where what is counted tells already. flags: SETT_TILE_SAME_BITS, .. Where the elements' bits differ and need not be
-   equal, memory is counted in positions. */
+/* Return 1 and set the answer if the sizes alone decide. flags is SETT_TILE_SAME_BITS, .. If the element sizes differ and need not be equal, memory
+ * is compared in positions. */
 SETT_INLINE int settp_tile_counts_differ(const sett_tile_shape *a, const sett_tile_shape *b, int flags,
                                          sett_tile_answer *answer) {
   int64_t x = 0, y = 0;
@@ -2851,7 +2862,7 @@ SETT_PUBLIC sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape 
   return settp_tile_same(from, to, types);
 }
 
-/* 1 when permutation[0..rank) has each of 0..rank-1 once. */
+/* Return 1 if permutation[0..rank) has each of 0..rank-1 once. */
 SETT_INLINE int settp_tile_is_permutation(const int32_t *permutation, int rank) {
   uint32_t seen = 0;
   int i;
@@ -2875,7 +2886,8 @@ SETT_PUBLIC sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shap
   return settp_tile_same(&turned, to, types);
 }
 
-/* The position of the element whose index is 1 in that dimension and 0 elsewhere, and the part it lies in; plan: of a part. */
+/* Return the position of the element whose index is 1 in that dimension and 0 elsewhere, and set the part that holds it. The plan is that of a part.
+ */
 SETT_INLINE int64_t settp_tile_unit(const sett_tile_shape *shape, const sett_tile_plan *plan, int dim, int64_t *part) {
   int64_t index[SETT_TILE_MAX_RANK], within[SETT_TILE_MAX_RANK];
   int i;
@@ -2896,7 +2908,7 @@ SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
   if (plan.error || there.error) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
   if (from->rank != to->rank) return settp_tile_say(SETT_TILE_NO_RANK, from->rank, to->rank);
   if (settp_tile_counts_differ(from, to, types, &answer)) return answer;
-  /* No two elements share a place: the steps along the dimensions tell which is which. Those of 1 go in order. */
+  /* No two elements share a place, so the distances along the dimensions identify the dimensions. Dimensions of 1 keep their order. */
   for (i = 0; i < to->rank; ++i) {
     for (j = 0; j < from->rank; ++j) {
       int64_t part, other_part;
@@ -2977,7 +2989,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
     *answer = sett_tile_same_bytes(from, &to);
     return to;
   }
-  /* Order of the dimensions by where a step along them leads in from, the nearest first; those of 1 are the most major. */
+  /* Sort the dimensions by the distance of a step along them in `from`, nearest first; dimensions of 1 are the most major. */
   for (i = rank; i-- > 0; row *= dims[i]) {
     int64_t index[SETT_TILE_MAX_RANK], k = row;
     for (j = from->rank; j-- > 0; k /= from->dims[j]) index[j] = k % from->dims[j];
@@ -2991,8 +3003,8 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
   for (i = 0; i < from->tiles; ++i)
     if (from->tile_rank[i] > reach) reach = from->tile_rank[i];
   if (reach > rank) reach = rank;
-  /* Without tiles this order is the only one. A tile reaches the last dimensions: there each order is tried, and each place
-     of dimensions of 1, which a tile pads. slot[p]: which of order[] is the p-th most minor. */
+  /* Without tiles this order is the only one. A tile reaches the last dimensions, so each order of these is tried, and each place of dimensions of 1,
+   * which a tile pads. slot[p] is the index in order[] of the p-th most minor dimension. */
   for (i = 0; i < reach; ++i) slot[i] = -1;
   for (depth = 0;;) {
     if (depth == reach) {
@@ -3013,7 +3025,9 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
       if (reach == 0) return best;
       --depth;
     }
-    for (;;) { /* the next choice for this slot that no lower slot has; of several dimensions of 1 the first left */
+    for (
+        ;
+        ;) { /* take the next choice for this slot that no lower slot has; of several dimensions of 1, the first that is left */
       int again = 0;
       ++slot[depth];
       for (i = 0; i < depth; ++i) again |= slot[i] == slot[depth];
@@ -3029,7 +3043,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
       if (++depth < reach) slot[depth] = -1;
       continue;
     }
-    /* none: not decided where a layout was not, else the answer is that of the last one tried */
+    /* no layout fits: the answer is not decided if one layout was not decided, otherwise that of the last layout tried */
     if (depth == 0) return best;
     --depth;
   }
@@ -3114,7 +3128,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim
 
 SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
                                            int32_t *order) {
-  int32_t first[SETT_TILE_MAX_RANK]; /* of each group: its first dimension in dims */
+  int32_t first[SETT_TILE_MAX_RANK]; /* first dimension, in dims, of each group */
   int i, j, count = 0, next = -1;
   if (rank < 0 || rank > SETT_TILE_MAX_RANK || !settp_tile_is_permutation(permutation, rank)) return SETT_TILE_UNKNOWN;
   for (i = 0; i < rank; ++i) {
@@ -3196,8 +3210,8 @@ SETT_PUBLIC size_t sett_tile_answer_print(const sett_tile_answer *answer, char *
 
 /* ---- bodies: strides -------------------------------------------------------------------------------------------- */
 
-/* 1 where the element at an index is not where the strides lead; the answer keeps the first such element
-   that was asked, row-major; b is INT64_MAX where they lead farther. */
+/* Return 1 if the element at an index is not at the place that the strides give. The answer keeps the first such element in row-major order; b is
+ * INT64_MAX if the strides lead beyond it. */
 SETT_INLINE int settp_tile_strays(const sett_tile_shape *shape, const sett_tile_plan *plan, const int64_t *stride,
                                   const int64_t *index, sett_tile_answer *answer) {
   int64_t at = sett_tile_position(plan, index), led = 0, element = 0;
@@ -3215,8 +3229,8 @@ SETT_INLINE int settp_tile_strays(const sett_tile_shape *shape, const sett_tile_
   return 1;
 }
 
-/* Where the plan has steps: a dimension, or the dimensions that * joined, is one number, and steps are its digits. No digit goes
-   on from the one below, so strides that hold where each digit is first 1 hold everywhere. */
+/* For plans with steps: a dimension, or the dimensions that * joined, is one number, and the steps are its digits. No digit is contiguous with the
+ * digit below, so strides that hold where each digit is first 1 hold everywhere. */
 SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *shape, const sett_tile_plan *plan,
                                                          const int64_t *stride) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
@@ -3235,8 +3249,8 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *
   return answer;
 }
 
-/* Where * ties digits together. Along each dimension there is a distance that no tile cuts with a remainder: two indices that
-   far apart are equally far apart in memory wherever they are. So strides that hold up to that distance hold everywhere. */
+/* For coupled plans: along each dimension there is a distance that every tile divides without a remainder. Two indices at that distance have the same
+ * distance in memory everywhere, so strides that hold up to that distance hold everywhere. */
 SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *shape, const sett_tile_plan *plan,
                                                          const int64_t *stride) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
@@ -3254,7 +3268,7 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *
     index[i] = 0;
     if (period > 0 && period < shape->dims[i]) box.dims[i] = period + 1;
   }
-  /* the last index first: the strides seldom lead there where they do not exist */
+  /* test the last index first, where strides that do not exist usually fail */
   for (i = 0; i < shape->rank; ++i) index[i] = box.dims[i] - 1;
   settp_tile_strays(shape, plan, stride, index, &answer);
   for (i = 0; i < shape->rank; ++i) index[i] = 0;
@@ -3274,7 +3288,8 @@ SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape
   if (plan.error == SETT_TILE_ERROR_SPLIT) return settp_tile_say(SETT_TILE_SPLIT, 0, 0);
   if (plan.error) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
   if (bits % 8 != 0) return settp_tile_say(SETT_TILE_NO_WHOLE_BYTES, bits, 0);
-  for (i = 0; i < shape->rank; ++i) { /* of an empty array no element tells: those of the untiled layout */
+  for (i = 0; i < shape->rank;
+       ++i) { /* an empty array has no element to measure, so it gets the strides of the untiled layout */
     int dim = shape->minor_to_major[i];
     if (shape->dims[dim] > 1 && plan.span > 0) size = settp_tile_unit(shape, &plan, dim, &part);
     strides[dim] = size;
@@ -3285,7 +3300,7 @@ SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape
                           : settp_tile_strides_of_steps(shape, &plan, strides);
   for (i = 0; i < shape->rank; ++i) {
     strides[i] = settp_tile_mul(strides[i], bits / 8);
-    if (strides[i] < 0) strides[i] = 0; /* of a dimension of 1 */
+    if (strides[i] < 0) strides[i] = 0; /* a dimension of 1 */
     if (!answer.yes) strides[i] = SETT_TILE_UNKNOWN;
   }
   return answer;
@@ -3300,7 +3315,7 @@ SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
     const char *name;
     int64_t bits, packed;
     int option;
-    int64_t from, to; /* of the second most minor dimension */
+    int64_t from, to; /* range of the second most minor dimension */
     int64_t tile[2], inner[2];
   } rows[] = {SETT_TILE_FORMATS(SETTP_TILE_ROW)};
 #undef SETTP_TILE_ROW
