@@ -2,9 +2,9 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  Copies an array between two buffers whose layouts differ. Both layouts are shapes of sett_tile.h of the same element type and
-  logical dimensions; elements that are converted on the way are a matter of sett_tile.h's iterators. The work is cut into pieces
-  that threads share as they like, elements are moved in vector registers, and large arrays are written past the caches.
+  Copy an array between two buffers with different layouts. Both layouts are shapes of sett_tile.h with the same element type
+  and logical dimensions. (To convert elements on the way, use the iterators of sett_tile.h.) The work is divided into
+  independent pieces for threads, elements are moved in vector registers, and large arrays are written with streaming stores.
 
 INCLUDE
     #include "sett_tile.h"
@@ -16,9 +16,9 @@ INCLUDE
 
 OPTIONS (defined before the include)
   Those of sett_tile.h.
-  SETT_RELAYOUT_STREAM   bytes of a destination from which it is written past the caches (4 MiB)
-  SETT_RELAYOUT_PIECE    bytes of a piece, a multiple of 8 (64 KiB); a piece is larger where a strip of both sides is;
-                         a destination of fewer bytes is one piece, so one thread does it all: define less where that matters
+  SETT_RELAYOUT_STREAM   minimum size of a destination, in bytes, that is written with streaming stores (4 MiB)
+  SETT_RELAYOUT_PIECE    bytes of a piece, a multiple of 8 (64 KiB). A piece is larger if a strip of both sides is larger. A
+                         smaller destination is one piece, so one thread copies it; define less to share it between threads
   SETT_RELAYOUT_STEP     bytes of a step inside a piece (1 KiB)
   SETT_RELAYOUT_SCALAR   defined: no vectors
 
@@ -39,41 +39,41 @@ A FIRST LOOK
     abfgcdhie.j.kl..mn..o...
 
 THE MODEL
-  The plan is made once, in the caller's memory (34 KB), and only read by run. The work is plan.pieces independent pieces: threads
-  take ranges first .. last - 1 in any order, for no two pieces write the same byte (they may write the same cache line).
-  Pieces are cut so that each is long in both buffers; a call of run with many pieces costs less than many calls.
-  fill: an element, in the memory that one takes in the destination (packed elements: one byte, low bits), which every
-  padding position of the destination gets; NULL: padding keeps its bytes. Bits behind the last position are kept.
-  What lies in the source's padding is never moved. Source and destination must not overlap; addresses are those of the
-  array (behind the M bytes), and any alignment is right, multiples of 64 are fastest.
-  Packed elements (E) of 1, 2 and 4 bits are moved as bits; between E and whole bytes an element is widened by its sign
-  (s2, s4, ..) or zeros, or loses its high bits. Other widths must be whole bytes, and then the same on both sides.
+  The plan is 34 KB of caller-owned memory, which prepare fills once and run only reads. The work is plan.pieces independent
+  pieces. Threads take ranges first .. last - 1 in any order, because no two pieces write the same byte (they may write the
+  same cache line). Each piece is long in both buffers; one call of run with many pieces costs less than many calls.
+  fill points to an element in the destination's memory format (packed elements: one byte, low bits), which every padding
+  position of the destination receives. With NULL, padding keeps its bytes. Bits after the last position are kept.
+  Padding of the source is never moved. Source and destination must not overlap. Addresses are those of the array (after the M
+  bytes). Any alignment is correct; multiples of 64 bytes are fastest.
+  Packed elements (E) of 1, 2 and 4 bits are moved as bits. Between E and whole bytes, an element is sign-extended (s2, s4, ..)
+  or zero-extended, or loses its high bits. Other widths must be whole bytes, equal on both sides.
 
 HOW
-  Where the layouts hold no * between them that cannot be undone, a position is a sum of one function of each
-  dimension, and each function is a number written in mixed radix. The two radix systems of a dimension are refined to a
-  common one (8 and 128 against 2: digits 2, 4, rest), which gives loops with constant strides on both sides. A range that
-  ends inside a digit is cut into whole blocks and a smaller rest. The loop that is contiguous on both sides is moved as a
-  run; where the sides have different fastest loops, rows are zipped or unzipped ((2,1) and (4,1) tiles) or square blocks
-  are transposed in registers (with vectors of 64 bytes 8- and 16-bit elements in whole lines through a buffer, where a
-  large destination is not written in bursts, or rows of a small one crowd the first-level cache). The other loops walk the
-  source upwards. Digits that do not divide each other (tiles of 6 and of 4) become one digit whose offsets are computed, once
-  a run. What is left (the same dimensions combined by * in two ways) is moved position by position, with divisions.
+  A position is a sum of one function per dimension, and each function is a number in a mixed radix, unless a * in the layouts
+  cannot be undone. The two radix systems of a dimension are refined to a common one (8 and 128 against 2: digits 2, 4, rest),
+  which gives loops with constant strides on both sides. A range that ends inside a digit is cut into whole blocks and a
+  smaller rest. A loop that is contiguous on both sides is moved as a run. If the sides have different fastest loops, rows are
+  zipped or unzipped ((2,1) and (4,1) tiles), or square blocks are transposed in registers. (With vectors of 64 bytes, squares
+  of 8- and 16-bit elements go through a buffer in whole lines, if a large destination is not written in bursts, or if rows of
+  a small one share sets of L1.) The other loops follow the source upwards. Digits that do not divide each other (tiles of 6
+  and of 4) become one digit with computed offsets, one computation per run. The remaining layouts (the same dimensions
+  combined by * in two ways) are moved position by position, with divisions.
 
-  Large destinations (SETT_RELAYOUT_STREAM bytes and more) are written past the caches, in whole lines; run ends with the
-  fence that this needs. The order is the one measured as fastest. On Intel's processors rows are taken in turn, in bursts
-  of 256 bytes to 2 KiB that are prefetched. On others the order is that of the source, and pairs of rows and squares
-  prefetch what they read next. plan.streams and plan.bursts may be set to 0 or 1 after prepare.
+  Large destinations (at least SETT_RELAYOUT_STREAM bytes) are written with streaming stores, in whole lines; run ends with the
+  fence that these need. The order of the loops is the fastest that was measured. On Intel processors, rows are read in turn,
+  in prefetched bursts of 256 bytes to 2 KiB. On others, the order is that of the source, and pairs of rows and squares
+  prefetch their next reads. A caller may set plan.streams and plan.bursts to 0 or 1 after prepare.
 
 FUNCTIONS
   sett_relayout_prepare   two layouts -> plan
-  sett_relayout_run       pieces of it
-  sett_relayout_message   what an error means
+  sett_relayout_run       copies a range of pieces
+  sett_relayout_message   the text of an error
 
 LAWS (tests/layouts/relayout_test.c draws pairs of layouts and compares with plain loops over the definition of a layout)
   1 moved    element i of the source is element i of the destination.
-  2 rest     every other byte of the destination is the fill, or as it was; nothing outside of the destination is written.
-  3 pieces   any ranges of pieces in any order that cover 0 .. plan.pieces - 1 give the same destination.
+  2 rest     every other byte of the destination is the fill or unchanged; nothing outside the destination is written.
+  3 pieces   any ranges of pieces that cover 0 .. plan.pieces - 1, in any order, give the same destination.
 
 ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
@@ -89,11 +89,11 @@ ARGUMENTS (in all sett headers)
   is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
 
 ERRORS
-  sett_relayout_prepare returns plan->error: 0, one of SETT_RELAYOUT_ERROR_.., or the error of a failed shape. The plan has then no piece,
-  and run writes nothing. sett_relayout_message says what any of these means.
+  sett_relayout_prepare returns plan->error: 0, one of SETT_RELAYOUT_ERROR_.., or the error of a failed shape. After an error
+  the plan has no pieces, and run writes nothing. sett_relayout_message returns the text of each.
 
 LIMITS
-  Arrays of less than 2^60 bytes; those of sett_tile.h.
+  Arrays have less than 2^60 bytes; the limits of sett_tile.h also hold.
 
 HISTORY
   0.2  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
@@ -134,7 +134,7 @@ HISTORY
   X(ERROR_LARGE, "expected arrays of less than 2^60 bytes")
 
 enum {
-  SETTP_RELAYOUT_FIRST = 999, /* error codes follow those of shapes */
+  SETTP_RELAYOUT_FIRST = 999, /* error codes continue those of shapes */
 #define SETTP_RELAYOUT_ENUM(name, text) SETT_RELAYOUT_##name,
   SETT_RELAYOUT_ERRORS(SETTP_RELAYOUT_ENUM)
 #undef SETTP_RELAYOUT_ENUM
@@ -143,59 +143,61 @@ enum {
 enum {
   SETTP_RELAYOUT_LEAVES = SETT_TILE_MAX_LIST,
   SETTP_RELAYOUT_OPS = SETT_TILE_MAX_TILES + 1,
-  SETTP_RELAYOUT_EDGES = 24,  /* of a dimension's digits, both layouts together */
-  SETTP_RELAYOUT_LEVELS = 96, /* common digits of all dimensions */
+  SETTP_RELAYOUT_EDGES = 24,  /* maximum digits of a dimension, both layouts together */
+  SETTP_RELAYOUT_LEVELS = 96, /* maximum common digits of all dimensions */
   SETTP_RELAYOUT_LOOPS = SETTP_RELAYOUT_LEVELS + 4,
   SETTP_RELAYOUT_CHOSEN = 8,
-  SETTP_RELAYOUT_BURST = 1024, /* bytes in a row where several rows are read in turn */
+  SETTP_RELAYOUT_BURST = 1024, /* bytes read from a row before the next row, if several rows are read in turn */
   SETTP_RELAYOUT_ZIPPED = 256, /* where they are interleaved */
-  SETTP_RELAYOUT_WRITE = 2048, /* where they are written in turn */
+  SETTP_RELAYOUT_WRITE = 2048, /* bytes written to a row before the next row, if several rows are written in turn */
   SETTP_RELAYOUT_BLOCK = 8192,
   SETTP_RELAYOUT_PAGE = 4096,
-  /* two interleaved rows that are this far apart or more are prefetched each for itself, 8 * ROW_DISTANCE ahead */
+  /* minimum distance in bytes of two interleaved rows that have a prefetch of their own each, 8 * ROW_DISTANCE ahead */
   SETTP_RELAYOUT_APART = 16384,
   SETTP_RELAYOUT_ROW_DISTANCE = 256, /* prefetch distance in each row of a square */
-  /* prefetch distance beyond the bytes read so far, where interleaved rows are read in the order of the source */
+  /* prefetch distance in bytes beyond the bytes read so far, if interleaved rows are read in the order of the source */
   SETTP_RELAYOUT_ORDER_DISTANCE = 65536
 };
 
-/* An entry of a physical list: the number of an axis after some divisions and remainders, in that order; axis -1: 0. */
+/* An entry of a physical list: the index of an axis after some divisions and remainders, in that order. With axis -1 it is 0. */
 typedef struct settp_relayout_leaf {
-  int64_t size, stride; /* of the entry, in elements */
-  int64_t count;        /* values are below it; below size: the rest is padding */
+  int64_t size, stride; /* size and stride of the entry, in elements */
+  int64_t count;        /* values are below count; if count is below size, the rest is padding */
   int32_t axis, ops;
   int64_t div[SETTP_RELAYOUT_OPS], mod[SETTP_RELAYOUT_OPS]; /* mod 0: none */
 } settp_relayout_leaf;
 
 typedef struct settp_relayout_side {
-  int32_t leaves, regular; /* regular: at most one division and remainder a leaf, and no padding but at an axis' end */
+  int32_t leaves,
+      regular; /* regular: a leaf has at most one division and remainder, and padding is only at the end of an axis */
   settp_relayout_leaf leaf[SETTP_RELAYOUT_LEAVES];
 } settp_relayout_side;
 
-/* A dimension, or dimensions that a * combines: its common digits, level[first] .. level[first + levels - 1]. */
+/* A dimension, or dimensions that a * combines. Its common digits are level[first] .. level[first + levels - 1]. */
 typedef struct settp_relayout_axis {
   int64_t size;
   int64_t padded; /* in a regular destination */
   int32_t first, levels;
 } settp_relayout_axis;
 
-/* A digit: blocks of `block` indices. */
+/* A digit of an axis: blocks of `block` indices. */
 typedef struct settp_relayout_level {
   int64_t block;
   int64_t from, to;  /* strides */
-  int32_t irregular; /* no strides: offsets are computed */
+  int32_t irregular; /* 1: there are no strides, so offsets are computed */
 } settp_relayout_level;
 
 typedef struct sett_relayout_plan {
   int error;
   int64_t pieces;
-  int32_t streams; /* 1: stores past the caches */
-  int32_t bursts;  /* 1: rows in turn, in bursts; 0: in the order of the source */
+  int32_t streams; /* 1: streaming stores */
+  int32_t bursts;  /* 1: rows are read in turn, in bursts; 0: in the order of the source */
   int32_t fills;
   int32_t walks; /* 1: position by position */
   int32_t axes, signed_elements;
-  int32_t chosen, choice[SETTP_RELAYOUT_CHOSEN]; /* leaves of the destination whose values tell pieces apart */
-  int64_t chunk; /* values of the last chosen leaf in a piece; of positions where it walks */
+  int32_t chosen, choice[SETTP_RELAYOUT_CHOSEN]; /* leaves of the destination whose values identify a piece */
+  int64_t
+      chunk; /* values of the last chosen leaf in a piece; positions in a piece if the plan walks position by position */
   int64_t from_bits, to_bits;
   int64_t span, positions; /* of the destination */
   unsigned char fill[16];
@@ -207,10 +209,10 @@ typedef struct sett_relayout_plan {
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* Fills *plan; returns plan->error. fill: see above. */
+/* Fill *plan and return plan->error. THE MODEL explains fill. */
 SETT_PUBLIC int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from, const sett_tile_shape *to,
                                       const void *fill);
-/* Pieces first .. last - 1. Nothing where the plan has an error or the range is not within 0 .. plan->pieces. */
+/* Copy pieces first .. last - 1. Do nothing if the plan has an error or the range is not within 0 .. plan->pieces. */
 SETT_PUBLIC void sett_relayout_run(const sett_relayout_plan *plan, const void *source, void *destination, int64_t first,
                                    int64_t last);
 SETT_PUBLIC const char *sett_relayout_message(int error);
@@ -221,12 +223,11 @@ SETT_PUBLIC const char *sett_relayout_message(int error);
 
 /* ---- bodies: vectors --------------------------------------------------------------------------------------------- */
 
-/* SETTP_RELAYOUT_WIDE: bytes of a vector; 0: none. */
+/* SETTP_RELAYOUT_WIDE is the number of bytes of a vector; 0 means no vectors. */
 #if defined(SETT_RELAYOUT_SCALAR) || defined(__CUDACC__) || \
     !(defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
 #define SETTP_RELAYOUT_WIDE 0
-#elif (defined(__i386__) || defined(__x86_64__)) && \
-    !defined(__SSE2__) /* vectors are no values that functions return there */
+#elif (defined(__i386__) || defined(__x86_64__)) && !defined(__SSE2__) /* functions cannot return vectors there */
 #define SETTP_RELAYOUT_WIDE 0
 #elif defined(__AVX512BW__)
 #define SETTP_RELAYOUT_WIDE 64
@@ -236,7 +237,7 @@ SETT_PUBLIC const char *sett_relayout_message(int error);
 #define SETTP_RELAYOUT_WIDE 16
 #endif
 
-/* clang unrolls by itself, and warns where it is asked and cannot; gcc warns where it does not optimise. */
+/* clang unrolls without a hint, and warns if it cannot follow a hint; gcc warns if it does not optimise. */
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && defined(__OPTIMIZE__)
 #define SETTP_RELAYOUT_UNROLL _Pragma("GCC unroll 64")
 #else
@@ -270,7 +271,7 @@ SETTP_RELAYOUT_INLINE int settp_relayout_aligned(const unsigned char *at) {
   return ((uintptr_t)at & (SETTP_RELAYOUT_LINE - 1)) == 0;
 }
 
-/* SETTP_RELAYOUT_PASTn: a vector of n bytes past the caches where the compiler can say so; to is a multiple of n. */
+/* SETTP_RELAYOUT_PASTn stores a vector of n bytes with a streaming store, if the compiler has one; `to` is a multiple of n. */
 #if SETTP_RELAYOUT_WIDE
 typedef long long settp_relayout_past16 __attribute__((__vector_size__(16), __may_alias__));
 typedef long long settp_relayout_past32 __attribute__((__vector_size__(32), __may_alias__));
@@ -304,7 +305,7 @@ typedef settp_relayout_past16 settp_relayout_wide;
 #endif
 #endif
 
-/* A line of 64 bytes past the caches; to is aligned. */
+/* Store a line of 64 bytes with streaming stores; `to` is aligned. */
 SETTP_RELAYOUT_INLINE void settp_relayout_stream(unsigned char *to, const unsigned char *from) {
 #if SETTP_RELAYOUT_WIDE
   settp_relayout_wide line[SETTP_RELAYOUT_LINE / SETTP_RELAYOUT_WIDE];
@@ -324,7 +325,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_fence(void) {
 #endif
 }
 
-/* Asks for bytes that will be read. */
+/* Prefetch bytes that will be read. */
 SETTP_RELAYOUT_INLINE void settp_relayout_prefetch(const unsigned char *from, int64_t bytes) {
 #if defined(__GNUC__)
   int64_t i;
@@ -335,7 +336,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_prefetch(const unsigned char *from, in
 #endif
 }
 
-/* The same for a length that the compiler knows: as few instructions as lines, so that more of them are on their way. */
+/* Do the same for a length that the compiler knows: one instruction per line, so that more lines are in flight. */
 SETTP_RELAYOUT_INLINE void settp_relayout_ask_known(const unsigned char *from, int64_t bytes) {
 #if defined(__GNUC__)
   int64_t i;
@@ -353,14 +354,14 @@ SETTP_RELAYOUT_INLINE void settp_relayout_prefetch_rows(const unsigned char *fro
   for (i = 0; i < rows; ++i) settp_relayout_prefetch(from + i * row, bytes);
 }
 
-/* 512 bytes in `rows` places. */
+/* Prefetch 512 bytes, divided over `rows` places. */
 SETTP_RELAYOUT_INLINE void settp_relayout_prefetch_512(const unsigned char *from, int64_t row, int rows) {
   int i;
   SETTP_RELAYOUT_UNROLL
   for (i = 0; i < rows; ++i) settp_relayout_ask_known(from + i * row, 512 / rows);
 }
 
-/* Whole lines past the caches. */
+/* Copy whole lines with streaming stores. */
 SETTP_RELAYOUT_INLINE void settp_relayout_lines(unsigned char *to, const unsigned char *from, int64_t bytes) {
   int64_t i;
   SETTP_RELAYOUT_UNROLL
@@ -383,7 +384,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
 
 #if SETTP_RELAYOUT_WIDE
 
-/* Lists of constants: i, i + n, i + 1, i + 1 + n, .. (2 x 1, 2, 4, .. of them), and i, i + 2, i + 4, .. */
+/* Lists of constants: i, i + n, i + 1, i + 1 + n, .. (2 times 1, 2, 4, .. entries), and i, i + 2, i + 4, .. */
 #define SETTP_RELAYOUT_ZIP1(i, n) (i), (i) + (n)
 #define SETTP_RELAYOUT_ZIP2(i, n) SETTP_RELAYOUT_ZIP1(i, n), SETTP_RELAYOUT_ZIP1((i) + 1, n)
 #define SETTP_RELAYOUT_ZIP4(i, n) SETTP_RELAYOUT_ZIP2(i, n), SETTP_RELAYOUT_ZIP2((i) + 2, n)
@@ -398,8 +399,8 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
 #define SETTP_RELAYOUT_TWO64(i) SETTP_RELAYOUT_TWO32(i), SETTP_RELAYOUT_TWO32((i) + 64)
 #define SETTP_RELAYOUT_SHUFFLE(...) __builtin_shufflevector(__VA_ARGS__)
 
-/* Vectors of `wide` bytes with `lanes` (2 x half) elements of a type: loads, stores and the four interleavings.
-   lower(a, b): a0 b0 a1 b1 ..; upper: the other halves; even(a, b): a0 a2 .. b0 b2 ..; odd. */
+/* Vectors of `wide` bytes with `lanes` (2 x half) elements of a type: loads, stores and the four interleavings. lower(a, b) is a0 b0 a1 b1 ..; upper
+ * has the other halves; even(a, b) is a0 a2 .. b0 b2 ..; odd has the others. */
 #define SETTP_RELAYOUT_VECTOR(name, type, wide, lanes, half)                                                          \
   typedef type settp_relayout_##name __attribute__((__vector_size__(wide)));                                          \
   SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_load_##name(const unsigned char *from) {                 \
@@ -431,102 +432,102 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
     return SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_TWO##lanes(1));                                                \
   }
 
-/* z rows of n elements, n >= lanes, `row` bytes apart, element by element into one run; and back. Row by row the sequence of
-   all is cut in two and interleaved, once for each factor 2 of z. What is left over is done by a last step that overlaps. */
-#define SETTP_RELAYOUT_ZIP(name, lanes, wide)                                                                          \
-  /* m vectors, m / z side by side of each row. */                                                                     \
-  SETTP_RELAYOUT_INLINE void settp_relayout_zip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,    \
-                                                         int m, int z, int rounds, int streams) {                      \
-    settp_relayout_##name a[8], b[8];                                                                                  \
-    const int side = m / z;                                                                                            \
-    int i, k, round;                                                                                                   \
-    SETTP_RELAYOUT_UNROLL                                                                                              \
-    for (i = 0; i < m; ++i)                                                                                            \
-      a[i % side * z + i / side] = settp_relayout_load_##name(from + i / side * row + i % side * wide);                \
-    SETTP_RELAYOUT_UNROLL                                                                                              \
-    for (round = 0; round < rounds; ++round) {                                                                         \
-      SETTP_RELAYOUT_UNROLL                                                                                            \
-      for (k = 0; k < m; k += z) {                                                                                     \
-        SETTP_RELAYOUT_UNROLL                                                                                          \
-        for (i = 0; i < z / 2; ++i) {                                                                                  \
-          b[k + 2 * i] = settp_relayout_lower_##name(a[k + i], a[k + i + z / 2]);                                      \
-          b[k + 2 * i + 1] = settp_relayout_upper_##name(a[k + i], a[k + i + z / 2]);                                  \
-        }                                                                                                              \
-      }                                                                                                                \
-      SETTP_RELAYOUT_UNROLL                                                                                            \
-      for (i = 0; i < m; ++i) a[i] = b[i];                                                                             \
-    }                                                                                                                  \
-    SETTP_RELAYOUT_UNROLL                                                                                              \
-    for (i = 0; i < m; ++i) settp_relayout_put_##name(to + i * wide, a[i], streams);                                   \
-  }                                                                                                                    \
-  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,  \
-                                                           int m, int z, int rounds, int streams) {                    \
-    settp_relayout_##name a[8], b[8];                                                                                  \
-    const int side = m / z;                                                                                            \
-    int i, k, round;                                                                                                   \
-    SETTP_RELAYOUT_UNROLL                                                                                              \
-    for (i = 0; i < m; ++i) a[i] = settp_relayout_load_##name(from + i * wide);                                        \
-    SETTP_RELAYOUT_UNROLL                                                                                              \
-    for (round = 0; round < rounds; ++round) {                                                                         \
-      SETTP_RELAYOUT_UNROLL                                                                                            \
-      for (k = 0; k < m; k += z) {                                                                                     \
-        SETTP_RELAYOUT_UNROLL                                                                                          \
-        for (i = 0; i < z / 2; ++i) {                                                                                  \
-          b[k + i] = settp_relayout_even_##name(a[k + 2 * i], a[k + 2 * i + 1]);                                       \
-          b[k + i + z / 2] = settp_relayout_odd_##name(a[k + 2 * i], a[k + 2 * i + 1]);                                \
-        }                                                                                                              \
-      }                                                                                                                \
-      SETTP_RELAYOUT_UNROLL                                                                                            \
-      for (i = 0; i < m; ++i) a[i] = b[i];                                                                             \
-    }                                                                                                                  \
-    SETTP_RELAYOUT_UNROLL                                                                                              \
-    for (i = 0; i < m; ++i)                                                                                            \
-      settp_relayout_put_##name(to + i / side * row + i % side * wide, a[i % side * z + i / side], streams);           \
-  }                                                                                                                    \
-  /* 512 bytes past the caches: in bursts all that is read or written of a row is together; else a short loop. */      \
-  SETTP_RELAYOUT_INLINE void settp_relayout_zip_512_##name(unsigned char *to, const unsigned char *from, int64_t row,  \
-                                                           int z, int rounds, int bursts) {                            \
-    int64_t j;                                                                                                         \
-    if (bursts) {                                                                                                      \
-      SETTP_RELAYOUT_UNROLL                                                                                            \
-      for (j = 0; j < 512; j += 8 * wide) settp_relayout_zip_m_##name(to + j, from + j / z, row, 8, z, rounds, 1);     \
-    } else {                                                                                                           \
-      SETTP_RELAYOUT_ROLLED                                                                                            \
-      for (j = 0; j < 512; j += z * wide) settp_relayout_zip_m_##name(to + j, from + j / z, row, z, z, rounds, 1);     \
-    }                                                                                                                  \
-  }                                                                                                                    \
-  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_512_##name(unsigned char *to, const unsigned char *from,             \
-                                                             int64_t row, int z, int rounds, int bursts) {             \
-    int64_t j;                                                                                                         \
-    if (bursts) {                                                                                                      \
-      SETTP_RELAYOUT_UNROLL                                                                                            \
-      for (j = 0; j < 512; j += 8 * wide) settp_relayout_unzip_m_##name(to + j / z, from + j, row, 8, z, rounds, 1);   \
-    } else {                                                                                                           \
-      SETTP_RELAYOUT_ROLLED                                                                                            \
-      for (j = 0; j < 512; j += z * wide) settp_relayout_unzip_m_##name(to + j / z, from + j, row, z, z, rounds, 1);   \
-    }                                                                                                                  \
-  }                                                                                                                    \
-  SETTP_RELAYOUT_INLINE void settp_relayout_zip_##name(unsigned char *to, const unsigned char *from, int64_t row,      \
-                                                       int64_t n, int z, int rounds, int streams) {                    \
-    const int64_t element = wide / lanes;                                                                              \
-    int64_t j;                                                                                                         \
-    for (j = 0; j + lanes <= n; j += lanes)                                                                            \
-      settp_relayout_zip_m_##name(to + z * j * element, from + j * element, row, z, z, rounds, streams);               \
-    if (j < n)                                                                                                         \
-      settp_relayout_zip_m_##name(to + z * (n - lanes) * element, from + (n - lanes) * element, row, z, z, rounds, 0); \
-  }                                                                                                                    \
-  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_##name(unsigned char *to, const unsigned char *from, int64_t row,    \
-                                                         int64_t n, int z, int rounds, int streams) {                  \
-    const int64_t element = wide / lanes;                                                                              \
-    int64_t j;                                                                                                         \
-    for (j = 0; j + lanes <= n; j += lanes)                                                                            \
-      settp_relayout_unzip_m_##name(to + j * element, from + z * j * element, row, z, z, rounds, streams);             \
-    if (j < n)                                                                                                         \
-      settp_relayout_unzip_m_##name(to + (n - lanes) * element, from + z * (n - lanes) * element, row, z, z, rounds,   \
-                                    0);                                                                                \
+/* Interleave z rows of n elements (n >= lanes, rows `row` bytes apart) into one run, or back. The sequence of all vectors is cut in two and
+ * interleaved, once for each factor 2 of z. A last step that overlaps the one before handles the remainder. */
+#define SETTP_RELAYOUT_ZIP(name, lanes, wide)                                                                            \
+  /* m vectors: m / z adjacent ones of each row */                                                                       \
+  SETTP_RELAYOUT_INLINE void settp_relayout_zip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,      \
+                                                         int m, int z, int rounds, int streams) {                        \
+    settp_relayout_##name a[8], b[8];                                                                                    \
+    const int side = m / z;                                                                                              \
+    int i, k, round;                                                                                                     \
+    SETTP_RELAYOUT_UNROLL                                                                                                \
+    for (i = 0; i < m; ++i)                                                                                              \
+      a[i % side * z + i / side] = settp_relayout_load_##name(from + i / side * row + i % side * wide);                  \
+    SETTP_RELAYOUT_UNROLL                                                                                                \
+    for (round = 0; round < rounds; ++round) {                                                                           \
+      SETTP_RELAYOUT_UNROLL                                                                                              \
+      for (k = 0; k < m; k += z) {                                                                                       \
+        SETTP_RELAYOUT_UNROLL                                                                                            \
+        for (i = 0; i < z / 2; ++i) {                                                                                    \
+          b[k + 2 * i] = settp_relayout_lower_##name(a[k + i], a[k + i + z / 2]);                                        \
+          b[k + 2 * i + 1] = settp_relayout_upper_##name(a[k + i], a[k + i + z / 2]);                                    \
+        }                                                                                                                \
+      }                                                                                                                  \
+      SETTP_RELAYOUT_UNROLL                                                                                              \
+      for (i = 0; i < m; ++i) a[i] = b[i];                                                                               \
+    }                                                                                                                    \
+    SETTP_RELAYOUT_UNROLL                                                                                                \
+    for (i = 0; i < m; ++i) settp_relayout_put_##name(to + i * wide, a[i], streams);                                     \
+  }                                                                                                                      \
+  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,    \
+                                                           int m, int z, int rounds, int streams) {                      \
+    settp_relayout_##name a[8], b[8];                                                                                    \
+    const int side = m / z;                                                                                              \
+    int i, k, round;                                                                                                     \
+    SETTP_RELAYOUT_UNROLL                                                                                                \
+    for (i = 0; i < m; ++i) a[i] = settp_relayout_load_##name(from + i * wide);                                          \
+    SETTP_RELAYOUT_UNROLL                                                                                                \
+    for (round = 0; round < rounds; ++round) {                                                                           \
+      SETTP_RELAYOUT_UNROLL                                                                                              \
+      for (k = 0; k < m; k += z) {                                                                                       \
+        SETTP_RELAYOUT_UNROLL                                                                                            \
+        for (i = 0; i < z / 2; ++i) {                                                                                    \
+          b[k + i] = settp_relayout_even_##name(a[k + 2 * i], a[k + 2 * i + 1]);                                         \
+          b[k + i + z / 2] = settp_relayout_odd_##name(a[k + 2 * i], a[k + 2 * i + 1]);                                  \
+        }                                                                                                                \
+      }                                                                                                                  \
+      SETTP_RELAYOUT_UNROLL                                                                                              \
+      for (i = 0; i < m; ++i) a[i] = b[i];                                                                               \
+    }                                                                                                                    \
+    SETTP_RELAYOUT_UNROLL                                                                                                \
+    for (i = 0; i < m; ++i)                                                                                              \
+      settp_relayout_put_##name(to + i / side * row + i % side * wide, a[i % side * z + i / side], streams);             \
+  }                                                                                                                      \
+  /* 512 bytes with streaming stores: in bursts, all reads or writes of a row are together; otherwise in a short loop */ \
+  SETTP_RELAYOUT_INLINE void settp_relayout_zip_512_##name(unsigned char *to, const unsigned char *from, int64_t row,    \
+                                                           int z, int rounds, int bursts) {                              \
+    int64_t j;                                                                                                           \
+    if (bursts) {                                                                                                        \
+      SETTP_RELAYOUT_UNROLL                                                                                              \
+      for (j = 0; j < 512; j += 8 * wide) settp_relayout_zip_m_##name(to + j, from + j / z, row, 8, z, rounds, 1);       \
+    } else {                                                                                                             \
+      SETTP_RELAYOUT_ROLLED                                                                                              \
+      for (j = 0; j < 512; j += z * wide) settp_relayout_zip_m_##name(to + j, from + j / z, row, z, z, rounds, 1);       \
+    }                                                                                                                    \
+  }                                                                                                                      \
+  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_512_##name(unsigned char *to, const unsigned char *from,               \
+                                                             int64_t row, int z, int rounds, int bursts) {               \
+    int64_t j;                                                                                                           \
+    if (bursts) {                                                                                                        \
+      SETTP_RELAYOUT_UNROLL                                                                                              \
+      for (j = 0; j < 512; j += 8 * wide) settp_relayout_unzip_m_##name(to + j / z, from + j, row, 8, z, rounds, 1);     \
+    } else {                                                                                                             \
+      SETTP_RELAYOUT_ROLLED                                                                                              \
+      for (j = 0; j < 512; j += z * wide) settp_relayout_unzip_m_##name(to + j / z, from + j, row, z, z, rounds, 1);     \
+    }                                                                                                                    \
+  }                                                                                                                      \
+  SETTP_RELAYOUT_INLINE void settp_relayout_zip_##name(unsigned char *to, const unsigned char *from, int64_t row,        \
+                                                       int64_t n, int z, int rounds, int streams) {                      \
+    const int64_t element = wide / lanes;                                                                                \
+    int64_t j;                                                                                                           \
+    for (j = 0; j + lanes <= n; j += lanes)                                                                              \
+      settp_relayout_zip_m_##name(to + z * j * element, from + j * element, row, z, z, rounds, streams);                 \
+    if (j < n)                                                                                                           \
+      settp_relayout_zip_m_##name(to + z * (n - lanes) * element, from + (n - lanes) * element, row, z, z, rounds, 0);   \
+  }                                                                                                                      \
+  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_##name(unsigned char *to, const unsigned char *from, int64_t row,      \
+                                                         int64_t n, int z, int rounds, int streams) {                    \
+    const int64_t element = wide / lanes;                                                                                \
+    int64_t j;                                                                                                           \
+    for (j = 0; j + lanes <= n; j += lanes)                                                                              \
+      settp_relayout_unzip_m_##name(to + j * element, from + z * j * element, row, z, z, rounds, streams);               \
+    if (j < n)                                                                                                           \
+      settp_relayout_unzip_m_##name(to + (n - lanes) * element, from + z * (n - lanes) * element, row, z, z, rounds,     \
+                                    0);                                                                                  \
   }
 
-/* A square of n x n elements in each lane of 16 bytes, or in the whole vector: `rows` source rows into n destination rows. */
+/* Transpose a square of n x n elements in each lane of 16 bytes, or in the whole vector: `rows` source rows become n destination rows. */
 #define SETTP_RELAYOUT_TILE(tile, name, n, rounds, get, low, high)                                                \
   SETT_INLINE void settp_relayout_##tile(unsigned char *to, const unsigned char *from, const int64_t *source_row, \
                                          const int64_t *row, int64_t ahead, int streams) {                        \
@@ -597,7 +598,7 @@ SETTP_RELAYOUT_VECTOR(u64, uint64_t, 16, 2, 1)
 #endif
 
 #if SETTP_RELAYOUT_WIDE > 16
-/* Four or two pieces of 16 bytes, n rows from each other, as one vector. */
+/* Four or two pieces of 16 bytes, n rows apart, as one vector. */
 typedef uint64_t settp_relayout_2x64 __attribute__((__vector_size__(16)));
 SETTP_RELAYOUT_INLINE settp_relayout_2x64 settp_relayout_piece(const unsigned char *from) {
   settp_relayout_2x64 value;
@@ -621,7 +622,7 @@ SETTP_RELAYOUT_INLINE settp_relayout_u64 settp_relayout_gather(const unsigned ch
 SETTP_RELAYOUT_TILE(tile_u8, u8, 16, 4, SETTP_RELAYOUT_GATHER_u8, SETTP_RELAYOUT_LOW_u8, SETTP_RELAYOUT_HIGH_u8)
 SETTP_RELAYOUT_TILE(tile_u16, u16, 8, 3, SETTP_RELAYOUT_GATHER_u16, SETTP_RELAYOUT_LOW_u16, SETTP_RELAYOUT_HIGH_u16)
 #if SETTP_RELAYOUT_WIDE == 64
-/* Squares of whole lines: each source row's line is read once, into a buffer, and four squares are made of that. */
+/* Transpose squares of whole lines: each line of a source row is read once into a buffer, and four squares are made from the buffer. */
 #define SETTP_RELAYOUT_LINES(name, n)                                                                         \
   SETT_INLINE void settp_relayout_square_##name(unsigned char *to, const unsigned char *from,                 \
                                                 const int64_t *source_row, const int64_t *row, int64_t ahead, \
@@ -646,7 +647,7 @@ SETTP_RELAYOUT_TILE(tile_u32, u32, (SETTP_RELAYOUT_WIDE / 4), (SETTP_RELAYOUT_WI
 SETTP_RELAYOUT_TILE(tile_u64, u64, (SETTP_RELAYOUT_WIDE / 8), (SETTP_RELAYOUT_WIDE == 64 ? 3 : 2),
                     SETTP_RELAYOUT_WHOLE_u64, settp_relayout_lower_u64, settp_relayout_upper_u64)
 #endif
-/* Squares of 16 bytes, for what is narrower. */
+/* Squares of 16 bytes, for narrower rows. */
 SETTP_RELAYOUT_VECTOR(n8, uint8_t, 16, 16, 8)
 SETTP_RELAYOUT_VECTOR(n16, uint16_t, 16, 8, 4)
 SETTP_RELAYOUT_VECTOR(n32, uint32_t, 16, 4, 2)
@@ -686,13 +687,13 @@ SETT_INLINE int64_t settp_relayout_gcd(int64_t a, int64_t b) {
   return a;
 }
 
-/* The least common multiple, or limit where it is more. */
+/* Return the least common multiple, or limit if it is larger. */
 SETT_INLINE int64_t settp_relayout_lcm(int64_t a, int64_t b, int64_t limit) {
   int64_t part = a / settp_relayout_gcd(a, b);
   return part > limit / b ? limit : part * b;
 }
 
-/* leaf := leaf / t, and leaf := leaf % t, sizes too. */
+/* Replace leaf by leaf / t or by leaf % t, with its size. */
 SETT_INLINE settp_relayout_leaf settp_relayout_quotient(settp_relayout_leaf leaf, int64_t t) {
   int k = leaf.ops - 1;
   leaf.size = leaf.size == 0 ? 0 : (leaf.size - 1) / t + 1;
@@ -702,7 +703,7 @@ SETT_INLINE settp_relayout_leaf settp_relayout_quotient(settp_relayout_leaf leaf
     return leaf;
   }
   if (leaf.mod[k] == 0 || leaf.mod[k] % t == 0) {
-    leaf.div[k] *= t; /* below the axis' size, for t < count */
+    leaf.div[k] *= t; /* less than the axis' size, because t < count */
     leaf.mod[k] /= t;
   } else {
     leaf.div[++k] = t;
@@ -729,7 +730,7 @@ SETT_INLINE settp_relayout_leaf settp_relayout_remainder(settp_relayout_leaf lea
   return leaf;
 }
 
-/* *low := high * size of low + low; 0 where that is not one quotient and remainder of one axis. */
+/* Set *low to high * (size of low) + low. Return 0 if that is not one quotient and remainder of one axis. */
 SETT_INLINE int settp_relayout_join(settp_relayout_leaf high, settp_relayout_leaf *low) {
   int64_t size = high.size * low->size;
   if (high.count > 1 && low->axis < 0) {
@@ -746,7 +747,7 @@ SETT_INLINE int settp_relayout_join(settp_relayout_leaf high, settp_relayout_lea
   return 1;
 }
 
-/* The final list of a layout; its first list is in side already. 0: a * that cannot be undone. */
+/* Compute the final list of a layout whose first list is already in side. Return 0 if a * cannot be undone. */
 SETT_INLINE int settp_relayout_tiles(const sett_tile_shape *shape, settp_relayout_side *side) {
   settp_relayout_leaf group[SETT_TILE_MAX_TILE_DIMS];
   int stage, i, n = side->leaves, tile_at = 0;
@@ -789,7 +790,7 @@ SETT_INLINE int settp_relayout_tiles(const sett_tile_shape *shape, settp_relayou
   return 1;
 }
 
-/* Dimensions that the first tile combines, most major first, ones left out: up to the next group from *at on. */
+/* Write the dimensions that the first tile combines into the next group from *at on, most major first, without dimensions of 1. */
 SETT_INLINE int settp_relayout_group(const sett_tile_shape *shape, int *at, int *dims) {
   int count = 0, k = shape->tiles > 0 ? shape->tile_rank[0] : 0;
   while (*at < k) {
@@ -807,7 +808,7 @@ SETT_INLINE int settp_relayout_group(const sett_tile_shape *shape, int *at, int 
   return 0;
 }
 
-/* 1: part is a stretch of whole. */
+/* Return 1 if part is a contiguous part of whole. */
 SETT_INLINE int settp_relayout_within(const int *part, int parts, const int *whole, int wholes) {
   int start, i;
   for (start = 0; start + parts <= wholes; ++start) {
@@ -817,7 +818,8 @@ SETT_INLINE int settp_relayout_within(const int *part, int parts, const int *who
   return 0;
 }
 
-/* The axes: dimensions, or groups of them; then the first list of each layout as leaves. 0: groups that do not agree. */
+/* Find the axes, which are dimensions or groups of dimensions, and write the first list of each layout as leaves. Return 0 if the groups of both
+ * layouts do not agree. */
 SETT_INLINE int settp_relayout_axes(sett_relayout_plan *plan, const sett_tile_shape *from, const sett_tile_shape *to) {
   int members[SETT_TILE_MAX_RANK][SETT_TILE_MAX_RANK], count[SETT_TILE_MAX_RANK], dims[SETT_TILE_MAX_RANK];
   int axis_of[SETT_TILE_MAX_RANK], side, d, i, n, groups = 0, at;
@@ -872,7 +874,7 @@ SETT_INLINE int settp_relayout_axes(sett_relayout_plan *plan, const sett_tile_sh
   return 1;
 }
 
-/* The part of a position that an axis decides. */
+/* Return the part of a position that an axis determines. */
 SETT_INLINE int64_t settp_relayout_offset(const settp_relayout_side *side, int axis, int64_t index) {
   int64_t offset = 0;
   int i, k;
@@ -889,7 +891,7 @@ SETT_INLINE int64_t settp_relayout_offset(const settp_relayout_side *side, int a
   return offset;
 }
 
-/* Puts value into the increasing list edge[0 .. *count - 1]; 0: no room. */
+/* Insert value into the ascending list edge[0 .. *count - 1]; return 0 if the list is full. */
 SETT_INLINE int settp_relayout_edge(int64_t *edge, int *count, int64_t value) {
   int i = *count, j;
   while (i > 0 && edge[i - 1] > value) --i;
@@ -900,7 +902,7 @@ SETT_INLINE int settp_relayout_edge(int64_t *edge, int *count, int64_t value) {
   return 1;
 }
 
-/* Where the digits of an axis begin, in both layouts; those at its end and behind are left out. */
+/* Write the weights at which digits of an axis begin, in both layouts; weights at or beyond the axis' end are left out. */
 SETT_INLINE int settp_relayout_edges(const sett_relayout_plan *plan, int axis, int64_t *edge) {
   int side, i, k, count = 0;
   int64_t size = plan->axis[axis].size;
@@ -924,8 +926,8 @@ SETT_INLINE int settp_relayout_edges(const sett_relayout_plan *plan, int axis, i
   return count;
 }
 
-/* A common digit begins at c where every edge divides c or is a multiple of it. Between two edges those are the least
-   common multiple of the edges below and the greatest common divisor of those above, where the first divides the second. */
+/* A common digit begins at c if every edge divides c or is a multiple of c. Between two edges, the candidates are the least common multiple of the
+ * edges below and the greatest common divisor of the edges above, if the first divides the second. */
 SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
   int64_t edge[SETTP_RELAYOUT_EDGES], above[SETTP_RELAYOUT_EDGES + 1], below, block[2];
   int axis, i, j, edges, used = 0;
@@ -963,8 +965,8 @@ SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
   return 1;
 }
 
-/* Values of a destination's leaf, as few as are a common digit with steps of `want` elements on both sides, or else some of
-   the longest ones; *step: the shorter step. */
+/* Return the number of values of a destination's leaf that form a piece: the fewest values that are a common digit with steps of at least `want`
+ * elements on both sides, or else some values of the longest steps. *step is the shorter step. */
 SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const settp_relayout_leaf *leaf, int64_t want,
                                          int64_t *step) {
   const settp_relayout_axis *axis = &plan->axis[leaf->axis];
@@ -982,10 +984,11 @@ SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const s
   return *step >= want || *step == 0 ? chunk : chunk * ((want - 1) / *step + 1);
 }
 
-/* Which leaves of the destination tell pieces apart: of those left, the one whose steps are long on both sides, until a
-   piece is small enough. The leaves of an axis are taken from its most major one on, so that a piece has one range of it. */
+/* Choose the leaves of the destination that identify a piece: repeatedly the remaining leaf with the longest steps on both sides, until a piece is
+ * small enough. Leaves of an axis are taken from the most major on, so that a piece has one range of the axis. */
 SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
-  int64_t end[SETT_TILE_MAX_RANK]; /* the next leaf of an axis is the one whose digits end here; 0: its first */
+  int64_t
+      end[SETT_TILE_MAX_RANK]; /* the next leaf of an axis is the one whose digits end here; 0 means its first leaf */
   int64_t bytes = plan->span / 8 * plan->to_bits + plan->span % 8 * plan->to_bits / 8, least = bytes / 256;
   unsigned char out[SETTP_RELAYOUT_LEAVES];
   int i;
@@ -1017,7 +1020,8 @@ SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
     leaf = &plan->to.leaf[best];
     out[best] = 1;
     chunk = best_chunk;
-    if (bytes / leaf->size < least) { /* a multiple of it, of whole pages where these are no more than that */
+    if (bytes / leaf->size <
+        least) { /* round up to a multiple of it; to a multiple of whole pages if these are not larger */
       int64_t count = least / (bytes / leaf->size + 1) + 1, page = SETTP_RELAYOUT_PAGE * 8 / plan->to_bits,
               whole = best_chunk;
       if (best_step && page % best_step == 0 && page / best_step <= count / best_chunk) whole *= page / best_step;
@@ -1057,7 +1061,7 @@ SETT_INLINE int settp_relayout_check(const sett_tile_shape *from, const sett_til
   return SETT_TILE_OK;
 }
 
-/* Whether this is a processor of Intel's. */
+/* Return 1 on an Intel processor. */
 SETT_INLINE int settp_relayout_intel(void) {
 #if defined(__GNUC__) && !defined(__CUDACC__) && (defined(__x86_64__) || defined(__i386__))
   unsigned a = 0, b, c = 0, d;
@@ -1109,7 +1113,7 @@ SETT_PUBLIC int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_
 
 /* ---- bodies: elements and bits ----------------------------------------------------------------------------------- */
 
-/* Up to 8 bits from bit `at` on. */
+/* Return up to 8 bits from bit `at` on. */
 SETTP_RELAYOUT_INLINE unsigned settp_relayout_get(const unsigned char *from, int64_t at, int bits) {
   int shift = (int)(at & 7);
   unsigned value = (unsigned)from[at >> 3] >> shift;
@@ -1150,7 +1154,7 @@ SETT_INLINE void settp_relayout_bits(unsigned char *to, int64_t to_at, const uns
   if (bits > 0) settp_relayout_set(to, to_at, (int)bits, settp_relayout_get(from, from_at, (int)bits));
 }
 
-/* An element of at most a byte, widened or cut. */
+/* Move an element of at most one byte, extended or truncated. */
 SETTP_RELAYOUT_INLINE void settp_relayout_element(const sett_relayout_plan *plan, unsigned char *to, int64_t to_at,
                                                   const unsigned char *from, int64_t from_at) {
   int width = (int)plan->from_bits;
@@ -1174,7 +1178,7 @@ SETT_INLINE void settp_relayout_fill(const sett_relayout_plan *plan, unsigned ch
   to += at * element;
   count *= element;
   if (64 % element == 0 && count >= 64) {
-    unsigned char line[128]; /* two periods, so that a line may begin anywhere in one */
+    unsigned char line[128]; /* two periods, so that a line may begin anywhere in the first */
     int64_t head = plan->streams ? (int64_t)(-(uintptr_t)to & 63) : 0;
     for (i = 0; i < 128; ++i) line[i] = plan->fill[i % element];
     settp_relayout_bytes(to, line, head);
@@ -1186,7 +1190,7 @@ SETT_INLINE void settp_relayout_fill(const sett_relayout_plan *plan, unsigned ch
   for (; bytes < count; ++bytes) to[bytes] = plan->fill[bytes % element];
 }
 
-/* n elements of e bytes, strides in bytes. */
+/* Copy n elements of e bytes; strides are in bytes. */
 SETTP_RELAYOUT_INLINE void settp_relayout_scatter(unsigned char *to, const unsigned char *from, int64_t n,
                                                   int64_t to_step, int64_t from_step, int64_t e) {
   int64_t i;
@@ -1215,22 +1219,23 @@ SETTP_RELAYOUT_INLINE void settp_relayout_scatter(unsigned char *to, const unsig
 /* ---- bodies: a box of loops -------------------------------------------------------------------------------------- */
 
 typedef struct settp_relayout_loop {
-  int64_t n, from, to;        /* steps; first in elements, then in bytes or bits */
-  int64_t from_back, to_back; /* the last step is shorter by these: it overlaps the one before */
-  int64_t block, start;       /* axis >= 0: no steps, but the offset of start + i * block against that of start */
+  int64_t n, from, to;        /* number of steps; strides in elements first, later in bytes or bits */
+  int64_t from_back, to_back; /* the last step begins earlier by these amounts, so that it overlaps the step before */
+  int64_t block,
+      start; /* if axis >= 0 there is no stride: the offset is that of start + i * block minus that of start */
   int32_t axis;
 } settp_relayout_loop;
 
 enum {
   SETTP_RELAYOUT_COPY,    /* n bytes */
-  SETTP_RELAYOUT_SCATTER, /* n elements of e bytes, steps from and to */
-  SETTP_RELAYOUT_ZIPS,    /* z rows of n elements, `from` apart */
-  SETTP_RELAYOUT_UNZIPS,  /* to z rows of n elements, `to` apart */
+  SETTP_RELAYOUT_SCATTER, /* n elements of e bytes, strides from and to */
+  SETTP_RELAYOUT_ZIPS,    /* z rows of n elements, `from` apart, become one run */
+  SETTP_RELAYOUT_UNZIPS,  /* one run becomes z rows of n elements, `to` apart */
   SETTP_RELAYOUT_TILES,   /* squares in registers */
   SETTP_RELAYOUT_SQUARES, /* squares of whole lines, through a buffer */
   SETTP_RELAYOUT_NARROW,  /* squares of 16 bytes */
   SETTP_RELAYOUT_BITS,    /* n bits */
-  SETTP_RELAYOUT_EACHES,  /* n elements of at most a byte, steps in bits */
+  SETTP_RELAYOUT_EACHES,  /* n elements of at most one byte, strides in bits */
   SETTP_RELAYOUT_FILL     /* n elements */
 };
 
@@ -1239,14 +1244,14 @@ typedef struct settp_relayout_job {
   const unsigned char *source;
   unsigned char *destination;
   int64_t from, to;           /* where the box begins */
-  int64_t from_unit, to_unit; /* bytes or bits of an element, for offsets that are computed */
+  int64_t from_unit, to_unit; /* bytes or bits of an element, for computed offsets */
   int64_t n, from_step, to_step, e;
-  int64_t from_run, to_run; /* bytes of a unit that lie side by side */
-  int64_t unit;             /* copies and zips: bytes of a unit */
-  int64_t distance;         /* prefetch distance from each of a unit's rows in the source; 0: none */
-  int64_t order_distance;   /* the same of the first unit, in the order of the source; the others follow upwards */
-  int wraps;      /* prefetches beyond the end of the second loop go to the beginning of the third one's next step */
-  int prefetches; /* stretches that a unit of copies and zips prefetches: 1, or its rows */
+  int64_t from_run, to_run; /* contiguous bytes of a unit */
+  int64_t unit;             /* bytes of a unit of copies and zips */
+  int64_t distance;         /* prefetch distance from each row of a unit in the source; 0 means no prefetch */
+  int64_t order_distance;   /* prefetch distance of the first unit, if prefetches follow the order of the source */
+  int wraps; /* 1: prefetches beyond the end of the second loop go to the first units of the third loop's next step */
+  int prefetches; /* number of places that a unit of copies and zips prefetches: 1, or one per row */
   int kind, z, streams, loops;
   settp_relayout_loop inner[3], loop[SETTP_RELAYOUT_LOOPS];
   int64_t source_row[64], row[64];
@@ -1256,7 +1261,7 @@ SETT_INLINE void settp_relayout_drop(settp_relayout_job *job, int at) {
   for (--job->loops; at < job->loops; ++at) job->loop[at] = job->loop[at + 1];
 }
 
-/* Leaves out loops of one step and joins those that are one. */
+/* Remove loops of one step and merge contiguous loops. */
 SETT_INLINE void settp_relayout_merge(settp_relayout_job *job) {
   int i, j;
   for (i = job->loops; i-- > 0;)
@@ -1275,7 +1280,7 @@ SETT_INLINE void settp_relayout_merge(settp_relayout_job *job) {
   }
 }
 
-/* Elements of 1, 2, 4 bits as bytes, where whole bytes move together. */
+/* Move elements of 1, 2 and 4 bits as bytes if whole bytes move together. */
 SETT_INLINE int settp_relayout_as_bytes(settp_relayout_job *job) {
   int64_t in_byte = 8 / job->plan->to_bits;
   int i, run = -1;
@@ -1309,7 +1314,7 @@ SETT_INLINE void settp_relayout_scale(settp_relayout_job *job, int64_t from, int
   job->to_unit = to;
 }
 
-/* The loop with these steps (-1: any), or -1. */
+/* Return the loop with these strides (-1 matches any), or -1. */
 SETT_INLINE int settp_relayout_find(const settp_relayout_job *job, int64_t from, int64_t to) {
   int i;
   for (i = 0; i < job->loops; ++i) {
@@ -1321,8 +1326,8 @@ SETT_INLINE int settp_relayout_find(const settp_relayout_job *job, int64_t from,
   return -1;
 }
 
-/* Takes `want` elements that follow each other in the source (or, by_to, in the destination) out of the loops and lists
-   their offsets on the other side; what does not divide is left to a last step that overlaps. 0: there are not as many. */
+/* Take `want` contiguous elements of the source (with by_to, of the destination) out of the loops and list their offsets on the other side. If they
+ * do not divide evenly, the last step overlaps the step before. Return 0 if there are not enough elements. */
 SETT_INLINE int settp_relayout_take(settp_relayout_job *job, int by_to, int64_t want, int64_t *offset) {
   int64_t have = 1, i, k;
   offset[0] = 0;
@@ -1365,8 +1370,8 @@ SETT_INLINE int settp_relayout_squares(settp_relayout_job *job, int kind, int64_
   return 0;
 }
 
-/* Whether lines that are a step apart fall into so few sets of a first-level cache (64 sets of 8 or 12 ways) that they do not stay in it: then
-   what reads a quarter of each line misses four times. */
+/* Return 1 if lines one step apart share so few sets of an L1 cache (64 sets, 8 or 12 ways) that they evict each other: a loop that reads a quarter
+ * of each line then misses four times. */
 SETT_INLINE int settp_relayout_crowded(int64_t step, int64_t rows) {
   return step % SETTP_RELAYOUT_LINE == 0 && settp_relayout_gcd(step / SETTP_RELAYOUT_LINE, 64) * rows > 12 * 64;
 }
@@ -1435,9 +1440,9 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
   }
 }
 
-/* settp_relayout_units_NAME: all units of the inner loops; `to` and `from` are a unit's addresses, `ahead` is the address that it prefetches.
-   Each kind has a function of its own, in which it is constant whether a unit prefetches, so that addresses stay in registers (else 0.9 of
-   the speed). */
+/* settp_relayout_units_NAME runs all units of the inner loops. `to` and `from` are a unit's addresses, `ahead` the address that it prefetches. Each
+ * kind has its own function, in which it is constant whether a unit prefetches, so that addresses stay in registers; one common function reaches 0.9
+ * of the speed. */
 #define SETTP_RELAYOUT_UNITS(name, prefetching, action)                                                    \
   SETT_INLINE void settp_relayout_units_##name(const settp_relayout_job *job, const unsigned char *source, \
                                                unsigned char *destination, int streams) {                  \
@@ -1461,7 +1466,7 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
           action;                                                                                          \
         }                                                                                                  \
   }
-/* A row of most tiles, at a length that the compiler knows. */
+/* The row of most tiles, with a length that the compiler knows. */
 SETTP_RELAYOUT_UNITS(lines_512, settp_relayout_prefetch(ahead, 0), settp_relayout_lines(to, from, 512))
 SETTP_RELAYOUT_UNITS(prefetched_512, settp_relayout_prefetch_512(ahead, 0, 1), settp_relayout_lines(to, from, 512))
 SETTP_RELAYOUT_UNITS(lines, settp_relayout_prefetch(ahead, part), settp_relayout_lines(to, from, n))
@@ -1513,7 +1518,7 @@ SETTP_RELAYOUT_UNITS_TILE(square_u8)
 SETTP_RELAYOUT_UNITS_TILE(square_u16)
 #endif
 
-/* Which of them, by the size of an element and the rows of a zip. */
+/* Select a function by the size of an element and the number of rows of a zip. */
 #define SETTP_RELAYOUT_BY_SIZE(which, type) \
   (job->e == 1 ? which(type##8) : job->e == 2 ? which(type##16) : job->e == 4 ? which(type##32) : which(type##64))
 #define SETTP_RELAYOUT_2_OR_4(action, name) \
@@ -1528,7 +1533,7 @@ SETTP_RELAYOUT_UNITS_TILE(square_u16)
 #define SETTP_RELAYOUT_WHICH_TILE(name) settp_relayout_units_tile_##name
 #endif
 
-/* Kinds whose offsets are in bits or in elements. */
+/* Run kinds whose offsets are in bits or in elements. */
 SETT_INLINE void settp_relayout_odd_units(const settp_relayout_job *job, int64_t from_at, int64_t to_at) {
   const sett_relayout_plan *plan = job->plan;
   int64_t i, j, k, l;
@@ -1547,7 +1552,7 @@ SETT_INLINE void settp_relayout_odd_units(const settp_relayout_job *job, int64_t
       }
 }
 
-/* All units of the inner loops. */
+/* Run all units of the inner loops. */
 SETT_INLINE void settp_relayout_units(const settp_relayout_job *job, int64_t from_at, int64_t to_at) {
   void (*units)(const settp_relayout_job *, const unsigned char *, unsigned char *, int) = settp_relayout_units_scatter;
   unsigned char *destination;
@@ -1584,7 +1589,7 @@ SETT_INLINE void settp_relayout_units(const settp_relayout_job *job, int64_t fro
   units(job, job->source + from_at, destination, streams);
 }
 
-/* Splits a loop into an inner one of n steps, which becomes the loop `at`, and one over those, the last loop. */
+/* Split a loop into an inner loop of n steps, which becomes loop `at`, and an outer loop, which becomes the last loop. */
 SETT_INLINE void settp_relayout_split(settp_relayout_job *job, int at, int64_t n) {
   settp_relayout_loop *inner = &job->loop[at], *outer = &job->loop[job->loops];
   int64_t over;
@@ -1600,7 +1605,7 @@ SETT_INLINE void settp_relayout_split(settp_relayout_job *job, int at, int64_t n
   ++job->loops;
 }
 
-/* Sorts the loops from `first` on: short steps inside. */
+/* Sort the loops from `first` on, so that short strides are inside. */
 SETT_INLINE void settp_relayout_sort(settp_relayout_job *job, int first, int by_to) {
   int i, j;
   for (i = first + 1; i < job->loops; ++i)
@@ -1618,9 +1623,9 @@ SETT_INLINE void settp_relayout_swap(settp_relayout_job *job, int i, int j) {
   job->loop[j] = swap;
 }
 
-/* Where units are neighbours by one loop in the source and by another in the destination: a burst of the longer loop inside, then the other
-   loop, then the rest; the next step of the longer loop is prefetched. Without bursts all stay in the order of the source, and rows that are
-   interleaved are prefetched in each row, or in that order. */
+/* Order the loops if adjacent units lie along one loop in the source and along another in the destination: a burst of the longer loop inside, then
+ * the other loop, then the rest; the next step of the longer loop is prefetched. Without bursts all loops keep the order of the source, and
+ * interleaved rows prefetch in each row or in that order. */
 SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   int from, to, loops = job->loops, reads;
   int64_t wide, high;
@@ -1641,7 +1646,7 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
     }
     return;
   }
-  reads = job->loop[from].n >= job->loop[to].n; /* the longer loop is along the source */
+  reads = job->loop[from].n >= job->loop[to].n; /* the longer loop runs along the source */
   wide = !reads ? SETTP_RELAYOUT_WRITE / job->to_run
                 : (job->kind == SETTP_RELAYOUT_ZIPS ? SETTP_RELAYOUT_ZIPPED : SETTP_RELAYOUT_BURST) / job->from_run;
   high = SETTP_RELAYOUT_BLOCK / (reads ? job->to_run : job->from_run);
@@ -1652,7 +1657,7 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   if (job->loops > loops && job->streams) {
     const settp_relayout_loop *low = &job->loop[0], *rest = &job->loop[1], *next = &job->loop[loops];
     int stretch = next->from == low->n * low->from && low->from == rest->n * rest->from && rest->from == job->from_run;
-    if (stretch) job->order_distance = next->from; /* these units are one stretch of the source */
+    if (stretch) job->order_distance = next->from; /* these units are contiguous in the source */
     else job->distance = next->from;
     job->prefetches = !stretch && job->kind == SETTP_RELAYOUT_ZIPS ? job->z : 1;
   }
@@ -1661,9 +1666,9 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   if (job->loop[0].n == 1) settp_relayout_drop(job, 0);
 }
 
-/* Others walk the source upwards, but squares of large arrays, and those whose rows are on pages of their own, two by two along the
-   destination (squares of whole lines: 128 rows). Where bursts are off, large ones prefetch in each row or, where several rows are on a page, the next two
-   squares. (With bursts each row is read by the page, and prefetches cost time.) */
+/* Order the loops of squares. They follow the source upwards, except squares of large arrays, and squares whose rows are on separate pages: these go
+ * in pairs along the destination (squares of whole lines: 128 rows). Without bursts, large squares prefetch in each row, or the next two squares if
+ * several rows share a page. (With bursts each row is read by the page, and prefetches cost time.) */
 SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   int squares = job->kind == SETTP_RELAYOUT_SQUARES, tiles = squares || job->kind == SETTP_RELAYOUT_TILES;
   int large = job->plan->streams, loops = job->loops;
@@ -1685,7 +1690,7 @@ SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   settp_relayout_sort(job, at >= 0, 0);
 }
 
-/* The loops that are left, in their order. */
+/* Run the remaining loops in their order. */
 SETT_INLINE void settp_relayout_walk(settp_relayout_job *job, int by_to) {
   int64_t index[SETTP_RELAYOUT_LOOPS], from_off[SETTP_RELAYOUT_LOOPS], to_off[SETTP_RELAYOUT_LOOPS];
   int64_t from = job->from, to = job->to;
@@ -1772,7 +1777,7 @@ SETT_INLINE void settp_relayout_move(settp_relayout_job *job) {
 
 SETT_INLINE void settp_relayout_pad(settp_relayout_job *job) {
   int i, run;
-  for (i = 0; i < job->loops; ++i) job->loop[i].from = job->loop[i].to; /* merged by the destination alone */
+  for (i = 0; i < job->loops; ++i) job->loop[i].from = job->loop[i].to; /* merge by the destination's strides only */
   settp_relayout_merge(job);
   run = settp_relayout_find(job, -1, 1);
   job->kind = SETTP_RELAYOUT_FILL;
@@ -1785,7 +1790,7 @@ SETT_INLINE void settp_relayout_pad(settp_relayout_job *job) {
 
 /* ---- bodies: pieces ---------------------------------------------------------------------------------------------- */
 
-/* The longest stretch of an axis from start on, before end, that is `count` whole blocks of a level. */
+/* Return the longest part of an axis from start on, before end, that consists of `count` whole blocks of a level. */
 SETT_INLINE int settp_relayout_stretch(const sett_relayout_plan *plan, int axis, int64_t start, int64_t end,
                                        int64_t *count) {
   const settp_relayout_level *level = &plan->level[plan->axis[axis].first];
@@ -1799,7 +1804,7 @@ SETT_INLINE int settp_relayout_stretch(const sett_relayout_plan *plan, int axis,
   return k;
 }
 
-/* The box of indices low[axis] .. high[axis] - 1, cut into boxes of whole blocks. */
+/* Move the box of indices low[axis] .. high[axis] - 1, cut into boxes of whole blocks. */
 SETT_INLINE void settp_relayout_box(settp_relayout_job *job, const int64_t *low, const int64_t *high, int fills) {
   const sett_relayout_plan *plan = job->plan;
   int64_t start[SETT_TILE_MAX_RANK], count[SETT_TILE_MAX_RANK];
@@ -1839,7 +1844,7 @@ SETT_INLINE void settp_relayout_box(settp_relayout_job *job, const int64_t *low,
   }
 }
 
-/* The values of the destination's leaves in a piece: the first, and how many. */
+/* Compute the values of the destination's leaves in a piece: the first value and their number. */
 SETT_INLINE void settp_relayout_values(const sett_relayout_plan *plan, int64_t piece, int64_t *first, int64_t *count) {
   int i;
   for (i = 0; i < plan->to.leaves; ++i) {
@@ -1855,7 +1860,7 @@ SETT_INLINE void settp_relayout_values(const sett_relayout_plan *plan, int64_t p
   }
 }
 
-/* All positions of a piece. */
+/* Fill all positions of a piece. */
 SETT_INLINE void settp_relayout_flood(settp_relayout_job *job, const int64_t *first, const int64_t *count) {
   const sett_relayout_plan *plan = job->plan;
   int i;
@@ -1882,7 +1887,7 @@ SETT_INLINE void settp_relayout_piece_of(settp_relayout_job *job, int64_t piece)
     low[axis] = 0;
     all[axis] = plan->axis[axis].padded > plan->axis[axis].size ? plan->axis[axis].padded : plan->axis[axis].size;
   }
-  for (i = 0; i < plan->chosen; ++i) { /* the leaves of an axis come in order, the most major first */
+  for (i = 0; i < plan->chosen; ++i) { /* the leaves of an axis come in order, most major first */
     const settp_relayout_leaf *leaf = &plan->to.leaf[plan->choice[i]];
     low[leaf->axis] += first[plan->choice[i]] * leaf->div[0];
     all[leaf->axis] = low[leaf->axis] + count[plan->choice[i]] * leaf->div[0];
@@ -1892,7 +1897,7 @@ SETT_INLINE void settp_relayout_piece_of(settp_relayout_job *job, int64_t piece)
     high[axis] = all[axis] < plan->axis[axis].size ? all[axis] : plan->axis[axis].size;
   settp_relayout_box(job, low, high, 0);
   for (axis = 0; plan->fills && plan->to.regular && axis < plan->axes; ++axis) {
-    /* the axes before inside the array, this one behind its end, those after it anywhere */
+    /* the axes before this one are inside the array, this one is beyond its end, and the axes after it are anywhere */
     int64_t from = low[axis], end = high[axis];
     low[axis] = from > plan->axis[axis].size ? from : plan->axis[axis].size;
     for (i = axis; i < plan->axes; ++i) high[i] = all[i];
@@ -1904,7 +1909,7 @@ SETT_INLINE void settp_relayout_piece_of(settp_relayout_job *job, int64_t piece)
     settp_relayout_fill(plan, job->destination, plan->span, plan->positions - plan->span);
 }
 
-/* Position by position, for layouts without common digits. */
+/* Move position by position, for layouts without common digits. */
 SETT_INLINE void settp_relayout_slowly(settp_relayout_job *job, int64_t piece) {
   const sett_relayout_plan *plan = job->plan;
   int64_t index[SETT_TILE_MAX_RANK], p = piece * plan->chunk, end = p + plan->chunk;

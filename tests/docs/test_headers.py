@@ -110,10 +110,10 @@ def test_messages(tmp_path: Path) -> None:
 
 def test_sizes(tmp_path: Path) -> None:
     """The sizes of records that LIMITS and THE MODEL say."""
-    said = re.search(r"a shape is (\d+) bytes, a plan (\d+), an iterator (\d+); for a device (\d+) and (\d+)\.", re.sub(r"\s+", " ", manual("sett_tile.h")))
+    said = re.search(r"a shape is (\d+) bytes, a plan (\d+), an iterator (\d+), a device plan (\d+) and a device iterator (\d+)\.", re.sub(r"\s+", " ", manual("sett_tile.h")))
     types = ["sett_tile_shape", "sett_tile_plan", "sett_tile_iterator", "sett_tile_device_plan", "sett_tile_device_iterator"]
     checks = [f"sizeof({name}) == {size}" for name, size in zip(types, said.groups())]
-    kilobytes = re.search(r"The plan is made once, in the caller's memory \((\d+) KB\)", manual("sett_relayout.h"))[1]
+    kilobytes = re.search(r"The plan is (\d+) KB of caller-owned memory", manual("sett_relayout.h"))[1]
     checks.append(f"(sizeof(sett_relayout_plan) + 500) / 1000 == {kilobytes}")
     (tmp_path / "size.c").write_text('#include "sett.h"\n' + "".join(f'_Static_assert(sizeof(void *) != 8 || {check}, "{check}");\n' for check in checks))
     subprocess.run(["cc", "-std=c11", "-fsyntax-only", f"-I{ROOT / 'include'}", "size.c"], cwd=tmp_path, check=True)
