@@ -1,25 +1,27 @@
-"""HLO text: read, checked, printed, and divided into the fusions that become kernels.
+"""HLO text: reads it, checks it, prints it, and divides it into the fusions that become kernels.
 
-    opcodes     the one table of ops               scanner, literals, parser   text to a graph
-    graph       shapes, instructions, computations checker                     an op against its operands, while it is
-                read
-    dtypes      element types                      refusals                    what is right HLO but gets no kernel, and
-                why
-    printer     a graph as text                    inliner, launches           the fusions of a module, and the order in
-                which they run
-    reserved    names that functions in C cannot have
-    expanded    a module without ops that compute nothing (one_device, tokens), with arithmetic in place of random bits
-                and batch norms (random_bits, batch_norm, expansion)
-    leaves      the arrays of parameters and results            trips   the number of steps of a loop
-    order       the order that a sort's comparator is           custom_calls    those that are ops of HLO (checked_call),
-                and routines that stay LAPACK's (lapack)
-    fill        values for constants that the text leaves out                  distribution    nested layouts that an
-                instruction names
+    opcodes         the table of ops
+    dtypes          element types
+    graph           shapes, instructions, computations
+    scanner, literals, parser   from text to a graph
+    checker, kept   check an op against its operands, while it is read
+    refusals        valid HLO that has no kernel, and why
+    printer         a graph as text
+    expanded        a module without ops that compute nothing (one_device, tokens), and with arithmetic in place of
+                    random bits and batch norms (random_bits, batch_norm, expansion)
+    custom_calls    custom calls that become ops (checked_call), and those that stay calls of LAPACK (lapack)
+    inliner, launches   the fusions of a module, and the order in which they run
+    leaves          the arrays of parameters and results
+    trips           the number of iterations of a loop
+    order           the order that a sort's comparator implements
+    fill            values for constants that the text leaves out
+    distribution    nested layouts that an instruction names
+    reserved        names that functions in C cannot have
 
-`parse` reads the text form of XLA's HLO and checks every op it knows the rules of against its operands; what it cannot
-check (collectives, custom calls, ..) it reads and keeps. `unsupported` says where a module needs more than the
-generator makes code for. `fusions` and `steps` give the computations that become kernels, with nested fusions, calls
-and maps inlined. Of gen, these files import gen.algebra and gen.suggest alone.
+`parse` reads the text form of XLA's HLO, and checks every op that it has rules for against its operands; other ops
+(collectives, custom calls, ..) are read and kept. `unsupported` returns an error at the first op of a module that has
+no kernel. `fusions` and `steps` give the computations that become kernels, with nested fusions, calls and maps inlined.
+Outside this folder, these files import gen.algebra and gen.suggest only.
 """
 
 from gen.hlo.complex_matrices import without_complex_matrices

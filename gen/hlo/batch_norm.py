@@ -1,5 +1,5 @@
-"""Batch norms as arithmetic, as StableHLO's specification defines them: the variance is the mean square of what remains
-when the mean is taken away. Types narrower than f32 are computed in f32."""
+"""Batch norms as arithmetic, as StableHLO's specification defines them: the variance is the mean of the squared
+differences from the mean. Types narrower than f32 are computed in f32."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gen.hlo.graph import Instruction
 
 
 def batch_norm(x: Expander, instruction: Instruction) -> Instruction:
-    """The arithmetic of a batch norm."""
+    """Return the arithmetic of a batch norm."""
     norm = _Norm(x, instruction)
     operands = [x.convert(operand, norm.dtype) for operand in instruction.operands]
     if instruction.opcode == "batch-norm-inference":
@@ -20,20 +20,20 @@ def batch_norm(x: Expander, instruction: Instruction) -> Instruction:
 
 
 class _Norm:
-    """The ops of one batch norm. whole: the shape of its operand in the type of the arithmetic."""
+    """The ops of one batch norm. whole: the shape of its operand, in the type of the arithmetic."""
 
     def __init__(self, x: Expander, instruction: Instruction) -> None:
         of = instruction.operands[0].shape
         self.x, self.to = x, instruction.shape
         self.dtype = of.dtype if dtypes.TABLE[of.dtype].bits >= 32 else "f32"
         self.feature = instruction.attributes["feature_index"]
-        # XLA keeps it in 32 bits
+        # XLA stores epsilon as f32
         (self.epsilon,) = struct.unpack("<f", struct.pack("<f", instruction.attributes["epsilon"]))
         self.rest = tuple(d for d in range(of.rank) if d != self.feature)
         self.count = float(math.prod(of.dims[d] for d in self.rest))
 
     def given(self, value: Instruction, number: int) -> Instruction:
-        """A value as the result that has this number."""
+        """Return a value in the type and layout of result `number`."""
         to = self.to.children[number] if self.to.kind == "tuple" else self.to
         return self.x.laid_out(self.x.convert(value, to.dtype), to)
 
@@ -41,11 +41,11 @@ class _Norm:
         return self.x.splat(dtypes.encode(value, self.dtype), like.shape)
 
     def spread(self, vector: Instruction, like: Instruction) -> Instruction:
-        """A number for each feature, for all elements."""
+        """Return a vector of one number per feature, broadcast to all elements."""
         return self.x.broadcast(vector, like.shape, (self.feature,))
 
     def total(self, value: Instruction) -> Instruction:
-        """The sum over all dimensions but the features'."""
+        """Return the sum over all dimensions except the features' dimension."""
         return self.x.sum(value, self.rest)
 
     def mean(self, value: Instruction) -> Instruction:
@@ -76,7 +76,7 @@ class _Norm:
         deviation, total = self.deviation(variance), self.total(gradient)
         along = self.total(op("multiply", gradient, centred))
         of_scale = op("divide", along, deviation)
-        # what of the gradient goes into the mean and the variance, whose own gradients are zero together
+        # the part of the gradient that changes the mean and the variance
         steady = op("divide", along, op("add", variance, self.number(self.epsilon, variance)))
         left = op("subtract", op("subtract", op("multiply", gradient, self.number(self.count, gradient)),
                                  self.spread(total, value)), op("multiply", centred, self.spread(steady, value)))

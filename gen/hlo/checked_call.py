@@ -1,4 +1,4 @@
-"""A custom call of LAPACK under way to an op: what it says, checked against what its routine takes."""
+"""Check a custom call of LAPACK against its routine, before the call becomes an op."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = Tuple[str, Tuple[int, ...]]     # type and sizes
 
 
 class Op(NamedTuple):
-    """The op that a call becomes. operands, results: the arrays that it must have."""
+    """The op that replaces a call. operands, results: the arrays that it must have."""
 
     opcode: str
     attributes: Dict[str, Any]
@@ -20,7 +20,7 @@ class Op(NamedTuple):
 
 
 class CheckedCall:
-    """A call of `routine`, LAPACK's name without its first letter, on elements of a type."""
+    """A custom call. routine: LAPACK's name without its first letter. dtype: the type of its elements."""
 
     def __init__(self, filename: str, call: Instruction, routine: str, dtype: str) -> None:
         self.filename, self.call, self.routine, self.dtype = filename, call, routine, dtype
@@ -29,8 +29,7 @@ class CheckedCall:
         raise HloError(self.filename, self.call.line, self.call.col, f"{self.routine}: {message}")
 
     def op(self) -> Op:
-        """The op of the routine, whose operands and results are those of the call. HloError: the call contradicts
-        itself."""
+        """Return the op of the routine. Raise HloError if its operands and results differ from the call's."""
         op: Op = getattr(self, f"_{self.routine}")()
         if len(self.call.operands) != len(op.operands):
             self.fail(f"expected {len(op.operands)} operands, found {len(self.call.operands)}")
@@ -46,7 +45,7 @@ class CheckedCall:
                 self.fail(f"expected {dtype}[{','.join(map(str, dims))}] as {what} {number}, found {of.text}")
 
     def matrix(self, number: int = 0) -> "Tuple[Tuple[int, ...], int, int]":
-        """The batch dimensions, rows and columns of an operand."""
+        """Return the batch dimensions, the number of rows and the number of columns of an operand."""
         if number >= len(self.call.operands):
             self.fail(f"expected at least {number + 1} operands, found {len(self.call.operands)}")
         of = self.call.operands[number].shape
@@ -61,14 +60,14 @@ class CheckedCall:
         return batch, rows
 
     def reflectors(self, batch: "Tuple[int, ...]", m: int, n: int) -> int:
-        """The number of factors tau in operand 1, of the first columns of an m x n matrix."""
+        """Return the number of factors tau in operand 1, for reflectors in the first columns of an m x n matrix."""
         tau = self.call.operands[1].shape if len(self.call.operands) > 1 else None
         if tau is None or tau.kind != "array" or tau.rank != len(batch) + 1 or not tau.dims[-1] <= n <= m:
             self.fail("expected matrices with at least as many rows as columns, and at most as many factors tau")
         return tau.dims[-1]
 
     def code(self, key: str, meanings: "Mapping[str, Any]") -> Any:
-        """The meaning of the letter that an attribute is the code of."""
+        """Return the meaning of the letter whose ASCII code an attribute has."""
         letters = " or ".join(f"{ord(letter)} ('{letter}')" for letter in meanings)
         found = self.word(key)
         if found is None or not found.isdigit():
@@ -79,14 +78,14 @@ class CheckedCall:
         return meanings[letter]
 
     def truth(self, key: str) -> bool:
-        """The value of an attribute that is true or false."""
+        """Return the value of an attribute that is true or false."""
         found = self.word(key)
         if found not in ("true", "false"):
             self.fail(f"expected '{key}' in backend_config, as true or false")
         return found == "true"
 
     def word(self, key: str) -> "Optional[str]":
-        """The text of an attribute, a number or a word; None where there is none."""
+        """Return the text of an attribute, a number or a word, or None if it is missing."""
         raw = self.call.attributes["raw"]
         found = re.search(rf"\b{key}\s*=\s*(\w+)", raw.get("backend_config", "") + raw.get("mhlo.backend_config", ""))
         return found[1] if found else None

@@ -1,10 +1,10 @@
-"""An op against its operands, the way XLA's shape verifier does: the shape that it must have, or a fault at its place
-in the text.
+"""Check an op against its operands, as XLA's shape verifier does: find the shape that its result must have, or report a
+fault at its place in the text.
 
-Where the text leaves a result's shape out, it is the inferred one. Its layout is upstream's choice: an elementwise op
-takes operand 0's (a select its predicate's, a clamp operand 1's), a transpose permutes it so that no byte moves, all
-others are row-major. What gets no kernel has its rules in kept.py, or none (collectives, custom calls, ..): then the
-shape must be written. What is right HLO but gets no kernel is in refusals.py.
+If the text leaves out a result's shape, the inferred shape is used. Its layout follows XLA: an elementwise op takes the
+layout of operand 0 (a select that of its predicate, a clamp that of operand 1), a transpose permutes the layout so that
+no byte moves, all other ops are row-major. Ops without a kernel have their rules in kept.py, or no rules (collectives,
+custom calls, ..); then the text must give the shape. Valid HLO that has no kernel is refused in refusals.py.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from gen.hlo.graph import (TUPLE_DEPTH, Computation, Instruction, Shape, Window,
                            shape, tuple_shape)
 from gen.hlo.scanner import Scanner
 
-TUPLE_TEXT = 1 << 20  # characters of a tuple's shape that the text does not write but its operands add up to
+TUPLE_TEXT = 1 << 20  # longest tuple shape, in characters, that is inferred from operands
 _COMPLEX = {"f32": "c64", "f64": "c128"}
-MOST_REACH = 1 << 60  # elements: padding and windows, and what they are counted by on the way
+# largest number of elements, padding and windows included, and of intermediate values when they are counted
+MOST_REACH = 1 << 60
 
 
 @dataclass
 class Draft:
-    """An instruction while it is read: what its checks need to point at the text."""
+    """An instruction while it is read, with the positions that its checks report."""
 
     instruction: Instruction
     written: Optional[Shape]
@@ -33,13 +34,14 @@ class Draft:
     shape_pos: int
     operand_pos: List[int] = field(default_factory=list)
     attribute_pos: Dict[str, int] = field(default_factory=dict)
-    called: Dict[str, List[Computation]] = field(default_factory=dict)  # by attributes that are kept as text
-    distribute_pos: Optional[int] = None    # of the text of a layout
-    spoken: str = ""    # the op's name in messages, where that is not its opcode
+    # computations named by attributes that stay text
+    called: Dict[str, List[Computation]] = field(default_factory=dict)
+    distribute_pos: Optional[int] = None    # position of the text of a distributed layout
+    spoken: str = ""    # the op's name in messages, if it is not the opcode
 
 
 class Check:
-    """The shape that an op must have, from its operands and attributes; each fault points at the text."""
+    """Finds the shape of an op's result from its operands and attributes; each fault points at the text."""
 
     def __init__(self, scanner: Scanner, draft: Draft) -> None:
         self.scanner, self.draft, self.i = scanner, draft, draft.instruction
@@ -55,7 +57,7 @@ class Check:
 
     @property
     def name(self) -> str:
-        """The op's name, as the text has it."""
+        """Return the op's name as the text has it."""
         return self.draft.spoken or self.i.opcode
 
     def result(self) -> Shape:
@@ -78,7 +80,7 @@ class Check:
         return written
 
     def _needs(self) -> None:
-        """The number of operands and the attributes that the op cannot do without."""
+        """Check the number of operands and the required attributes."""
         row = opcodes.TABLE[self.i.opcode]
         have, want = len(self.i.operands), row.arity
         if want is not None and have != want:
@@ -94,7 +96,7 @@ class Check:
         rule: "Callable[[], Shape]" = getattr(self, "_" + self.i.opcode.replace("-", "_"))
         return rule
 
-    # helpers
+    # ---- helpers ----
 
     def written(self) -> Shape:
         if self.draft.written is None:
@@ -102,7 +104,7 @@ class Check:
         return self.draft.written
 
     def array(self, number: int) -> Shape:
-        """Operand `number`, which must be there and an array."""
+        """Return the shape of operand `number`, which must exist and be an array."""
         if number >= len(self.shapes):
             self.fail(f"expected at least {number + 1} operand{'s' * (number > 0)}, found {len(self.shapes)}")
         of = self.shapes[number]
@@ -118,14 +120,15 @@ class Check:
         return of
 
     def kinds(self, number: int, allowed: str) -> Shape:
-        """Operand `number`, which must be an array of the kinds that letters of opcodes.KINDS say."""
+        """Return the shape of operand `number`, which must be an array of a type in `allowed`, letters of
+        opcodes.KINDS."""
         of, words = self.array(number), opcodes.WORDS[allowed]
         if opcodes.letter(of.dtype) not in allowed:
             self.fail(f"expected {words} as operand {number}, found {of.text}", operand=number)
         return of
 
     def alike(self, number: int, model: int = 0) -> Shape:
-        """Operand `number` must have the type and the dimensions of operand `other`."""
+        """Check that operand `number` has the type and the dimensions of operand `model`; return its shape."""
         of, like = self.array(number), self.array(model)
         if not same_shape(of, like):
             self.fail(f"expected {bare(like)} as operand {number}, as operand {model} is, found {bare(of)}",
@@ -138,7 +141,7 @@ class Check:
             self.fail(f"expected the scalar {dtype}[] as operand {number}, found {bare(of)}", operand=number)
 
     def distinct(self, key: str, rank: int) -> Tuple[int, ...]:
-        """An attribute's dimension numbers: each below rank, none twice."""
+        """Return an attribute's dimension numbers, which must be below rank and distinct."""
         numbers: Tuple[int, ...] = self.i.attributes.get(key, ())
         for number in numbers:
             if not 0 <= number < rank:
@@ -149,7 +152,7 @@ class Check:
         return numbers
 
     def computation(self, key: str) -> Computation:
-        """The computation that an attribute names."""
+        """Return the computation that an attribute names."""
         of: Computation = self.i.attributes[key]
         return of
 
@@ -166,10 +169,10 @@ class Check:
             self.fail(f"expected square matrices as operand {number}, found {bare(of)}", operand=number)
         return of
 
-    # elementwise
+    # ---- elementwise ----
 
     def _elementwise(self) -> Shape:
-        """As the op's row in opcodes.ELEMENTWISE says."""
+        """Apply the op's row in opcodes.ELEMENTWISE."""
         row, of = opcodes.ELEMENTWISE[self.i.opcode], self.shapes[0]
         if row.takes != opcodes.ANY:
             self.kinds(0, row.takes)
@@ -250,7 +253,7 @@ class Check:
             return array_shape(to.dtype, of.dims[:-1])
         self.fail(f"expected widths that divide one another, found {of.dtype} and {to.dtype}")
 
-    # matrices
+    # ---- matrices ----
 
     def _cholesky(self) -> Shape:
         return self.square(0)
@@ -263,7 +266,7 @@ class Check:
                       f"dimension {b.rank + at if b.rank > 1 else 0}, as operand 1, found {bare(b)}", operand=1)
         return b
 
-    # leaves and moves
+    # ---- leaves and moves ----
 
     def _parameter(self) -> Shape:
         return self.written()
@@ -376,13 +379,14 @@ class Check:
             total += of.dims[along]
         return array_shape(first.dtype, first.dims[:along] + (total,) + first.dims[along + 1:])
 
-    # at an index that is read
+    # ---- indices that are read ----
 
     def integer_type(self, number: int) -> Shape:
         return self.kinds(number, "su")
 
     def starts(self, first: int, rank: int) -> None:
-        """Operands from `first` on: a scalar a dimension, all of one integer type, or one array of them."""
+        """Check the start indices, the operands from `first` on: one scalar for each dimension, all of one integer
+        type, or one array of them."""
         count = len(self.shapes) - first
         if count == 1 and self.array(first).rank == 1:
             if self.integer_type(first).dims != (rank,):
@@ -396,7 +400,7 @@ class Check:
             self.scalar(number, self.integer_type(first).dtype)
 
     def sizes(self, key: str, of: Shape) -> Tuple[int, ...]:
-        """An attribute's sizes of a slice of an operand."""
+        """Return an attribute's slice sizes, which must fit the operand."""
         sizes: Tuple[int, ...] = self.i.attributes[key]
         if len(sizes) != of.rank:
             self.fail(f"expected {of.rank} sizes, as operand 0 {bare(of)} has dimensions, found {len(sizes)}",
@@ -453,7 +457,7 @@ class Check:
                                  for d in range(len(rows) + len(offset))))
 
     def _index_rows(self, indices: Shape) -> "Tuple[List[int], int]":
-        """The sizes of the rows of a table of indices, and the number of indices in a row."""
+        """Return the dimensions of a table of index rows, and the number of indices in a row."""
         vector = self.i.attributes["index_vector_dim"]
         if not 0 <= vector <= indices.rank:
             self.fail(f"expected a dimension from 0 to {indices.rank}, found {vector}", attribute="index_vector_dim")
@@ -465,7 +469,7 @@ class Check:
                 self.fail(f"expected '{key}' in increasing order", attribute=key)
 
     def _batched(self, batching: "Sequence[int]", of_rows: "Sequence[int]", number: int, attribute: str) -> None:
-        """The batching dimensions of operand 0 are those dimensions of the indices, which are operand `number`."""
+        """Check that the batching dimensions of operand 0 match those of the indices, which are operand `number`."""
         of, indices = self.shapes[0], self.shapes[number]
         if len(of_rows) != len(batching) or self.i.attributes["index_vector_dim"] in of_rows:
             self.fail(f"expected {len(batching)} dimensions of operand {number} other than index_vector_dim",
@@ -532,7 +536,7 @@ class Check:
         arrays = [array_shape(dtype, of.dims) for dtype in types]
         return arrays[0] if count == 1 else tuple_shape(arrays)
 
-    # tuples and calls
+    # ---- tuples and calls ----
 
     def _tuple(self) -> Shape:
         if sum(len(of.text) + 2
@@ -550,7 +554,7 @@ class Check:
         return of.children[index]
 
     def _arguments(self, computation: Computation, key: str) -> Shape:
-        """Operands against a computation's parameters; its result."""
+        """Check the operands against a computation's parameters; return its result."""
         parameters = computation.parameters
         if len(parameters) != len(self.shapes):
             self.fail(
@@ -570,7 +574,7 @@ class Check:
         return self._arguments(self.i.attributes["to_apply"], "to_apply")
 
     def _scalars(self, wanted: "Sequence[str]", key: str = "to_apply") -> List[Shape]:
-        """The computation of an attribute must take these scalars; the arrays it gives."""
+        """Check that an attribute's computation takes these scalars; return the shapes of its results."""
         computation = self.computation(key)
         have = [parameter.shape for parameter in computation.parameters]
         if len(have) != len(wanted):
@@ -609,8 +613,8 @@ class Check:
         return arrays[0] if len(kinds) == 1 else tuple_shape(arrays)
 
     def _combined(self) -> "Tuple[List[str], Shape]":
-        """Inputs of equal dimensions, an initial value for each, and a computation that combines them: the sums' types,
-        the first input."""
+        """Check that the operands are inputs of equal dimensions and an initial value for each, and that the
+        computation combines them. Return the types of the accumulators and the shape of the first input."""
         if not self.shapes or len(self.shapes) % 2:
             self.fail(f"expected as many inputs as initial values, found {len(self.shapes)} operands")
         count = len(self.shapes) // 2
@@ -632,7 +636,7 @@ class Check:
                 f"found {self.i.attributes['to_apply'].root.shape.text}", attribute="to_apply")
         return sums, first
 
-    # whole arrays
+    # ---- whole arrays ----
 
     def _sort(self) -> Shape:
         first = self.array(0)
@@ -657,10 +661,10 @@ class Check:
         dims = of.dims[:-1] + (count,)
         return tuple_shape([array_shape(of.dtype, dims), array_shape("s32", dims)])
 
-    # loop nests
+    # ---- loop nests ----
 
     def within(self, key: str, number: int, *sizes: int) -> None:
-        """Amounts in a dimension, and what becomes of them, that are no larger than the algebra's numbers."""
+        """Check that sizes in a dimension do not exceed the range of the algebra's numbers."""
         if max(map(abs, sizes)) > MOST_REACH:
             self.fail(
                 f"expected a reach of at most {MOST_REACH} elements in dimension {number}, found {max(sizes, key=abs)}",
@@ -700,8 +704,8 @@ class Check:
         return of
 
     def _product(self) -> str:
-        """The type of sums of products: the written one, which may be no narrower than operands that are no floats; or
-        else the wider factor's."""
+        """Return the type of a sum of products. It is the written type, which must not be narrower than operands that
+        are not floats; by default it is the wider factor's type."""
         if self.draft.written is None:
             return dtypes.wider(self.array(0).dtype, self.array(1).dtype)
         kind = self.written_array().dtype
@@ -742,7 +746,7 @@ class Check:
         return array_shape(kind, tuple(dims))
 
     def _scaled_dot(self) -> Shape:
-        """A dot; an element of a scale serves a block of its factor's elements: its sizes divide the factor's."""
+        """Check a dot with scales. One scale applies to a block of elements: the scale's sizes divide its factor's."""
         for number in (2, 3):
             of, scale = self.array(number - 2), self.array(number)
             if scale.rank != of.rank or any(size % blocks if blocks else size
@@ -787,7 +791,7 @@ class Check:
             dims[labels.out[2 + k]] = self.places(window, k, a.dims[labels.lhs[2 + k]])
         return array_shape(kind, tuple(dims))
 
-    # ops on whole arrays, and several ops in one
+    # ---- whole arrays, and composite ops ----
 
     def _fft(self) -> Shape:
         of, kind, lengths = self.array(0), self.i.attributes["fft_type"], self.i.attributes["fft_length"]
@@ -822,7 +826,8 @@ class Check:
         return tuple_shape([state, to.children[1]])
 
     def _features(self, vectors: "Sequence[int]") -> Shape:
-        """Operand 0 of a batch norm, and a vector of its features in each of these operands; these are their shape."""
+        """Check operand 0 of a batch norm, and that each operand in `vectors` has one number per feature; return the
+        vectors' shape."""
         of = self.kinds(0, "f")
         feature = self.i.attributes["feature_index"]
         if not 0 <= feature < of.rank:
@@ -850,5 +855,5 @@ class Check:
 
 
 def bare(of: Shape) -> str:
-    """An array shape without its layout, for messages."""
+    """Return an array shape without its layout, for messages."""
     return f"{of.dtype}[{','.join(map(str, of.dims))}]" if of.kind == "array" else of.text

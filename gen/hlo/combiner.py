@@ -1,32 +1,32 @@
-"""What the combiner of a reduce allows: elements in any order, or parts in order, and values from which partial results
-may start.
+"""Decide how the combiner of a reduce may be applied (to elements in any order, or to contiguous parts in order), and
+from which values partial results may start.
 
-A combiner f takes k accumulators and k elements and gives k accumulators. `analyse` splits its components into groups
-that read none of each other's values, and answers for each group by one of these rules; the combiner allows what all
-its groups allow.
+A combiner f takes k accumulators and k elements and returns k accumulators. `analyse` splits its components into groups
+that do not read each other's values, and decides for each group by one of three rules. The combiner allows what all
+groups allow.
 
-1. ONE OP: f(a, x) is add, multiply, maximum, minimum, and, or, xor of a and x, either way round. These are commutative
-   and associative on integers and pred; of floats add and multiply are so up to rounding, and maximum and minimum up to
-   the payload of a NaN and the sign of a zero (of two zeros the first wins, see gen/reference). The reference's bound
-   covers all three where every component is one op; beside components of another kind it keeps to the order, and so
-   must a float add or multiply. Sums of f16 and bf16 are kept in f32 and rounded once, at the end: that is the kernel's
-   affair, the order is as free as for f32.
-   Start: the init itself where it is a constant and f(init, init) = init; else the identity. These are
-       add -0.0 (not 0.0: 0.0 + -0.0 is 0.0) or 0; multiply 1; maximum -inf or the least integer; minimum +inf or the
-       greatest; and ~0; or, xor 0.
-   A NaN takes part like any value: maximum(-inf, NaN) is NaN.
-2. ONLY COMPARISONS: f is made of compare, select, maximum, minimum, clamp, copies, tuples, constants, and ops on pred.
-   Then its results are some of its inputs and constants, and which ones depends only on how these compare: on their
-   order, on which are NaN, and on the signs of zeros. A law about n elements holds for all values if it holds for
-   values in every such order, so it is proved by trying finitely many: every constant, both zeros, NaNs of both signs,
-   and in each gap between those (between the ends of the type) as many values as n elements can have there.
-   Associativity needs n = 3; components that are compared with each other share a gap. More than LIMIT cases: not
-   decided, and so not free. Values count as the same bit for bit; or with all NaNs the same; or with -0.0 and 0.0 the
-   same, too, if no op after the reduce can tell them. f must then give the same for arguments that are the same.
-   Start: the init where f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. Of an init that is no
-   constant it must hold for all values, and the entry of `start` is None: the init's own value.
-3. Anything else keeps the order of the elements. Nothing follows from it but a schedule that walks them one after
-another.
+1. ONE OP: f(a, x) is add, multiply, maximum, minimum, and, or, xor of a and x, in either order. On integers and pred
+   these ops are commutative and associative. On floats, add and multiply are so up to rounding, maximum and minimum up
+   to the payload of a NaN and the sign of a zero (of two zeros the first wins, see gen/reference). The error bound of
+   the reference covers these differences if every component is one op. Beside components of another kind, the bound assumes the
+   order of the elements, so a float add or multiply must keep it. Sums of f16 and bf16 are accumulated in f32 and
+   rounded once, at the end; their order is as free as that of f32 sums.
+   Start: init, if it is a constant and f(init, init) = init; else the identity. The identities are
+       add -0.0 (not 0.0, as 0.0 + -0.0 is 0.0) or 0; multiply 1; maximum -inf or the minimum integer; minimum +inf or
+       the maximum integer; and ~0; or, xor 0.
+   A NaN is combined like any value: maximum(-inf, NaN) is NaN.
+2. ONLY COMPARISONS: f consists of compare, select, maximum, minimum, clamp, copies, tuples, constants, and ops on pred.
+   Each result is then an input or a constant, and the choice depends only on comparisons: on the order of the values,
+   on which of them are NaN, and on the signs of zeros. A law about n elements holds for all values if it holds for
+   values in every such order, so finitely many cases prove it: every constant, both zeros, NaNs of both signs, and in
+   each gap between these (up to the ends of the type) as many values as n elements can have there. Associativity needs
+   n = 3; components that are compared with each other share a gap. If there are more than LIMIT cases, nothing is
+   proved and the order is kept. Two values are equal if their bits are; at a coarser level, all NaNs are equal; at the
+   coarsest, -0.0 and 0.0 too, if no op after the reduce can distinguish them. f must then map equal arguments to equal
+   results.
+   Start: init, if f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. If init is not a constant,
+   this must hold for all values of init, and the entry of `start` is None, which stands for init's own value.
+3. Any other f keeps the order of the elements, which the schedule then visits one after another.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from typing import Any, Callable, Dict, Hashable, List, NamedTuple, Optional, Se
 from gen.hlo import Instruction, dtypes, zero_sign_matters
 from gen.hlo.graph import literal_of, root_of
 
-LIMIT = 128   # cases an element of a group; pairs are evaluated, triples looked up
+LIMIT = 128   # largest number of cases of one element of a group; pairs are evaluated, triples are looked up
 
 ONE_OP = frozenset("add multiply maximum minimum and or xor".split())
 COMPARISONS = frozenset("compare select maximum minimum clamp constant parameter tuple get-tuple-element".split())
@@ -52,14 +52,18 @@ PRED: Dict[str, Callable[..., int]] = {
 
 @dataclass(frozen=True)
 class Combiner:
-    """free: elements may be combined in any order and grouping (floats: up to rounding in add and multiply).
-    free_but_nan: at least while no float among the elements and init values is NaN.
-    associative: any grouping, with the order kept: contiguous parts may be reduced on their own and combined in order.
-    start: what every partial accumulator may start from, also those of no element: a bit pattern a component, None for
-        the init's own value where it is no constant. Combined, they are the result, or are so with init once more where
-        apply_init is set. None in place of the list: there is no such value (or no law above holds), so a part starts
-        from its first element.
-    reason: one line, why it is (not) free."""
+    """The orders in which a combiner may be applied.
+
+    free: elements may be combined in any order and grouping (floats: up to rounding in add and multiply).
+    free_but_nan: the same, at least if no float among the elements and init values is NaN.
+    associative: any grouping in order: contiguous parts may be reduced separately and combined in order.
+    start: for each component, the bit pattern that a partial accumulator may start from, even one of no elements; None
+        for init's own value, if init is not a constant. The combination of the parts is the result; if apply_init is
+        set, init must be combined with it once more. If the whole list is None, there is no such value (or no rule
+        applies), and a part starts from its first element.
+    apply_init: see start.
+    reason: one line that says why the combiner is free or not.
+    """
 
     free: bool
     free_but_nan: bool
@@ -70,18 +74,18 @@ class Combiner:
 
     @property
     def starts_known(self) -> bool:
-        """True if partial results may start from values that are known."""
+        """True if partial results may start from known values."""
         return self.start is not None and None not in self.start
 
     def start_of(self, component: int) -> int:
-        """The bit pattern that partial results of a component start from, where it is known."""
+        """Return the bit pattern that partial results of a component start from; it must be known."""
         pattern = self.start[component] if self.start else None
         assert pattern is not None
         return pattern
 
 
 def analyse(instruction: Instruction) -> Combiner:
-    """What the combiner of a reduce allows with its init values."""
+    """Return the orders in which the combiner of a reduce may be applied, given its init values."""
     body = _Body(instruction)
     odd = next((k for k in range(body.half) if body.dtypes[k] != body.dtypes[body.half + k]), None)
     if odd is not None:
@@ -109,7 +113,7 @@ def analyse(instruction: Instruction) -> Combiner:
 # ---- the computation -----------------------------------------------------------------------------------------------
 
 def _through(i: Instruction) -> Instruction:
-    """The value itself, behind copies and tuples that are taken apart again."""
+    """The value behind copies and tuples that are taken apart again."""
     while True:
         if i.opcode == "copy":
             i = i.operands[0]
@@ -120,7 +124,7 @@ def _through(i: Instruction) -> Instruction:
 
 
 class _Body:
-    """The combiner of a reduce: what its components are made of, and its value for given arguments."""
+    """The combiner of a reduce: the ops of its components, and their values for given arguments."""
 
     def __init__(self, instruction: Instruction) -> None:
         self.instruction = instruction
@@ -133,7 +137,7 @@ class _Body:
         self.inits = [_constant(o) for o in instruction.operands[self.half:]]
 
     def ops(self, group: Sequence[int]) -> List[Instruction]:
-        """All that some components need, operands first."""
+        """Return all ops that some components need, operands first."""
         done: Dict[int, Instruction] = {}
         waiting = [(self.roots[k], False) for k in reversed(group)]
         while waiting:
@@ -146,7 +150,7 @@ class _Body:
         return list(done.values())
 
     def groups(self) -> List[List[int]]:
-        """Components that read each other's values, together; in order of their first."""
+        """Return the groups of components that read each other's values, ordered by first component."""
         groups: List[Set[int]] = []
         for k in range(self.half):
             joined = {k} | {(i.parameter_number or 0) % self.half for i in self.ops([k]) if i.opcode == "parameter"}
@@ -157,17 +161,18 @@ class _Body:
         return sorted(sorted(group) for group in groups)
 
     def one_op(self, k: int) -> bool:
-        """Whether component k is one op of accumulator k and element k."""
+        """True if component k is one op of accumulator k and element k."""
         root = self.roots[k]
         return root.opcode in ONE_OP and sorted(id(_through(o)) for o in root.operands) == sorted(
             id(self.parameters[n]) for n in (k, self.half + k))
 
     def inexact(self, k: int) -> bool:
-        """Whether rounding, or the sign of a zero, depends on the order of component k, which is one op."""
+        """True if rounding, or the sign of a zero, depends on the order of component k, which is one op."""
         return dtypes.TABLE[self.dtypes[k]].kind in ("float", "complex")
 
     def function(self, group: Sequence[int]) -> "Callable[[Tuple[int, ...], Tuple[int, ...]], Tuple[int, ...]]":
-        """The components of a group as a function of their accumulators and elements, on bit patterns."""
+        """Return the components of a group as a function from their accumulators and elements to results, on bit
+        patterns."""
         steps = [(id(i), _step(i), [id(_through(o)) for o in i.operands]) for i in self.ops(group)
                  if i.opcode != "parameter"]
         sources = [id(self.parameters[k]) for k in group] + [id(self.parameters[self.half + k]) for k in group]
@@ -183,8 +188,8 @@ class _Body:
 
 
 class Component(NamedTuple):
-    """A value of a reduce or scan: the number of the hero among those of its nest, the number of the value among the
-    hero's, and its type."""
+    """A value of a reduce or scan. hero: the number of its hero in the nest. number: the number of the value in the
+    hero. dtype: its type."""
 
     hero: int
     number: int
@@ -192,13 +197,13 @@ class Component(NamedTuple):
 
 
 def components(heroes: Sequence[Instruction]) -> List[Component]:
-    """The values of heroes, in order."""
+    """Return the values of heroes, in order."""
     return [Component(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(heroes)
             for k in range(len(hero.operands) // 2)]
 
 
 def _constant(i: Instruction) -> Optional[int]:
-    """The bit pattern of a scalar that is a constant; None for others."""
+    """The bit pattern of a constant scalar; None for other values."""
     i = _through(i)
     return i.literal[0] if i.opcode == "constant" and i.literal else None
 
@@ -213,7 +218,8 @@ def _is_float(dtype: str) -> bool:
 
 
 def _total(bits: int, dtype: str) -> int:
-    """A number in the order of all patterns of a type: of floats -NaN, -inf, .., -0, 0, .., inf, NaN."""
+    """A number whose order is the total order of the type's bit patterns; for floats -NaN, -inf, .., -0, 0, .., inf,
+    NaN."""
     if not _is_float(dtype):
         return int(dtypes.decode_real(bits, dtype))
     sign = 1 << (dtypes.TABLE[dtype].bits - 1)
@@ -221,7 +227,7 @@ def _total(bits: int, dtype: str) -> int:
 
 
 def _pattern(total: int, dtype: str) -> int:
-    """The pattern of a number that _total gives."""
+    """The bit pattern of a number that _total has returned."""
     size = dtypes.TABLE[dtype].bits
     if _is_float(dtype) and total < 0:
         return (1 << (size - 1)) - 1 - total
@@ -229,7 +235,7 @@ def _pattern(total: int, dtype: str) -> int:
 
 
 def _step(i: Instruction) -> "Callable[..., int]":
-    """An op of rule 1 or 2, as a function of bit patterns."""
+    """An op of rule 1 or 2 as a function of bit patterns."""
     opcode, of = i.opcode, i.operands[-1].shape.dtype if i.operands else i.shape.dtype
     if opcode == "constant":
         return lambda: literal_of(i)[0]
@@ -274,13 +280,13 @@ def _text(values: Sequence[int], kinds: Sequence[str]) -> str:
 # ---- rule 1 --------------------------------------------------------------------------------------------------------
 
 def identity(opcode: str, dtype: str) -> Optional[int]:
-    """The bit pattern that an op leaves every other value alone with (a NaN a NaN); None where there is none."""
+    """Return the bit pattern of an op's identity element (it maps a NaN to a NaN), or None."""
     kind = dtypes.TABLE[dtype]
     if opcode == "xor" or opcode == "or":
         return 0
     if opcode == "and":
         return (1 << kind.bits) - 1
-    if kind.kind == "complex":   # 1 + 0i is none: infinities, signs of zeros
+    if kind.kind == "complex":   # 1 + 0i is not an identity: infinities and signs of zeros change
         return dtypes.encode(complex(-0.0, -0.0), dtype) if opcode == "add" else None
     if opcode in ("add", "multiply"):
         return dtypes.encode((-0.0 if kind.kind == "float" else 0) if opcode == "add" else 1, dtype)
@@ -291,7 +297,7 @@ def identity(opcode: str, dtype: str) -> Optional[int]:
 
 
 def _one_op(body: _Body, k: int, simple: bool) -> Combiner:
-    """Component k is one op; simple: so is every other."""
+    """The combiner of component k, which is one op. simple: all other components are one op too."""
     opcode, dtype, init = body.roots[k].opcode, body.dtypes[k], body.inits[k]
     rounds = body.inexact(k) and opcode in ("add", "multiply")
     assert simple or not rounds
@@ -305,7 +311,8 @@ def _one_op(body: _Body, k: int, simple: bool) -> Combiner:
 # ---- rule 2 --------------------------------------------------------------------------------------------------------
 
 def _sameness(level: int, dtype: str) -> "Callable[[int], Hashable]":
-    """What of a pattern counts: all of it (0); not which NaN it is (1); nor the sign of a zero (2)."""
+    """The equivalence of bit patterns by level: all bits count (0); NaNs are equal (1); both zeros are equal too
+    (2)."""
     if not level or dtypes.TABLE[dtype].kind not in ("float", "complex"):
         return lambda bits: bits
 
@@ -317,7 +324,7 @@ def _sameness(level: int, dtype: str) -> "Callable[[int], Hashable]":
 
 
 def _why_not(ops: Sequence[Instruction]) -> str:
-    """What of a group is no comparison, in words; '' where rule 2 holds."""
+    """The first op of a group that is not a comparison, in words; "" if rule 2 applies."""
     for i in ops:
         of = i.operands[-1].shape.dtype if i.operands else i.shape.dtype
         if of and (dtypes.TABLE[of].kind == "complex" or dtypes.TABLE[of].style not in ("", "ieee")):
@@ -332,8 +339,8 @@ def _why_not(ops: Sequence[Instruction]) -> str:
 
 @dataclass
 class _Class:
-    """Components whose values are compared with each other or move into each other: their constants, and whether
-    TOTALORDER is used."""
+    """Components whose values are compared with each other or copied to each other. constants: their constants. total:
+    whether TOTALORDER is used."""
 
     dtype: str
     components: int
@@ -341,14 +348,14 @@ class _Class:
     total: bool
 
     def values(self, elements: int, more: Sequence[int] = ()) -> List[int]:
-        """The patterns of `elements` elements' components, in every order that they can have among themselves and the
-        constants."""
+        """Return bit patterns for the components of `elements` elements, enough for every order that they can have
+        among themselves and the constants."""
         bits = dtypes.TABLE[self.dtype].bits
         if self.dtype == "pred":
             return [0, 1]
         fixed = {_total(c, self.dtype) for c in [*self.constants, *more]}
         count = elements * self.components
-        # first, last, how many
+        # first, last, number of values
         gaps = [(_total(1 << (bits - 1), self.dtype), _total((1 << (bits - 1)) - 1, self.dtype), count)]
         if _is_float(self.dtype):
             infinity = _total(dtypes.encode(float("inf"), self.dtype), self.dtype)
@@ -406,14 +413,15 @@ Point = Tuple[int, ...]
 
 
 class _Table:
-    """f on all pairs of some points."""
+    """The values of f on all pairs of some points."""
 
     def __init__(self, points: Sequence[Point], f: "Callable[[Point, Point], Point]", kinds: Sequence[str]) -> None:
         self.points, self.f, self.kinds = points, f, kinds
         self.rows = [[f(a, b) for b in points] for a in points]
 
     def laws(self, level: int) -> Tuple[str, str]:
-        """Why f is not associative, and why not commutative, with values the same by `level`; '' where it is."""
+        """Return the reasons why f is not associative and not commutative when values are compared by `level`; "" for a
+        law that holds."""
         keys = [_sameness(level, t) for t in self.kinds]
         first: Dict[Any, int] = {}
         at: Dict[Point, int] = {}
@@ -451,7 +459,7 @@ def _has_nan(point: Point, kinds: Sequence[str]) -> bool:
 
 
 def _compared(body: _Body, group: List[int]) -> Combiner:
-    """A group whose laws are proved by trying, or that keeps the order."""
+    """The combiner of a group: its laws are proved by enumeration, or the order is kept."""
     ops = body.ops(group)
     problem = _why_not(ops)
     if problem:
@@ -475,7 +483,7 @@ def _compared(body: _Body, group: List[int]) -> Combiner:
         table_but = table.without_nan()
         both = [level for level in levels if not any(table_but.laws(level))]
         but_nan = bool(both)
-    level = (both if free else parts or both or [0])[-1]   # the loosest
+    level = (both if free else parts or both or [0])[-1]   # the coarsest level at which the laws hold
     start = _start(body, group, classes, table if free or parts else table_but, level) if but_nan or parts else None
     reason = f"proved by {cases} cases an element"
     if not free:
@@ -487,13 +495,13 @@ def _compared(body: _Body, group: List[int]) -> Combiner:
 
 def _start(body: _Body, group: List[int], classes: List[_Class], table: _Table,
            level: int) -> Optional[List[Optional[int]]]:
-    """The init values, if one more of them never changes a result that has one already."""
+    """The init values, if combining them once more never changes a result that already includes them."""
     keys = [_sameness(level, t) for t in table.kinds]
 
     def same(a: Point, b: Point) -> bool:
         return all(key(x) == key(y) for key, x, y in zip(keys, a, b))
 
-    nan = any(_has_nan(p, table.kinds) for p in table.points)   # whether the laws hold for them
+    nan = any(_has_nan(p, table.kinds) for p in table.points)   # whether the laws hold for NaNs
     inits = [body.inits[k] for k in group]
     known = tuple(v for v in inits if v is not None)
     if len(known) < len(group):

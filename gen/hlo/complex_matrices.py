@@ -1,8 +1,9 @@
-"""Triangular solves and Cholesky's factorisation of complex matrices, as calls of computations on real ones.
+"""Triangular solves and Cholesky factorisations of complex matrices, as calls of computations on real matrices.
 
-A complex number a + bi becomes the block {{a, -b}, {b, a}}, so that products become products. What is lower triangular
-with real numbers on its diagonal stays lower triangular: the factor of Cholesky as it is, a triangle of equations once
-each is divided by its element on the diagonal."""
+A complex number a + bi becomes the block {{a, -b}, {b, a}}, so that products become products. A lower triangular matrix
+with a real diagonal stays lower triangular. A Cholesky factor is of this kind; the matrix of a triangular solve becomes
+so once each equation is divided by its diagonal element.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _PARTS = {"c64": "f32", "c128": "f64"}
 
 
 def without_complex_matrices(module: Module) -> None:
-    """Makes each op on complex matrices that has a real form a call of that form."""
+    """Replace each op on complex matrices that has a real form by a call of that form."""
     names = {computation.name for computation in module.computations}
     for op in [i for computation in module.computations for i in computation.instructions]:
         first = op.shape.leaves()[0] if op.shape.leaves() else op.shape
@@ -42,7 +43,7 @@ def without_complex_matrices(module: Module) -> None:
 
 
 def _deepen(module: Module, op: Instruction) -> None:
-    """Calls nest one deeper where the op stands."""
+    """Increase the call depth of the computations around an op."""
     computation, depth = op.computation, op.called[0].depth + 1
     while isinstance(computation, Computation) and computation.depth < depth:
         computation.depth = depth
@@ -58,7 +59,7 @@ _ADD = """add {{
 
 
 class _Text:
-    """The text of a computation, line by line; a method that adds a line gives the name of its value."""
+    """The text of a computation, line by line. A method that adds a line returns the name of its value."""
 
     def __init__(self, op: Instruction) -> None:
         self.op, self.lines = op, []    # type: Instruction, List[str]
@@ -88,12 +89,12 @@ class _Text:
         return self.add(self.t, (columns, rows), f"transpose({value}), dimensions={{{','.join(map(str, order))}}}")
 
     def diagonal(self) -> str:
-        """A mask that is true for the elements on the diagonal of a square matrix."""
+        """Return a mask that is true on the diagonal of a square matrix."""
         row, column = (self.add("s32", (self.n, self.n), f"iota(), iota_dimension={self.rank - k}") for k in (2, 1))
         return self.add("pred", (self.n, self.n), f"compare({row}, {column}), direction=EQ")
 
     def blocks(self, re: str, im: str) -> str:
-        """The real matrix of a square one whose parts are given."""
+        """Return the real matrix of a square complex matrix, given its parts."""
         n = self.n
         negative = self.add(self.f, (n, n), f"negate({im})")
         re, im, negative = (self.add(self.f, (n, 1, n, 1), f"reshape({value})") for value in (re, im, negative))
@@ -103,7 +104,7 @@ class _Text:
         return self.add(self.f, (2 * n, 2 * n), f"reshape({both})")
 
     def halves(self, value: str, columns: int, step: int = 1) -> str:
-        """The complex matrix of a real one: of its rows in pairs, and of each first one of `step` columns."""
+        """Return the complex matrix of a real one: its rows in pairs, and the first of every `step` columns."""
         n = self.n
         pairs = self.add(self.f, (n, 2, columns, step), f"reshape({value})")
         whole = ", ".join(f"[0:{size}]" for size in (*self.batch, n))
@@ -117,8 +118,8 @@ class _Text:
         return self.lines
 
     def cholesky(self) -> "List[str]":
-        """The factorisation of a complex matrix. Its diagonal is taken for real, as LAPACK does. A real factor that fails at row k fails at row
-        k / 2 of the complex one."""
+        """Return the factorisation of a complex matrix. Its diagonal is taken as real, as in LAPACK. If the real
+        factorisation fails at row k, the complex one fails at row k / 2."""
         n, attributes = self.n, self.op.attributes
         a, lower = self.parameter(0), str(attributes.get("lower", False)).lower()
         zeros = self.filled(self.f, (n, n), "0")
@@ -128,7 +129,7 @@ class _Text:
         factor = self.add(self.f, (2 * n, 2 * n), f"cholesky({matrix}), lower={lower}")
         if attributes.get("lower", False):
             self.halves(factor, n, 2)
-        else:       # of U, rows hold the parts in their columns with the other sign
+        else:       # of U: rows contain the parts in their columns, with the other sign
             turned = self.add(self.f, (2 * n, 2 * n), f"transpose({factor}), dimensions="
                               f"{{{','.join(map(str, [*range(self.rank - 2), self.rank - 1, self.rank - 2]))}}}")
             left = self.halves(turned, n, 2)

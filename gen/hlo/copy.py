@@ -1,4 +1,4 @@
-"""A computation with some of its ops replaced."""
+"""Copies of computations with some ops replaced."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ PutOrNone = Callable[[Computation, Instruction, List[Instruction]], Optional[Ins
 
 
 def replaced(computation: Computation, changes: "Callable[[Instruction], bool]", put: Put) -> Computation:
-    """A copy in which `put` has added other ops for each that `changes`; the computation itself where none does. put:
-    it is given the copy, the op and its operands there, and gives the op's value."""
+    """Return a copy of a computation in which other ops replace each op for which `changes` is true, or the computation
+    itself if there is none. put: takes the copy, the op and its operands in the copy; adds ops and returns the op's
+    value."""
     if not any(changes(i) for i in computation.instructions):
         return computation
     return copied(computation, lambda into, instruction, operands: (
@@ -20,19 +21,19 @@ def replaced(computation: Computation, changes: "Callable[[Instruction], bool]",
 
 
 def read_from(computation: Computation, others: "Mapping[Instruction, Instruction]") -> Computation:
-    """A copy in which other parameters are read in place of some, which are left, and not read."""
+    """Return a copy in which some parameters' readers read other parameters. The replaced parameters stay, unread."""
     order = [*computation.parameters, *(i for i in computation.instructions if i.opcode != "parameter")]
     return _ordered(computation, order, others, lambda into, instruction, operands: None)
 
 
 def copied(computation: Computation, put: PutOrNone) -> Computation:
-    """A copy in which `put` may add other ops for an instruction; None: the instruction is only copied."""
+    """Return a copy. put: may add ops in place of an instruction; if it returns None, the instruction is copied."""
     return _ordered(computation, computation.instructions, {}, put)
 
 
 def _ordered(computation: Computation, order: "List[Instruction]", others: "Mapping[Instruction, Instruction]",
              put: PutOrNone) -> Computation:
-    """A copy of the instructions in an order, with some read in place of others; put: as `copied` has it."""
+    """Copy instructions in a given order, with some values read in place of others. put: see `copied`."""
     copied = Computation(computation.name, line=computation.line, col=computation.col, depth=computation.depth,
                          attributes=computation.attributes)
     known: Dict[Instruction, Instruction] = {}
@@ -49,7 +50,7 @@ def _ordered(computation: Computation, order: "List[Instruction]", others: "Mapp
 
 
 class Added:
-    """Ops that are added to a copy in place of one op, `like`. word: of their names."""
+    """Adds ops to a copy in place of one op, `like`. word: a part of their names."""
 
     def __init__(self, computation: Computation, like: Instruction, word: str) -> None:
         self.computation, self.like, self.word, self.count = computation, like, word, 0

@@ -1,5 +1,5 @@
-"""Ops on matrices before they get kernels: those of f16 and bf16 are done in f32, and custom calls of LAPACK as JAX
-prints them for CPUs become ops of this generator with plain attributes.
+"""Prepare ops on matrices for kernels: those of f16 and bf16 are computed in f32, and custom calls of LAPACK, as JAX
+prints them for CPUs, become ops with plain attributes.
 
 A call's operands and results are matrices in the last two dimensions, with equal batch dimensions before them:
 
@@ -13,10 +13,10 @@ A call's operands and results are matrices in the last two dimensions, with equa
     lapack_?gesdd_ffi   svd                 (operand, values, u, vt, info)  mode
     tridiagonal_solve_perturbed_ffi         perturbed-tridiagonal-solve     solution
 
-? is s for f32 and d for f64; that of trsm (gen/hlo/complex_matrices.py) and gtsv is also c for c64 and z for c128.
-Attributes
-are ASCII codes in backend_config. gen/reference/__init__.py says what each op means. Results have buffers of their own,
-so `output_to_operand_aliasing` needs no care. Other routines that JAX calls become ops `lapack` (gen/hlo/lapack.py).
+? is s for f32 and d for f64; for trsm (gen/hlo/complex_matrices.py) and gtsv also c for c64 and z for c128. Attributes
+are ASCII codes in backend_config. gen/reference/__init__.py defines each op. Results have buffers of their own, so
+`output_to_operand_aliasing` can be ignored. Other LAPACK routines that JAX calls become ops `lapack`
+(gen/hlo/lapack.py).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gen.hlo.lapack import LETTERS, LapackCall, packed
 
 _TARGET = re.compile(r'"lapack_([sdcz])(\w+)_ffi"\Z')
 _TYPES = {letter: dtype for dtype, letter in LETTERS.items()}
-# The routines that are ops, and those that stay LAPACK's, by whether they are of real or of complex numbers.
+# the routines that become ops, and those that stay calls of LAPACK, by the letters of real and complex types
 _OPS = {**dict.fromkeys("sd", "potrf getrf trsm geqrf orgqr gtsv syevd gesdd".split()),
         **dict.fromkeys("cz", ["trsm", "gtsv"])}
 _LIBRARY = {**dict.fromkeys("sd", "geev gees gehrd sytrd gesvd geqp3 ormqr".split()), **dict.fromkeys(
@@ -42,7 +42,7 @@ _TOP_K = ('"TopK"', '"__gpu$TopK"')
 
 
 def without_custom_calls(module: Module) -> None:
-    """Makes each custom call of LAPACK or for top-k that there is an op for that op. HloError: the call contradicts
+    """Replace each custom call of LAPACK or of top-k by its op, if there is one. Raise HloError if the call contradicts
     itself."""
     def rule(x: Expander, i: Instruction) -> "Optional[Instruction]":
         name = i.attributes.get("raw", {}).get("custom_call_target", "") if i.opcode == "custom-call" else ""
@@ -65,8 +65,9 @@ def without_custom_calls(module: Module) -> None:
 
 
 def _top_k(i: Instruction) -> None:
-    """Values and indices of the last dimension's largest elements: k is the result's size there. XLA's calls name the
-    comparator, which says whether these are the largest or the smallest ones."""
+    """Turn a call of top-k into an op: the values and indices of the k largest or smallest elements along the last
+    dimension, with k taken from the result's shape. XLA's calls name a comparator, which decides between largest and
+    smallest."""
     leaves = i.shape.leaves()
     if len(i.operands) != 1 or i.operands[0].shape.kind != "array" or len(leaves) != 2 or not leaves[0].dims:
         return
@@ -81,7 +82,7 @@ def _top_k(i: Instruction) -> None:
 
 
 def with_wide_matrices(module: Module) -> None:
-    """Converts operands of f16 and bf16 of HLO's ops on matrices to f32, and the result back."""
+    """Convert f16 and bf16 operands of HLO's ops on matrices to f32, and their results back."""
     for computation in module.computations:
         for op in [i for i in computation.instructions if i.opcode in ("cholesky", "triangular-solve")]:
             if op.shape.dtype in ("f16", "bf16"):
@@ -160,7 +161,7 @@ class MatrixCall(CheckedCall):
         (batch, m, n), t = self.matrix(), self.dtype
         mode, k = self.code("mode", {"A": "all", "S": "some", "N": "none"}), min(m, n)
         leaves = self.call.shape.leaves()
-        # without vectors, their arrays may have either size
+        # without vectors, u and vt may have either size
         whole = [(*batch, m, m), (*batch, n, n)]
         full = mode == "all" or (mode == "none" and [leaf.dims for leaf in leaves[2:4]] == whole)
         columns, rows = (m, n) if full else (k, k)

@@ -1,5 +1,5 @@
-"""The nested layout that an instruction names for its result, and whether it can distribute it
-(gen/heroes/distribute.py does)."""
+"""The nested layout that an instruction names for its result, and the conditions under which it can distribute the
+result (by gen/heroes/distribute.py)."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import Any, Dict, List, Sequence, Tuple
 from gen import algebra
 
 ATTRIBUTE = re.compile(r'\bsett_distribute\s*=\s*"([^"\\]*)"')
-MOST_SLOTS = 1 << 16      # of a thread, which loops over them
-MOST_THREADS = 1024       # of a block, in CUDA and HIP whatever the device
+MOST_SLOTS = 1 << 16      # elements of a thread, which loops over them
+MOST_THREADS = 1024       # threads of a block, in CUDA and HIP on any device
 MOST_BLOCKS = (1 << 31) - 1
 
 
 def layout_of(instruction: Any) -> str:
-    """The layout that an instruction names for its result; "" where it names none."""
+    """Return the layout that an instruction names for its result, or ""."""
     written = ATTRIBUTE.search(instruction.attributes.get("raw", {}).get("frontend_attributes", ""))
     return canonical(written[1]) if written else ""
 
 
 def canonical(text: str) -> str:
-    """A layout, or INTRINSIC.OPERAND, as IREE prints it."""
+    """Return a layout, or INTRINSIC.OPERAND, as IREE prints it."""
     return algebra.call("nested", text).split("\t")[0]
 
 
 def info(layout: str) -> "Dict[str, List[int]]":
-    """The numbers of `nested info`; -1: more than 64 bits hold."""
+    """Return the numbers of `nested info`; -1 for a number of more than 64 bits."""
     lines = (line.partition(" ") for line in algebra.call("nested", "info", layout).splitlines()[1:])
     return {name: [-1 if n == "-" else int(n) for n in words.split(",") if n] for name, _, words in lines}
 
 
 def misfit(layout: str, dims: "Sequence[int]") -> str:
-    """Why a layout cannot distribute a result of these dimensions; "" where it can."""
+    """Return the reason why a layout cannot distribute a result of these dimensions; "" if it can."""
     facts = info(layout)
     tile, threads = facts["undistributed"], facts["subgroups"][0] * facts["threads"][0]
     if len(tile) > len(dims):
@@ -51,6 +51,7 @@ def misfit(layout: str, dims: "Sequence[int]") -> str:
 
 
 def tiles(tile: "Sequence[int]", dims: "Sequence[int]") -> "Tuple[int, ...]":
-    """Tiles along each dimension of the result; one index is a tile of the dimensions that the layout does not have."""
+    """Return the number of tiles along each dimension of the result; in dimensions that the layout does not have, a
+    tile is one index."""
     sizes = [1] * (len(dims) - len(tile)) + list(tile)
     return tuple(-(-n // size) for n, size in zip(dims, sizes))

@@ -1,9 +1,8 @@
-"""Element types of HLO: widths, kinds, and the exact way from a number or its text to bits and back.
+"""Element types of HLO: widths, kinds, and exact conversions between numbers, texts and bits.
 
-`encode` and `decode` are the only place where a number becomes bits. Floats round to nearest, ties to even, from the
-exact value (never through a wider float: `float(text)` and then f32 would round twice). A value past the largest finite
-one becomes infinity where the type has one, NaN where it has only NaN, and the largest finite value where it has
-neither.
+Only `encode` and `decode` convert between numbers and bits. Floats round to nearest, ties to even, from the exact
+value, never through a wider float: `float(text)` and then f32 would round twice. A value beyond the largest finite one
+becomes infinity if the type has one; else NaN if the type has one; else the largest finite value.
 """
 
 from __future__ import annotations
@@ -20,11 +19,12 @@ Number = Union[int, float, Fraction, bool]
 
 @dataclass(frozen=True)
 class Dtype:
-    """One element type. For floats: exponent and mantissa bits, bias, and what the top encodings mean (`style`).
+    """An element type. For floats: the number of exponent and mantissa bits, the bias, and the meaning of the top
+    encodings (`style`).
 
     style: 'ieee' (infinities and NaNs), 'fn' (no infinity, NaN is all ones), 'fnuz' (no infinity, NaN is minus zero),
-    'finite' (neither), 'scale' (unsigned power of two, NaN is all ones). Complex types give their part's name in
-    `part`.
+    'finite' (neither), 'scale' (unsigned power of two, NaN is all ones). part: for a complex type, the name of the type
+    of its parts.
     """
 
     name: str
@@ -54,25 +54,25 @@ def _table() -> Dict[str, Dtype]:
 
 TABLE: Dict[str, Dtype] = _table()
 
-# What the generator makes code for today. The others are read and kept, and reported at their position.
+# the types with kernels; the parser keeps other types, and an error reports their position
 SUPPORTED: FrozenSet[str] = frozenset(name for name in TABLE if name not in ("s1", "u1", "f6e2m3fn", "f6e3m2fn"))
-# Several elements to a byte of memory, the first in its low bits, whether a layout's E(..) says so or not.
+# types with several elements in a byte of memory, the first in the low bits, with or without E(..) in the layout
 PACKED: FrozenSet[str] = frozenset(["s2", "u2", "s4", "u4", "f4e2m1fn"])
 
 
 def storage_bytes(name: str) -> int:
-    """Bytes of one unpacked element: pred and everything below eight bits take one."""
+    """Return the bytes of one unpacked element; types narrower than 8 bits take one byte."""
     return (TABLE[name].bits + 7) // 8
 
 
 def per_byte(name: str) -> int:
-    """How many elements a byte of memory holds; 1 for wider ones too."""
+    """Return the number of elements in a byte of memory; 1 for wider types too."""
     return 8 // TABLE[name].bits if name in PACKED else 1
 
 
 def wider(a: str, b: str) -> str:
-    """The type of a product of two types, where the text does not say: complex before real, then the larger range and
-    the higher precision of floats, then more bits, then signed."""
+    """Return the type of a product of two types, if the text does not say: complex before real, then the float of
+    larger range and higher precision, then more bits, then signed."""
     def rank(name: str) -> "tuple[bool, int, int, int, bool]":
         part = TABLE[TABLE[name].part or name]
         reach = (largest_finite(part.name) >> part.mantissa) - part.bias if part.kind == "float" else -(1 << 20)
@@ -82,18 +82,18 @@ def wider(a: str, b: str) -> str:
 
 
 def is_complex(name: str) -> bool:
-    """Of anything that a shape's dtype may say."""
+    """True for a complex type, given any dtype of a shape."""
     return name in TABLE and TABLE[name].kind == "complex"
 
 
 def parts(bits: int, name: str) -> "tuple[int, int]":
-    """The real and the imaginary part's bits of a complex number's."""
+    """Return the bits of the real and of the imaginary part of a complex number."""
     width = TABLE[TABLE[name].part].bits
     return bits & ((1 << width) - 1), bits >> width
 
 
 def integer_range(name: str) -> "tuple[int, int]":
-    """The smallest and the largest value of pred or an integer type."""
+    """Return the minimum and the maximum of pred or an integer type."""
     dtype = TABLE[name]
     if dtype.kind == "sint":
         return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
@@ -101,7 +101,7 @@ def integer_range(name: str) -> "tuple[int, int]":
 
 
 def largest_finite(name: str) -> int:
-    """The bit pattern of the largest finite value of a float type (sign clear)."""
+    """Return the bit pattern of the largest finite value of a float type."""
     dtype = TABLE[name]
     top = (1 << (dtype.exponent + dtype.mantissa)) - 1
     if dtype.style == "ieee":
@@ -110,7 +110,7 @@ def largest_finite(name: str) -> int:
 
 
 def quiet_nan(name: str) -> int:
-    """The bit pattern of the NaN that a plain `nan` stands for; ValueError where the type has none."""
+    """Return the bit pattern of a plain `nan`; ValueError if the type has no NaN."""
     dtype = TABLE[name]
     if dtype.style == "ieee":
         return (((1 << dtype.exponent) - 1) << dtype.mantissa) | (1 << (dtype.mantissa - 1))
@@ -122,7 +122,7 @@ def quiet_nan(name: str) -> int:
 
 
 def is_nan(bits: int, name: str) -> bool:
-    """Whether a float bit pattern is a NaN."""
+    """True if a float's bit pattern is a NaN."""
     dtype = TABLE[name]
     size = (1 << (dtype.exponent + dtype.mantissa)) - 1
     if dtype.style == "ieee":
@@ -133,7 +133,7 @@ def is_nan(bits: int, name: str) -> bool:
 
 
 def is_infinite(bits: int, name: str) -> bool:
-    """Whether a float bit pattern is an infinity."""
+    """True if a float's bit pattern is an infinity."""
     dtype = TABLE[name]
     size = (1 << (dtype.exponent + dtype.mantissa)) - 1
     return dtype.style == "ieee" and (bits & size) == ((1 << dtype.exponent) - 1) << dtype.mantissa
@@ -152,7 +152,7 @@ def _overflow(dtype: Dtype) -> int:
 
 
 def _round_magnitude(value: Fraction, dtype: Dtype) -> int:
-    """The pattern (sign clear) nearest to value >= 0, ties to even; `_overflow` past the largest finite one."""
+    """The bit pattern nearest to a value >= 0, ties to even; `_overflow` beyond the largest finite value."""
     if value == 0:
         return quiet_nan(dtype.name) if dtype.style == "scale" else 0
     exponent = value.numerator.bit_length() - value.denominator.bit_length()
@@ -163,7 +163,7 @@ def _round_magnitude(value: Fraction, dtype: Dtype) -> int:
         return max(0, rounded) if rounded <= largest_finite(dtype.name) else _overflow(dtype)
     exponent = max(exponent, 1 - dtype.bias)
     steps = round(value / Fraction(2) ** (exponent - dtype.mantissa))
-    # A pattern counts steps: the exponent field is one less than what the leading bit of `steps` then adds.
+    # The exponent field is one too small here, because the leading bit of `steps` adds 1 to it.
     pattern = ((exponent + dtype.bias - 1) << dtype.mantissa) + steps
     return pattern if pattern <= largest_finite(dtype.name) else _overflow(dtype)
 
@@ -202,8 +202,8 @@ def _signed(magnitude: int, negative: bool, dtype: Dtype) -> int:
 
 
 def encode(value: "Union[Number, complex]", name: str) -> int:
-    """The bit pattern of value: exact for integers and pred (ValueError out of range), nearest for floats and
-    complex."""
+    """Return the bit pattern of a value: exact for integers and pred (ValueError if out of range), the nearest for
+    floats and complex numbers."""
     dtype = TABLE[name]
     if dtype.kind == "complex":
         part = complex(value) if not isinstance(value, complex) else value
@@ -221,7 +221,7 @@ def encode(value: "Union[Number, complex]", name: str) -> int:
 
 
 def decode(bits: int, name: str) -> "Union[int, float, complex]":
-    """The value of a bit pattern."""
+    """Return the value of a bit pattern."""
     dtype = TABLE[name]
     if dtype.kind == "complex":
         width = TABLE[dtype.part].bits
@@ -230,8 +230,8 @@ def decode(bits: int, name: str) -> "Union[int, float, complex]":
 
 
 def decode_real(bits: int, name: str) -> "Union[int, float]":
-    """The value of a bit pattern of a type that is not complex. Every float type here fits a double; of a NaN only its
-    being one and its sign survive."""
+    """Return the value of a bit pattern of a real type. Every float type here fits a double; of a NaN, only the sign is
+    kept."""
     dtype = TABLE[name]
     if dtype.kind == "pred":
         return bool(bits & 1)
@@ -254,11 +254,13 @@ def decode_real(bits: int, name: str) -> "Union[int, float]":
 
 
 _DECIMAL = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?\Z")
-_DIGITS = 1200  # no midpoint of two doubles has more significant digits; what follows counts only as "more than"
+# no midpoint of two doubles has more significant digits; later digits only make a value larger than a midpoint
+_DIGITS = 1200
 
 
 def _exact(sign: str, whole: str, part: str, power: str) -> "tuple[bool, Fraction]":
-    """Sign and magnitude of a decimal, with huge exponents and endless digits cut to what rounds the same way."""
+    """The sign and magnitude of a decimal. Huge exponents and further digits are cut, so that the result rounds the
+    same way."""
     digits = (whole + part).lstrip("0")
     shift = -len(part)
     if not digits:
@@ -278,7 +280,8 @@ def _exact(sign: str, whole: str, part: str, power: str) -> "tuple[bool, Fractio
 
 
 def encode_text(text: str, name: str) -> int:
-    """The float pattern nearest to a decimal number's text; ValueError when the text is no decimal number."""
+    """Return the bit pattern of the float nearest to a decimal number's text; ValueError if it is not a decimal
+    number."""
     dtype = TABLE[name]
     match = _DECIMAL.match(text)
     if match is None:
@@ -288,7 +291,7 @@ def encode_text(text: str, name: str) -> int:
         if name == "f64":
             return int.from_bytes(struct.pack("<d", value), "little")
         wide = int.from_bytes(struct.pack("<d", value), "little")
-        # Rounding twice can only go wrong where the double sits on the middle of two f32.
+        # Rounding twice is wrong only if the double lies exactly between two f32.
         if 2.0 ** -126 <= abs(value) < 3.0e38 and wide & 0x1FFFFFFF != 0x10000000:
             return int.from_bytes(struct.pack("<f", value), "little")
     sign, whole, part, bare, power = match.groups()
@@ -297,7 +300,7 @@ def encode_text(text: str, name: str) -> int:
 
 
 def format_value(bits: int, name: str) -> str:
-    """The shortest decimal text which reads back to the same bits; `nan(0x..)` where a NaN carries a payload."""
+    """Return the shortest decimal text that reads back to the same bits; `nan(0x..)` for a NaN with a payload."""
     dtype = TABLE[name]
     if dtype.kind == "pred":
         return "true" if bits & 1 else "false"
@@ -324,7 +327,7 @@ def format_value(bits: int, name: str) -> str:
 
 
 def c_float(bits: int, name: str) -> str:
-    """A finite f32 or f64 as a constant in C."""
+    """Return a finite f32 or f64 as a constant in C."""
     text = format_value(bits, name)
     return (text if "." in text or "e" in text else f"{text}.0") + "f" * (name == "f32")
 
@@ -334,7 +337,7 @@ def _plain(text: str) -> str:
 
 
 def encode_nan(negative: bool, payload: "int | None", name: str) -> int:
-    """A NaN with the mantissa bits `payload` (None: the plain one); ValueError where the type has no such NaN."""
+    """Return a NaN with the mantissa bits `payload` (None: the plain NaN); ValueError if the type has no such NaN."""
     dtype = TABLE[name]
     pattern = quiet_nan(name)
     if payload is not None:

@@ -1,5 +1,5 @@
-"""A module without ops that compute nothing, and with simpler ops in place of those that stand for several. That comes
-before the check for what gets no kernel."""
+"""Expand a module before the check for unsupported ops: remove ops that compute nothing, and replace composite ops by
+simpler ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RULES = {"rng-bit-generator": random_bits, "batch-norm-training": batch_norm, "b
 
 
 def expanded(module: Module) -> None:
-    """Leaves out what computes nothing on one device, and writes out ops that stand for several."""
+    """Remove ops that compute nothing on one device, and expand composite ops."""
     expand(module, one_device.rule(module))
     without_tokens(module)
     expand(module, _in_place)

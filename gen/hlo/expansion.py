@@ -1,4 +1,4 @@
-"""Putting other ops in place of an instruction, before a module is divided into fusions."""
+"""Replace instructions by other ops before a module is divided into fusions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gen.hlo.graph import Computation, Instruction, Module, Shape, array_shape, 
 
 
 class Expander:
-    """Adds ops in place of one instruction. Each method gives the op that it adds, in row-major order unless a shape
-    says otherwise."""
+    """Adds ops in place of one instruction. Each method returns the op that it adds, row-major unless a shape says
+    otherwise."""
 
     def __init__(self, instruction: Instruction, names: "Dict[str, int]", into: "List[Instruction]",
                  computations: "List[Computation]") -> None:
@@ -32,28 +32,29 @@ class Expander:
                 return name
 
     def constant(self, dtype: str, bits: int) -> Instruction:
-        """The scalar with these bits."""
+        """Return the scalar constant with these bits."""
         added = self.add("constant", array_shape(dtype, ()))
         added.literal = [bits & (1 << dtypes.TABLE[dtype].bits) - 1]
         return added
 
     def splat(self, bits: int, like: Shape) -> Instruction:
-        """An array of the type and the dimensions of another, of elements with these bits."""
+        """Return an array of the type and dimensions of another one, with these bits in each element."""
         return self.broadcast(self.constant(like.dtype, bits), like)
 
     def broadcast(self, value: Instruction, to: Shape, dimensions: "Sequence[int]" = ()) -> Instruction:
-        """The value along the other dimensions of a shape, in its layout."""
+        """Return the value broadcast to a shape, in the shape's layout. dimensions: the dimensions that the value
+        has."""
         if value.shape.dims == to.dims and value.shape.minor_to_major == to.minor_to_major:
             return value
         return self.add("broadcast", array_shape(value.shape.dtype, to.dims, to.minor_to_major), [value],
                         dimensions=tuple(dimensions))
 
     def op(self, opcode: str, *operands: Instruction) -> Instruction:
-        """An elementwise op whose result has operand 0's type."""
+        """Return an elementwise op whose result has the type of operand 0."""
         return self.add(opcode, operands[0].shape, operands)
 
     def convert(self, value: Instruction, dtype: str, opcode: str = "convert") -> Instruction:
-        """The value, or its bits, in a type."""
+        """Return the value, or its bits, in a type."""
         of = value.shape
         return value if of.dtype == dtype else self.add(opcode, array_shape(dtype, of.dims, of.minor_to_major), [value])
 
@@ -63,7 +64,7 @@ class Expander:
         return self.add("reshape", array_shape(value.shape.dtype, tuple(dims)), [value])
 
     def slice(self, value: Instruction, along: int, start: int, limit: int) -> Instruction:
-        """The elements from start to limit of a dimension."""
+        """Return the elements from start to limit of a dimension."""
         dims = value.shape.dims
         if (start, limit) == (0, dims[along]):
             return value
@@ -77,8 +78,8 @@ class Expander:
         return self.add("concatenate", array_shape(values[0].shape.dtype, to), values, dimensions=(along,))
 
     def interleaved(self, values: "Sequence[Instruction]", along: int) -> Instruction:
-        """Two or four arrays of one shape in a new dimension, whose element k is of array k. An element is selected by
-        its index, so that a kernel has the arrays at hand side by side."""
+        """Return two or four arrays of one shape, stacked along a new dimension. Each element is a select by its index,
+        so that a kernel computes the arrays side by side."""
         of = values[0].shape
         to = array_shape(of.dtype, of.dims[:along] + (len(values),) + of.dims[along:])
         numbers = self.add("iota", array_shape("u32", to.dims), iota_dimension=along)
@@ -91,7 +92,7 @@ class Expander:
         return spread[0]
 
     def sum(self, value: Instruction, dimensions: "Sequence[int]") -> Instruction:
-        """The sums over some dimensions of floats."""
+        """Return the sums of floats over some dimensions."""
         of = array_shape(value.shape.dtype, ())
         to = tuple(size for d, size in enumerate(value.shape.dims) if d not in dimensions)
         adds = self._sum_of(of)
@@ -114,21 +115,21 @@ class Expander:
         return computation
 
     def laid_out(self, value: Instruction, to: Shape) -> Instruction:
-        """The value in the layout of a shape."""
+        """Return the value in the layout of a shape."""
         return value if value.shape == to else self.add("copy", to, [value])
 
     def tuple(self, values: "Sequence[Instruction]") -> Instruction:
         return self.add("tuple", tuple_shape([value.shape for value in values]), values)
 
     def element(self, value: Instruction, number: int) -> Instruction:
-        """An element of a tuple."""
+        """Return an element of a tuple."""
         if value.opcode == "tuple":
             return value.operands[number]
         return self.add("get-tuple-element", value.shape.children[number], [value], index=number)
 
 
     def call(self, rule: "Rule") -> Instruction:
-        """A call of a computation that has the rule's answer in it, so that it stays one step of the entry."""
+        """Return a call of a computation with the rule's result, so that the op stays one step of the entry."""
         of = self.of
         computation = Computation(self._name(), line=of.line, col=of.col)
         parameters = [Instruction(f"p{n}", "parameter", operand.shape, parameter_number=n, line=of.line, col=of.col,
@@ -149,7 +150,7 @@ Rule = Callable[[Expander, Instruction], Optional[Instruction]]
 
 
 def expand(module: Module, rule: Rule) -> None:
-    """Puts the rule's answer in place of each instruction of the module for which it has one."""
+    """Replace each instruction for which the rule has a result by that result."""
     computations: List[Computation] = []
     names = {computation.name: 0 for computation in module.computations}
     for computation in module.computations:

@@ -8,15 +8,15 @@ from typing import Callable, List, Sequence, Union, overload
 from gen.hlo import dtypes
 from gen.hlo.graph import Module
 
-PERIOD = 4093   # values after which they begin again: a prime, so that rows differ
+PERIOD = 4093   # number of values before they repeat; a prime, so that rows differ
 
 
 class Filled(Sequence[int]):
-    """Bit patterns of moderate values: floats between -1 and 1 (scales: from 1/8 to 8), integers from 0 to 63, as far
-    as the type has them. Small however many there are."""
+    """Repeating bit patterns of moderate values: floats between -1 and 1 (scales: from 1/8 to 8), integers from 0 to 63
+    as far as the type allows. The memory does not grow with the number of elements."""
 
     def __init__(self, dtype: str, count: int, seed: str) -> None:
-        draw = random.Random(seed).random     # a text's seed and random() give the same values in every Python
+        draw = random.Random(seed).random     # random() with a text seed is the same in every Python version
         self.elements = count
         self.values = [_pattern(dtype, draw) for _ in range(min(count, PERIOD))]
 
@@ -49,8 +49,8 @@ def _pattern(dtype: str, draw: Callable[[], float]) -> int:
 
 
 def fill_constants(module: Module, seed: int) -> None:
-    """Gives each constant whose values the text leaves out values drawn from the seed and the constant's number. The
-    module, and each fusion of it, says so in `filled`."""
+    """Give each constant whose values the text leaves out values drawn from the seed and the constant's number.
+    `filled` of the module and its fusions says so."""
     left_out = [i for computation in module.computations for i in computation.instructions if i.opcode == "constant"
                 and i.literal is None and i.shape.kind == "array" and i.shape.dtype in dtypes.TABLE]
     for number, constant in enumerate(left_out):

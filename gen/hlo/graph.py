@@ -1,7 +1,7 @@
-"""The graph of a module as values: shapes, instructions, computations, fusions and launches, and the questions that are
-put to them.
+"""The graph of a module as values: shapes, instructions, computations, fusions and launches, with the questions that
+they answer.
 
-Shapes are read by the C headers alone (gen/algebra).
+Only the C headers (through gen/algebra) read shapes.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 from gen import algebra
 from gen.hlo import dtypes
 
-TUPLE_DEPTH = 64  # tuples in tuples
+TUPLE_DEPTH = 64  # depth of nested tuples
 
 
 class HloError(Exception):
-    """A fault in the text, at a position counted from one; str() of it is what a user sees after `error: `."""
+    """A fault in the text, at a position counted from one. str() of it is what a user sees after `error: `."""
 
     def __init__(self, filename: str, line: int, col: int, message: str) -> None:
         super().__init__(f"{filename}:{line}:{col}: {message}")
@@ -28,9 +28,9 @@ class HloError(Exception):
 
 @dataclass(frozen=True)
 class Shape:
-    """A shape as a value. `text` is canonical; `kind` is 'array', 'tuple' or 'token' (opaque types and buffers are
-    'token' too). place: of an array that is a part of a larger buffer, the map from its positions to the buffer's.
-    lead: the runtime variable in that map which is the distance between the buffer's rows ("": it is a number)."""
+    """A shape. text: canonical. kind: 'array', 'tuple' or 'token' (opaque types and buffers are 'token' too). place:
+    for an array that is a part of a larger buffer, the map from its positions to the buffer's positions. lead: the
+    runtime variable in that map that is the distance between the buffer's rows; "" for a constant distance."""
 
     text: str
     kind: str = "array"
@@ -47,11 +47,11 @@ class Shape:
 
     @property
     def dense(self) -> "Shape":
-        """The shape of the same array in a buffer of its own."""
+        """Return the shape of the same array in a buffer of its own."""
         return replace(self, place="", lead="")
 
     def leaves(self) -> "List[Shape]":
-        """The shapes inside that are no tuples, in order; of an array: itself."""
+        """Return the shapes inside a tuple that are not tuples, in order; an array has one leaf, itself."""
         if self.kind != "tuple":
             return [self]
         return [leaf for child in self.children for leaf in child.leaves()]
@@ -62,14 +62,14 @@ class Shape:
 
     @property
     def depth(self) -> int:
-        """How many tuples are in one another; of an array: 0."""
+        """Return the depth of nested tuples; 0 for an array."""
         return 1 + max((child.depth for child in self.children), default=0) if self.kind == "tuple" else 0
 
 
 @dataclass(frozen=True)
 class Window:
-    """Places where a small box stands in a padded one: a number for each dimension. reversal: 1 where a convolution
-    reads its kernel from the end."""
+    """The positions of a small box in a padded one; each field has one number for each dimension. reversal: 1 if a
+    convolution reads its kernel from the end."""
 
     size: Tuple[int, ...] = ()
     stride: Tuple[int, ...] = ()
@@ -96,7 +96,7 @@ class Window:
                         and values != plain)
 
     def places(self, k: int, base: int) -> int:
-        """How many places dimension k has in a base of that many elements."""
+        """Return the number of window positions in dimension k of a base with `base` elements."""
         line = (base - 1) * self.base_dilation[k] + 1 if base else 0
         line += self.low[k] + self.high[k]
         reach = (self.size[k] - 1) * self.dilation[k] + 1 if self.size[k] else 0
@@ -105,8 +105,8 @@ class Window:
 
 @dataclass(frozen=True)
 class Labels:
-    """dim_labels of a convolution: dimension numbers of batch and feature (of the kernel: input and output feature),
-    then the spatial ones."""
+    """dim_labels of a convolution: the dimension numbers of batch and feature (of the kernel: input and output
+    feature), then of the spatial dimensions."""
 
     text: str
     lhs: Tuple[int, ...]
@@ -116,7 +116,7 @@ class Labels:
 
 @dataclass(eq=False)
 class Instruction:
-    """One op. Attributes that the reader understands have parsed values; all others stay text in attributes['raw']."""
+    """An op. Attributes that the parser understands have parsed values; all others are text in attributes['raw']."""
 
     name: str
     opcode: str
@@ -139,7 +139,7 @@ class Instruction:
 
 @dataclass(eq=False)
 class Computation:
-    """Instructions in an order where operands come first. `depth` counts how deep calls nest below (1: none)."""
+    """A list of instructions, operands first. depth: the depth of nested calls (1: no calls)."""
 
     name: str
     instructions: List[Instruction] = field(default_factory=list)
@@ -154,7 +154,7 @@ class Computation:
         return f"<computation {self.name}>"
 
     def add(self, instruction: Instruction) -> Instruction:
-        """Adds an instruction at the end, and to the users of its operands; it is the answer."""
+        """Add an instruction at the end, and to the users of its operands; return it."""
         instruction.computation = self
         self.instructions.append(instruction)
         for operand in dict.fromkeys(instruction.operands):
@@ -162,17 +162,17 @@ class Computation:
         return instruction
 
     def add_copy(self, of: Instruction, operands: "List[Instruction]", **changes: Any) -> Instruction:
-        """Adds a copy of an instruction on other operands. changes: of its other fields."""
+        """Add a copy of an instruction with other operands. changes: new values of its other fields."""
         return self.add(replace(of, operands=operands, users=[], **changes))
 
     def add_parameter(self, name: str, shape: Shape) -> Instruction:
-        """Adds the next parameter."""
+        """Add the next parameter."""
         made = self.add(Instruction(name, "parameter", shape, parameter_number=len(self.parameters)))
         self.parameters.append(made)
         return made
 
     def count_users(self) -> None:
-        """Finds the users of all instructions anew."""
+        """Recompute the users of all instructions."""
         for instruction in self.instructions:
             instruction.users = []
         for instruction in self.instructions:
@@ -182,8 +182,8 @@ class Computation:
 
 @dataclass(eq=False)
 class Module:
-    """`explicit_entry` is false where no computation is marked ENTRY: the last one is the entry, and is the fusion.
-    several: whether its file has other modules. line, col: where its name stands."""
+    """A module. explicit_entry: false if no computation is marked ENTRY; the last one is then the entry, and the
+    fusion. several: whether its file has other modules. line, col: the position of its name."""
 
     name: str
     computations: List[Computation] = field(default_factory=list)
@@ -194,20 +194,21 @@ class Module:
     line: int = 1
     col: int = 1
     attributes: Dict[str, str] = field(default_factory=dict)
-    places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)  # of attributes: line and column of their values
+    places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)  # line and column of attributes' values
     plan: Any = None    # launches.Launches, once fusions or steps have been read
-    filled: str = ""    # which constants have drawn values (gen/hlo/fill.py), "" where none has
+    filled: str = ""    # names the constants with drawn values (gen/hlo/fill.py); "" if there is none
 
 
 @dataclass(eq=False)
 class Fusion:
-    """A computation that becomes kernels. name: a C identifier; kind: 'kLoop', .. or '' where no fusion instruction
-    names one. aliases: results that the module lets take a parameter's buffer, donated: parameters whose buffers any
-    result may take, same: parameters whose buffer each launch gives for an earlier one too, which is read in their
-    place (all of flattened numbers). lasting: parameters that many launches read unchanged, of flattened numbers: weights,
-    and what no iteration of a loop around the launch changes. filled: the module's. small: of a program with loops, where few bytes are read and
-    written. symbol: what the names of its kernels and their functions begin with, where that is not its name. placed:
-    of results that are parts of larger buffers, by flattened numbers, the shapes with their places."""
+    """A computation that becomes kernels. Parameters and results are numbered after flattening tuples. name: a C
+    identifier. kind: 'kLoop', ..; '' if no fusion instruction names a kind. aliases: results that may share a
+    parameter's buffer, as the module allows. donated: parameters whose buffers any result may take. same: parameters
+    that each launch reads from the same buffer as an earlier parameter, which is read in their place. lasting:
+    parameters that many launches read unchanged: weights, and loop-invariant arrays. filled: see Module. small: true in
+    a program with loops, for a fusion that reads and writes few bytes. symbol: the prefix of the names of its kernels
+    and functions, if that is not its name. placed: for results that are parts of larger buffers, their shapes with
+    `place`."""
 
     name: str
     computation: Computation
@@ -224,8 +225,8 @@ class Fusion:
 
 @dataclass(frozen=True)
 class Value:
-    """A buffer of a run: leaf number `leaf` of what `producer`, an instruction of the entry, gives (parameter, constant
-    or a step)."""
+    """A buffer of a run: leaf number `leaf` of the result of `producer`, an instruction of the entry (a parameter, a
+    constant or a step)."""
 
     producer: Instruction
     leaf: int = 0
@@ -237,7 +238,7 @@ class Value:
 
 @dataclass(eq=False)
 class FusionCall:
-    """One launch: the fusion, the buffers its flattened parameters read and the buffers its flattened results write."""
+    """A launch: the fusion, the buffers that its parameters read, and the buffers that its results write."""
 
     fusion: Fusion
     operands: List[Value]
@@ -260,7 +261,7 @@ def root_of(computation: Computation) -> Instruction:
 
 
 def reachable(module: Module) -> List[Computation]:
-    """The entry and all that it calls, in the order of the text."""
+    """Return the entry and all computations that it calls, in the order of the text."""
     seen: Set[int] = set()
     stack = [entry_of(module)]
     while stack:
@@ -274,13 +275,13 @@ def reachable(module: Module) -> List[Computation]:
 # ---- shapes: the C headers read them -----------------------------------------------------------------------
 
 def _dim(word: str) -> int:
-    """A dimension out of `shape fields`: `<=N` counts as N, an unbounded one as -1."""
+    """A dimension from `shape fields`: `<=N` counts as N, an unbounded dimension as -1."""
     number = word[2:] if word.startswith("<=") else word
     return int(number) if number.lstrip("-").isdigit() else -1
 
 
 def _split_tuple(text: str) -> List[str]:
-    """The members of a canonical tuple's text, cut at its own commas."""
+    """The members of a canonical tuple's text, split at its top-level commas."""
     parts, depth, start = [], 0, 1
     for position, char in enumerate(text):
         if char in "([{":
@@ -303,7 +304,7 @@ def _canonical_shape(text: str) -> Shape:
         return Shape(text, "token", dtype="buffer" if text.startswith("b(") else text.split("[")[0])
     words = algebra.call("shape", "fields", text).split("\t")
     dtype, dims, order, elements, size, tiling, canonical = words[:7]
-    if dtype in dtypes.PACKED and ":T" not in canonical:      # E(..) says what is so without it
+    if dtype in dtypes.PACKED and ":T" not in canonical:      # packed types are packed without E(..) too
         tiling, size = "plain", str(-(-_dim(elements) // dtypes.per_byte(dtype)))
     return Shape(canonical, "array", dtype, tuple(_dim(d) for d in dims.split(",") if d),
                  tuple(int(d) for d in order.split(",") if d), _dim(elements), _dim(size), tiling == "tiled",
@@ -312,67 +313,69 @@ def _canonical_shape(text: str) -> Shape:
 
 @lru_cache(maxsize=None)
 def scan_shape(text: str) -> "Tuple[int, Shape]":
-    """Bytes that the shape at the start of `text` takes, and the shape; AlgebraError carries the column."""
+    """Return the length of the shape's text at the start of `text`, and the shape; AlgebraError has the column of a
+    fault."""
     consumed, canonical = algebra.call("shape", "scan", text).split("\t")[:2]
     return int(consumed), _canonical_shape(re.sub(r"/\*.*?\*/", "", canonical))
 
 
 def shape(text: str) -> Shape:
-    """The shape that `text` spells; AlgebraError when it spells none."""
+    """Return the shape that `text` spells; AlgebraError if it is not a shape."""
     return scan_shape(text)[1]
 
 
 @lru_cache(maxsize=None)
 def array_shape(dtype: str, dims: "Tuple[int, ...]", minor_to_major: "Optional[Tuple[int, ...]]" = None) -> Shape:
-    """An array shape from its parts; row-major where no order is given."""
+    """Return an array shape from its parts; row-major by default."""
     layout = "{" + ",".join(map(str, minor_to_major)) + "}" if minor_to_major else ""
     return shape(f"{dtype}[{','.join(map(str, dims))}]{layout}")
 
 
 def permuted(of: Shape, dimensions: "Tuple[int, ...]") -> Shape:
-    """The array shape with its dimensions in another order and every byte in its place: dimension i is dimension
+    """Return the array shape with its dimensions permuted and every byte in place: dimension i is dimension
     `dimensions[i]` of `of`."""
     return shape(algebra.call("shape", "permute", of.text, ",".join(map(str, dimensions)))) if of.dims else of
 
 
 def tuple_shape(children: "Sequence[Shape]") -> Shape:
-    """The tuple of some shapes."""
+    """Return the tuple of some shapes."""
     return shape("(" + ", ".join(child.text for child in children) + ")")
 
 
 def layout_map(to: Shape, of: Shape) -> str:
-    """The map of a bitcast: from an index of the result to that of the operand's element at the same position."""
+    """Return the map of a bitcast, from an index of the result to the index of the operand's element at the same
+    position."""
     return algebra.compose(algebra.call("shape", "map", to.text), algebra.call("shape", "unmap", of.text))
 
 
 @lru_cache(maxsize=None)
 def row_major(shape: Shape) -> Shape:
-    """The same array in row-major order, without tiles."""
+    """Return the same array in row-major order, without tiles."""
     return array_shape(shape.dtype, shape.dims)
 
 
 @lru_cache(maxsize=None)
 def is_row_major(shape: Shape) -> bool:
-    """Whether an array's bytes are those of its row-major order."""
+    """True if an array's bytes are in row-major order."""
     plain = row_major(shape)
     return shape.bytes == plain.bytes and (algebra.call("shape", "map", shape.text)
                                            == algebra.call("shape", "map", plain.text))
 
 
 def relaid(data: bytes, source: Shape, target: Shape) -> bytes:
-    """The bytes of an array in another layout."""
+    """Return the bytes of an array in another layout."""
     return algebra.relaid(data, _packed_text(source), _packed_text(target))
 
 
 def _packed_text(shape: Shape) -> str:
-    """The shape's text, which says of packed elements how wide they are in memory."""
+    """The shape's text with the width in memory of packed elements."""
     if shape.dtype not in dtypes.PACKED:
         return shape.text
     return f"{array_shape(shape.dtype, shape.dims, shape.minor_to_major).text[:-1]}:E({memory_bits(shape)})}}"
 
 
 def same_positions(to: Shape, of: Shape) -> bool:
-    """Whether the elements of two arrays have the same set of positions."""
+    """True if the elements of two arrays occupy the same set of positions."""
     if to.elements != of.elements or to.bytes != of.bytes:
         return False
     index = layout_map(to, of) if to.elements else ""
@@ -381,7 +384,7 @@ def same_positions(to: Shape, of: Shape) -> bool:
 
 
 def same_shape(a: Shape, b: Shape) -> bool:
-    """Equal types and dimensions, whatever the layouts."""
+    """True if types and dimensions are equal; layouts may differ."""
     if a is b:
         return True
     if a.kind != b.kind or a.dtype != b.dtype or a.dims != b.dims or len(a.children) != len(b.children):
@@ -390,15 +393,15 @@ def same_shape(a: Shape, b: Shape) -> bool:
 
 
 def memory_bits(of: Shape) -> int:
-    """Bits that bitcasts count an element by: pred has eight, as in memory."""
+    """Return the bits of an element in memory, as bitcasts count them; pred has 8."""
     return 8 if of.dtype == "pred" else dtypes.TABLE[of.dtype].bits
 
 
 # ---- questions to single ops ------------------------------------------------------------------------------
 
 def accumulator(instruction: Instruction) -> str:
-    """The type in which a dot (with its scales) or convolution multiplies and adds: f64 where it is or gives that, f32
-    for other floats, else the result's."""
+    """Return the type in which a dot (with its scales) or a convolution multiplies and adds: f64 if an operand or the
+    result is f64, f32 for other floats, else the result's type."""
     to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
     if dtypes.TABLE[to].kind != "float":
         return to
@@ -406,13 +409,13 @@ def accumulator(instruction: Instruction) -> str:
 
 
 def unique_indices(scatter: Instruction) -> bool:
-    """Whether no two updates are of one element, as the text promises."""
+    """True if the text promises that no two updates hit one element."""
     return bool(scatter.attributes.get("raw", {}).get("unique_indices") == "true")
 
 
 def index_parameter(scatter: Instruction) -> "Optional[Instruction]":
-    """The parameter whose elements, in the order of memory, are a scatter's indices and nothing else's; None where
-    there is none."""
+    """Return the parameter whose elements, in memory order, are a scatter's indices and are used for nothing else, or
+    None."""
     indices = scatter.operands[len(scatter.operands) // 2]
     while (len(indices.users) == 1 and indices.shape.kind == "array" and not indices.shape.tiled
            and indices.shape.minor_to_major == tuple(range(indices.shape.rank))[::-1]
@@ -429,13 +432,14 @@ def index_parameter(scatter: Instruction) -> "Optional[Instruction]":
 
 
 def sorted_indices(scatter: Instruction) -> bool:
-    """Whether rows of indices do not decrease, as the text promises."""
+    """True if the text promises that rows of indices do not decrease."""
     return bool(scatter.attributes.get("raw", {}).get("indices_are_sorted") == "true")
 
 
 def in_order(scatter: Instruction) -> "Optional[List[int]]":
-    """Where a scatter promises sorted indices and they are a parameter: how a check sorts them. Between an index's
-    components in memory, how many there are, and these in the order of the operand's dimensions."""
+    """Return, for a scatter that promises sorted indices in a parameter, how a check sorts them: the distance in memory
+    between an index's components, their number, and the components in the order of the operand's dimensions. Else
+    return None."""
     a, indices = scatter.attributes, scatter.operands[len(scatter.operands) // 2]
     to = a["scatter_dims_to_operand_dims"]
     if (not sorted_indices(scatter) or indices.opcode != "parameter" or indices.shape.kind != "array"
@@ -447,9 +451,9 @@ def in_order(scatter: Instruction) -> "Optional[List[int]]":
 
 
 def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
-    """Where a scatter promises unique indices and they are a parameter of its own: how a check draws them, below 2^31
-    or all ones. Between an index's components in memory, how many there are, and for each of them its places that
-    windows do not share, and the window's size."""
+    """Return, for a scatter that promises unique indices in a parameter of its own, how a check draws them, below 2^31
+    or all ones: the distance in memory between an index's components, their number, and for each component the number
+    of its positions without overlap of windows, and the window's size. Else return None."""
     a, half = scatter.attributes, len(scatter.operands) // 2
     indices, of = scatter.operands[half], scatter.operands[0].shape
     if (not unique_indices(scatter) or index_parameter(scatter) is None
@@ -465,13 +469,14 @@ def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
     return numbers
 
 
-# Ops whose result may differ by more than a zero where an operand is -0 and not +0, or that hide such ops.
+# Ops whose results may differ by more than the sign of a zero when an operand is -0 instead of +0, and ops that contain
+# other ops.
 _TELL_ZEROS_APART = frozenset(["divide", "atan2", "rsqrt", "power", "bitcast-convert", "bitcast", "fusion", "call",
                                "map"])
 
 
 def zero_sign_matters(instruction: Instruction) -> bool:
-    """Whether an op after this one can tell -0 from +0 by more than a zero."""
+    """True if a later op's result can depend on the sign of this op's zeros by more than the sign of a zero."""
     seen: Set[int] = set()
     waiting = list(instruction.users)
     while waiting:

@@ -1,4 +1,4 @@
-"""A computation with the fusions, calls and maps in it put in."""
+"""Inline the fusions, calls and maps of a computation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gen.hlo.graph import Computation, HloError, Instruction, Shape, array_shape
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.hlo.trips import trips
 
-INLINE_LIMIT = 200000  # instructions of a fusion once everything nested is inlined
+INLINE_LIMIT = 200000  # largest number of instructions of a fusion after inlining
 
 
 class Inliner:
-    """A copy of a computation without fusion, call, map and opt-barrier, without copies of tuples and tuples that are
-    only taken apart again. A scalar that selects for all elements is broadcast, start indices in an array become
-    scalars, short loops on large arrays are written out. A layout that changes where a computation is entered or left
-    is a copy. launches: only calls of computations with fusions in them go, for an entry whose fusions become
+    """Makes a copy of a computation without fusion, call, map and opt-barrier, and without copies of tuples or tuples
+    that are only taken apart again. A scalar predicate of a select is broadcast, start indices in an array become
+    scalars, and short loops on large arrays are unrolled. If a layout changes where a computation is entered or left, a
+    copy is added. launches: inline only calls of computations that contain fusions, for an entry whose fusions become
     kernels."""
 
     def __init__(self, source: Computation, filename: str, launches: bool = False) -> None:
@@ -39,7 +39,7 @@ class Inliner:
 
     def _body(self, body: Computation, arguments: "Optional[List[Instruction]]",
               spread: Optional[Shape]) -> Instruction:
-        """Copies a body. arguments: what its parameters stand for; spread: the shape of the map it is in."""
+        """Copy a body. arguments: the values of its parameters. spread: the shape of the map that contains it."""
         known: Dict[int, Instruction] = {}
         self._count(sum(i.opcode != "parameter" for i in body.instructions), body)
         for instruction in body.instructions:
@@ -84,7 +84,7 @@ class Inliner:
                            "instead, cut the module into several")
 
     def _laid_out(self, value: Instruction, of: Shape) -> Instruction:
-        """The value in the layout of a shape that is the same otherwise."""
+        """Return the value in the layout of a shape that is otherwise equal."""
         if value.shape == of or of.kind == "token":
             return value
         if of.kind == "array":
@@ -96,7 +96,7 @@ class Inliner:
 
     def _add(self, like: Instruction, opcode: str, of: Shape, operands: List[Instruction],
              **attributes: Any) -> Instruction:
-        """An instruction that the text does not have, at the place of one that it has."""
+        """Add an instruction that the text does not have, with the position of one that it has."""
         self._count(1, like)
         added = Instruction(self._name(like.name), opcode, of, operands, attributes, line=like.line, col=like.col,
                             computation=self.target)
@@ -115,20 +115,21 @@ class Inliner:
         return copy
 
     def _called(self, computation: Computation) -> Computation:
-        """What an op applies to scalars, likewise inlined."""
+        """The computation that an op applies to scalars, inlined too."""
         if self.launches:
             return computation
         return self.inner.setdefault(id(computation), inlined(computation, self.filename))
 
     def _spread(self, instruction: Instruction, operands: List[Instruction], to: Shape) -> Instruction:
-        """A scalar op inside a map, done for all elements."""
+        """Turn a scalar op inside a map into an op on all elements."""
         of = array_shape(instruction.shape.dtype, to.dims, to.minor_to_major)
         if instruction.opcode != "constant":
             return self._copy(instruction, operands, of)
         return self._broadcast(self._copy(instruction, [], instruction.shape), to)
 
     def _scalar_bits(self, bitcast: Instruction, value: Instruction, spread: Optional[Shape]) -> Instruction:
-        """A scalar's bitcast, as XLA prints it in comparators: the bits in another type, or the scalar itself."""
+        """Turn a scalar's bitcast, as XLA prints it in comparators, into the bits in another type, or the scalar
+        itself."""
         of = bitcast.operands[0].shape
         if bitcast.shape.dtype == of.dtype:
             return value
@@ -140,7 +141,7 @@ class Inliner:
                          dimensions=())
 
     def _scalars(self, array: Instruction) -> List[Instruction]:
-        """The elements of an array of rank 1."""
+        """Return the elements of an array of rank 1 as scalars."""
         leaves = []
         for k in range(array.shape.dims[0]):
             leaf = array
@@ -158,7 +159,7 @@ class Inliner:
         return name
 
     def _sweep(self, root: Instruction) -> None:
-        """Drops what nothing uses any more; parameters stay."""
+        """Remove unused instructions except parameters."""
         live, stack = {id(root)}, [root]
         while stack:
             for operand in stack.pop().operands:
@@ -173,18 +174,18 @@ def _selects_by_scalar(instruction: Instruction) -> bool:
 
 
 def _starts_in_array(instruction: Instruction) -> bool:
-    """Whether a dynamic-slice or dynamic-update-slice has its start indices in one operand."""
+    """True if a dynamic-slice or dynamic-update-slice has its start indices in one operand."""
     first = {"dynamic-slice": 1, "dynamic-update-slice": 2}.get(instruction.opcode)
     return first is not None and len(instruction.operands) == first + 1 and instruction.operands[first].shape.rank == 1
 
 
-MOST_TRIPS = 8          # iterations of a loop that are written one after another
-LEAST_BYTES = 16384     # of the state of such a loop
-MOST_WRITTEN = 512      # its instructions, all iterations counted
+MOST_TRIPS = 8          # iterations of a loop that is unrolled, at most
+LEAST_BYTES = 16384     # bytes of the state of such a loop, at least
+MOST_WRITTEN = 512      # its instructions over all iterations, at most
 
 
 def written_out(loop: Instruction) -> bool:
-    """True if a loop is written as its iterations: few and short ones on large arrays, which become one pass over
+    """True if a loop is fully unrolled: it has few short iterations on large arrays, which then become one pass over
     memory. A loop on small arrays stays a loop."""
     count, body = trips(loop), loop.called[1]
     return (count is not None and count <= MOST_TRIPS and count * len(body.instructions) <= MOST_WRITTEN
@@ -192,20 +193,20 @@ def written_out(loop: Instruction) -> bool:
             and all(i.opcode in ELEMENTWISE or i.opcode in _PLAIN for i in _all(body)))
 
 
-# What an iteration that is written out has beside elementwise ops.
+# ops that an unrolled iteration may have besides elementwise ops
 _PLAIN = frozenset("""parameter constant iota tuple get-tuple-element broadcast reshape bitcast slice call fusion
     opt-barrier transpose concatenate pad reverse dynamic-slice""".split())
 
 
 def _all(computation: Computation) -> "List[Instruction]":
-    """The instructions of a computation and of those that it calls."""
+    """The instructions of a computation and of all that it calls."""
     return [i for own in computation.instructions
             for i in [own, *(inner for called in own.called for inner in _all(called))]]
 
 
 def launches_fusions(instruction: Instruction) -> bool:
-    """Whether an entry's instruction is a call of what has fusions in it, itself or in what it calls: each becomes a
-    kernel."""
+    """True if an instruction of an entry is a call of a computation that contains fusions, directly or in further
+    calls; each fusion becomes a kernel."""
     waiting = list(instruction.called) if instruction.opcode == "call" else []
     seen: Set[int] = set()
     while waiting:
@@ -222,7 +223,7 @@ _INLINED = ("fusion", "call", "map", "opt-barrier")
 
 
 def _of_scalar_bits(instruction: Instruction) -> bool:
-    """True for a bitcast of a scalar to a scalar."""
+    """True for a bitcast from scalar to scalar."""
     return instruction.opcode == "bitcast" and not (instruction.shape.dims or instruction.operands[0].shape.dims)
 
 
@@ -236,8 +237,8 @@ def _to_inline(instruction: Instruction) -> bool:
 
 
 def inlined(computation: Computation, filename: str = "") -> Computation:
-    """The computation with nested fusions, calls and maps put in, and the rest that Inliner does; itself where there is
-    nothing to do."""
+    """Return the computation with nested fusions, calls and maps inlined (see Inliner), or the computation itself if
+    nothing changes."""
     if not any(_to_inline(i) for i in computation.instructions):
         return computation
     return Inliner(computation, filename).run()

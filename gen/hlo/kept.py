@@ -1,6 +1,6 @@
-"""The shapes of ops that are read and kept, but get no kernel: while, fft, ... Their attributes stay text.
+"""The shapes of ops that are parsed and kept but have no kernel: while, fft, ... Their attributes stay text.
 
-A shape that is written is kept as it is. Where none is, the methods here infer it; an op without a method needs one.
+A written shape is kept. If none is written, the methods here infer it; an op without a method needs a written shape.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ _NUMBERS = re.compile(r"\{\s*(?:-?[0-9]+\s*(?:,\s*-?[0-9]+\s*)*)?\}\Z")
 
 
 class Kept(Check):
-    """An op that gets no kernel, against its operands and its attributes' texts."""
+    """Checks an op without a kernel against its operands and the texts of its attributes."""
 
     def result(self) -> Shape:
         return self.draft.written if self.draft.written is not None else super().result()
 
     def _needs(self) -> None:
-        """Each method asks for its operands and attributes."""
+        """Do nothing: each method checks its own operands and attributes."""
 
     def _rule(self) -> "Optional[Callable[[], Shape]]":
         name = "_" + self.i.opcode.replace("-", "_")
         rule: "Optional[Callable[[], Shape]]" = getattr(self, name) if name in vars(Kept) else None
         return rule
 
-    # attributes
+    # ---- attributes ----
 
     def text(self, key: str) -> str:
         value: Optional[str] = self.i.attributes.get("raw", {}).get(key)
@@ -55,7 +55,7 @@ class Kept(Check):
         return number
 
     def dimension(self, key: str, of: Shape) -> int:
-        """The only number of an attribute: a dimension."""
+        """Return the only number of an attribute, which must be a dimension."""
         numbers = self.numbers(key)
         if len(numbers) != 1:
             self.fail(f"expected one dimension in '{key}', found {len(numbers)}", attribute=key)
@@ -71,14 +71,14 @@ class Kept(Check):
             self.fail(f"expected one computation as '{key}', found {len(called)}", attribute=key)
         return called[0]
 
-    # operands
+    # ---- operands ----
 
     def operands(self, count: int) -> None:
         if len(self.shapes) != count:
             self.fail(f"expected {count} operand{'' if count == 1 else 's'}, found {len(self.shapes)}")
 
     def takes(self, key: str, of: Computation, number: int) -> Shape:
-        """A computation whose only parameter must have the shape of an operand; its result."""
+        """Check that a computation's only parameter has an operand's shape; return its result."""
         if len(of.parameters) != 1:
             self.fail(f"expected 1 parameter of '{of.name}', found {len(of.parameters)}", attribute=key)
         if not same_shape(of.parameters[0].shape, self.shapes[number]):
@@ -87,7 +87,7 @@ class Kept(Check):
         assert of.root is not None
         return of.root.shape
 
-    # rules
+    # ---- rules ----
 
     def _after_all(self) -> Shape:
         return shape("token[]")
@@ -155,8 +155,9 @@ class Kept(Check):
 
 
     def _ragged_dot(self) -> Shape:
-        """A dot whose rows come in groups: along a kept dimension of the left factor each group has a right factor of
-        its own, along a contracted one a result of its own, along a batch dimension nothing changes."""
+        """A dot whose rows come in groups. If the groups lie along a kept dimension of the left factor, each group has
+        its own right factor; along a contracted dimension, its own result; along a batch dimension, groups change
+        nothing."""
         self.operands(3)
         sizes, lists = self.kinds(2, "su"), self.i.attributes
         for key in ("lhs_batch_dims", "lhs_contracting_dims", "rhs_batch_dims", "rhs_contracting_dims"):

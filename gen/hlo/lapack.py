@@ -1,6 +1,8 @@
-"""Custom calls of LAPACK that stay calls of its routines, in C alone: an op `lapack` with a routine's name and arguments.
+"""Custom calls of LAPACK that remain calls of its routines, in C only: ops `lapack` with a routine's name and
+arguments.
 
-The arguments stand in LAPACK's order. Workspaces have the least size that LAPACK's documentation allows."""
+The arguments are in LAPACK's order. Workspaces have the minimum size that LAPACK's documentation allows.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,14 @@ from gen.hlo.graph import Instruction, array_shape, tuple_shape
 LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 _MODES = {"V": "V", "N": "N"}
 _TRIANGLES = {"L": "L", "U": "U"}
-# Those that are not called on a matrix with a NaN or an infinity.
+# routines that are not called on a matrix with a NaN or an infinity
 _ON_FINITE = ("geev", "gees", "heevd", "gesdd", "gesvd")
 
 
 class Room(NamedTuple):
-    """An array of one matrix that LAPACK reads and writes, column by column. dims: rows and columns, or a length, or
-    nothing for a number. operand: the operand that it holds before the call. result: the result that it is after the
-    call. A workspace has neither."""
+    """An array of one matrix that LAPACK reads and writes, column-major. dims: rows and columns, or a length, or () for
+    a number. operand: the operand that it contains before the call. result: the result that it becomes. A workspace has
+    neither."""
 
     dtype: str
     dims: "Tuple[int, ...]"
@@ -29,18 +31,18 @@ class Room(NamedTuple):
     result: "Optional[int]" = None
 
 
-# A letter, a number, an array, or NULL.
+# a letter, a number, an array, or NULL
 Argument = Union[str, int, Room, None]
 
 
 class LapackCall(CheckedCall):
-    """A call that becomes an op `lapack`. Its attributes are `routine`, LAPACK's name, `arguments`, and `finite`: True
-    where the routine is not called on an operand 0 that has a NaN or an infinity. Then info is -4, and floats are
-    NaN."""
+    """A call that becomes an op `lapack`. Its attributes are `routine`, LAPACK's name; `arguments`; and `finite`: True
+    if the routine is not called when operand 0 has a NaN or an infinity. In that case info is -4, and all float results
+    are NaN."""
 
     @property
     def part(self) -> str:
-        """The type of real numbers."""
+        """Return the type of real numbers."""
         return dtypes.TABLE[self.dtype].part or self.dtype
 
     @property
@@ -57,15 +59,15 @@ class LapackCall(CheckedCall):
         return Room("s32", (), None, number)
 
     def work(self, size: int, dtype: str = "") -> "List[Argument]":
-        """A workspace, and its size."""
+        """Return a workspace and its size."""
         return [Room(dtype or self.dtype, (max(1, size),)), max(1, size)]
 
     def real_work(self, size: int) -> "List[Argument]":
-        """The workspace of real numbers that routines on complex ones have."""
+        """Return the real workspace that routines on complex matrices take."""
         return self.work(size, self.part)[:1] if self.is_complex else []
 
     def made(self, batch: "Tuple[int, ...]", arguments: "Sequence[Argument]") -> Op:
-        """An op whose operands and results are those of the arguments."""
+        """Return the op whose operands and results are those of the arguments."""
         rooms = [a for a in arguments if isinstance(a, Room)]
         operands = {a.operand: (a.dtype, (*batch, *a.dims)) for a in rooms if a.operand is not None}
         results = {a.result: (a.dtype, (*batch, *a.dims)) for a in rooms if a.result is not None}
@@ -74,7 +76,7 @@ class LapackCall(CheckedCall):
                   [operands[k] for k in sorted(operands)], [results[k] for k in sorted(results)])
 
     def _geev(self) -> Op:
-        """LAPACK's eigenvectors of a real matrix are `packed`; those of the call are complex."""
+        """The eigenvectors that LAPACK returns for a real matrix are `packed`; those of the call are complex."""
         batch, n = self.square()
         modes = [self.code(key, _MODES) for key in ("compute_left", "compute_right")]
         lines = 1 if self.is_complex else 2
@@ -119,8 +121,8 @@ class LapackCall(CheckedCall):
             *self.work(sizes[0]), *self.work(sizes[1], self.part), *self.work(sizes[2], "s32"), self.info(2)])
 
     def _decomposed(self) -> "Tuple[Tuple[int, ...], str, int, int, List[Argument]]":
-        """Of a singular value decomposition: batch dimensions, mode, rows, columns, and the arguments from the rows to
-        the right vectors."""
+        """Return the parts of a singular value decomposition: batch dimensions, mode, rows, columns, and the arguments
+        from the rows to the right vectors."""
         (batch, m, n), k = self.matrix(), min(self.matrix()[1:])
         mode = self.code("mode", {letter: letter for letter in "ASN"})
         leaves = [leaf.dims for leaf in self.call.shape.leaves()]
@@ -165,7 +167,7 @@ class LapackCall(CheckedCall):
 
     _unmqr = _ormqr
 
-    # of complex numbers alone, as real ones have ops of their own
+    # ---- complex numbers only: for real ones there are ops ----
 
     def _geqrf(self) -> Op:
         batch, m, n = self.matrix()
@@ -189,8 +191,9 @@ class LapackCall(CheckedCall):
 
 
 def packed(x: Expander, call: Instruction, op: Op) -> Instruction:
-    """The results of a call of geev on real matrices. LAPACK gives the real part of the first vector of a conjugate
-    pair, whose value has an imaginary part above 0, in the vector's column and the imaginary part in the next one."""
+    """Return the results of a call of geev on real matrices. For a conjugate pair, LAPACK returns the first vector,
+    whose eigenvalue has a positive imaginary part: the vector's real part in its own column, the imaginary part in the
+    next column."""
     leaves = call.shape.leaves()
     part = leaves[0].dtype
     made = x.add("lapack", tuple_shape([array_shape(part, leaf.dims, leaf.minor_to_major) if dtypes.is_complex(

@@ -1,4 +1,4 @@
-"""Which fusions a module has, which buffers each reads and writes, and the order in which they run."""
+"""The fusions of a module, the buffers that each reads and writes, and the order of their launches."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from gen.hlo.leaves import leaf_names
 from gen.hlo.opcodes import CONTROL, is_whole
 from gen.hlo.reserved import program_name, unique
 
-STANDARD_INPUT = "<stdin>"  # as the name of a file
+STANDARD_INPUT = "<stdin>"  # file name of standard input
 
 def _wrapped(instruction: Instruction) -> Computation:
-    """A computation of one op: its operands become parameters, but for scalar constants, which come along."""
+    """A computation of one op. The op's operands become parameters, except scalar constants, which are copied."""
     computation = Computation(instruction.name, line=instruction.line, col=instruction.col)
     copies: Dict[int, Instruction] = {}
     for operand in instruction.operands:
@@ -38,8 +38,8 @@ _PASSED = frozenset("parameter constant tuple get-tuple-element opt-barrier".spl
 
 
 class Launch(NamedTuple):
-    """A launch of a fusion by an entry that launches several: the entry's instruction and the operands that the
-    fusion's parameters stand for."""
+    """A launch of a fusion by an entry that launches several. instruction: the entry's instruction. operands: the
+    values of the fusion's parameters."""
 
     fusion: Fusion
     instruction: Instruction
@@ -48,23 +48,24 @@ class Launch(NamedTuple):
 
 @dataclass
 class Launches:
-    """The fusions of a module and, where its entry launches several, the launches in order."""
+    """The fusions of a module. launches: in order, if the entry launches several fusions."""
 
     fusions: List[Fusion]
     launches: List[Launch]
-    entry: Computation  # the module's, without calls of what has fusions in it
+    entry: Computation  # the module's entry, with calls of computations that contain fusions inlined
 
 
 def plain_stem(module: Module) -> str:
-    """The name of a module's file, or its own where that has several or was read from standard input."""
+    """Return the name of a module's file, or the module's own name if its file has several modules or is standard
+    input."""
     if module.several or module.filename in ("", STANDARD_INPUT):
         return module.name or "stdin"
     return PurePath(module.filename).stem
 
 
 def stem(module: Module) -> str:
-    """The beginning of the names of a module's files: the file's name, or that of the module where its file has several
-    or was read from standard input."""
+    """Return the prefix of a module's file names: the file's name, or the module's name if its file has several modules
+    or is standard input."""
     return program_name(plain_stem(module))
 
 
@@ -111,12 +112,12 @@ def _make_plan(module: Module) -> Launches:
 
 
 def is_step(instruction: Instruction) -> bool:
-    """True for an op that is a step of a program by itself: a loop, a branch, an op on whole arrays."""
+    """True for an op that is a step of a program by itself: a loop, a branch, or an op on whole arrays."""
     return instruction.opcode in CONTROL or is_whole(instruction.opcode)
 
 
 def has_steps(computation: Computation) -> bool:
-    """True if a computation, or one that it calls, has such an op."""
+    """True if a computation, or a computation that it calls, has such an op."""
     waiting, seen = [computation], set()    # type: List[Computation], Set[int]
     while waiting:
         computation = waiting.pop()
@@ -130,7 +131,7 @@ def has_steps(computation: Computation) -> bool:
 
 
 def _laid_out_anew(call: Instruction) -> bool:
-    """Whether a computation's own layouts are others than those that a call's operands and result have."""
+    """True if the layouts inside a called computation differ from those of the call's operands and result."""
     called = call.called[0]
     return root_of(called).shape != call.shape or any(p.shape != o.shape
                                                       for p, o in zip(called.parameters, call.operands))
@@ -142,7 +143,7 @@ _ALIASES = re.compile(rf"\{{\s*(?:{_ALIAS.pattern}\s*(?:,\s*{_ALIAS.pattern}\s*)
 
 
 class Place(NamedTuple):
-    """Where a text stands: what an HloError says before its message."""
+    """A position in a text, as in an HloError's message."""
 
     file: str
     line: int
@@ -150,7 +151,7 @@ class Place(NamedTuple):
 
 
 def _leaf(of: Shape, path: str) -> int:
-    """The number of the leaf at a shape index; -1 where there is none."""
+    """The number of the leaf at a shape index; -1 if there is none."""
     before = 0
     for word in path.split(",") if path.strip() else []:
         if of.kind != "tuple" or int(word) >= len(of.children):
@@ -161,7 +162,7 @@ def _leaf(of: Shape, path: str) -> int:
 
 
 def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str, place: Place) -> Dict[int, int]:
-    """`{ {0}: (1, {}), .. }`: from flattened results to flattened operands."""
+    """Parse `{ {0}: (1, {}), .. }` to pairs of a flattened result and a flattened operand."""
     aliases: Dict[int, int] = {}
     if not _ALIASES.fullmatch(text or "{}"):
         raise HloError(*place, f"{key}: expected {{ {{RESULT}}: (OPERAND, {{INDEX}}), .. }}, found {text[:60]}")
@@ -185,8 +186,8 @@ def _module_aliases(module: Module) -> Dict[int, int]:
 
 
 def _share_buffers(launches: List[Launch]) -> None:
-    """Arrays that each launch of a fusion takes from one buffer are one parameter to it, the first; the others are
-    left, and not read."""
+    """Merge parameters that every launch of a fusion reads from one buffer: the first is read, the others stay
+    unused."""
     given: "Dict[Fusion, List[List[Value]]]" = {}
     for fusion, _, operands in launches:
         given.setdefault(fusion, []).append([value for operand in operands for value in _values(operand)])
@@ -205,8 +206,8 @@ def _share_buffers(launches: List[Launch]) -> None:
 
 
 def _give_buffers(module: Module, entry: Computation, launches: List[Launch]) -> None:
-    """What each fusion may overwrite, in all of its launches: what the fusion itself says, what the module's aliases
-    come down to, and copies that the entry makes for it alone."""
+    """Find the buffers that each fusion may overwrite in all of its launches: those that the fusion itself allows,
+    those of the module's aliases, and copies that the entry makes for it alone."""
     root = root_of(entry)
     parameters = [Value(p, leaf) for p in entry.parameters for leaf in range(len(p.shape.leaves()))]
     results = _values(root)
@@ -244,14 +245,15 @@ def _give_names(fusions: List[Fusion], stem: str) -> None:
 
 
 def fusions(module: Module) -> List[Fusion]:
-    """The computations that become kernels. An entry without fusion instructions is the fusion, calls inlined, and so
-    is a bare computation; else each computation that a fusion (or call) of the entry names is one, and each other op of
-    the entry is one of its own. A call of a computation with fusions in it is as if these were in the entry."""
+    """Return the computations that become kernels. If an entry has no fusion instructions, or if there is a bare
+    computation, it is the only fusion, with calls inlined. Else each computation that a fusion (or call) of the entry
+    names is a fusion, and each other op of the entry is one of its own. A call of a computation with fusions counts as
+    if its ops were in the entry."""
     return _plan(module).fusions
 
 
 def whole(module: Module) -> Fusion:
-    """All of a module as one fusion: itself where it is one, else what its entry and all that this calls compute."""
+    """Return all of a module as one fusion: its only fusion, or the entry with all that it calls."""
     plan = _plan(module)
     if not plan.launches:
         return plan.fusions[0]
@@ -260,7 +262,7 @@ def whole(module: Module) -> Fusion:
 
 
 def _is_view(instruction: Instruction) -> bool:
-    """Whether an op of the entry gives its operand's buffer as it is: only dimensions are others."""
+    """True if an op of the entry returns its operand's buffer unchanged, with other dimensions."""
     if instruction.opcode not in ("bitcast", "reshape") or instruction.shape.kind != "array":
         return False
     of = instruction.operands[0].shape
@@ -268,8 +270,7 @@ def _is_view(instruction: Instruction) -> bool:
 
 
 def resolved(instruction: Instruction, leaf: int, views: bool = False) -> Value:
-    """The buffer behind a leaf of an instruction of the entry, through tuples and their elements; views: and through
-    views."""
+    """Return the buffer behind a leaf of an instruction of the entry, through tuples. views: through views too."""
     while instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier") or views and _is_view(instruction):
         if instruction.opcode not in ("tuple", "get-tuple-element"):
             instruction = instruction.operands[0]
@@ -293,7 +294,7 @@ def _values(instruction: Instruction) -> List[Value]:
 
 
 def steps(module: Module) -> List[FusionCall]:
-    """The launches of a run in order. Values name parameters and constants of the entry, and results of earlier
+    """Return the launches of a run in order. Values are parameters and constants of the entry, and results of earlier
     steps."""
     plan = _plan(module)
     if not plan.launches:
@@ -304,12 +305,12 @@ def steps(module: Module) -> List[FusionCall]:
 
 
 def module_parameters(module: Module) -> List[Value]:
-    """The buffers of the module's flattened parameters."""
+    """Return the buffers of the module's flattened parameters."""
     return [Value(p, leaf) for p in _plan(module).entry.parameters for leaf in range(len(p.shape.leaves()))]
 
 
 def parameter_names(module: Module) -> List[str]:
-    """A name for each buffer of module_parameters, by the parameter's number: p0; of a tuple p0_0, p0_1."""
+    """Return a name for each buffer of module_parameters, by the parameter's number: p0; for a tuple p0_0, p0_1."""
     return [name for n, p in enumerate(_plan(module).entry.parameters) for name in leaf_names(f"p{n}", p.shape)]
 
 
@@ -317,7 +318,7 @@ NOTED = 10  # buffers that layout_note names, at most
 
 
 def layout_note(module: Module) -> str:
-    """Which buffers of the module's parameters and results are not row-major; "": all are."""
+    """Return a note that names the parameters and results that are not row-major; "" if all are."""
     buffers = [*((f"parameter {n}", value) for n, value in enumerate(module_parameters(module))),
                *((f"result {n}", value) for n, value in enumerate(module_results(module)))]
     others = [f"{name} {value.shape.text}" for name, value in buffers if not is_row_major(value.shape)]
@@ -326,7 +327,8 @@ def layout_note(module: Module) -> str:
 
 
 def module_results(module: Module) -> List[Value]:
-    """The buffers of the module's flattened result. Of a module that is one fusion: the leaves of the entry's root."""
+    """Return the buffers of the module's flattened result; for a module that is one fusion, the leaves of the entry's
+    root."""
     root = root_of(_plan(module).entry)
     if not _plan(module).launches:
         return [Value(root, leaf) for leaf in range(len(root.shape.leaves()))]

@@ -1,4 +1,4 @@
-"""The arrays of a fusion's parameters and results, which may be tuples of arrays: its buffers, in order."""
+"""The arrays of a fusion's parameters and results, which may be tuples: its buffers, in order."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from gen.hlo.graph import Computation, Fusion, Instruction, Shape
 
 
 class Leaf(NamedTuple):
-    """An array of a result. number: among all arrays of the result. shape: as it is written. value, output: the
-    instruction that gives it, and the number of the array in that one's shape."""
+    """An array of a result. number: among all arrays of the result. shape: as written. value, output: the instruction
+    that computes it, and the array's number in that instruction's shape."""
 
     number: int
     shape: Shape
@@ -18,7 +18,7 @@ class Leaf(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Arrays of an instruction's shape that follow each other: the first one's number, and how many."""
+    """Consecutive arrays of an instruction's shape. first: the number of the first one. leaves: their count."""
 
     value: Instruction
     first: int
@@ -26,7 +26,7 @@ class Run(NamedTuple):
 
 
 def result_leaves(computation: Computation) -> "List[Leaf]":
-    """The arrays of the result, through tuples to the instructions that give them."""
+    """Return the arrays of the result, with the instructions that compute them behind tuples."""
     assert computation.root is not None
     given: List[Tuple[Instruction, int]] = []
     waiting = [Run(computation.root, 0, len(computation.root.shape.leaves()))]
@@ -57,12 +57,13 @@ def param_leaves(fusion: Fusion) -> List[Shape]:
 
 
 def param_names(fusion: Fusion) -> List[str]:
-    """The name of each buffer of param_leaves: that of its parameter in the text; of a tuple NAME_1 for element 1."""
+    """Return the name of each buffer of param_leaves: its parameter's name in the text; NAME_1 for element 1 of a
+    tuple."""
     return [name for p in fusion.computation.parameters for name in leaf_names(p.name, p.shape)]
 
 
 def leaf_names(name: str, shape: Shape) -> List[str]:
-    """A name for each array of a shape: the name itself, with the number of each element in a tuple: NAME_1, NAME_1_0."""
+    """Return a name for each array of a shape: the name itself, or NAME_1, NAME_1_0 for elements of tuples."""
     if shape.kind != "tuple":
         return [name]
     return [inner for n, child in enumerate(shape.children) for inner in leaf_names(f"{name}_{n}", child)]

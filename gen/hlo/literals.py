@@ -1,4 +1,4 @@
-"""The values of a constant: from text to bits, one for each element of the shape."""
+"""The values of a constant: from text to one bit pattern for each element of the shape."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gen.hlo import dtypes
 from gen.hlo.graph import Shape
 from gen.hlo.scanner import Scanner
 
-SPLAT_LIMIT = 1 << 24  # elements of a constant that is one value for all
+SPLAT_LIMIT = 1 << 24  # elements of a constant with one value for all, at most
 _VALUE = re.compile(r"-?nan\([^)\s]*\)|[^\s{}(),/]+")
 
 
 def number_bits(text: str, dtype: str) -> int:
-    """The bits of one value's text; ValueError says what was expected."""
+    """Return the bits of one value's text; ValueError says what was expected."""
     kind = dtypes.TABLE[dtype].kind
     if kind == "pred":
         if text in ("true", "1"):
@@ -106,7 +106,8 @@ class Literal:
         return bits
 
     def _array(self, of: Shape) -> List[int]:
-        """Nested braces without recursion: counts[k] is how many items the open brace of level k has had."""
+        """Read nested braces without recursion; counts[k] is the number of items that the open brace of level k has
+        had."""
         scanner, dims, bits = self.scanner, of.dims, []
         scanner.need("{", f"to open the values of {of.text}")
         counts = [0]

@@ -1,5 +1,5 @@
-"""Ops that compute nothing where a module runs on one device, left out: annotations, barriers, the halves of
-asynchronous ops, collectives of a single member. What exchanges data between several devices stays, and is refused."""
+"""Remove ops that compute nothing on one device: annotations, barriers, the halves of asynchronous ops, collectives of
+a single member. Ops that exchange data between several devices stay, and are refused later."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gen.hlo.expansion import Expander, Rule
 from gen.hlo.graph import Instruction, Module, Shape, array_shape, same_shape
 from gen.hlo.opcodes import TABLE
 
-# Custom calls that hand on their operand.
+# custom calls that return their operand
 _ANNOTATIONS = frozenset(
     """Sharding SPMDFullToShardShape SPMDShardToFullShape annotate_device_placement MoveToHost MoveToDevice Pin Unpin
     PinToDevice PinToDeviceSram xla.sdy.FuncResultSharding xla.sdy.GlobalToLocalShape
@@ -21,7 +21,7 @@ _NUMBERS = {"partition-id": "num_partitions", "replica-id": "replica_count"}
 
 
 def rule(module: Module) -> Rule:
-    """The value that takes the place of an instruction of this module."""
+    """Return the rule that gives the value of an instruction of this module if it is removed."""
     devices = {key: _count(module, key) for key in _NUMBERS.values()}
 
     def of(x: Expander, instruction: Instruction) -> Optional[Instruction]:
@@ -55,7 +55,7 @@ def _count(module: Module, key: str) -> int:
 
 
 def _handed_on(x: Expander, values: "List[Instruction]", to: Shape) -> Optional[Instruction]:
-    """The operands as the result: one as an array, or all as a tuple. None: they are not of its shape."""
+    """The operands as the result, an array or a tuple; None if their shapes differ from the result's."""
     if len(values) == 1 and same_shape(values[0].shape, to):
         return x.laid_out(values[0], to) if to.kind == "array" else values[0]
     if to.kind != "tuple" or len(to.children) != len(values):
@@ -70,7 +70,7 @@ def _custom_call(x: Expander, instruction: Instruction) -> Optional[Instruction]
     if target in _ANNOTATIONS and len(instruction.operands) == 1:
         return _handed_on(x, instruction.operands, instruction.shape)
     if target == "AllocateBuffer" and not instruction.operands and instruction.shape.kind == "array":
-        return _zeros(x, instruction.shape)     # nothing may read it before something is written there
+        return _zeros(x, instruction.shape)     # its content is undefined until something is written
     return None
 
 
@@ -79,7 +79,7 @@ def _zeros(x: Expander, to: Shape) -> Instruction:
 
 
 def _collective(x: Expander, instruction: Instruction, partitions: int, replicas: int) -> Optional[Instruction]:
-    """The operands of a collective whose groups have one member each."""
+    """The operands of a collective if each of its groups has one member, else None."""
     raw, to, values = instruction.attributes.get("raw", {}), instruction.shape, instruction.operands
     base = instruction.opcode.removesuffix("-start")
     if base != instruction.opcode and base in ("all-gather", "collective-permute") and to.kind == "tuple":
@@ -97,7 +97,8 @@ def _collective(x: Expander, instruction: Instruction, partitions: int, replicas
 
 
 def _single_members(raw: "dict[str, str]", partitions: int) -> bool:
-    """True if each group has one member. Groups of replicas hold all partitions where a channel has no global ids."""
+    """True if each group has one member. With a channel and no global ids, each group of replicas includes all
+    partitions."""
     if partitions != 1 and "channel_id" in raw and raw.get("use_global_device_ids") != "true":
         return False
     groups = raw.get("replica_groups", "")
@@ -108,7 +109,7 @@ def _single_members(raw: "dict[str, str]", partitions: int) -> bool:
 
 
 def _started(x: Expander, instruction: Instruction, base: str) -> Optional[Instruction]:
-    """The op that an asynchronous one starts, in its place."""
+    """The op that an asynchronous op starts, in its place."""
     to, attributes = instruction.shape, instruction.attributes
     if base == "copy":
         to = to.children[0] if to.kind == "tuple" else to

@@ -1,13 +1,13 @@
-"""The one table of ops. The checker, the emitter and the reference look up here what they need to know of an op.
+"""The table of ops, in which the checker, the emitter and the reference look up what they need to know of an op.
 
-An elementwise op is a row of ELEMENTWISE. Other files have pieces of C that are named after it (smooth-relu:
-`smooth_relu`), which gen/README.md lists. tests/hlo/test_opcodes.py takes each row through every target.
+An elementwise op is a row of ELEMENTWISE. Other files have pieces of C named after it (smooth-relu: `smooth_relu`);
+gen/README.md lists them. tests/hlo/test_opcodes.py takes each row through every target.
 
-A structural op is a row of STRUCTURAL, which names where its three parts are: its checker is the method of
-checker.Check of its name (get-tuple-element: _get_tuple_element), its map is what sett_indexing_analysis.h gives for an
-opcode (`map`), and an element of it is computed by a function of gen/emit (`element`).
+A structural op is a row of STRUCTURAL, which names its three parts: its checker is the method of checker.Check with its
+name (get-tuple-element: _get_tuple_element); its map is that of sett_indexing_analysis.h for an opcode (`map`); a
+function of gen/emit computes an element (`element`).
 
-Opcodes without a row are read and kept; refusals.py says why they get no kernel.
+Opcodes without a row are parsed and kept; refusals.py says why they have no kernel.
 """
 
 from __future__ import annotations
@@ -17,49 +17,50 @@ from typing import Dict, Mapping, Optional, Tuple, Union
 
 from gen.hlo import dtypes
 
-# Kinds of element types, by a letter each.
+# kinds of element types, with a letter for each
 KINDS = {"pred": "p", "sint": "s", "uint": "u", "float": "f", "complex": "c"}
 ANY = "psufc"
-# Operands' kinds in words, for messages.
+# kinds of operands in words, for messages
 WORDS = {"f": "floats", "c": "complex numbers", "fc": "floats", "su": "integers", "psu": "pred or integers", "sufc": "integers or floats",
          "sfc": "signed integers or floats", "psuf": "no complex numbers"}
 
 
 def letter(dtype: str) -> str:
-    """The kind of an element type."""
+    """Return the kind of an element type."""
     return KINDS[dtypes.TABLE[dtype].kind]
 
 
 @dataclass(frozen=True)
 class Elementwise:
-    """An op whose element comes from the elements at the same index of its operands (clamp and select take scalars
-    too)."""
+    """An op whose result element depends on the operands' elements at the same index (clamp and select also take
+    scalars)."""
 
     opcode: str
     arity: int
-    takes: str                  # kinds of operand 0, by letters; the others are of its type
-    # a type: 'operand' 0's; 'pred'; 'part' of a complex operand, else its own; 'rule': checker.Check has its method
+    takes: str                  # kinds of operand 0, as letters; the other operands have its type
+    # type: that of operand 0 ('operand'); 'pred'; the part of a complex operand 0, else its type ('part'); or given by
+    # the method of checker.Check ('rule')
     result: str = "operand"
-    kernels: str = ""           # kinds that kernels exist for; "": those that it takes
+    kernels: str = ""           # kinds with kernels; "": all in `takes`
     attributes: Mapping[str, str] = field(default_factory=dict)     # name -> how the parser reads it
-    optional: Tuple[str, ...] = ()  # attributes that may be left out
-    # how a kernel computes it
-    operator: str = ""          # of C, for numbers
-    pred_operator: str = ""     # of C, for pred
-    function: str = ""          # of C's and the targets' libraries, for real floats
-    # f32, f64: computed lane by lane, as PoCL's wide function is wrong (gen/emit/ops.py says how)
+    optional: Tuple[str, ...] = ()  # optional attributes
+    # in kernels
+    operator: str = ""          # C operator for numbers
+    pred_operator: str = ""     # C operator for pred
+    function: str = ""          # function of the C and target libraries, for real floats
+    # f32, f64: types computed lane by lane, because PoCL's vector function is wrong (see gen/emit/ops.py)
     scalar: Tuple[str, ...] = ()
-    cost: int = 1               # vector instructions for a register, roughly: what a table of a function competes with
-    # float types of at most this many bits need rounding: 16; 8, not all of which have zeros and NaNs of both signs; 0:
-    # none
+    cost: int = 1  # approximate vector instructions for a register; a lookup table of a function competes with it
+    # results in float types of at most this many bits are rounded: 16; 8 for abs, negate and the like, as some 8-bit
+    # types lack -0 or a NaN of one sign; 0 for none
     rounds: int = 16
-    wraps: bool = True          # a result of 2 or 4 bits, computed in a byte, must be cut to its bits
-    # a NaN of the result is an operand's, made quiet, or the processor's default one (x86 and Arm: wide forms are for
+    wraps: bool = True          # a result of 2 or 4 bits is computed in a byte and must be truncated
+    # a NaN result is an operand's NaN, made quiet, or the processor's default NaN (x86 and Arm: vector forms are for
     # CPUs)
     keeps_nan: bool = False
-    # what a check allows
-    ulps: Optional[float] = None    # error of a kernel's float result; None: none but that of rounding once
-    monotone: bool = False      # `function` is monotone on its domain: an interval's ends decide
+    # in checks
+    ulps: Optional[float] = None    # error bound of a kernel's float result in ulps; None: correctly rounded once
+    monotone: bool = False      # `function` is monotone on its domain: the ends of an interval decide its range
 
     def __post_init__(self) -> None:
         if not self.kernels:
@@ -68,19 +69,19 @@ class Elementwise:
 
 @dataclass(frozen=True)
 class Structural:
-    """An op that moves, reduces or calls: any element of its operands may count."""
+    """An op that moves, reduces or calls: a result element may depend on any element of its operands."""
 
     opcode: str
-    arity: Optional[int]        # None: any number, which its checker judges
-    map: str = ""    # the opcode of sett_indexing_analysis.h that its operands' maps come from; "": inlined, or a leaf
-    # a function of gen/emit; "": its map says all; "whole": kernels of its own on whole arrays (gen/plan/whole.py)
+    arity: Optional[int]        # None: any number, which its checker decides
+    map: str = ""    # opcode of sett_indexing_analysis.h for its operands' maps; "": inlined, or a leaf
+    # a function of gen/emit; "": the map is enough; "whole": kernels of its own on whole arrays (gen/plan/whole.py)
     element: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
     optional: Tuple[str, ...] = ()
 
 
-# Ulps: the OpenCL 1.2 full profile table; CUDA's are within it. logistic is derived: exp (3) + add + divide, relative 4
-# * 2^-23, at most 8 ulps.
+# Ulps are those of the OpenCL 1.2 full profile table; CUDA's are within these. The bound of logistic is derived: exp (3
+# ulps), add and divide give a relative error of 4 * 2^-23, at most 8 ulps.
 WHOLE = "whole"
 _ELEMENTWISE = (
     # arithmetic
@@ -217,33 +218,33 @@ _STRUCTURAL = (
     Structural("call", None, attributes={"to_apply": "computation"}),
     Structural("map", None, attributes={**_DIMENSIONS, "to_apply": "computation"}, optional=("dimensions",)),
     Structural("opt-barrier", 1),
-    # kernels of their own on whole arrays
+    # kernels on whole arrays
     Structural("fft", 1, element=WHOLE, attributes={"fft_type": "transform", "fft_length": "integers"}),
-    # several ops in one, which are put in their place (gen/hlo/random_bits.py, gen/hlo/batch_norm.py)
+    # composite ops, which are expanded (gen/hlo/random_bits.py, gen/hlo/batch_norm.py)
     Structural("rng-bit-generator", 1, attributes={"algorithm": "generator"}),
     Structural("batch-norm-training", 3, attributes=_NORM),
     Structural("batch-norm-inference", 5, attributes=_NORM),
     Structural("batch-norm-grad", 5, attributes=_NORM),
 )
 
-# What gen/hlo/custom_calls.py makes of custom calls; no text has them.
+# ops that gen/hlo/custom_calls.py makes of custom calls; no text has them
 TRIDIAGONAL = ("tridiagonal-solve", "perturbed-tridiagonal-solve")
 _MADE = tuple(Structural(opcode, None, element="whole") for opcode in (
     "lu", "qr", "householder-product", *TRIDIAGONAL, "eigh", "svd", "lapack"))
 
 ELEMENTWISE: "Dict[str, Elementwise]" = {row.opcode: row for row in _ELEMENTWISE}
 STRUCTURAL: "Dict[str, Structural]" = {row.opcode: row for row in (*_STRUCTURAL, *_MADE)}
-# What the checker knows the rules of, and kernels may have.
+# ops with rules in the checker; kernels may have them
 TABLE: "Dict[str, Union[Elementwise, Structural]]" = {**ELEMENTWISE, **STRUCTURAL}
-# Ops on matrices, which lie in the last two dimensions.
+# ops on matrices, which are the last two dimensions
 MATRIX_OPS = frozenset(["cholesky", "triangular-solve", *(row.opcode for row in _MADE)])
-# Sums of products.
+# sums of products
 CONTRACTIONS = frozenset(["dot", "scaled-dot", "convolution"])
-# An element comes from many of the operands', by a loop nest. The last two are what gen/lower/select_and_scatter.py
-# makes of select-and-scatter.
+# Ops in which an element depends on many elements of the operands, through a loop nest. The last two come from
+# select-and-scatter (gen/lower/select_and_scatter.py).
 LOOPS = CONTRACTIONS | frozenset(["reduce-window", "select-and-scatter", "window-choice", "window-scatter"])
 
-# Read and kept as they are written.
+# opcodes that are parsed and kept as written
 _UNCHECKED = frozenset(
     """add-dependency after-all all-gather all-gather-done all-gather-start all-reduce all-reduce-done
     all-reduce-start all-to-all async-done async-start async-update
@@ -254,18 +255,18 @@ _UNCHECKED = frozenset(
     set-dimension-size stochastic-convert while""".split()
 )
 OPCODES = frozenset(TABLE) - frozenset(row.opcode for row in _MADE) | _UNCHECKED
-# Loops and branches, which stay what they are in a program. Their computations are `called`: of a while the condition
-# and the body, of a conditional its branches, the one for true first.
+# Loops and branches, which stay so in a program. Their computations are `called`: of a while the condition and the
+# body, of a conditional its branches, the one for true first.
 CONTROL = frozenset(["while", "conditional"])
 
-# Attributes that any op may have, kept as text.
+# attributes that any op may have, kept as text
 COMMON = frozenset(
     """metadata backend_config sharding frontend_attributes origin original_value control-predecessors statistics
     parameter_replication result_accuracy operand_precision outer_dimension_partitions inner_dimension_partitions
     execution_thread async_execution_thread output_to_operand_aliasing is_composite buffer_alignment
     indices_are_sorted unique_indices schedule_annotation algorithm""".split()
 )
-# Attributes that name computations.
+# attributes that name computations
 CALLING = frozenset(
     """to_apply calls condition body true_computation false_computation branch_computations select scatter
     called_computations""".split()
@@ -273,7 +274,7 @@ CALLING = frozenset(
 
 
 def is_opcode(opcode: str) -> bool:
-    """Whether a word is an opcode of HLO, or half of an asynchronous one: `slice-start`, `slice-done`."""
+    """True if a word is an opcode of HLO, or a part of an asynchronous op: `slice-start`, `slice-done`."""
     if opcode in OPCODES:
         return True
     base, _, suffix = opcode.rpartition("-")

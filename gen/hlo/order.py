@@ -1,17 +1,17 @@
-"""The order that the comparator of a sort is, where its graph proves that it is one.
+"""Find the order that the comparator of a sort implements, if its graph proves that it is an order.
 
 A comparator has two parameters for each operand: 2k is the element of operand k that may come first, 2k + 1 the other
-one. `keys` reads it as a lexicographic order of keys, each a value that is computed from the elements of one side:
+one. `keys` reads the comparator as a lexicographic order of keys; a key is computed from the elements of one side:
 
-    order = compare(key(first), key(second)), LT or GT, or GT or LT with the sides in the other order
-          | or(order of a key, and(that key of both sides is equal, order))
-          | select(that key of both sides is equal, order, order of that key)
+    order = compare(key(first), key(second)) with LT or GT, or with the sides exchanged and GT or LT
+          | or(order of a key, and(both sides have an equal key, order))
+          | select(both sides have an equal key, order, order of that key)
 
-The two sides of a comparison are one key if their graphs are equal once each parameter 2k + 1 is replaced by 2k: the
-key may be computed by any ops, such as the ones by which JAX makes all zeros and all NaNs one. Integers and pred are
-compared by value, floats by TOTALORDER, so that equal keys have equal bits, and the keys are integers: any sort by them
-that keeps the order of equal keys has one and the same result. A comparison of floats by value is no such key, since no
-NaN is less than, or equal to, any number.
+The two sides of a comparison use one key if their graphs are equal after each parameter 2k + 1 is replaced by 2k. Any
+ops may compute the key, for example those by which JAX makes all zeros and all NaNs equal. Integers and pred must be
+compared by value, floats by TOTALORDER, so that equal keys have equal bits and keys can be mapped to integers: every
+stable sort by them has the same result. A comparison of floats by value is not such a key, because a NaN is neither
+less than, nor equal to, any number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from gen.hlo.graph import Computation, Instruction, array_shape, root_of, tuple_
 
 @dataclass(frozen=True)
 class Key:
-    """value: the key of the element whose parameters are even. descending: a larger key comes first."""
+    """A key of a sort. value: the key of the element whose parameters have even numbers. descending: a larger key comes
+    first."""
 
     value: Instruction
     descending: bool
@@ -40,27 +41,27 @@ class Key:
 
 
 def keys(comparator: Computation) -> Optional[List[Key]]:
-    """The keys of the order that a comparator is, the most significant one first; None where its graph does not prove
-    that it is one."""
+    """Return the keys of the order that a comparator implements, the most significant one first; None if its graph does
+    not prove that it is an order."""
     return _order(root_of(comparator))
 
 
 def computation_of(keys_of: Sequence[Key], comparator: Computation) -> Computation:
-    """The computation of the keys of an element, a tuple. Its parameters have the comparator's numbers."""
+    """Return the computation of an element's keys, a tuple. Its parameters have the comparator's numbers."""
     values = [key.value for key in keys_of]
     root = Instruction("keys", "tuple", tuple_shape([value.shape for value in values]), values)
     return needed(Computation(comparator.name, [*comparator.instructions, root], root, comparator.parameters))
 
 
 def needed(comparator: Computation) -> Computation:
-    """The same computation without instructions that its root does not need."""
+    """Return the computation without instructions that its root does not need."""
     live = {id(i) for i in reached(root_of(comparator))}
     return Computation(comparator.name, [i for i in comparator.instructions if id(i) in live], comparator.root,
                        [i for i in comparator.parameters if id(i) in live])
 
 
 def reached(value: Instruction) -> List[Instruction]:
-    """A value and what it is computed from."""
+    """Return a value and all values that it is computed from."""
     seen: Dict[int, Instruction] = {}
     waiting = [value]
     while waiting:
@@ -72,7 +73,7 @@ def reached(value: Instruction) -> List[Instruction]:
 
 
 def by_total_order(dtype: str, largest: bool) -> Computation:
-    """The comparator by which topk takes the elements of a type."""
+    """Return the comparator that selects elements for topk."""
     scalar = array_shape(dtype, ())
     sides = [Instruction(name, "parameter", scalar, parameter_number=n) for n, name in enumerate(("a", "b"))]
     kind = {"type": "TOTALORDER"} if dtypes.TABLE[dtype].kind == "float" else {}
@@ -106,7 +107,7 @@ def _lexicographic(first: Instruction, equal: Instruction, rest: Instruction) ->
 
 
 def _compared(i: Instruction, less: str, greater: str) -> Optional[Key]:
-    """The key of a comparison of both sides whose direction is one of two."""
+    """The key of a comparison of both sides, if its direction is one of the two given."""
     if i.opcode != "compare" or i.attributes["direction"] not in (less, greater):
         return None
     a, b = i.operands
@@ -129,7 +130,8 @@ def _sides(i: Instruction) -> Set[int]:
 
 
 def _alike(a: Instruction, b: Instruction, distance: int, known: "Dict[Tuple[int, int], bool]") -> bool:
-    """True if two values have one graph, where parameter n of the first is n + distance of the second."""
+    """True if two values have equal graphs, with parameter n + distance of the second in place of parameter n of the
+    first."""
     at = id(a), id(b)
     if at not in known:
         if a.opcode == "parameter" or b.opcode == "parameter":

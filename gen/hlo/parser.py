@@ -1,6 +1,6 @@
-"""The reader: text to a graph, each instruction checked as soon as it is read.
+"""The parser of HLO text. Each instruction is checked as soon as it is read.
 
-Only operands and computations that are written inline recurse, and both have a limit.
+Recursion happens only for operands and computations written inline; both have a depth limit.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from gen.hlo.opcodes import CALLING, COMMON, OPCODES, TABLE, is_opcode
 from gen.hlo.scanner import NAME, WORD, Scanner
 from gen.suggest import did_you_mean
 
-OPERAND_DEPTH = 64  # operands written inline in operands
-BODY_DEPTH = 32  # computations written inline in attributes
-CALL_DEPTH = 128  # computations that call computations
+OPERAND_DEPTH = 64  # depth of inline operands
+BODY_DEPTH = 32  # depth of inline computations
+CALL_DEPTH = 128  # depth of nested calls
 
 _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
-# Where an instruction was written: tables of numbered lines between the header and the computations.
+# source tables between the header and the computations: numbered lines
 _SOURCES = re.compile(
     r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\r?\n(?:[ \t]*[0-9]+[ \t][^\n]*(?:\n|$))*(?!\s*[({])")
-# Where a module of a file begins.
+# the beginning of a module in a file
 MODULE = re.compile(r"HloModule\s+%?([A-Za-z0-9_.\-]+)")
-# What JAX prints if it is not told otherwise.
+# JAX's default print, a jaxpr
 _JAXPR = re.compile(r"\s*(\{ lambda\b)")
 _SLICE = re.compile(r"\[\s*(-?[0-9]+)\s*:\s*(-?[0-9]+)\s*(?::\s*(-?[0-9]+)\s*)?\]")
 _PADDING = re.compile(r"(-?[0-9]+)_(-?[0-9]+)(?:_(-?[0-9]+))?\Z")
@@ -42,8 +42,8 @@ _COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
 
 
 class Signature(NamedTuple):
-    """What is written of a computation before its body: each parameter's place in the text and shape, the place of the
-    result's shape, and that shape."""
+    """The signature of a computation before its body: each parameter's position and shape, the position of the result's
+    shape, and the result's shape."""
 
     parameters: List[Tuple[int, Shape]]
     result_pos: int
@@ -51,7 +51,7 @@ class Signature(NamedTuple):
 
 
 class Parser:
-    """Reads one text; the scanner is where it stands."""
+    """Reads one text; the scanner has the position."""
 
     def __init__(self, text: str, filename: str) -> None:
         self.scanner = Scanner(text, filename)
@@ -61,11 +61,11 @@ class Parser:
         self.names: Dict[str, Instruction] = {}
         self.computation = Computation("")
         self._spoken = set(WORD.findall(text)) if ".inline." in text else set()
-        self._count = 0  # names given to what is written inline
-        self._bodies = 0  # computations written inline that are open
-        self.numbers: Set[int] = set()  # of the parameters of this computation
+        self._count = 0  # number of names made for inline computations and operands
+        self._bodies = 0  # number of open inline computations
+        self.numbers: Set[int] = set()  # numbers of this computation's parameters
 
-    # module
+    # ---- module ----
 
     def parse(self) -> Module:
         scanner = self.scanner
@@ -132,7 +132,7 @@ class Parser:
             self.computation.attributes[key] = scanner.raw(f"a value of '{key}'")
 
     def _signature(self) -> "Optional[Signature]":
-        """`(a: shape, ..) -> shape` before the body."""
+        """Read `(a: shape, ..) -> shape` before the body."""
         scanner = self.scanner
         if not scanner.accept("("):
             return None
@@ -184,7 +184,7 @@ class Parser:
             computation.root = computation.instructions[-1]
 
     def _parameters(self, pos: int) -> None:
-        """Parameters in order of their numbers, which must be 0 to n-1."""
+        """Order the parameters by their numbers, which must be 0 to n-1."""
         numbered: Dict[int, Instruction] = {}
         for instruction in self.computation.instructions:
             if instruction.parameter_number is not None:
@@ -197,7 +197,7 @@ class Parser:
                                f"found {highest.parameter_number} but no {number}")
         self.computation.parameters = [numbered[number] for number in range(len(numbered))]
 
-    # instructions
+    # ---- instructions ----
 
     def _instruction(self, pos: int) -> Instruction:
         scanner = self.scanner
@@ -236,7 +236,7 @@ class Parser:
         return word
 
     def _operation(self, draft: Draft, depth: int) -> None:
-        """`(operands)`: a number, a literal or instructions, as the opcode asks."""
+        """Read `(operands)`: a number, a literal or instructions, depending on the opcode."""
         scanner, instruction = self.scanner, draft.instruction
         scanner.need("(", f"and the operands of '{instruction.opcode}'")
         if instruction.opcode == "parameter":
@@ -271,7 +271,7 @@ class Parser:
         draft.instruction.literal = self.literal.read(draft.written)
 
     def _operand(self, draft: Draft, depth: int) -> None:
-        """`[shape] [%]name`, or `[shape] opcode(operands)` written inline, without attributes."""
+        """Read `[shape] [%]name`, or an inline `[shape] opcode(operands)` without attributes."""
         scanner = self.scanner
         shape_pos = scanner.skip()
         written = scanner.shape() if scanner.at_shape() else None
@@ -299,7 +299,7 @@ class Parser:
         return self._finish(draft)
 
     def _unused(self, wanted: str, used: "Dict[str, Any]") -> str:
-        """A name for what the text gives none. Names that the whole text has anywhere are avoided too."""
+        """Return a name for an unnamed computation or operand; names that occur anywhere in the text are avoided."""
         while True:
             self._count += 1
             name = f"{wanted}.inline.{self._count}"
@@ -319,8 +319,8 @@ class Parser:
         return operand
 
     def _anonymous(self, instruction: Instruction, key: str) -> Computation:
-        """A computation written in place of its name: `to_apply={ .. }`. It gets a name and goes before the one it is
-        in."""
+        """Read an inline computation, `to_apply={ .. }`. It gets a name and is placed before the computation that
+        contains it."""
         scanner, pos = self.scanner, self.scanner.skip()
         outer = self.computation, self.names, self.numbers
         self._bodies += 1
@@ -363,7 +363,7 @@ class Parser:
             self.scanner.fail(pos, f"expected computations that call one another at most {CALL_DEPTH} deep")
         return computation
 
-    # attributes
+    # ---- attributes ----
 
     def _attributes(self, draft: Draft) -> None:
         scanner, instruction = self.scanner, draft.instruction
@@ -422,7 +422,7 @@ class Parser:
         instruction.attributes[key] = self.scanner.integer(f"the integer of '{key}'")
 
     def _read_integers(self, instruction: Instruction, key: str) -> None:
-        """`{0,2,1}`."""
+        """Read `{0,2,1}`."""
         scanner = self.scanner
         numbers: List[int] = []
         scanner.need("{", f"to open '{key}'")
@@ -434,7 +434,7 @@ class Parser:
         instruction.attributes[key] = tuple(numbers)
 
     def _read_slices(self, instruction: Instruction, key: str) -> None:
-        """`{[start:limit:stride], ..}`, the stride left out where it is one."""
+        """Read `{[start:limit:stride], ..}`; the default stride is 1."""
         scanner = self.scanner
         slices: List[Tuple[int, ...]] = []
         scanner.need("{", f"to open '{key}'")
@@ -448,7 +448,7 @@ class Parser:
         instruction.attributes[key] = tuple(slices)
 
     def _read_padding(self, instruction: Instruction, key: str) -> None:
-        """`low_high_interior` a dimension, joined by `x`; empty for a scalar."""
+        """Read `low_high_interior` for each dimension, joined by `x`; empty for a scalar."""
         pos = self.scanner.skip()
         text = self.scanner.raw(f"the value of '{key}'", empty=True)
         padding = []
@@ -461,8 +461,8 @@ class Parser:
         instruction.attributes[key] = tuple(padding)
 
     def _read_window(self, instruction: Instruction, key: str) -> None:
-        """`{size=3x5 stride=1x2 pad=0_0x1_-1 lhs_dilate=2x1 rhs_dilate=1x1 rhs_reversal=0x1}`, all but the size as it
-        is by default where left out."""
+        """Read `{size=3x5 stride=1x2 pad=0_0x1_-1 lhs_dilate=2x1 rhs_dilate=1x1 rhs_reversal=0x1}`; all but the size
+        have defaults."""
         scanner, places = self.scanner, {}
         numbers: Dict[str, Tuple[Any, ...]] = {}
         scanner.need("{", f"to open '{key}'")
@@ -502,8 +502,8 @@ class Parser:
         instruction.attributes[key] = window
 
     def _read_labels(self, instruction: Instruction, key: str) -> None:
-        """`b01f_01io->b01f`: the dimension numbers of batch, feature (input and output feature) and the spatial ones,
-        for each part."""
+        """Read `b01f_01io->b01f`: for each part, the dimension numbers of batch, feature (input and output feature) and
+        the spatial dimensions."""
         pos = self.scanner.skip()
         parts = self.scanner.match(_LABELS, "dim_labels like b01f_01io->b01f").groups()
         numbers = []
@@ -577,7 +577,7 @@ class Parser:
         if message:
             self.scanner.fail(pos, message)
 
-    # the finished instruction
+    # ---- finished instructions ----
 
     def _finish(self, draft: Draft) -> Instruction:
         instruction = draft.instruction
@@ -591,7 +591,8 @@ class Parser:
         return self.computation.add(instruction)
 
     def _check_started(self, draft: Draft) -> None:
-        """Of an op that runs beside others, `slice-start`: the shapes of its operands and its result, in a tuple."""
+        """Check the shape of an asynchronous op such as `slice-start`: a tuple that has the shapes of its operands and
+        its result."""
         base, _, half = draft.instruction.opcode.rpartition("-")
         of = draft.instruction.shape
         if half != "start" or base not in TABLE or base == "copy" or of.kind != "tuple" or len(of.children) < 2:
@@ -601,14 +602,14 @@ class Parser:
 
 
 def read(path: str, filename: Optional[str] = None) -> Module:
-    """`parse` of a file; bytes that are no UTF-8 are judged like any other odd character. OSError where it cannot be
-    read."""
+    """Return the module in a file. Invalid UTF-8 is reported like any unexpected character. OSError if the file cannot
+    be read."""
     text = Path(path).read_bytes().decode("utf-8-sig", "replace")
     return parse(text, path if filename is None else filename)
 
 
 def parse(text: str, filename: str) -> Module:
-    """Reads and checks a module; HloError at the first fault."""
+    """Read and check a module; HloError at the first fault."""
     module, *others = modules(text, filename)
     if others:
         raise HloError(filename, others[0].line, others[0].col,
@@ -617,7 +618,7 @@ def parse(text: str, filename: str) -> Module:
 
 
 def modules(text: str, filename: str) -> List[Module]:
-    """Reads and checks the modules that follow each other in a text."""
+    """Read and check the modules of a text, one after another."""
     parsers = [Parser(text, filename)]
     read_ones = [parsers[0].parse()]
     while parsers[-1].scanner.peek():
@@ -635,5 +636,5 @@ def modules(text: str, filename: str) -> List[Module]:
 
 
 def module_names(text: str) -> List[str]:
-    """The names of the modules that begin in lines of a text."""
+    """Return the names of the modules that begin in lines of a text."""
     return [match.group(1) for match in re.finditer(rf"^{MODULE.pattern}", text, re.M)]

@@ -1,4 +1,4 @@
-"""A graph as text that the parser reads back to an equal graph, and the comparison that says so."""
+"""Print a graph as text that the parser reads back to an equal graph, and compare graphs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from gen.hlo.graph import Computation, Instruction, Labels, Module, Shape, Windo
 
 
 def _literal_text(of: Shape, bits: "Iterator[int]") -> str:
-    """The values of a constant; a brace a level. Recursion is as deep as the shape's tuples, loops as its rank."""
+    """The values of a constant, with one pair of braces for each level. The recursion is as deep as the shape's
+    tuples."""
     if of.kind == "tuple":
         return "(" + ", ".join(_literal_text(child, bits) for child in of.children) + ")"
     values = [next(bits) for _ in range(max(of.elements, 0))]
@@ -47,7 +48,7 @@ def _attribute_text(key: str, value: Any) -> str:
 
 
 def print_instruction(instruction: Instruction) -> str:
-    """One instruction as text, without ROOT."""
+    """Return an instruction as text, without ROOT."""
     if instruction.opcode == "parameter":
         inside = str(instruction.parameter_number)
     elif instruction.opcode == "constant":
@@ -65,7 +66,7 @@ def print_instruction(instruction: Instruction) -> str:
 
 
 def print_computation(computation: Computation, entry: bool = False) -> str:
-    """One computation as text."""
+    """Return a computation as text."""
     lines = [f"{'ENTRY ' if entry else ''}%{computation.name} {{"]
     for instruction in computation.instructions:
         lines.append(f"  {'ROOT ' if instruction is computation.root else ''}{print_instruction(instruction)}")
@@ -74,7 +75,7 @@ def print_computation(computation: Computation, entry: bool = False) -> str:
 
 
 def print_module(module: Module) -> str:
-    """The module as text which `parse` reads back to an equal graph."""
+    """Return the module as text that `parse` reads back to an equal graph."""
     parts = []
     if module.name:
         parts.append(f"HloModule {module.name}" + "".join(f", {k}={v}" for k, v in module.attributes.items()) + "\n")
@@ -89,14 +90,16 @@ def _plain_attributes(instruction: Instruction) -> Dict[str, Any]:
 
 
 def instruction_key(instruction: Instruction) -> "Tuple[Any, ...]":
-    """All of an instruction but its position, as a value to compare; instructions and computations stand by name."""
+    """Return all of an instruction except its position, as a value to compare; other instructions and computations are
+    named."""
     return (instruction.name, instruction.opcode, instruction.shape, tuple(o.name for o in instruction.operands),
             _plain_attributes(instruction), tuple(u.name for u in instruction.users),
             tuple(c.name for c in instruction.called), instruction.parameter_number, instruction.literal)
 
 
 def difference(a: Module, b: Module) -> str:
-    """The first difference of two graphs in words, '' when they are equal. Positions and comments do not count."""
+    """Return the first difference of two graphs in words, or '' if they are equal. Positions and comments are
+    ignored."""
     if (a.name, a.attributes, a.explicit_entry) != (b.name, b.attributes, b.explicit_entry):
         return "the module's name, attributes or entry"
     if [c.name for c in a.computations] != [c.name for c in b.computations] or entry_of(a).name != entry_of(b).name:

@@ -1,15 +1,15 @@
-"""rng-bit-generator as integer ops: the bits that XLA's CPU backend and JAX give for a state.
+"""rng-bit-generator as integer ops, with the bits that XLA's CPU backend and JAX generate for a state.
 
-The state is u64[2], a key and a counter of 64 bits; of Philox also u64[3], a key and a counter of 128 bits, the lower
-half first. The generator encrypts the counter, then the counter plus 1, and so on; the counter of the resulting state
+The state is u64[2], a key and a 64-bit counter; for Philox it may also be u64[3], a key and a 128-bit counter, lower
+half first. The generator encrypts the counter, then the counter plus 1, and so on; in the resulting state, the counter
 has advanced by the number of blocks.
 
-- Threefry-2x32, 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): a block is two words of
-  32 bits. Elements of 64 bits are a block, the low word first. Others are words: along one dimension, the first of even
-  size or else the first of the largest size, neighbours 2k and 2k + 1 are the words of one block. Blocks are numbered
-  in row-major order. Elements of fewer bits are the low bits of a word.
-- Philox-4x32, 10 rounds (same paper): a block is four words, and the words of all blocks in row-major order are the
-  elements, two words for each of 64 bits. Of a counter of 64 bits in the state, the upper half of the block's counter
+- Threefry-2x32, 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): a block is two 32-bit
+  words. A 64-bit element is one block, low word first. Other elements are words: along one dimension (the first one of
+  even size, else the first one of the largest size), the neighbours 2k and 2k + 1 are the words of one block. Blocks
+  are numbered in row-major order. Narrower elements are the low bits of a word.
+- Philox-4x32, 10 rounds (same paper): a block is four words. The words of all blocks, in row-major order, are the
+  elements; a 64-bit element takes two words. If the state has a 64-bit counter, the upper half of the block's counter
   starts as the key.
 
 rng_default is Philox.
@@ -31,7 +31,7 @@ Words = Sequence[Instruction]   # arrays of u32 of the same shape
 
 
 def random_bits(x: Expander, instruction: Instruction) -> Instruction:
-    """The integer ops of an rng-bit-generator."""
+    """Return the integer ops of an rng-bit-generator."""
     state, to = instruction.operands[0], instruction.shape.children[1]
     key = _number(x, state, 0)
     if instruction.attributes["algorithm"] == "rng_three_fry":
@@ -52,25 +52,25 @@ def _number(x: Expander, state: Instruction, number: int) -> Instruction:
 
 
 def _words(x: Expander, value: Instruction) -> List[Instruction]:
-    """The low and the high 32 bits of u64."""
+    """The low and the high 32 bits of a u64."""
     return [x.convert(value, "u32"), x.convert(x.op("shift-right-logical", value, x.splat(32, value.shape)), "u32")]
 
 
 def _joined(x: Expander, low: Instruction, high: Instruction) -> Instruction:
-    """u64 of two words."""
+    """The u64 of two words."""
     low, high = x.convert(low, "u64"), x.convert(high, "u64")
     return x.op("or", low, x.op("shift-left", high, x.splat(32, high.shape)))
 
 
 def _counters(x: Expander, start: Instruction, dims: "Tuple[int, ...]") -> Instruction:
-    """The counter of each block of an array of blocks, which are numbered in row-major order."""
+    """The counter of each block; blocks are numbered in row-major order."""
     numbers = x.add("iota", array_shape("u64", (math.prod(dims),)), iota_dimension=0)
     return x.op("add", x.reshape(numbers, dims), x.broadcast(start, array_shape("u64", dims)))
 
 
 def _threefry(x: Expander, key: Instruction, counter: Instruction, dims: "Tuple[int, ...]",
               bits: int) -> "Tuple[Instruction, Instruction]":
-    """Elements of 64 bits, or words of which `bits` count, and the counter after them."""
+    """Return elements of 64 bits, or words of which `bits` bits are used, and the counter after them."""
     along, blocks = 0, dims
     if bits < 64:
         of = dims or (1,)
@@ -109,12 +109,12 @@ def _threefry_blocks(x: Expander, key: Words, words: Words) -> Words:
 
 def _philox(x: Expander, key: Instruction, counter: "Tuple[Instruction, Instruction]", dims: "Tuple[int, ...]",
             bits: int) -> "Tuple[Instruction, List[Instruction]]":
-    """Elements of 64 bits, or words of which `bits` count, and the halves of the counter after them."""
+    """Return elements of 64 bits, or words of which `bits` bits are used, and the halves of the counter after them."""
     count, per = math.prod(dims), 2 if bits == 64 else 4
     blocks = -(-count // per)
 
     def carried(low: Instruction) -> Instruction:
-        """The upper half of a counter whose lower half was advanced to this."""
+        """Return the upper half of a counter whose lower half has advanced to `low`."""
         start, high = (x.broadcast(half, low.shape) for half in counter)
         passed = x.add("compare", array_shape("pred", low.shape.dims), [low, start], direction="LT")
         return x.op("add", high, x.convert(passed, "u64"))

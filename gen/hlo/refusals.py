@@ -1,7 +1,8 @@
-"""What is right HLO but gets no kernel: `unsupported` gives the first such instruction of a module as an error at its
-place, with the further ones.
+"""Refuse valid HLO that has no kernel: `unsupported` returns an error at the first such instruction, which also names
+the further ones.
 
-Each refusal names the op, says why there is no kernel, and what to write instead. gen/errors.md has an example of each.
+Each refusal names the op, says why it has no kernel, and says what to write instead. gen/errors.md has an example of
+each.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _SCALAR_OPS = {*ELEMENTWISE, "parameter", "constant", "tuple", "get-tuple-elemen
 
 
 class Refusal(NamedTuple):
-    """why: what follows the op's name, such as " is between devices" or ": expected .., found ..". instead: what to
-    do."""
+    """A refusal. why: follows the op's name, such as " is between devices" or ": expected .., found ..". instead: what
+    to do."""
 
     why: str
     instead: str
@@ -36,8 +37,8 @@ CUT = "cut the module before and after it (gen/errors.md shows how in JAX)"
 
 
 def unsupported(module: Module) -> Optional[HloError]:
-    """The first instruction that the generator makes no code for yet, as an error at its position; it names the further
-    ops that get no kernel."""
+    """Return an error at the first instruction without a kernel, which also names further such ops; None if all are
+    supported."""
     for instruction in (i for computation in reachable(module) for i in computation.instructions):
         refusal = _why_not(instruction) or _why_not_called(instruction, module.filename) or _entry_layouts(module,
                                                                                                          instruction)
@@ -48,7 +49,7 @@ def unsupported(module: Module) -> Optional[HloError]:
 
 
 def _further(module: Module, first: Instruction) -> str:
-    """Names each further op that gets no kernel, whatever its operands are, with its first place."""
+    """Name each further unsupported op with its first position."""
     places: "Dict[str, List[Instruction]]" = {}
     for instruction in (i for computation in reachable(module) for i in computation.instructions):
         if instruction is not first and instruction.opcode not in TABLE and instruction.opcode not in CONTROL:
@@ -60,9 +61,9 @@ def _further(module: Module, first: Instruction) -> str:
 
 
 def _misfits_signature(module: Module) -> Optional[HloError]:
-    """A parameter or result of the entry that is not laid out as entry_computation_layout says: before XLA assigns
-    layouts, that attribute alone is true. Shapes that it writes without a layout, and text of it that is no shapes, say
-    nothing."""
+    """Return an error if a parameter or result of the entry has another layout than entry_computation_layout says.
+    Before XLA assigns layouts, only that attribute is true. Shapes without a layout in it, and text that is not a
+    shape, are ignored."""
     scanner, entry = Scanner(module.attributes.get("entry_computation_layout", ""), module.filename), entry_of(module)
     wanted: List[Tuple[Shape, bool]] = []
     try:
@@ -86,13 +87,13 @@ def _misfits_signature(module: Module) -> Optional[HloError]:
 
 
 def _places(of: Shape) -> "Tuple[Tuple[int, ...], str]":
-    """What decides where an array's elements lie: the order of its dimensions but those of one element, and its
-    tiles."""
+    """The facts that decide the positions of an array's elements: the order of its dimensions, except those of size 1,
+    and its tiles."""
     tiles = re.search(r":((?:T\([^()]*\)(?:\([^()]*\))*)?(?:L\([0-9]+\))?)", of.text)
     return tuple(d for d in of.minor_to_major if of.dims[d] != 1), tiles.group(1) if tiles else ""
 
 
-# Why there is no kernel for an op, and what to do instead.
+# reasons why ops have no kernel, and what to do instead
 _NOT_OURS = {
     Refusal(" " + why, instead): frozenset(ops.split())
     for why, instead, ops in (
@@ -116,7 +117,7 @@ _NOT_OURS = {
 
 
 def _why_no_kernel(instruction: Instruction) -> Refusal:
-    """Of an op that gets no kernel, by what its text says besides the opcode."""
+    """The refusal of an unsupported op, which may depend on its attributes."""
     raw = instruction.attributes.get("raw", {})
     if instruction.opcode.startswith("custom-call") and "custom_call_target" in raw:
         return Refusal(f" calls {raw['custom_call_target']}, code from elsewhere", f"write ops of HLO, or {CUT}")
@@ -183,7 +184,8 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
 
 
 def _why_not_sorted(instruction: Instruction) -> Optional[Refusal]:
-    """Of a sort or a topk: elements are whole bytes at constant distances, and 31 bits count those of a row."""
+    """The refusal of a sort or a topk, if any: elements must be whole bytes at constant distances, and row numbers must
+    fit 31 bits."""
     of = instruction.operands[0].shape
     for leaf in [*(operand.shape for operand in instruction.operands), *instruction.shape.leaves()]:
         if leaf.tiled:
@@ -202,7 +204,7 @@ def _why_not_sorted(instruction: Instruction) -> Optional[Refusal]:
 
 
 def _why_not_matrices(shapes: List[Shape], any_numbers: bool, complex_too: bool) -> Optional[Refusal]:
-    """Of an op on matrices: element types, layouts and sizes that have no kernel."""
+    """The refusal of an op on matrices whose element types, layouts or sizes have no kernel."""
     for of in shapes:
         if of.dtype not in ("f32", "f64", "s32", *("c64", "c128") * complex_too) and not any_numbers:
             return Refusal(f": expected f32 or f64, found {of.dtype}", "convert to f32 before it, and back after it")
@@ -227,8 +229,7 @@ def _why_not_constant(instruction: Instruction) -> Optional[Refusal]:
 
 
 def _why_not_bitcast(of: Shape, to: Shape) -> Optional[Refusal]:
-    """Of a bitcast, whether it is between types of different widths, or between layouts, in a way that there is no code
-    for."""
+    """The refusal of a bitcast between types of different widths, or between layouts, that has no kernel."""
     same = memory_bits(of) == memory_bits(to)
     if not same and "pred" in (of.dtype, to.dtype):
         return Refusal(f": expected pred and a type of eight bits, found {of.text} and {to.text}",
@@ -247,8 +248,8 @@ def _why_not_bitcast(of: Shape, to: Shape) -> Optional[Refusal]:
 
 
 def _why_not_product(instruction: Instruction) -> Optional[Refusal]:
-    """What sums of products are made of: floats, integers or complex numbers, not mixed but for integers that floats
-    multiply."""
+    """The refusal of a sum of products. Its operands must be floats, integers or complex numbers; only floats and
+    integers may be mixed."""
     to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
     if dtypes.is_complex(to) or any(map(dtypes.is_complex, kinds)):
         good = set(kinds) == {to} and instruction.opcode != "scaled-dot"
@@ -297,8 +298,8 @@ def _why_not_shape(leaf: Shape) -> Optional[Refusal]:
 
 
 def _why_not_called(instruction: Instruction, filename: str) -> Optional[Refusal]:
-    """What an op applies to scalars (a map, a reduce, a window's, a scatter's computations) may hold scalar ops
-    only."""
+    """The refusal of an op whose computation on scalars (of a map, a reduce, a window, a scatter) has other than scalar
+    ops."""
     if instruction.opcode not in ("map", "reduce", "reduce-window", "select-and-scatter", "scatter", "sort"):
         return None
     for inner in (inner for called in instruction.called for inner in inlined(called, filename).instructions):
@@ -309,9 +310,9 @@ def _why_not_called(instruction: Instruction, filename: str) -> Optional[Refusal
 
 
 def _entry_layouts(module: Module, instruction: Instruction) -> Optional[Refusal]:
-    """A kernel reads its operand as the layout of its own parameter says, so both must agree where a fusion is handed
-    buffers. A call's layouts bind nobody: before XLA assigns layouts, computations are printed with the default
-    ones."""
+    """The refusal of a fusion whose operand has another layout than its parameter: a kernel reads its operand by the
+    parameter's layout. Layouts of calls may differ, because computations are printed with default layouts before XLA
+    assigns layouts."""
     if not module.explicit_entry or instruction.computation is not module.entry or instruction.opcode != "fusion":
         return None
     called, instead = instruction.called[0], "give both the same layout, or write a copy between them"
@@ -328,7 +329,8 @@ def _entry_layouts(module: Module, instruction: Instruction) -> Optional[Refusal
 
 
 def misplaced(module: Module) -> "Optional[HloError]":
-    """The first layout to distribute by that stands with no result of a fusion, or with one that lies in tiles."""
+    """Return an error at the first distributed layout that does not belong to a result of a fusion, or belongs to a
+    tiled result."""
     leaves = [leaf for fusion in fusions(module) for leaf in result_leaves(fusion.computation)]
     for _, shape, instruction, _ in leaves:
         if shape.tiled and distribution.layout_of(instruction):

@@ -1,22 +1,22 @@
-"""Names: those that a C identifier, or a function of a program, cannot have, and one that nothing else has."""
+"""Names: those that a C identifier or a program's function must not have, and new names that nothing else has."""
 
 from __future__ import annotations
 
 import re
 from typing import Set
 
-_WORDS = frozenset(     # of C, C++ and OpenCL
+_WORDS = frozenset(     # keywords of C, C++ and OpenCL
     """auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool half
     kernel global local constant private true false class new delete this template operator namespace main""".split()
 )
-# The headers of C11, which a file NAME.h must not hide, and those of compilers and runtimes.
+# headers of C11, compilers and runtimes, which a file NAME.h must not hide
 _HEADERS = frozenset(
     """assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic stdbool
     stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype
     arm_neon cuda_fp16 cuda_runtime fusion immintrin""".split()
 )
-# The functions of math.h and complex.h, which have a form for float and one for long double.
+# functions of math.h and complex.h, which also have a form for float and for long double
 _MATH = frozenset(
     name + suffix for suffix in ("", "f", "l") for name in """acos acosh asin asinh atan atan2 atanh cabs cacos cacosh carg
     casin casinh catan catanh cbrt ccos ccosh ceil cexp cimag clog conj copysign cos cosh cpow cproj creal csin csinh csqrt
@@ -25,7 +25,7 @@ _MATH = frozenset(
     pow pow10 remainder remquo rint round roundeven scalb scalbln scalbn significand sin sincos sinh sqrt tan tanh tgamma
     trunc y0 y1 yn""".split()
 )
-# Functions, types and variables of stdlib.h, stdio.h, string.h, time.h and ctype.h, with those that systems add.
+# names in stdlib.h, stdio.h, string.h, time.h and ctype.h, including those that systems add
 _LIBRARY = frozenset(
     """a64l abort abs aligned_alloc alloca arc4random arc4random_buf arc4random_uniform asctime asctime_r at_quick_exit atexit
     atof atoi atol atoll bcmp bcopy be16toh be32toh be64toh bsearch bzero calloc clearenv clearerr clearerr_unlocked clock
@@ -53,12 +53,12 @@ _LIBRARY = frozenset(
     toupper_l tzname tzset ungetc unix unsetenv u_char u_int u_long u_short va_arg va_copy va_end va_list va_start valloc
     vdprintf vfprintf vfscanf vprintf vscanf vsnprintf vsprintf vsscanf wcstombs wctomb""".split()
 )
-# Macros have no small letter; types end with _t, or are an element's type, of OpenCL and CUDA with a number of lanes.
+# Macros have no lower-case letter. Types end with _t or are element types of OpenCL and CUDA, with a number of lanes.
 _TYPES_AND_MACROS = re.compile(r"[A-Z_0-9]+|\w+_t|dim3|(?:u?(?:char|short|int|long|longlong)|half|float|double)\d*")
 
 
 def c_identifier(text: str) -> str:
-    """A C identifier near to the text."""
+    """Return a C identifier similar to the text."""
     name = re.sub(r"[^A-Za-z0-9_]", "_", text)
     if not name or not (name[0].isalpha()):
         name = "k" + ("" if name.startswith("_") else "_") + name
@@ -66,7 +66,7 @@ def c_identifier(text: str) -> str:
 
 
 def unique(name: str, taken: "Set[str]", mark: str = "_") -> str:
-    """The name, or else the name with a number behind a mark, that is not taken; now it is."""
+    """Return a name that is not in `taken`, and add it: the name itself, or the name with the mark and a number."""
     base, count = name, 1
     while name in taken:
         count += 1
@@ -76,15 +76,15 @@ def unique(name: str, taken: "Set[str]", mark: str = "_") -> str:
 
 
 def program_name(text: str) -> str:
-    """A name near to the text for a program's files and functions: a file that includes NAME.h beside headers of C's
-    library compiles."""
+    """Return a similar name for a program's files and functions; a file that includes NAME.h and C's headers must
+    compile."""
     name = c_identifier(text)
     taken = name in _HEADERS | _MATH | _LIBRARY or _TYPES_AND_MACROS.fullmatch(name)
     return name + "_" if taken else name
 
 
-# Macros of C's library, but for those with parentheses; names of types, which later parameters may have; and words of
-# C++, since headers are read by it too.
+# Macros of C's library without parameters; type names, which later parameters may use; keywords of C++, which reads the
+# headers too.
 _NO_PARAMETER = re.compile(r"I|[A-Z_0-9]{2,}|\w+_t|(?:PRI|SCN)\w+|" + "|".join(
     """errno linux unix complex imaginary noreturn thread_local alignas alignof static_assert math_errhandling asm typeof
     and and_eq bitand bitor compl not not_eq or or_eq xor xor_eq catch concept const_cast constexpr consteval constinit
@@ -93,6 +93,6 @@ _NO_PARAMETER = re.compile(r"I|[A-Z_0-9]{2,}|\w+_t|(?:PRI|SCN)\w+|" + "|".join(
 
 
 def parameter_name(text: str) -> str:
-    """A name near to the text for a parameter of a function in a header, which may follow the headers of C's library."""
+    """Return a similar name for a parameter of a function in a header, which may follow the headers of C's library."""
     name = c_identifier(text)
     return name + "_" if _NO_PARAMETER.fullmatch(name) else name

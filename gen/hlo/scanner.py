@@ -1,6 +1,6 @@
-"""A position in the text of a module, and the few moves that the grammar needs.
+"""The scanner: a position in the text of a module, and the operations that the grammar needs.
 
-Nothing here recurses on the input, and a shape is only found and handed to the C headers.
+It never recurses on the input. A shape is only delimited here; the C headers read it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CLOSE = {"(": ")", "[": "]", "{": "}"}
 
 
 class Scanner:
-    """A position in the text, with the few moves that the grammar needs. All faults leave through `fail`."""
+    """A position in the text, and the operations that the grammar needs. All faults are raised by `fail`."""
 
     def __init__(self, text: str, filename: str) -> None:
         self.text, self.filename, self.pos = text, filename, 0
@@ -43,7 +43,7 @@ class Scanner:
         raise HloError(self.filename, *self.place(pos), message)
 
     def words_at(self, pos: int) -> str:
-        """What stands at a position, in words."""
+        """Describe the text at a position, for messages."""
         if pos >= len(self.text):
             return "the end of the file"
         match = NAME.match(self.text, pos) or _INTEGER.match(self.text, pos)
@@ -57,7 +57,7 @@ class Scanner:
         self.fail(pos, f"expected {what}, found {self.words_at(pos)}")
 
     def skip(self) -> int:
-        """Moves over blanks and comments; the position reached."""
+        """Skip blanks and comments; return the new position."""
         match = _BLANK.match(self.text, self.pos)
         assert match is not None
         self.pos = match.end()
@@ -66,7 +66,7 @@ class Scanner:
         return self.pos
 
     def peek(self) -> str:
-        """The next character after blanks, '' at the end."""
+        """Return the next character after blanks, or '' at the end."""
         pos = self.skip()
         return self.text[pos:pos + 1]
 
@@ -78,7 +78,7 @@ class Scanner:
         return True
 
     def need(self, token: str, purpose: str = "") -> int:
-        """Reads a token that must come; the position it stood at."""
+        """Read a required token; return its position."""
         pos = self.skip()
         if not self.accept(token):
             self.expected(f"'{token}'" + (f" {purpose}" if purpose else ""))
@@ -96,7 +96,7 @@ class Scanner:
         return self.match(NAME, what).group().lstrip("%")
 
     def keyword(self, word: str) -> bool:
-        """Reads a word if a name follows it, so that the word can be a name too."""
+        """Read a word if a name follows it; otherwise the word may itself be a name."""
         start = self.skip()
         match = WORD.match(self.text, start)
         if match is None or match.group() != word:
@@ -114,7 +114,7 @@ class Scanner:
         return self.small(text, pos)
 
     def small(self, text: str, pos: int) -> int:
-        """An integer's text as a number that fits 64 signed bits."""
+        """Convert an integer's text to a number, which must fit 64 signed bits."""
         if len(text.lstrip("-0")) < 20:
             number = int(text)
             if -(1 << 63) <= number < 1 << 63:
@@ -122,7 +122,7 @@ class Scanner:
         self.fail(pos, f"expected an integer of 64 bits, found '{text[:40]}'")
 
     def balanced(self, pos: int) -> int:
-        """The position after the bracket that closes the one at `pos`; strings and comments are passed over."""
+        """Return the position after the bracket that closes the one at `pos`; strings and comments are skipped."""
         stack: "List[Tuple[str, int]]" = []
         while pos < len(self.text):
             char = self.text[pos]
@@ -155,7 +155,8 @@ class Scanner:
         return match.end()
 
     def raw(self, what: str, empty: bool = False) -> str:
-        """An attribute's value as text: up to a comma, a blank or a closing bracket outside brackets and strings."""
+        """Return an attribute's value as text: up to a comma, a blank or a closing bracket outside brackets and
+        strings."""
         start = pos = self.skip()
         while pos < len(self.text):
             char = self.text[pos]
@@ -176,7 +177,7 @@ class Scanner:
         return self.text[start:pos]
 
     def at_shape(self) -> bool:
-        """Whether a shape starts here: '(', or a type name with its '['."""
+        """True if a shape starts here: '(', or a type name with its '['."""
         pos = self.skip()
         if self.text.startswith("(", pos):
             return True
@@ -190,7 +191,7 @@ class Scanner:
         return self.text.startswith("[", end) or (word.group() == "b" and self.text.startswith("(", end))
 
     def _shape_end(self, pos: int) -> int:
-        """Where the text of the shape at `pos` ends; nothing inside is judged but that it is closed."""
+        """The end of the text of the shape at `pos`; only its brackets are checked."""
         if self.text[pos] == "(" or self.text.startswith("b(", pos):
             end = self.balanced(self.text.index("(", pos))
             self._tuple_depth(pos, end)
@@ -221,14 +222,15 @@ class Scanner:
                 self.fail(pos + bracket.start(), f"expected at most {TUPLE_DEPTH} tuples in one another")
 
     def shape(self) -> Shape:
-        """Reads a shape. The C headers judge it; their column is taken to the file's."""
+        """Read a shape. The C headers check it; the column of an error is converted to the file's."""
         if not self.at_shape():
             self.expected("a shape")
         start = self.pos
         end = self._shape_end(start)
         text = _COMMENT.sub(lambda m: " " * len(m.group()), self.text[start:end])
         text = re.sub(r"[\r\n\t\f\v]", " ", text)
-        text = re.sub(r"(\[ *\] *)\{ *\}", lambda m: m.group(1).ljust(len(m.group())), text)  # a scalar's empty layout
+        # the empty layout of a scalar
+        text = re.sub(r"(\[ *\] *)\{ *\}", lambda m: m.group(1).ljust(len(m.group())), text)
         odd = re.search(r"[^ -~]", text)
         if odd:
             self.expected("a shape", start + odd.start())

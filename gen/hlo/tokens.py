@@ -1,5 +1,6 @@
-"""Tokens left out: they order effects, and a module of kernels has none. Tuples lose their elements that are tokens,
-calls their operands, computations their parameters. Tokens that the entry takes or gives stay, and are refused."""
+"""Remove tokens: they order effects, and modules of kernels have no effects. Tuples lose their token elements, calls
+their token operands, computations their token parameters. Tokens among the entry's parameters or results stay, and are
+refused later."""
 
 from __future__ import annotations
 
@@ -7,13 +8,13 @@ from typing import Dict, List, Set
 
 from gen.hlo.graph import Computation, Instruction, Module, Shape, entry_of, root_of, tuple_shape
 
-_CARRIERS = ("while", "conditional")    # what they hand on is one operand, an empty tuple where that is a token
+_CARRIERS = ("while", "conditional")    # they pass on one operand; a token is replaced by an empty tuple
 _CALLS = (*_CARRIERS, "call", "fusion")
-_MOVES = ("after-all", "parameter", "get-tuple-element", "opt-barrier", "copy")     # of tokens: left out
+_MOVES = ("after-all", "parameter", "get-tuple-element", "opt-barrier", "copy")     # on tokens: removed
 
 
 def without_tokens(module: Module) -> None:
-    """Leaves out all tokens, unless the entry has some among its parameters or in its result."""
+    """Remove all tokens, unless the entry has some among its parameters or in its result."""
     instructions = [i for computation in module.computations for i in computation.instructions]
     entry = entry_of(module)
     if not any(_has_token(i.shape) for i in instructions) or any(
@@ -34,7 +35,7 @@ def _has_token(shape: Shape) -> bool:
 
 
 def _stripped(shape: Shape) -> Shape:
-    """The shape without tokens; a token itself is an empty tuple."""
+    """The shape without tokens; a token itself becomes an empty tuple."""
     if _is_token(shape):
         return tuple_shape([])
     if shape.kind != "tuple" or not _has_token(shape):
@@ -47,7 +48,7 @@ def _strip(computation: Computation, shapes: "Dict[Instruction, Shape]", carried
     dropped: Set[Instruction] = set()
 
     def empty(like: Instruction) -> Instruction:
-        """A tuple of nothing in place of a token."""
+        """Return an empty tuple in place of a token."""
         made = Instruction(f"{like.name}.nothing{len(instructions)}", "tuple", tuple_shape([]), line=like.line,
                            col=like.col, computation=computation)
         instructions.append(made)

@@ -1,4 +1,4 @@
-"""The number of steps of a while loop, where its text says it; a loop of one step is its body."""
+"""The number of iterations of a while loop, if its text determines it; a loop of one iteration is its body."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HOLDS = {"LT": lambda a, b: a < b, "LE": lambda a, b: a <= b, "GT": lambda a, b
 
 
 def without_single_steps(module: Module) -> None:
-    """Makes each while of one step a call of its body, and each of no step what hands on its operand."""
+    """Replace each while of one iteration by a call of its body, and each while of none by its operand."""
     for loop in (i for computation in module.computations for i in computation.instructions if i.opcode == "while"):
         count = trips(loop)
         if count == 1:
@@ -24,8 +24,9 @@ def without_single_steps(module: Module) -> None:
 
 
 def trips(loop: Instruction) -> Optional[int]:
-    """The number of times that a while runs its body: what XLA has noted, else counted where the condition compares a
-    counter with a constant and the body adds a constant to the counter. None: the text does not say it so."""
+    """Return the number of iterations of a while: the number that XLA has noted; or the count of a counter that the
+    condition compares with a constant and to which the body adds a constant. Return None if the text has neither
+    form."""
     raw = loop.attributes.get("raw", {})
     try:
         return int(json.loads(raw["backend_config"])["known_trip_count"]["n"])
@@ -43,7 +44,7 @@ def trips(loop: Instruction) -> Optional[int]:
         return None
     if not holds(start, end):
         return 0
-    reach = -(-(end - start) // step) if step else 1       # steps to the first value at or behind the end
+    reach = -(-(end - start) // step) if step else 1       # steps to the first value at or beyond the end
     for count in (reach, reach + 1):
         if count > 0 and not holds(start + count * step, end):
             return count if _fits(start + count * step, sides[0].shape.dtype) else None
@@ -51,7 +52,7 @@ def trips(loop: Instruction) -> Optional[int]:
 
 
 def _carried(value: Instruction, computation: Computation) -> Optional[int]:
-    """The number of an element of the loop's tuple; None where the value is something else."""
+    """The number of an element of the loop's tuple; None for any other value."""
     if value.opcode != "get-tuple-element" or value.operands[0] not in computation.parameters:
         return None
     number: int = value.attributes["index"]
