@@ -8,9 +8,9 @@ groups allow.
 1. ONE OP: f(a, x) is add, multiply, maximum, minimum, and, or, xor of a and x, in either order. On integers and pred
    these ops are commutative and associative. On floats, add and multiply are so up to rounding, maximum and minimum up
    to the payload of a NaN and the sign of a zero (of two zeros the first wins, see gen/reference). The error bound of
-   the reference covers these differences if every component is one op. Beside components of another kind, the bound assumes the
-   order of the elements, so a float add or multiply must keep it. Sums of f16 and bf16 are accumulated in f32 and
-   rounded once, at the end; their order is as free as that of f32 sums.
+   the reference covers these differences if every component is one op. Beside components of another kind, the bound
+   assumes the order of the elements, so a float add or multiply must keep it. Sums of f16 and bf16 are accumulated in
+   f32 and rounded once, at the end; their order is as free as that of f32 sums.
    Start: init, if it is a constant and f(init, init) = init; else the identity. The identities are
        add -0.0 (not 0.0, as 0.0 + -0.0 is 0.0) or 0; multiply 1; maximum -inf or the minimum integer; minimum +inf or
        the maximum integer; and ~0; or, xor 0.

@@ -1,8 +1,8 @@
-"""Functions of StableHLO as computations of HLO.
+"""Turn functions of StableHLO into computations of HLO.
 
-A function becomes a computation, and so does each region of an op. HLO's computations see no values around them: a
-constant from outside is repeated inside, and any other value becomes one more value that a loop carries or a branch is
-given. `gen.hlo.checker` judges each op as it judges those of HLO text; its messages name the op and the types as
+Each function, and each region of an op, becomes a computation. A computation of HLO cannot read values outside it: a
+constant from outside is repeated inside, and any other value becomes a further value that a loop carries or a branch
+receives. `gen.hlo.checker` checks each op as it does for HLO text, but its messages name the op and the types as
 StableHLO writes them.
 """
 
@@ -24,17 +24,17 @@ from gen.stablehlo.sizes import values_of
 from gen.stablehlo.syntax import Argument, Function, Key, Op, Region, Text, Use, free_values
 from gen.stablehlo.table import RETURNS
 
-DEPTH = 96      # functions that call one another, and regions in them
+DEPTH = 96      # depth of nested calls and regions
 
 NO_NAMES: "Mapping[str, str]" = MappingProxyType({})
 _ODD = re.compile(r"[^A-Za-z0-9_.\-]")
-_REPEATED = frozenset(("constant", "iota", "broadcast"))    # ops that a region repeats, where all of it are
+_REPEATED = frozenset(("constant", "iota", "broadcast"))  # ops that a region repeats if all their operands are repeated
 
-Value = Union[Instruction, Tuple[Instruction, int]]     # or an element of a tuple that is not taken out yet
+Value = Union[Instruction, Tuple[Instruction, int]]     # or an element of a tuple that has not been extracted yet
 
 
 class Scope:
-    """A computation while it is built. outer: that of the op whose region it is."""
+    """A computation while it is built. outer: the scope of the op that has it as a region."""
 
     def __init__(self, name: str, line: int, col: int, outer: "Optional[Scope]" = None) -> None:
         self.computation = Computation(name, line=line, col=col)
@@ -44,7 +44,7 @@ class Scope:
         self.numbers: Dict[str, int] = {}
 
     def name(self, wanted: str) -> str:
-        """Return a name that no instruction has: the wanted one, with a number behind it if that must be."""
+        """Return a name that no instruction has: the wanted name, with a number appended if necessary."""
         name = wanted
         while name in self.names:
             self.numbers[wanted] = self.numbers.get(wanted, 0) + 1
@@ -54,28 +54,29 @@ class Scope:
 
 
 class Called(NamedTuple):
-    """An attribute that names computations: HLO's name of it, and they."""
+    """An attribute that names computations. key: its name in HLO."""
 
     key: str
     computations: List[Computation]
 
 
 class Builder(ABC):
-    """Builds the computations of a module. lower: gives the value of an op (gen/stablehlo/ops.py)."""
+    """Builds the computations of a module. lower: returns the value of an op (gen/stablehlo/ops.py)."""
 
     def __init__(self, text: Text, module: Module) -> None:
         self.text, self.module = text, module
         self.scanner: MlirScanner = text.scanner
         self.taken: Set[str] = set()        # names of computations
-        # of functions, by name and by what is known of arguments
+        # computations of functions, by name and by the known values of arguments
         self.made: Dict[Tuple[Any, ...], Computation] = {}
         self.open: List[str] = []       # functions that are being built
         self.depth = 0
-        # whether sizes are open, so that functions are built for each set of sizes that they are called with
+        # whether the module has open sizes, so that a function is built once for each set of sizes that it is called
+        # with
         self.open_sizes = any(argument.of.dynamic for function in text.functions.values()
                               for argument in function.body.arguments)
 
-    # names and places
+    # ---- names and positions ----
 
     def fail(self, pos: int, message: str) -> NoReturn:
         self.scanner.fail(pos, message)
@@ -89,11 +90,11 @@ class Builder(ABC):
         self.taken.add(name)
         return name
 
-    # functions
+    # ---- functions ----
 
     def function(self, function: Function, shapes: "Sequence[Shape]", known: "Tuple[Any, ...]" = ()) -> Computation:
-        """Return the computation of a function whose arguments have these shapes. known: of each argument its value, if
-        that is known, or None."""
+        """Return the computation of a function whose arguments have these shapes. known: for each argument its value,
+        or None if it is not known."""
         key = (function.name, *(shape.text for shape in shapes), *known)
         if key in self.made:
             return self.made[key]
@@ -128,13 +129,13 @@ class Builder(ABC):
             self.fail(pos, f"expected functions and regions at most {DEPTH} deep")
 
     def argument_name(self, argument: Argument) -> str:
-        """The name that the text gives an argument, in words or by its place in the text."""
+        """Return the name of an argument: the name that JAX or the location gives it, else its name in the text."""
         told = argument.attributes.get("jax.arg_info") or argument.location
         name = re.sub("_+", "_", _ODD.sub("_", told)).strip("_") if isinstance(told, str) else ""
         return name or "arg." + argument.key[0] if argument.key[0].isdigit() else name or argument.key[0]
 
     def against(self, function: Function, returned: "List[Instruction]") -> None:
-        """Compare the values that a function returns with its result types; HloError where they differ."""
+        """Compare the values that a function returns with its result types; HloError if they differ."""
         end = function.body.ops[-1]
         if len(returned) != len(function.results):
             self.fail(end.pos, f"expected {len(function.results)} values, as '@{function.name}' has results, found "
@@ -144,7 +145,7 @@ class Builder(ABC):
                 self.fail(use.pos, f"expected {type_text(of)}, a result of '@{function.name}', found "
                                    f"{type_text(value.shape)}")
 
-    # regions
+    # ---- regions ----
 
     def ops(self, region: Region, scope: Scope) -> None:
         for number, op in enumerate(region.ops[:-1]):
@@ -160,7 +161,7 @@ class Builder(ABC):
 
     @abstractmethod
     def lower(self, op: Op, scope: Scope) -> "Optional[Instruction]":
-        """Return the value of an op: a tuple where it has several results, None where it has none."""
+        """Return the value of an op: a tuple for several results, None for no result."""
 
     def bind(self, op: Op, scope: Scope, value: "Optional[Instruction]") -> None:
         names = op.names
@@ -179,7 +180,7 @@ class Builder(ABC):
                 scope.values[name] = (value, number)
 
     def folded(self, value: Instruction, scope: Scope) -> Instruction:
-        """Return a constant where the integers of a value are known."""
+        """Return a constant in place of a value whose integers are known, else the value."""
         known = values_of(value) if value.opcode != "constant" else None
         return value if known is None else self.integers_of(value, known, scope)
 
@@ -187,12 +188,12 @@ class Builder(ABC):
         return [self.value(use, scope) for use in region.ops[-1].operands]
 
     def finish(self, scope: Scope, returned: "List[Instruction]", end: Op) -> None:
-        """Make what is returned the root: the value itself, a tuple of several."""
+        """Make the returned value the root; several values become a tuple."""
         computation = scope.computation
         computation.root = returned[0] if len(returned) == 1 else self.tuple(scope, returned, end)
 
     def combiner(self, op: Op, number: int, scope: Scope, name: str) -> Computation:
-        """Return the computation of a region that takes scalars or arrays and sees constants around it."""
+        """Return the computation of a region that takes scalars or arrays and reads only constants from outside."""
         region = op.regions[number]
         inner = self.inner(op, region, scope, name)
         for argument in region.arguments:
@@ -211,9 +212,9 @@ class Builder(ABC):
                       captures: "Sequence[Tuple[Key, Instruction]]", closes: bool,
                       fixed: "Sequence[Optional[Instruction]]" = (),
                       results: "Optional[Sequence[Shape]]" = None) -> Computation:
-        """Return the computation of a region whose only parameter is a tuple, or a value alone: its arguments, then
-        values from outside. closes: its result has the arguments' shapes, and those values behind. fixed: of each argument
-        the constant that it always is, or None. results: the shapes of its result, None where it may have any."""
+        """Return the computation of a region with one parameter, a value or a tuple: its arguments, followed by values
+        from outside. closes: its result has the arguments' shapes, followed by the same outside values. fixed: for each
+        argument the constant that it always is, or None. results: the shapes of its result; None if any are allowed."""
         region = op.regions[number]
         inner = self.inner(op, region, scope, name)
         if len(region.arguments) != len(shapes):
@@ -240,7 +241,7 @@ class Builder(ABC):
         return inner.computation
 
     def returns(self, op: Op, region: Region, returned: "Sequence[Instruction]", wanted: "Optional[Sequence[Shape]]") -> None:
-        """Compare the values that a region returns with the shapes that its op needs; HloError where they differ."""
+        """Compare the values that a region returns with the shapes that its op requires; HloError if they differ."""
         if wanted is None:
             return
         end = region.ops[-1]
@@ -251,7 +252,7 @@ class Builder(ABC):
                 self.fail(use.pos, f"{op.name}: expected {type_text(of)} from this region, found {type_text(value.shape)}")
 
     def captures(self, regions: "Sequence[Region]", scope: Scope) -> "List[Tuple[Key, Instruction]]":
-        """Return the values that regions have from outside, but for those that they repeat."""
+        """Return the values that regions read from outside, except those that they repeat."""
         keys: Dict[Key, int] = {}
         for region in regions:
             for key, pos in free_values(region).items():
@@ -260,12 +261,12 @@ class Builder(ABC):
         return [(key, value) for key, value in found if not self.repeated(value)]
 
     def repeated(self, value: Instruction) -> bool:
-        """Return whether a region repeats a value from outside: a constant, or what is made of one by its index."""
+        """True if a region repeats a value from outside: a constant or an iota, or a broadcast of one."""
         while value.opcode == "broadcast":
             value = value.operands[0]
         return value.opcode in _REPEATED and not value.operands
 
-    # values
+    # ---- values ----
 
     def value(self, use: Use, scope: Scope) -> Instruction:
         """Return the value of an operand in this computation."""
@@ -302,7 +303,7 @@ class Builder(ABC):
         operands = [self._repeat(operand, scope) for operand in value.operands]
         return scope.computation.add_copy(value, operands, name=scope.name(value.name))
 
-    # instructions
+    # ---- instructions ----
 
     def parameter(self, scope: Scope, argument: Argument, shape: Shape, name: str) -> Instruction:
         made = scope.computation.add_parameter(scope.name(name), shape)
@@ -311,7 +312,7 @@ class Builder(ABC):
         return made
 
     def operands(self, op: Op, scope: Scope) -> List[Instruction]:
-        """Return the values of an op's operands, each of the type that the text says."""
+        """Return the values of an op's operands, after checking them against the types in the text."""
         values = [self.value(use, scope) for use in op.operands]
         for use, value, of in zip(op.operands, values, op.types):
             if value.shape is not of and not of.dynamic and not same_shape(value.shape, of):
@@ -320,7 +321,7 @@ class Builder(ABC):
         return values
 
     def written(self, op: Op) -> Optional[Shape]:
-        """Return the shape that the text says of an op's result, None where it leaves sizes open."""
+        """Return the shape that the text gives for an op's result; None if it leaves sizes open."""
         if any(of.dynamic for of in op.results):
             return None
         return op.results[0] if len(op.results) == 1 else tuple_shape(op.results)
@@ -328,8 +329,8 @@ class Builder(ABC):
     def emit(self, scope: Scope, op: Op, opcode: str, operands: "Sequence[Instruction]", written: Optional[Shape] = None,
              names: "Mapping[str, str]" = NO_NAMES, called: "Sequence[Called]" = (), raw: "Optional[Dict[str, str]]" = None,
              **attributes: Any) -> Instruction:
-        """Add an instruction that stands for an op, or for a part of it. names: of attributes in the text, by HLO's names; of a
-        field of a structure STRUCTURE/FIELD."""
+        """Add an instruction for an op or for a part of it. names: for HLO's attribute names, the names in the text,
+        STRUCTURE/FIELD for a field of a structure."""
         line, col = self.scanner.place(op.line_pos)
         made = Instruction(self.instruction_name(scope, op, opcode), opcode, written if written is not None else Shape(""),
                            list(operands), attributes, line=line, col=col, computation=scope.computation)
@@ -374,7 +375,7 @@ class Builder(ABC):
                                                  list(values), line=line, col=col))
 
     def bundle(self, scope: Scope, values: "Sequence[Instruction]", op: Op) -> Instruction:
-        """Return a value alone, or several as a tuple."""
+        """Return a single value, or a tuple of several."""
         return values[0] if len(values) == 1 else self.tuple(scope, values, op)
 
     def constant(self, scope: Scope, op: Op, of: Shape, bits: "Sequence[int]") -> Instruction:
@@ -382,11 +383,11 @@ class Builder(ABC):
         return scope.computation.add(Instruction(self.instruction_name(scope, op, "constant"), "constant", of,
                                                  literal=list(bits), line=line, col=col))
 
-    # the entry
+    # ---- the entry ----
 
     def row_major_results(self, computation: Computation) -> None:
-        """Copy results that custom calls and transposes lay out otherwise; a transpose that is only a result is laid out
-        in row-major order itself."""
+        """Make results row-major: copy results of custom calls and transposes that have another layout. A transpose
+        that is only a result becomes row-major itself."""
         root = computation.root
         assert root is not None
         leaves = [root] if root.shape.kind == "array" else root.operands if root.opcode == "tuple" else []
@@ -414,5 +415,5 @@ class Builder(ABC):
 
 
 def shape_like(of: Shape, dtype: str) -> Shape:
-    """Return a row-major shape of the same sizes and another element type."""
+    """Return a row-major shape of the same sizes with another element type."""
     return array_shape(dtype, of.dims)

@@ -1,7 +1,8 @@
-"""The ops of StableHLO's client dialect (chlo) as ops of HLO.
+"""Ops of StableHLO's client dialect (chlo) as ops of HLO.
 
-Each is a formula of elementwise ops without loops or tables in memory, so that it becomes a part of the kernel around
-it. Types narrower than f32 are computed in f32 and rounded once. gen/stablehlo/tables.py has the coefficients.
+Each op becomes a formula of elementwise ops without loops or tables in memory, so that it is fused into the kernel
+around it. Types narrower than f32 are computed in f32 and rounded once. The coefficients are in
+gen/stablehlo/tables.py.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Number = Union["Real", float]
 
 
 class Formula:
-    """Adds the ops of one formula. An array of one constant is added once."""
+    """Adds the ops of one formula. A constant array is added once."""
 
     def __init__(self, x: Expander) -> None:
         self.x = x
@@ -35,7 +36,7 @@ class Formula:
 
 
 class Real:
-    """A real array in a formula. Python's operators add HLO's; a number stands for an array of it."""
+    """A real array in a formula. Python's operators add HLO ops; a number stands for a constant array."""
 
     def __init__(self, formula: Formula, of: Instruction) -> None:
         self.formula, self.of = formula, of
@@ -45,7 +46,7 @@ class Real:
         return self.of.shape.dtype
 
     def number(self, value: Number) -> "Real":
-        """The value as an array of this type."""
+        """Return a number or array as an array of this type."""
         return value if isinstance(value, Real) else self.formula.splat(value, self.of.shape)
 
     def op(self, opcode: str, *others: Number) -> "Real":
@@ -115,28 +116,28 @@ class Real:
                                                      direction=direction))
 
     def select(self, true: Number, false: Number) -> "Real":
-        """Of a predicate: one array's elements where it holds, another one's elsewhere."""
+        """Return the elements of `true` where this predicate holds, else those of `false`."""
         like = true if isinstance(true, Real) else false
         assert isinstance(like, Real)
         true, false = like.number(true), like.number(false)
         return Real(self.formula, self.formula.x.add("select", true.of.shape, [self.of, true.of, false.of]))
 
     def is_negative(self) -> "Real":
-        """True for -0 too, and false for NaNs."""
+        """Return a predicate: true for negative numbers and -0, false for NaNs."""
         width = dtypes.TABLE[self.dtype].bits
         minus_zero = self.to(f"s{width}", "bitcast-convert").equals(-(1 << width - 1))
         return (self < 0) | (self.equals(0) & minus_zero)
 
     def polynomial(self, coefficients: "Sequence[Number]") -> "Real":
-        """Horner's rule. coefficients: lowest power first."""
+        """Evaluate a polynomial by Horner's rule. coefficients: lowest power first."""
         value = self.number(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
             value = value * self + coefficient
         return value
 
     def quotient(self, name: str, selected: "Sequence[Real]" = ()) -> "Real":
-        """A function by its table. selected: for each interval after the first, where it takes the place of those
-        before it."""
+        """Evaluate a function by its table of rational functions. selected: for each interval after the first, where it
+        replaces the intervals before it."""
         table = TABLES[self.dtype][name]
         assert len(table) == len(selected) + 1, name
         centre, over, under = table[0]
@@ -155,7 +156,7 @@ HALF_LOG_2_PI_LESS_HALF = 0.41893853320467274178
 
 
 def lgamma(x: Real) -> Real:
-    """log |gamma(x)|: from 8 on Stirling's formula, below 0 the reflection at 0."""
+    """log |gamma(x)|: Stirling's formula for |x| >= 8, and reflection at 0 for x < 0."""
     z, below = abs(x), x < 0
     small, large = z < 0.75, z >= 8
     w = small.select(z + 1, z)
@@ -165,7 +166,7 @@ def lgamma(x: Real) -> Real:
     log, inverse = z.op("log"), 1 / z
     rest = (inverse * inverse).quotient("LGAMMA_REST") * inverse
     value = large.select((z - 0.5) * (log - 1) + (rest + HALF_LOG_2_PI_LESS_HALF), value)
-    # |gamma(-z) gamma(z) z sin(pi z)| = pi
+    # reflection: |gamma(-z) gamma(z) z sin(pi z)| = pi
     turn = abs(z - z.op("round-nearest-even"))
     sine = turn * (turn * turn).quotient("SINE")
     mirrored = -small.select(sine, z * sine).op("log") - value
@@ -174,7 +175,7 @@ def lgamma(x: Real) -> Real:
 
 
 def digamma(x: Real) -> Real:
-    """The derivative of lgamma: from 8 on the asymptotic series, below 0 the reflection at 0."""
+    """The derivative of lgamma: the asymptotic series for |x| >= 8, and reflection at 0 for x < 0."""
     z, below = abs(x), x < 0
     small, large = z < 0.5, z >= 8
     w = small.select(z + 1, z)
@@ -186,7 +187,7 @@ def digamma(x: Real) -> Real:
     square = inverse * inverse
     series = z.op("log") - 0.5 * inverse - square * square.quotient("DIGAMMA_REST")
     value = large.select(series, further.select(ratio, from_root * ratio))
-    # digamma(-z) - digamma(z + 1) = pi cot(pi z)
+    # reflection: digamma(-z) - digamma(z + 1) = pi cot(pi z)
     turn = z - z.op("round-nearest-even")
     cotangent = (turn * turn).quotient("COTANGENT") * ((1 - 2 * turn) * (1 + 2 * turn)) / turn
     value = below.select(small.select(value, value + inverse) + cotangent, small.select(value - inverse, value))
@@ -194,7 +195,7 @@ def digamma(x: Real) -> Real:
 
 
 def exp_of_minus_square(z: Real) -> Real:
-    """e^(-z^2) for 0 <= z. The error of the square is known: its operand's upper half has an exact one."""
+    """e^(-z^2) for z >= 0. The rounding error of the square is corrected: the upper half of z has an exact square."""
     width, lower = {"f32": (32, 12), "f64": (64, 27)}[z.dtype]
     bits = z.to(f"u{width}", "bitcast-convert")
     high = (bits & bits.number((1 << width) - (1 << lower))).to(z.dtype, "bitcast-convert")
@@ -208,7 +209,7 @@ def erfc(x: Real) -> Real:
     """1 - erf(x)."""
     z = abs(x)
     small = 1 - x * (x * x).quotient("ERF")
-    z = z.op("minimum", {"f32": 10.5, "f64": 28.0}[x.dtype])     # where it is 0
+    z = z.op("minimum", {"f32": 10.5, "f64": 28.0}[x.dtype])     # erfc is 0 from here on
     t = (z - 4) / (z + 4)
     tail = exp_of_minus_square(z) * (t.quotient("ERFC") / (1 + 2 * z))
     return (z < 0.5).select(small, (x < 0).select(2 - tail, tail))
@@ -219,7 +220,7 @@ def erf_inv(x: Real) -> Real:
     z = abs(x)
     centre = x * (x * x).quotient("ERF_INV")
     w = -((1 - z) * (1 + z)).op("log")
-    # the tables' intervals of w, by z
+    # the table's intervals of w, expressed in z
     edges = {"f32": (5.0,), "f64": (6.0, 15.0)}[x.dtype]
     tail = w.op("sqrt") * w.quotient("ERF_INV_TAIL", [z > math.sqrt(-math.expm1(-edge)) for edge in edges])
     tail = z.equals(1).select(math.inf, tail)
@@ -235,14 +236,15 @@ def bessel_i1e(x: Real) -> Real:
     return (z < last).select(near, (x < 0).select(-tail, tail))
 
 
-# terms before the sum becomes an integral
+# number of terms before the sum is replaced by an integral
 ZETA_TERMS = {"f32": 5, "f64": 10}
 
 
 def positive_zeta(s: Real, q: Real) -> Real:
-    """The sum of (q + k)^-s over k >= 0, for s > 1 and q > 0: some terms, and the rest by Euler and Maclaurin."""
+    """The sum of (q + k)^-s over k >= 0, for s > 1 and q > 0: the first terms, then the Euler-Maclaurin formula for the
+    rest."""
     def power(k: int, exponent: Real) -> Real:
-        """A power of q + k. What rounding takes from that sum is small: it counts to first order."""
+        """(q + k)^exponent. The rounding error of q + k is small, so a first-order correction is enough."""
         total = q + k
         back = total - q
         lost = (q - (total - back)) + (k - back)
@@ -251,7 +253,7 @@ def positive_zeta(s: Real, q: Real) -> Real:
 
     terms = [power(k, -s) for k in range(1, ZETA_TERMS[q.dtype])]
     b = q + ZETA_TERMS[q.dtype]
-    root = power(ZETA_TERMS[q.dtype], s * -0.5)     # b^-s might underflow where b^(1 - s) does not
+    root = power(ZETA_TERMS[q.dtype], s * -0.5)     # b^-s might underflow when b^(1 - s) does not
     square = b * b
     series = s.number(EULER_MACLAURIN[s.dtype][-1])
     for j in reversed(range(1, len(EULER_MACLAURIN[s.dtype]))):
@@ -263,7 +265,8 @@ def positive_zeta(s: Real, q: Real) -> Real:
 
 
 def zeta(s: Real, q: Real) -> Real:
-    """Hurwitz' zeta function. For q < 0 and an integer s, a sum over all integers less one over those below q."""
+    """Hurwitz' zeta function. For q < 0 and an integer s, it is the sum over all integers minus the sum over those
+    below q."""
     even, integer = is_integer(s * 0.5), is_integer(s)
     below = q < 0
     right = positive_zeta(s, below.select(1 - q, q))
@@ -284,7 +287,7 @@ EXACT_FACTORIALS = 12       # in f32: 12! has 19 significant bits
 
 
 def factorial(n: Real) -> Real:
-    """n! for an integer n >= 0: a product, and from 13 on Stirling's formula, by a root that does not overflow."""
+    """n! for an integer n >= 0: a product up to 12!, then Stirling's formula, with a root that does not overflow."""
     product = (n >= 2).select(n.number(2), 1)
     for k in range(3, EXACT_FACTORIALS + 1):
         product = product * (n >= k).select(n.number(k), 1)
@@ -297,7 +300,7 @@ def factorial(n: Real) -> Real:
 
 
 def polygamma(n: Real, x: Real) -> Real:
-    """The derivative of digamma of order n."""
+    """The derivative of order n of digamma."""
     even = is_integer(n * 0.5)
     value = factorial(n) * zeta(n + 1, x)
     value = n.equals(0).select(digamma(x), even.select(-value, value))
@@ -305,7 +308,7 @@ def polygamma(n: Real, x: Real) -> Real:
 
 
 def wide(rule: "Callable[..., Real]") -> "Callable[[Expander, Instruction], Instruction]":
-    """A rule that computes a function of real arrays in f32 or f64."""
+    """Return a rule that computes a function of real arrays in f32 or f64."""
     def made(x: Expander, i: Instruction) -> Instruction:
         formula = Formula(x)
         dtype = "f64" if i.shape.dtype == "f64" else "f32"
@@ -313,37 +316,36 @@ def wide(rule: "Callable[..., Real]") -> "Callable[[Expander, Instruction], Inst
     return made
 
 
-# ---- complex functions ----
-# Of W. Kahan, "Branch cuts for complex elementary functions", 1987, and T. E. Hull, T. F. Fairgrieve and P. T. P. Tang,
-# "Implementing the complex arcsine and arccosine functions using exception handling", 1997. The signs of zeros say on
-# which side of a branch cut a number is.
+# ---- complex functions ---- The formulas follow W. Kahan, "Branch cuts for complex elementary functions", 1987, and T.
+# E. Hull, T. F. Fairgrieve and P. T. P. Tang, "Implementing the complex arcsine and arccosine functions using exception
+# handling", 1997. The sign of a zero decides the side of a branch cut.
 
 Complex = Tuple[Real, Real]
 LOG_2, HALF_PI = math.log(2), math.pi / 2
-# beyond, squares might overflow, and 1 is nothing beside a square
+# above this, squares might overflow, and 1 is negligible beside a square
 HUGE = {"f32": 2.0 ** 60, "f64": 2.0 ** 508}
 
 
 def with_sign(magnitude: Real, of: Real) -> Real:
-    """A number that is not negative, with the sign of another one."""
+    """A nonnegative number with the sign of another one."""
     return of.is_negative().select(-magnitude, magnitude)
 
 
 def hypotenuse(x: Real, y: Real) -> Real:
-    """The 2-norm of numbers whose squares do not overflow."""
+    """sqrt(x^2 + y^2) for numbers whose squares do not overflow."""
     return (x * x + y * y).op("sqrt")
 
 
 def arcsine(x: Real, y: Real) -> "Tuple[Real, Real]":
-    """d and r for x, y >= 0, where asin(x + yi) = atan(x / d) + ri, and acos(x + yi) = atan(d / x) - ri. With a half
-    the sum of the distances from 1 and -1, d = sqrt(a^2 - x^2) and r = log(a + sqrt(a^2 - 1)). Differences are sums of
-    positive numbers here."""
+    """Return d and r for x, y >= 0, with asin(x + yi) = atan(x / d) + ri and acos(x + yi) = atan(d / x) - ri. Let a be
+    half the sum of the distances of x + yi from 1 and from -1: then d = sqrt(a^2 - x^2) and r = log(a + sqrt(a^2 - 1)).
+    Differences are rewritten as sums of positive numbers."""
     more, less = x + 1, abs(x - 1)
     far, near = hypotenuse(more, y), less.equals(0).select(y, hypotenuse(less, y))
     a, inside = 0.5 * (far + near), x < 1
     low, high = x.op("minimum", 1), x.op("maximum", 1)
     inverse = 1 / (far + more)
-    above_low = y * (y * inverse) + (near + less)       # 2 (a - low), where half of a subnormal number loses a bit
+    above_low = y * (y * inverse) + (near + less)       # 2 (a - low); half of it could lose a bit of a subnormal number
     slope = 0.5 * (inverse + 1 / (near + less))         # (a - high) / y^2
     root_low = (above_low * (0.5 * (a + low))).op("sqrt")       # sqrt(a^2 - low^2)
     root_high = y * (slope * (a + high)).op("sqrt")
@@ -356,17 +358,18 @@ def arcsine(x: Real, y: Real) -> "Tuple[Real, Real]":
 
 
 def extremes(x: Real, y: Real) -> "Tuple[Real, Real, Real, Real]":
-    """For x, y >= 0: where one is huge, where one is infinite, the larger one, and the smaller one divided by it."""
+    """Return, for x, y >= 0: a predicate that one is huge, a predicate that one is infinite, the larger one, and the
+    smaller one divided by the larger."""
     most = x.op("maximum", y)
     huge = (x > HUGE[x.dtype]) | (y > HUGE[x.dtype])
     return huge, x.equals(math.inf) | y.equals(math.inf), most, x.op("minimum", y) / most
 
 
 def arctangent(x: Real, y: Real) -> "Tuple[Real, Real]":
-    """The parts of atanh(x + yi) for x, y >= 0."""
+    """Return the real and the imaginary part of atanh(x + yi) for x, y >= 0."""
     less = 1 - x
     r = 0.25 * (4 * x / (less * less + y * y)).op("log-plus-one")
-    # at 1, where the square of y might be 0
+    # at x = 1, where the square of y might be 0
     r = (less.equals(0) & (y < 2.0 ** -60)).select(0.5 * (LOG_2 - y.op("log")), r)
     turn = 0.5 * (y + y).op("atan2", less * (1 + x) - y * y)
     huge, infinite, most, ratio = extremes(x, y)
@@ -405,13 +408,14 @@ def atan(x: Real, y: Real) -> Complex:
 
 
 def complex_square(x: Real, y: Real) -> Complex:
-    """x^2 - y^2 has no rounded squares, and is 0 where x = y: the factors' product might be 0 times infinity."""
+    """(x + yi)^2. x^2 - y^2 is computed without rounded squares; it is 0 if |x| = |y|, as the product of the factors
+    might be 0 times infinity."""
     difference, half = abs(x) - abs(y), x * y
     return abs(x).equals(abs(y)).select(difference, difference * (abs(x) + abs(y))), half + half
 
 
 def complex_exponential(x: Real, y: Real) -> Complex:
-    """e^x cos y and e^x sin y, of which e^x alone may overflow. As in XLA, infinities times NaN are NaN."""
+    """e^x cos y and e^x sin y; they may be finite when e^x overflows. As in XLA, infinity times NaN is NaN."""
     size, half = x.op("exponential"), (x * 0.5).op("exponential")
     overflows = size.equals(math.inf)
 
@@ -422,7 +426,7 @@ def complex_exponential(x: Real, y: Real) -> Complex:
 
 
 def of_parts(rule: "Callable[[Real, Real], Complex]") -> "Callable[[Expander, Instruction], Instruction]":
-    """A rule that computes the real and the imaginary part of a function."""
+    """Return a rule that computes the real and the imaginary part of a function."""
     def made(x: Expander, i: Instruction) -> Instruction:
         (operand,) = i.operands
         of, formula = operand.shape, Formula(x)
@@ -435,7 +439,7 @@ def of_parts(rule: "Callable[[Real, Real], Complex]") -> "Callable[[Expander, In
 # ---- bits, and ops that HLO has ----
 
 def next_after(x: Expander, i: Instruction) -> Instruction:
-    """The neighbour of the first number on the side of the second; of equal ones, the second."""
+    """The number next to a in the direction of b; b if they are equal."""
     formula = Formula(x)
     a, b = map(formula.real, i.operands)
     about = dtypes.TABLE[a.dtype]
@@ -451,7 +455,7 @@ def next_after(x: Expander, i: Instruction) -> Instruction:
 
 
 def is_infinite(*signs: float) -> "Callable[[Expander, Instruction], Instruction]":
-    """The rule of a test for infinity, of one sign or for both (abs)."""
+    """Return the rule that tests for infinity, of one sign or of both."""
     def made(x: Expander, i: Instruction) -> Instruction:
         value = Formula(x).real(i.operands[0])
         value = value.to("f32") if dtypes.TABLE[value.dtype].bits < 16 else value
@@ -460,7 +464,7 @@ def is_infinite(*signs: float) -> "Callable[[Expander, Instruction], Instruction
 
 
 def conjugate(x: Expander, i: Instruction) -> Instruction:
-    """The conjugate of a complex number; of a real one, itself as a complex number."""
+    """The complex conjugate; a real number becomes complex."""
     (operand,) = i.operands
     if not dtypes.is_complex(operand.shape.dtype):
         return x.add("complex", i.shape, [operand, x.splat(0, operand.shape)])
@@ -476,19 +480,19 @@ def arctangent_of(x: Real) -> Real:
 
 
 def square(x: Expander, i: Instruction) -> Instruction:
-    """The product with itself."""
+    """The product of a number with itself."""
     return x.op("multiply", i.operands[0], i.operands[0])
 
 
 def named(opcode: str) -> "Callable[[Expander, Instruction], Instruction]":
-    """The rule of an op that HLO has."""
+    """Return the rule of an op that HLO has."""
     def made(x: Expander, i: Instruction) -> Instruction:
         return x.add(opcode, i.shape, i.operands)
     return made
 
 
 Rule = Callable[[Expander, Instruction], Instruction]
-# by the op's name, of real (and integer) operands and of complex ones
+# rules by the op's name, for real (and integer) operands and for complex operands
 REAL: "Dict[str, Rule]" = {
     **{name: named(name) for name in ("acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "mulhi", "sinh",
                                       "tan")},
@@ -504,7 +508,7 @@ COMPLEX: "Dict[str, Rule]" = {
 
 
 def decomposed(module: Module) -> None:
-    """Puts ops of HLO in place of those of chlo that have a rule."""
+    """Replace the ops of chlo that have a rule by ops of HLO."""
     expand(module, _in_place)
 
 

@@ -1,4 +1,4 @@
-"""The values of `dense<..>`: from text, or from hexadecimal bytes, to bits, one for each element of the type."""
+"""The values of `dense<..>`: from text or hexadecimal bytes to one bit pattern for each element of the type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLAIN = re.compile(r"[^\s\[\](),]+\Z")
 
 
 def dense_bits(scanner: MlirScanner, value: Dense, resources: "Dict[str, str]") -> "Optional[List[int]]":
-    """Return the bits of each element in row-major order; None where the text leaves the values out."""
+    """Return the bits of each element in row-major order; None if the text leaves the values out."""
     if value.resource:
         if value.resource == "__elided__":
             return None
@@ -46,7 +46,7 @@ def dense_bits(scanner: MlirScanner, value: Dense, resources: "Dict[str, str]") 
 
 
 def _of_bytes(scanner: MlirScanner, value: Dense, data: bytes, splat: bool) -> List[int]:
-    """The elements, each in bytes of its own; pred may have eight elements to a byte."""
+    """The elements, each in bytes of its own; eight elements of pred may share a byte."""
     of = value.of
     width = dtypes.storage_bytes(of.dtype)
     mask = (1 << dtypes.TABLE[of.dtype].bits) - 1
@@ -81,7 +81,7 @@ class Values:
         return [bits] * self.of.elements
 
     def nested(self) -> List[int]:
-        """Brackets in brackets without recursion: counts[k] is the number of items that the open one of level k has."""
+        """Read nested brackets without recursion; counts[k] is the number of items in the open bracket of level k."""
         dims = self.of.dims
         bits: List[int] = []
         counts: List[int] = []
@@ -160,8 +160,8 @@ class Values:
 
 
 def value_bits(token: str, dtype: str) -> int:
-    """Return the bits of a value's text: a number, true, false, or the bits of a float as 0x..; ValueError says what was
-    expected."""
+    """Return the bits of a value's text: a number, true, false, or the bits of a float as 0x..; ValueError says what
+    was expected."""
     row = dtypes.TABLE[dtype]
     if token.startswith("0x"):
         if not re.fullmatch(r"0x[0-9A-Fa-f]{1,16}", token) or int(token, 16) >> row.bits:
@@ -169,7 +169,7 @@ def value_bits(token: str, dtype: str) -> int:
         return int(token, 16)
     if row.kind in ("sint", "uint") and re.fullmatch(r"-?[0-9]{1,20}", token):
         low, high = dtypes.integer_range(dtype)
-        if row.kind == "sint" and high < int(token) <= 2 * high + 1:      # signless: the bits count
+        if row.kind == "sint" and high < int(token) <= 2 * high + 1:      # signless: only the bits matter
             return int(token)
         if low <= int(token) <= high:
             return dtypes.encode(int(token), dtype)

@@ -1,4 +1,4 @@
-"""A text as a module of HLO: its entry, its results' layouts, the buffers that it gives away."""
+"""Read a text of StableHLO as a module of HLO, with its entry, the layouts of its results, and its donated buffers."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from gen.stablehlo.ops import Lowering
 from gen.stablehlo.scanner import type_text
 from gen.stablehlo.syntax import Argument, Function, Text, read_text
 
-# How a text of MLIR begins: comments and named attributes, then a module or a function.
+# the beginning of a text of MLIR: comments and named attributes, then a module or a function
 _BEGINS = re.compile(r"\s*(?:(?://[^\n]*|#[A-Za-z_][^\n=]*=[^\n]*)\s+)*"
                      r'(?:module\s*(?:@|attributes\b|\{)|"?builtin\.module"?|"?func\.func"?\s*[@(pn])')
 
 
 def is_stablehlo(text: str) -> bool:
-    """Return whether a text is MLIR's, and not HLO's."""
+    """True if a text is MLIR, not HLO."""
     return _BEGINS.match(text) is not None
 
 
 def parse(text: str, filename: str, sizes: "Optional[Mapping[str, Sequence[int]]]" = None) -> Module:
-    """Read and check a module; HloError at the first fault. sizes: of open dimensions, by symbol or by the number of an
-    argument."""
+    """Read and check a module; HloError at the first fault. sizes: the sizes of open dimensions, by symbol or by the
+    number of an argument."""
     collecting = gc.isenabled()
-    gc.disable()    # a million ops are not searched again and again for what is no longer used
+    gc.disable()    # a collection would search up to a million live ops again and again
     try:
         return _parsed(text, filename, sizes or {})
     finally:
@@ -60,7 +60,7 @@ def _parsed(text: str, filename: str, sizes: "Mapping[str, Sequence[int]]") -> M
 
 
 def entry_of(read: Text) -> Function:
-    """Return the function `main`, or the only public one."""
+    """Return the function `main`, or the only public function."""
     if "main" in read.functions:
         return read.functions["main"]
     public = [function for function in read.functions.values() if function.public] or list(read.functions.values())
@@ -71,7 +71,7 @@ def entry_of(read: Text) -> Function:
 
 
 def _in_order(entry: Computation) -> List[Computation]:
-    """The computations that the entry needs, each behind those that it calls."""
+    """The computations that the entry needs, callees before callers."""
     ordered: Dict[Computation, None] = {}
     stack: List[Tuple[Computation, bool]] = [(entry, False)]
     while stack:
@@ -86,7 +86,7 @@ def _in_order(entry: Computation) -> List[Computation]:
 
 
 def _without_unused(entry: Computation) -> None:
-    """Leave out what computed sizes that are known now."""
+    """Remove ops that computed sizes, which are known now."""
     for computation in reversed(_in_order(entry)):
         computation.count_users()
         kept: List[Instruction] = []
@@ -100,8 +100,8 @@ def _without_unused(entry: Computation) -> None:
 
 
 def _shapes(read: Text, entry: Function, sizes: "Mapping[str, Sequence[int]]") -> List[Shape]:
-    """Return the arguments' shapes, with the sizes that the caller sets for open dimensions; HloError names those that
-    are not set."""
+    """Return the arguments' shapes, with the caller's sizes for open dimensions; HloError names dimensions without a
+    size."""
     scanner, arguments = read.scanner, entry.body.arguments
     found = [list(argument.of.dims) for argument in arguments]
     symbols = _symbols(read, entry)
@@ -140,7 +140,8 @@ def _set_by_number(read: Text, arguments: "List[Argument]", found: "List[List[in
 
 
 def _symbols(read: Text, entry: Function) -> "Dict[int, List[str]]":
-    """Return for arguments with open dimensions what jax.export says of each dimension: `b`, `2*c`, `4`."""
+    """Return, for arguments with open dimensions, the expressions that jax.export gives for their dimensions: `b`,
+    `2*c`, `4`."""
     open_ones = [number for number, argument in enumerate(entry.body.arguments)
                  if argument.of.kind == "array" and argument.of.dynamic]
     for op in entry.body.ops:
@@ -153,7 +154,7 @@ def _symbols(read: Text, entry: Function) -> "Dict[int, List[str]]":
 
 
 def _split(text: str) -> List[str]:
-    """The parts of a text between commas that are in no brackets."""
+    """The parts of a text between commas outside brackets."""
     parts, depth = [""], 0
     for char in text:
         depth += (char == "(") - (char == ")")
@@ -172,7 +173,8 @@ _FUNCTIONS: "Dict[str, Callable[..., int]]" = {"floordiv": operator.floordiv, "m
 
 
 def evaluated(text: str, values: "Mapping[str, int]") -> Optional[int]:
-    """Return the value of an expression of symbols, None where a symbol of it has none, or where it is no such one."""
+    """Return the value of an expression of symbols; None if it has a symbol without a value, or is not such an
+    expression."""
     def of(node: ast.expr) -> int:
         if isinstance(node, ast.Constant) and type(node.value) is int:
             return node.value
@@ -196,7 +198,7 @@ def evaluated(text: str, values: "Mapping[str, int]") -> Optional[int]:
 
 
 def _donations(read: Text, entry: Function, module: Module) -> None:
-    """Arguments whose buffers a result takes, or any result may take."""
+    """Set the aliases of arguments whose buffers a particular result, or any result, may take."""
     aliases, donors = [], []
     one = len(entry.results) == 1
     for number, argument in enumerate(entry.body.arguments):

@@ -1,4 +1,4 @@
-"""The lowering of StableHLO's ops to HLO. An op has a method here unless its row of the table (table.py) is enough."""
+"""The lowering of StableHLO's ops to HLO. An op has a method here unless its row in the table (table.py) is enough."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PRECISIONS = ("DEFAULT", "HIGH", "HIGHEST")
 
 
 class Lowering(Builder):
-    """Gives the value of each op."""
+    """Returns the value of each op."""
 
     def lower(self, op: Op, scope: Scope) -> "Optional[Instruction]":
         row = row_of(op.name)
@@ -48,7 +48,7 @@ class Lowering(Builder):
         return method(op, row, scope, operands)
 
     def _judge(self, op: Op, row: Row) -> None:
-        """The attributes and the number of regions that the table says."""
+        """Check an op's attributes and its number of regions against its row."""
         for key in op.attributes:
             if key not in (*row.attributes, *row.optional, *OF_LAYOUT) and not row.others and "." not in key:
                 own = ", ".join(row.attributes) or "none of its own"
@@ -61,7 +61,7 @@ class Lowering(Builder):
             self.fail(op.pos, f"{op.name}: expected {row.regions} region{'s' * (row.regions != 1)}, "
                               f"found {len(op.regions)}")
 
-    # attributes
+    # ---- attributes ----
 
     def place(self, op: Op, key: str) -> int:
         return op.attributes.places.get(key, op.pos)
@@ -78,7 +78,7 @@ class Lowering(Builder):
 
     def integers(self, op: Op, key: str, count: "Optional[int]" = None, default: "Optional[Sequence[int]]" = None,
                  value: Any = None) -> Tuple[int, ...]:
-        """Return an attribute's integers. value: of a field of the attribute."""
+        """Return an attribute's integers. value: given for a field of the attribute."""
         value = op.attributes.get(key, default) if value is None else value
         if isinstance(value, Dense):
             bits = dense_bits(self.scanner, value, self.text.resources)
@@ -92,7 +92,7 @@ class Lowering(Builder):
         return tuple(value)
 
     def pairs(self, op: Op, key: str, count: int) -> "Tuple[Tuple[int, int], ...]":
-        """Return an attribute's pairs of integers: padding."""
+        """Return an attribute's pairs of integers, as padding has."""
         value = op.attributes.get(key)
         if value is None:
             return ((0, 0),) * count
@@ -125,7 +125,7 @@ class Lowering(Builder):
         return str(value)
 
     def fields(self, op: Op, key: str, *names: str) -> "Dict[str, Any]":
-        """Return a structure's fields: lists of integers, and integers where the name is in the singular."""
+        """Return a structure's fields: a list of integers, or an integer if the field's name is singular."""
         value = op.attributes.get(key)
         if not isinstance(value, Attributes):
             self.wrong(op, key, "dimension numbers")
@@ -144,7 +144,7 @@ class Lowering(Builder):
                 found[name] = self.integers(op, key, value=given if given is not None else [])
         return found
 
-    # ops of which the table says all
+    # ---- ops with only a row in the table ----
 
     def _plain(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         attributes: Dict[str, Any] = {}
@@ -167,11 +167,12 @@ class Lowering(Builder):
             return self._composed(op, row, scope, operands, attributes)
         made = self.emit(scope, op, row.opcode, operands, written, names, **attributes)
         if row.opcode == "exponential" and dtypes.is_complex(made.shape.dtype):
-            made.opcode = "chlo.exponential"    # judged as HLO's, computed as XLA does
+            made.opcode = "chlo.exponential"    # checked like HLO's, computed as in XLA
         return made
 
     def open_result(self, op: Op, opcode: str, operands: "Sequence[Instruction]") -> Optional[Shape]:
-        """Return the shape of a result whose sizes the text leaves open, where HLO's checker does not infer it."""
+        """Return the shape of a result whose sizes the text leaves open, for ops whose shape HLO's checker does not
+        infer; else None."""
         of = op.results[0]
         if opcode in ("convert", "copy") and operands:
             return array_shape(of.dtype, operands[0].shape.dims)
@@ -197,7 +198,7 @@ class Lowering(Builder):
         return self.word(op, key, ("FFT", "IFFT", "RFFT", "IRFFT"))
 
     def _composed(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]", attributes: "Dict[str, Any]") -> Instruction:
-        """An op of chlo that gen/stablehlo/chlo.py puts others in place of: elementwise, floats or complex numbers."""
+        """Emit an op of chlo that gen/stablehlo/chlo.py later expands: elementwise, on floats or complex numbers."""
         name = op.name.partition(".")[2]
         arity = 2 if name in ("next_after", "polygamma", "zeta", "broadcast_next_after", "broadcast_polygamma",
                               "broadcast_zeta") else 1
@@ -215,10 +216,10 @@ class Lowering(Builder):
             self.fail(op.types_pos, f"expected {type_text(to)}, the result of '{op.name}' here, found {type_text(written)}")
         return self.emit(scope, op, row.opcode if row.opcode.startswith("chlo.") else f"chlo.{name}", operands, to, **attributes)
 
-    # elementwise
+    # ---- elementwise ----
 
     def _convert(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        """A complex number becomes a real one by its real part."""
+        """Emit a conversion; from a complex to a real type it takes the real part."""
         to = self.result_of(op)
         if len(operands) == 1 and dtypes.is_complex(operands[0].shape.dtype) and not dtypes.is_complex(to.dtype):
             of = operands[0].shape
@@ -248,7 +249,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "reduce-precision", operands, self.written(op), exponent_bits=bits[0],
                          mantissa_bits=bits[1])
 
-    # leaves
+    # ---- leaves ----
 
     def _constant(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         value = op.attributes["value"]
@@ -281,7 +282,7 @@ class Lowering(Builder):
         return self._numbers(op, scope, self.written(op) or self.fail(op.types_pos, f"{op.name}: expected known sizes"))
 
     def _numbers(self, op: Op, scope: Scope, to: Shape) -> Instruction:
-        """Numbers along a dimension, which are the same along the others."""
+        """Emit an iota: numbers along one dimension, equal along the others."""
         along = self.integer(op, "iota_dimension")
         names = {"iota_dimension": "iota_dimension"}
         if to.kind != "array" or to.rank < 2 or not 0 <= along < to.rank:
@@ -289,7 +290,7 @@ class Lowering(Builder):
         line = self.emit(scope, op, "iota", [], array_shape(to.dtype, (to.dims[along],)), names, iota_dimension=0)
         return self.emit(scope, op, "broadcast", [line], to, dimensions=(along,))
 
-    # moves
+    # ---- moves ----
 
     def _broadcast(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         of = operands[0].shape
@@ -307,8 +308,8 @@ class Lowering(Builder):
         return self._spread(op, scope, operands[0], self.integers(op, "broadcast_dimensions"), self.sized(op, operands[1], 1))
 
     def _spread(self, op: Op, scope: Scope, value: Instruction, dimensions: "Sequence[int]", to: Shape) -> Instruction:
-        """A value along the other dimensions of a shape. A dimension of size 1 spreads over any size: it is left out
-        by a reshape, as HLO's broadcasts only add dimensions."""
+        """Broadcast a value to a shape. A dimension of size 1 may spread over any size; a reshape removes it first, as
+        HLO's broadcasts only add dimensions."""
         of, names = value.shape, {"dimensions": "broadcast_dimensions"}
         if of.kind != "array" or to.kind != "array":
             self.fail(op.pos, f"{op.name}: expected arrays, found {type_text(of)} and {type_text(to)}")
@@ -329,7 +330,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "broadcast", [value], given, names, dimensions=dimensions)
 
     def sized(self, op: Op, sizes_of: Instruction, number: int) -> Shape:
-        """Return the shape of a result whose sizes an operand says, or the text."""
+        """Return the shape of a result whose sizes come from an operand or from the text."""
         of = self.result_of(op)
         if not of.dynamic:
             return of
@@ -337,13 +338,13 @@ class Lowering(Builder):
         return array_shape(of.dtype, tuple(found))
 
     def result_of(self, op: Op) -> Shape:
-        """Return the type of the one result."""
+        """Return the type of the only result."""
         if len(op.results) != 1:
             self.fail(op.pos, f"{op.name}: expected one result, found {len(op.results) or 'none'}")
         return op.results[0]
 
     def known(self, op: Op, value: Instruction, number: int, what: str) -> List[int]:
-        """Return the integers of an operand that must be known when the code is generated."""
+        """Return the integers of an operand, which must be known when the code is generated."""
         found = sizes.values_of(value)
         if found is None:
             self.fail(op.operands[number].pos if number < len(op.operands) else op.pos,
@@ -352,7 +353,7 @@ class Lowering(Builder):
         return found
 
     def _transpose(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        """No byte moves: the result has the operand's order in memory."""
+        """Emit a transpose that moves no byte: the result keeps the operand's order in memory."""
         dimensions = self.integers(op, "permutation")
         made = self.emit(scope, op, "transpose", operands, self.written(op), {"dimensions": "permutation"},
                          dimensions=dimensions)
@@ -388,10 +389,10 @@ class Lowering(Builder):
         return self.emit(scope, op, "concatenate", operands, self.written(op), {"dimensions": "dimension"},
                          dimensions=(self.integer(op, "dimension"),))
 
-    # at indices that are read
+    # ---- indices that are read ----
 
     def _sorted(self, op: Op, *keys: str) -> "Dict[str, str]":
-        """Attributes of HLO's that are kept as text where they are true."""
+        """The boolean attributes that are true, as texts for HLO."""
         return {key: "true" for key in keys if self.boolean(op, key)}
 
     def _gather_of(self, op: Op, scope: Scope, operands: "List[Instruction]", slice_sizes: "Tuple[int, ...]") -> Instruction:
@@ -420,7 +421,7 @@ class Lowering(Builder):
                          {key: f"scatter_dimension_numbers/{key}" for key in numbers},
                          [Called("to_apply", [combine])], self._sorted(op, "indices_are_sorted", "unique_indices"), **numbers)
 
-    # loops
+    # ---- loops ----
 
     def _reduce(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         return self.emit(scope, op, "reduce", operands, self.written(op), {"dimensions": "dimensions"},
@@ -463,7 +464,7 @@ class Lowering(Builder):
                          [Called("select", [self.combiner(op, 0, scope, "select")]),
                           Called("scatter", [self.combiner(op, 1, scope, "scatter")])], window=window)
 
-    # products
+    # ---- products ----
 
     def _precision(self, op: Op) -> "Dict[str, str]":
         words = op.attributes.get("precision_config") or []
@@ -511,7 +512,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "dot", operands, written, names, raw=self._precision(op), **numbers)
 
     def open_product(self, op: Op, operands: "List[Instruction]", numbers: "Dict[str, Any]") -> Shape:
-        """The shape of a product of sizes that the text leaves open, in the element type that it says."""
+        """Return the shape of a product whose sizes the text leaves open; its element type is in the text."""
         left, right = (operand.shape for operand in operands)
         dims = [left.dims[d] for d in numbers.get("lhs_batch_dims", ())]
         for side, of in (("lhs", left), ("rhs", right)):
@@ -567,7 +568,7 @@ class Lowering(Builder):
     def _dynamic_conv(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         return self._convolution_of(op, scope, operands[:2], self.known(op, operands[2], 2, "amounts of padding"))
 
-    # whole arrays
+    # ---- whole arrays ----
 
     def _sort(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         rank = operands[0].shape.rank if operands else 0
@@ -591,7 +592,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "rng", operands[:2], self.sized(op, operands[2], 2),
                          raw={"distribution": f"rng_{kind.lower()}"})
 
-    # tuples, control flow, calls
+    # ---- tuples, control flow, calls ----
 
     def _optimization_barrier(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Optional[Instruction]:
         if not operands:
@@ -618,7 +619,7 @@ class Lowering(Builder):
         return made
 
     def _fixed(self, op: Op, operands: "List[Instruction]") -> "List[Optional[Instruction]]":
-        """Return the constants among a loop's values that the body hands on as they are."""
+        """Return, for each value of a loop, the constant that it always is, or None: the body returns it unchanged."""
         body = op.regions[1]
         after = [use.key for use in body.ops[-1].operands] if body.ops else []
         return [operand if operand.opcode == "constant" and [argument.key] == after[number:number + 1] else None
@@ -697,7 +698,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "custom-call", operands, written, called=called, raw=raw)
 
     def _laid_out(self, op: Op) -> Optional[Shape]:
-        """The results' shapes in the layouts that the call says."""
+        """The results' shapes in the layouts that a call specifies."""
         layouts = op.attributes.get("result_layouts")
         if self.written(op) is None:
             self.fail(op.types_pos, f"{op.name}: expected results of known sizes from "
@@ -715,7 +716,7 @@ class Lowering(Builder):
         return shapes[0] if len(shapes) == 1 else tuple_shape(shapes)
 
     def _assertion(self, op: Op, operands: "List[Instruction]") -> None:
-        """A condition on sizes, which must hold: `shape_assertion(%condition, %values..)`."""
+        """Check an assertion on sizes: `shape_assertion(%condition, %values..)`."""
         found = sizes.values_of(operands[0]) if operands else None
         if found is None:
             self.fail(op.pos, f"{op.name}: expected a condition on sizes, which are known when the code is generated")
@@ -727,7 +728,7 @@ class Lowering(Builder):
             self.fail(op.pos, f"expected sizes for which the function was made: {message}")
 
     def _exported(self, op: Op, scope: Scope, operands: "List[Instruction]", name: str) -> Instruction:
-        """An op of a newer version in a call, as jax.export writes it: `@mhlo.erf`, `@mhlo.topk`."""
+        """Emit an op of a newer version that jax.export writes as a call: `@mhlo.erf`, `@mhlo.topk`."""
         given = op.attributes["mhlo.attributes"]
         opcode = name.replace("_", "-")
         attributes = dict(given) if isinstance(given, dict) else {}
@@ -736,7 +737,7 @@ class Lowering(Builder):
         known = {key: value for key, value in attributes.items() if key in TABLE[opcode].attributes}
         return self.emit(scope, op, opcode, operands, self.written(op), **known)
 
-    # sizes
+    # ---- sizes ----
 
     def _get_dimension_size(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         of, along = operands[0].shape, self.integer(op, "dimension")
@@ -752,7 +753,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "set-dimension-size", operands, self.result_of(op),
                          raw={"dimensions": f"{{{along}}}"})
 
-    # several devices, of which there is one
+    # ---- collectives, on one device ----
 
     def _after_all(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         return self.emit(scope, op, "after-all", operands, shape("token[]"))
@@ -796,11 +797,11 @@ class Lowering(Builder):
     _all_reduce = _all_gather = _all_to_all = _reduce_scatter = _collective
     _collective_permute = _collective_broadcast = _collective
 
-    # chlo's ops that broadcast
+    # ---- broadcasting ops of chlo ----
 
     def _broadcasting(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        """Operands of different ranks or sizes: dimensions of size 1 spread, missing ones come in front, or as
-        broadcast_dimensions says for the operand of the lower rank."""
+        """Broadcast operands of different ranks or sizes. Dimensions of size 1 spread. Missing dimensions are added in
+        front, or according to broadcast_dimensions for the operand of lower rank."""
         ranks = [operand.shape.rank for operand in operands]
         rank = max(ranks, default=0)
         given = op.attributes.get("broadcast_dimensions")
@@ -828,14 +829,14 @@ _COMPOSED = frozenset(f"chlo.{name}" for name in "acos acosh asin asinh atan ata
 
 
 def same_type(a: Shape, b: Shape) -> bool:
-    """Return whether two shapes have the same element types and sizes."""
+    """True if two shapes have the same element types and sizes."""
     if a.kind != b.kind or len(a.children) != len(b.children):
         return False
     return (a.dtype, a.dims) == (b.dtype, b.dims) and all(map(same_type, a.children, b.children))
 
 
 def signed(bits: int, dtype: str) -> int:
-    """Return the number that the bits of an integer are."""
+    """Return the number that an integer's bits represent."""
     row = dtypes.TABLE[dtype]
     return bits - (1 << row.bits) if row.kind == "sint" and bits >> row.bits - 1 else bits
 

@@ -1,9 +1,9 @@
-"""A position in StableHLO text: types, attributes and names of MLIR.
+"""The scanner of StableHLO text: types, attributes and names of MLIR.
 
-An attribute becomes a plain value of Python: numbers, strings, booleans, lists and dicts as they are written, `Word` for
-a bare word or the word of an enumeration (`#stablehlo<transpose ADJOINT>`), `Symbol` for `@name`, `Dense` for
-`dense<..> : type`, a Shape for a type, `Raw` for anything else, which is kept as text. `array<i64: 1, 2>` is a list, and
-a structure of StableHLO (`#stablehlo.gather<..>`) a dict of its fields.
+An attribute becomes a plain Python value. Numbers, strings, booleans, lists and dicts stay so. A bare word, or the word
+of an enumeration (`#stablehlo<transpose ADJOINT>`), is a `Word`; `@name` a `Symbol`; `dense<..> : type` a `Dense`; a
+type a Shape. `array<i64: 1, 2>` is a list, and a structure of StableHLO (`#stablehlo.gather<..>`) a dict of its fields.
+Anything else is kept as text, a `Raw`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gen.hlo.dtypes import TABLE
 from gen.hlo.graph import HloError, Shape, array_shape, shape, tuple_shape
 from gen.hlo.scanner import Scanner
 
-NESTING = 64    # brackets of attributes and types in one another
+NESTING = 64    # depth of nested brackets in attributes and types
 
 SSA = re.compile(r"%([A-Za-z0-9_$.\-]+)(?:#([0-9]+))?")
 _BLANK = re.compile(r"(?:[ \t\r\n\f\v]+|//[^\n]*)*")
@@ -35,9 +35,9 @@ _INTEGER_TYPE = re.compile(r"(?:(s|u)?i)([0-9]+)\Z")
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
 _INSIDE = re.compile(r'[^"<>\[\](){}\-]+|->|-')
 _CLOSE = {"<": ">", "(": ")", "[": "]", "{": "}"}
-# A shape of HLO in a message.
+# a shape of HLO in a message
 _HLO_SHAPE = re.compile(rf"\b({'|'.join(sorted(TABLE, key=len, reverse=True))})\[([0-9,?<=]*)\](?:\{{[^}}]*\}})?")
-# An element type of HLO in a message: pred, s32, u8.
+# an element type of HLO in a message: pred, s32, u8
 _HLO_TYPE = re.compile(r"(?<![%@'.\w#])(?:(pred)|([su])(2|4|8|16|32|64))(?![\w.'])")
 
 
@@ -46,15 +46,15 @@ class Word(str):
 
 
 class Symbol(str):
-    """The name behind `@`."""
+    """The name after `@`."""
 
 
 class Raw(str):
-    """The text of an attribute that is kept as it is written."""
+    """The text of an attribute that is kept as written."""
 
 
 class Dense(NamedTuple):
-    """`dense<..> : type`: where the text between the angle brackets begins and ends, and its type."""
+    """A `dense<..> : type`. start, end: the text between the angle brackets. of: the type."""
 
     start: int
     end: int
@@ -63,24 +63,24 @@ class Dense(NamedTuple):
 
 
 class Attributes(Dict[str, Any]):
-    """Attributes by name, with the place of each in the text."""
+    """Attributes by name, with the position of each in the text."""
 
     def __init__(self) -> None:
         super().__init__()
         self.places: Dict[str, int] = {}
-        self.spans: Dict[str, Tuple[int, int]] = {}    # where the text of a value begins and ends
+        self.spans: Dict[str, Tuple[int, int]] = {}    # begin and end of a value's text
 
     def put(self, key: str, value: Any, place: int, start: int, end: int) -> None:
         self[key] = value
         self.places[key], self.spans[key] = place, (start, end)
 
     def values_at(self, key: str) -> Tuple[int, int]:
-        """Return where the text of a value begins and ends."""
+        """Return the begin and the end of a value's text."""
         return self.spans[key]
 
 
 def element_type(word: str) -> Optional[str]:
-    """Return HLO's name of an element type, None where HLO has none."""
+    """Return HLO's name of an element type; None if HLO does not have the type."""
     if word.startswith("complex"):
         return "c64" if "32" in word else "c128"
     if word == "i1":
@@ -113,15 +113,15 @@ def _tensor_text(dtype: str, dims: "List[str]") -> str:
 
 
 class MlirScanner(Scanner):
-    """A position in the text, with the few moves that MLIR's grammar needs."""
+    """A position in the text, with the operations that MLIR's grammar needs."""
 
     def __init__(self, text: str, filename: str) -> None:
         super().__init__(text, filename)
         self.types: Dict[str, Shape] = {}
-        self.aliases: Dict[str, Any] = {}       # attributes that have names: #loc1 = ..
+        self.aliases: Dict[str, Any] = {}       # named attributes: #loc1 = ..
 
     def fail(self, pos: int, message: str) -> NoReturn:
-        """A fault; shapes and element types of HLO in the message are written as types of MLIR."""
+        """Raise a fault; shapes and element types of HLO in the message are printed as types of MLIR."""
         def written(match: "re.Match[str]") -> str:
             return _tensor_text(match[1], [size for size in match[2].split(",") if size])
 
@@ -132,7 +132,7 @@ class MlirScanner(Scanner):
         raise HloError(self.filename, *self.place(pos), _HLO_TYPE.sub(spelt, _HLO_SHAPE.sub(written, message)))
 
     def skip(self) -> int:
-        """Move over blanks and comments, of which there are none before most tokens."""
+        """Skip blanks and comments; most tokens follow without any."""
         pos = self.pos
         char = self.text[pos:pos + 1]
         if char > " " and char != "/":
@@ -149,14 +149,14 @@ class MlirScanner(Scanner):
         return super().words_at(pos)
 
     def take(self, pattern: "re.Pattern[str]") -> "Optional[re.Match[str]]":
-        """Read what matches, if it comes next."""
+        """Read the pattern if it matches here."""
         match = pattern.match(self.text, self.skip())
         if match:
             self.pos = match.end()
         return match
 
     def word(self, word: str) -> bool:
-        """Read a word, if it comes next."""
+        """Read a word if it comes next."""
         match = _WORD.match(self.text, self.skip())
         if match is None or match.group() != word:
             return False
@@ -170,10 +170,10 @@ class MlirScanner(Scanner):
         match = self.match(_SYMBOL, what)
         return Symbol(match[1] if match[1] is not None else unescaped(match[2]))
 
-    # types
+    # ---- types ----
 
     def at_type(self) -> bool:
-        """Return whether a type comes next."""
+        """True if a type comes next."""
         return self.text.startswith(("tensor<", "tuple<", "!"), self.skip())
 
     def type(self, depth: int = 0) -> Shape:
@@ -218,7 +218,7 @@ class MlirScanner(Scanner):
             self.fail(start, f"expected a tensor that has a size: {message}")
 
     def _other_tensor(self, start: int) -> Shape:
-        """A tensor with bounds, or with blanks in odd places."""
+        """Read a tensor with bounds, or with unusual blanks."""
         self.pos = start + len("tensor<")
         if self.peek() == "*":
             self.fail(self.pos, "expected a tensor with a known number of dimensions, found an unranked one")
@@ -242,7 +242,7 @@ class MlirScanner(Scanner):
         return self._tensor(start, dims, element, bounds)
 
     def types_in(self) -> "Tuple[List[Shape], Optional[List[Shape]]]":
-        """Read the types of an op behind ':': those before '->', and those behind it, None where there is no '->'."""
+        """Read the types of an op after ':': those before '->', and those after it (None if there is no '->')."""
         if self.accept("("):
             before = [] if self.peek() == ")" else self.type_list()
             self.need(")", "or ',' in the types of the operands")
@@ -268,10 +268,10 @@ class MlirScanner(Scanner):
             found.append(self.type())
         return found
 
-    # attributes
+    # ---- attributes ----
 
     def skip_brackets(self, pos: int) -> int:
-        """Return the position after the bracket that closes the one at `pos`; strings and arrows are passed over."""
+        """Return the position after the bracket that closes the one at `pos`; strings and arrows are skipped."""
         stack: List[Tuple[str, int]] = []
         text = self.text
         while pos < len(text):
@@ -302,7 +302,7 @@ class MlirScanner(Scanner):
         self.fail(len(text), f"expected '{close}' to close the '{text[opened]}' of {line}:{col}, found the end of the file")
 
     def dictionary(self, depth: int = 0, close: str = "}") -> Attributes:
-        """Read `key = value, ..` and the closing bracket; a key alone is true."""
+        """Read `key = value, ..` and the closing bracket; a key without a value is true."""
         found = Attributes()
         while self.peek() != close:
             if found:
@@ -321,7 +321,8 @@ class MlirScanner(Scanner):
         return found
 
     def attribute(self, depth: int = 0, typed: bool = True) -> Any:
-        """Read one attribute's value. typed: with the type behind a number, which in short forms is an op's."""
+        """Read one attribute's value. typed: read the type after a number too; in short forms that type belongs to the
+        op."""
         start = self.skip()
         if depth > NESTING:
             self.fail(start, f"expected at most {NESTING} attributes in one another")
@@ -359,14 +360,14 @@ class MlirScanner(Scanner):
         return self.small(text, start) if re.fullmatch(r"-?[0-9]+", text) else float(text)
 
     def _typed(self, value: Any) -> Any:
-        """The value, with ': type' behind it read."""
+        """Read an optional ': type' after a value, and return the value."""
         if self.peek() == ":":
             self.pos += 1
             self.any_type()
         return value
 
     def any_type(self) -> Any:
-        """Read a type of any kind, as a Shape where it is one of an array."""
+        """Read a type of any kind; return a Shape for the type of an array."""
         start = self.skip()
         if self.text.startswith(("tensor<", "tuple<"), start) or _TOKEN.match(self.text, start):
             return self.type()
@@ -468,11 +469,11 @@ class MlirScanner(Scanner):
         return Raw(self.text[start:self.pos])
 
     def _enumeration(self) -> Any:
-        """`#stablehlo<comparison_direction LT>`."""
+        """Read `#stablehlo<comparison_direction LT>`."""
         opened = self.pos
         self.pos += 1
         kind = self.match(_WORD, "the name of an attribute of StableHLO").group()
-        if self.peek() == "<":      # of another printer: #stablehlo<gather<..>>
+        if self.peek() == "<":      # another printer's form: #stablehlo<gather<..>>
             value = self._structure(kind, 0)
             self.need(">", "to close the attribute")
             return value
@@ -484,7 +485,7 @@ class MlirScanner(Scanner):
         return Word(word.group())
 
     def _structure(self, kind: str, depth: int) -> Any:
-        """`#stablehlo.gather<offset_dims = [0], ..>`."""
+        """Read `#stablehlo.gather<offset_dims = [0], ..>`."""
         opened = self.pos
         if kind == "conv":
             self.pos += 1
@@ -518,10 +519,10 @@ class MlirScanner(Scanner):
             parts.append(part)
         return parts
 
-    # locations
+    # ---- locations ----
 
     def location(self) -> Optional[str]:
-        """Read `loc(..)`, if it comes next; the name that it gives, None where it gives none."""
+        """Read `loc(..)` if it comes next; return the name in it, or None."""
         start = self.skip()
         if not self.text.startswith("loc(", start):
             return None
@@ -537,7 +538,7 @@ class MlirScanner(Scanner):
 
 
 def unescaped(text: str) -> str:
-    """Return the text of a string without its escapes."""
+    """Return the text of a string with its escapes resolved."""
     if "\\" not in text:
         return text
 

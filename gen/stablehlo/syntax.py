@@ -1,8 +1,8 @@
-"""The reader of StableHLO text: functions of ops, each in MLIR's generic form, whichever form the text has.
+"""The parser of StableHLO text: functions of ops, converted to MLIR's generic form whatever form the text has.
 
-The short forms of StableHLO's ops differ little: operands, words and `key = value` between commas, then attributes in
-braces, then types. One method reads all of them; the ops that differ more have methods of their own. The names that short
-forms give attributes become those of the generic form by the table (gen/stablehlo/table.py).
+The short forms of StableHLO's ops are much alike: operands, words and `key = value` between commas, then attributes in
+braces, then types. One method reads all of these; ops with other forms have methods of their own. The table
+(gen/stablehlo/table.py) maps the attribute names of short forms to those of the generic form.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from gen.hlo.graph import Shape
 from gen.stablehlo.scanner import SSA, Attributes, Dense, MlirScanner, Raw, Symbol, Word, type_text
 from gen.stablehlo.table import PLAIN, SHORT, unknown
 
-REGIONS = 64    # regions in one another
+REGIONS = 64    # depth of nested regions
 
 _OP = re.compile(r'"([A-Za-z_][A-Za-z0-9_$.]*)"|([A-Za-z_][A-Za-z0-9_$]*(?:\.[A-Za-z_0-9$]+)*)')
-# One result, operands and types on a line, a location by name or none.
+# one result; operands and types on one line; a named location or none
 _PLAIN = re.compile(r"%([A-Za-z0-9_$.\-]+) = ([a-z_]+\.[a-z_0-9]+) ((?:%[A-Za-z0-9_$.\-]+(?:#[0-9]{1,5})?, )*"
                     r"%[A-Za-z0-9_$.\-]+(?:#[0-9]{1,5})?) : ([^\n{}#@\"!]*[^\n{}#@\"! ])(?: loc\((?:#[a-z0-9]+|unknown)\))?\n")
 _KEYED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=")
@@ -34,7 +34,7 @@ Key = Tuple[str, int]   # a value: its name, and the number of the result
 
 @dataclass
 class Use:
-    """An operand: the value, and its place in the text."""
+    """An operand: the value, and its position in the text."""
 
     key: Key
     pos: int
@@ -53,7 +53,8 @@ class Argument:
 
 @dataclass
 class Op:
-    """One op in the generic form. types: of the operands, results: None where the text says it by the operands' types."""
+    """An op in the generic form. types: of the operands. results: their types; None if the operands' types determine
+    them."""
 
     name: str
     pos: int
@@ -64,22 +65,22 @@ class Op:
     types: List[Shape] = field(default_factory=list)
     results: List[Shape] = field(default_factory=list)
     types_pos: int = 0
-    line_pos: int = 0       # where the results' names begin
+    line_pos: int = 0       # position of the results' names
 
 
 @dataclass
 class Region:
-    """A block: its arguments and its ops, the last of which returns."""
+    """A block: its arguments and its ops; the last op returns."""
 
     pos: int
     arguments: List[Argument] = field(default_factory=list)
     ops: List[Op] = field(default_factory=list)
-    free: Optional[Dict[Key, int]] = None       # values from outside, with the place of a use
+    free: Optional[Dict[Key, int]] = None       # values from outside, with the position of one use
 
 
 @dataclass
 class Function:
-    """A function of the module. results: their types; result_attributes: a dict for each."""
+    """A function of the module. results: their types. result_attributes: a dict for each result."""
 
     name: str
     pos: int
@@ -91,7 +92,8 @@ class Function:
 
 @dataclass
 class Text:
-    """A text that has been read: its module's name and attributes, its functions by name, and the bytes of resources."""
+    """A text that has been read: the module's name and attributes, its functions by name, and the bytes of
+    resources."""
 
     scanner: MlirScanner
     name: str = ""
@@ -132,10 +134,10 @@ class Reader:
             scanner.expected("a function: func.func @NAME(..) { ops }")
         return self.text
 
-    # module
+    # ---- module ----
 
     def _aliases(self) -> None:
-        """Attributes that have names come before the module, locations behind it too."""
+        """Read the named attributes, which come before the module; locations may also come after it."""
         scanner = self.scanner
         for match in _ALIASES.finditer(scanner.text):
             name = match[1]
@@ -191,7 +193,7 @@ class Reader:
             self._top()
 
     def _top(self) -> None:
-        """A function, or an op of the module that says nothing about one device."""
+        """Read a function, or an op of the module that has no effect on one device."""
         scanner = self.scanner
         pos = scanner.skip()
         match = scanner.match(_OP, "a function: func.func @NAME(..) { ops }")
@@ -215,7 +217,7 @@ class Reader:
             scanner.fail(pos, f"expected a function (func.func), found '{name[:60]}'")
 
     def _resources(self) -> None:
-        """`{-# dialect_resources: { builtin: { NAME: "0x.." } } #-}` at the end of the file."""
+        """Read `{-# dialect_resources: { builtin: { NAME: "0x.." } } #-}` at the end of the file."""
         scanner = self.scanner
         end = scanner.text.find("#-}", scanner.pos)
         if end < 0:
@@ -224,7 +226,7 @@ class Reader:
             self.text.resources[match[1]] = match[2]
         scanner.pos = end + 3
 
-    # functions
+    # ---- functions ----
 
     def _function(self, pos: int) -> None:
         scanner = self.scanner
@@ -316,10 +318,10 @@ class Reader:
         self.text.functions[name] = Function(name, pos, attributes.get("sym_visibility") != "private", region, results,
                                              given_results)
 
-    # regions
+    # ---- regions ----
 
     def _regions(self, pos: int, count: Optional[int] = None) -> List[Region]:
-        """`({ .. }, { .. })`."""
+        """Read `({ .. }, { .. })`."""
         scanner = self.scanner
         scanner.need("(", "and the op's regions")
         found = [self._region([])]
@@ -361,11 +363,11 @@ class Reader:
         self.depth -= 1
         return made
 
-    # ops
+    # ---- ops ----
 
     def _plain(self, match: "re.Match[str]") -> Optional[Op]:
-        """The commonest line: `%0 = stablehlo.add %a, %b : TYPES` of an op that has operands only, read at once; None
-        where the types go on in the next line."""
+        """Read the most common kind of line at once: `%0 = stablehlo.add %a, %b : TYPES`, an op with operands only.
+        Return None if the types continue on the next line."""
         scanner = self.scanner
         scanner.pos = match.end()
         start = match.start(4)
@@ -420,7 +422,7 @@ class Reader:
         return Use((match[1], int(match[2][:9]) if match[2] else 0), pos)
 
     def _uses(self, close: str = "") -> List[Use]:
-        """Operands between commas; with a closing bracket, which is read, there may be none."""
+        """Read operands between commas. With a closing bracket, which is read too, the list may be empty."""
         found: List[Use] = []
         if not close or self.scanner.peek() != close:
             found.append(self._use())
@@ -431,7 +433,7 @@ class Reader:
         return found
 
     def _properties(self) -> Attributes:
-        """`<{..}>` of the generic form."""
+        """Read `<{..}>` of the generic form."""
         scanner = self.scanner
         if not scanner.accept("<{"):
             return Attributes()
@@ -449,7 +451,7 @@ class Reader:
                 into.put(key, value, more.places[key], *more.values_at(key))
 
     def _generic(self, op: Op) -> None:
-        """`"stablehlo.add"(%0, %1) <{..}> ({ regions }) {..} : (..) -> ..`."""
+        """Read `"stablehlo.add"(%0, %1) <{..}> ({ regions }) {..} : (..) -> ..`."""
         scanner = self.scanner
         scanner.need("(", f"and the operands of '{op.name}'")
         op.operands = self._uses(")")
@@ -469,10 +471,10 @@ class Reader:
             scanner.fail(op.types_pos, f"expected the types of {len(op.operands)} operands, found {len(op.types)}")
 
     def _short(self, op: Op) -> None:
-        fault = unknown(op.name)        # its short form may be any
+        fault = unknown(op.name)        # its short form is unknown
         if fault:
             self.scanner.fail(op.pos, fault)
-        name = re.sub(r"^mhlo\.", "stablehlo.", op.name)     # the short forms are the same
+        name = re.sub(r"^mhlo\.", "stablehlo.", op.name)     # mhlo has the same short forms
         if name in _OWN:
             own: "Callable[[Op], None]" = getattr(self, "_" + name.replace(".", "_"))
             own(op)
@@ -482,10 +484,11 @@ class Reader:
         self._types(op)
 
     def _items(self, op: Op, keys: "Dict[str, str]") -> None:
-        """Operands, `key = value` and bare words between commas; a list of operands may have brackets around it.
+        """Read operands, `key = value` and bare words between commas; the list of operands may be in brackets.
 
-        keys: the generic names of attributes by those of the short form; of bare words and values without a name by
-        their number among these, "0", "1", .."""
+        keys: the generic names of attributes by their names in the short form; for bare words and unnamed values, by
+        their number "0", "1", ..
+        """
         scanner, words = self.scanner, 0
         bracket = scanner.accept("(")
         while True:
@@ -505,7 +508,7 @@ class Reader:
                 self._positional(op, keys, words, pos)
                 words += 1
             if not scanner.accept(","):
-                # a value without a name stands behind an operand without a comma: %0 [0:2], "name" %0
+                # an unnamed value follows an operand without a comma: %0 [0:2], "name" %0
                 follows = scanner.peek()
                 if follows and (follows in '["' or (words and follows == "%" and not op.operands)):
                     continue
@@ -526,7 +529,7 @@ class Reader:
         self._put(op, keys[str(number)], value, pos, pos)
 
     def _slices(self, op: Op, key: str) -> Any:
-        """`[0:2, 1:9:4]` of a slice, or the number of an element of a tuple."""
+        """Read `[0:2, 1:9:4]` of a slice, or the number of an element of a tuple."""
         scanner = self.scanner
         scanner.need("[")
         if key == "index":
@@ -548,7 +551,7 @@ class Reader:
     def _keyed(self, op: Op, key: str, pos: int) -> None:
         scanner = self.scanner
         start = scanner.skip()
-        if scanner.text.startswith("<", start):     # algorithm = <lhs_precision_type = tf32, ..>
+        if scanner.text.startswith("<", start):     # for example algorithm = <lhs_precision_type = tf32, ..>
             scanner.pos += 1
             value: Any = scanner.dictionary(close=">")
         else:
@@ -563,7 +566,7 @@ class Reader:
             self._generic_attributes(op.attributes)
 
     def _types(self, op: Op) -> None:
-        """`: (types) -> types`, or one type for all operands and results, or the types of the operands."""
+        """Read `: (types) -> types`, or one type for all operands and results, or the types of the operands."""
         scanner = self.scanner
         if not scanner.accept(":"):
             scanner.expected(f"':' and the types of '{op.name}'")
@@ -579,10 +582,10 @@ class Reader:
             op.types = [op.types[0]] * len(op.operands) if len(op.types) == 1 else []
         else:
             op.results = op.types if op.names else []
-        if op.name.partition(".")[2] in ("complex", "tuple"):     # the one type is the result's
+        if op.name.partition(".")[2] in ("complex", "tuple"):     # the only type is the result's
             op.types = []
 
-    # short forms of their own
+    # ---- short forms of single ops ----
 
     def _func_return(self, op: Op) -> None:
         if self.scanner.peek() == "%":
@@ -619,7 +622,7 @@ class Reader:
         self._functional(op)
 
     def _functional(self, op: Op) -> None:
-        """`{..} : (types) -> types`."""
+        """Read `{..} : (types) -> types`."""
         scanner = self.scanner
         self._braces(op)
         scanner.need(":", f"and the types of '{op.name}'")
@@ -638,7 +641,7 @@ class Reader:
         self._functional(op)
 
     def _stablehlo_convolution(self, op: Op) -> None:
-        """`(%a, %b) dim_numbers = [..]x[..]->[..], window = {stride = [..], ..} {..} : ..`."""
+        """Read `(%a, %b) dim_numbers = [..]x[..]->[..], window = {stride = [..], ..} {..} : ..`."""
         scanner = self.scanner
         scanner.need("(", f"and the operands of '{op.name}'")
         op.operands = self._uses(")")
@@ -667,7 +670,7 @@ class Reader:
     _stablehlo_dynamic_conv = _stablehlo_convolution
 
     def _sdy_sharding_constraint(self, op: Op) -> None:
-        """`%x <@mesh, [{}]> : type`."""
+        """Read `%x <@mesh, [{}]> : type`."""
         scanner = self.scanner
         op.operands = [self._use()]
         pos = scanner.skip()
@@ -681,7 +684,7 @@ class Reader:
     _sdy_reshard = _sdy_sharding_constraint
 
     def _stablehlo_while(self, op: Op) -> None:
-        """`(%iter = %init, ..) : types attributes {..} cond { .. } do { .. }`."""
+        """Read `(%iter = %init, ..) : types attributes {..} cond { .. } do { .. }`."""
         scanner = self.scanner
         scanner.need("(", "and the values of the loop")
         arguments: List[Tuple[Key, int]] = []
@@ -708,7 +711,7 @@ class Reader:
                                             for (key, pos), of in zip(arguments, op.types)]))
 
     def _stablehlo_reduce(self, op: Op) -> None:
-        """`(%x init: %c), .. [applies OP] across dimensions = [..] : types [reducer(..) (..) { .. }]`."""
+        """Read `(%x init: %c), .. [applies OP] across dimensions = [..] : types [reducer(..) (..) { .. }]`."""
         scanner = self.scanner
         inputs, inits = [], []
         while True:
@@ -750,7 +753,7 @@ class Reader:
 
 
 def _applied(name: str, pos: int, of: Shape) -> Region:
-    """The region of one op, which `applies` names."""
+    """The region of the single op that `applies` names."""
     arguments = [Argument(("lhs", 0), of, pos), Argument(("rhs", 0), of, pos)]
     uses = [Use(argument.key, pos) for argument in arguments]
     made = Op(name, pos, [("0", 0)], uses, types=[of, of], results=[of], types_pos=pos, line_pos=pos)
@@ -758,7 +761,7 @@ def _applied(name: str, pos: int, of: Shape) -> Region:
     return Region(pos, arguments, [made, end])
 
 
-# Ops whose short forms have methods of their own.
+# ops whose short forms have methods of their own
 _OWN = frozenset(("func.return", "func.call", "chlo.constant", "sdy.sharding_constraint", "sdy.reshard",
                   *(f"stablehlo.{name}" for name in (
     "return", "constant", "custom_call", "convolution", "dynamic_conv", "while", "reduce"))))
@@ -771,7 +774,7 @@ def read_text(text: str, filename: str) -> Text:
 
 
 def free_values(region: Region) -> "Dict[Key, int]":
-    """Return the values that a region has from outside, with the place of a use of each."""
+    """Return the values that a region reads from outside, with the position of a use of each."""
     if region.free is None:
         region.free = {}
         known = {argument.key for argument in region.arguments}

@@ -1,9 +1,9 @@
-"""The one table of StableHLO's ops: each one's opcode of HLO, and its attributes under the names of the short form, the
-generic form and HLO.
+"""The table of StableHLO's ops: the opcode in HLO, and the names of attributes in the short form, the generic form and
+HLO.
 
-A row without a method is an op whose operands are HLO's and whose attributes, if any, are carried over by their kinds.
-The others have the method of gen.stablehlo.ops.Lowering of their name. REFUSED are the ops of the specification that are
-read nowhere, each with its reason.
+An op without a method has the operands of its HLO op, and its attributes, if any, are converted by their kinds. Other
+ops have the method of their name in gen.stablehlo.ops.Lowering. REFUSED has the ops of the specification that are not
+supported, each with the reason.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from gen.suggest import did_you_mean
 
 @dataclass(frozen=True)
 class Row:
-    """An op. opcode: HLO's, "" where a method of its own chooses. attributes: HLO's names by those of the generic form;
-    "" where a method reads it. short: the generic names by those of the short form; "0", "1": of what has no name there.
-    kinds: what an attribute's value must be, by the generic name."""
+    """An op. opcode: HLO's; "" if a method chooses it. attributes: HLO's names by the generic names; "" if a method
+    reads the attribute. short: the generic names by those of the short form; "0", "1" for unnamed ones. kinds: the kind
+    of an attribute's value, by the generic name."""
 
     opcode: str = ""
     own: bool = False       # it has a method of its own
@@ -27,7 +27,7 @@ class Row:
     short: Mapping[str, str] = field(default_factory=dict)
     optional: Tuple[str, ...] = ()
     regions: int = 0    # -1: any number
-    others: bool = False    # it may have attributes of any name
+    others: bool = False    # attributes of any name are allowed
     operands: int = -1      # -1: HLO's checker, or the method, counts them
 
 
@@ -51,7 +51,7 @@ _NORM = {"epsilon": "epsilon", "feature_index": "feature_index"}
 _GATHER = ("dimension_numbers", "slice_sizes", "indices_are_sorted")
 _GROUPS = ("replica_groups", "channel_handle", "use_global_device_ids", "channel_id")
 
-# By the names behind "stablehlo.".
+# by the name after "stablehlo."
 ROWS: "Dict[str, Row]" = {
     **{name: Row(name.replace("_", "-"), attributes={"result_accuracy": ""}, optional=_ACCURACY) for name in _ELEMENTWISE},
     "convert": _own(opcode="convert"),
@@ -106,7 +106,7 @@ ROWS: "Dict[str, Row]" = {
         "left_side", "lower", "unit_diagonal", "transpose_a")}),
     "fft": Row("fft", attributes={"fft_type": "fft_type", "fft_length": "fft_length"},
                short={"type": "fft_type", "length": "fft_length"}),
-    # several ops in one
+    # composite ops
     "rng_bit_generator": _own("rng_algorithm", short={"algorithm": "rng_algorithm"}, opcode="rng-bit-generator"),
     "rng": _own("rng_distribution", short={"distribution": "rng_distribution"}, opcode="rng", operands=3),
     "batch_norm_training": Row("batch-norm-training", attributes=_NORM),
@@ -129,7 +129,7 @@ ROWS: "Dict[str, Row]" = {
     # sizes
     "get_dimension_size": _own("dimension", short={"dim": "dimension"}, opcode="get-dimension-size", operands=1),
     "set_dimension_size": _own("dimension", short={"dim": "dimension"}, opcode="set-dimension-size", operands=2),
-    # several devices, of which there is one
+    # collectives, on one device
     "after_all": _own(opcode="after-all"),
     "create_token": _own(opcode="after-all"),
     "partition_id": _own(opcode="partition-id"),
@@ -143,10 +143,10 @@ ROWS: "Dict[str, Row]" = {
     "collective_broadcast": _own(*_GROUPS, optional=_GROUPS, opcode="collective-broadcast"),
 }
 
-# How XLA lays out results, on any op: values do not depend on it.
+# attributes of any op that set a layout only; values do not depend on them
 OF_LAYOUT = ("result_layout", "source_layout", "xla_shape")
 
-# Ops of the specification, or of its past, that are not read.
+# ops of the specification, or of its earlier versions, that are not supported
 REFUSED: "Dict[str, str]" = {
     "uniform_quantize": "there are no kernels for quantised types",
     "uniform_dequantize": "there are no kernels for quantised types",
@@ -163,7 +163,7 @@ REFUSED: "Dict[str, str]" = {
     "trace": "it was removed from StableHLO",
 }
 
-# Ops of CHLO that are not read.
+# ops of CHLO that are not supported
 REFUSED_CHLO: "Dict[str, str]" = {
     "scan": "while says the same",
     "dynamic_reshape": "stablehlo.dynamic_reshape says the same",
@@ -171,7 +171,7 @@ REFUSED_CHLO: "Dict[str, str]" = {
     "rank_specialization_cluster": "arrays have a known number of dimensions",
 }
 
-# CHLO's ops, of the same shapes; gen/stablehlo/chlo.py puts ops of HLO in place of most of them.
+# elementwise ops of CHLO; gen/stablehlo/chlo.py replaces most of them by ops of HLO
 CHLO: "Dict[str, Row]" = {
     **{name: Row(f"chlo.{name}") for name in """acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv
        erfc is_inf is_neg_inf is_pos_inf lgamma next_after polygamma sinh square tan zeta""".split()},
@@ -189,19 +189,19 @@ CHLO: "Dict[str, Row]" = {
 }
 
 FUNC = {"call": _own("callee", opcode="call")}
-# Ops of Shardy that say where an array is: on one device nothing.
+# ops of Shardy that place an array; on one device they do nothing
 SDY = {name: _own("sharding", opcode="copy", operands=1) for name in ("sharding_constraint", "reshard")}
 
-# The names of attributes in short forms, by ops' full names.
+# the attribute names of short forms, by the full names of ops
 SHORT: "Dict[str, Dict[str, str]]" = {**{f"stablehlo.{name}": dict(row.short) for name, row in ROWS.items()},
                                       **{f"chlo.{name}": dict(row.short) for name, row in CHLO.items()}}
-# Ops that have operands only, by their full names: short forms without attributes.
+# ops with operands only (their short form has no attributes), by full name
 PLAIN = frozenset([f"stablehlo.{name}" for name, row in ROWS.items() if not row.short and row.regions == 0
                    and not [key for key in row.attributes if key not in row.optional] and name not in ("custom_call", "dot_general")])
 
 
 def row_of(name: str) -> "Row | None":
-    """Return the row of an op by its full name, None where it has none."""
+    """Return the row of an op by its full name; None if it has none."""
     dialect, _, rest = name.partition(".")
     return _DIALECTS.get(dialect, {}).get(rest)
 
@@ -211,7 +211,7 @@ RETURNS = ("func.return", "stablehlo.return", "mhlo.return")
 
 
 def unknown(full: str) -> str:
-    """Return what a fault says of an op that has no row, "" for one that has."""
+    """Return the error text for an op without a row; "" for an op that has one."""
     if full in RETURNS or row_of(full):
         return ""
     dialect, _, name = full.partition(".")
