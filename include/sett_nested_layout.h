@@ -2,14 +2,14 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  A GPU holds a vector, a fragment of a matrix say, spread over the registers of many threads. A nested layout says who
-  holds what. This header reads and prints it in the notation of IREE (#iree_vector_ext.nested_layout<..>), answers both
-  ways (what is in a slot, who holds an element), and permutes, projects, reshapes, recombines and compares layouts
-  exactly, or refuses with a reason.
+  A GPU distributes a vector, such as a fragment of a matrix, over the registers of many threads. A nested layout says which
+  thread holds which element in which register slot. This header reads and prints layouts in IREE's notation
+  (#iree_vector_ext.nested_layout<..>), finds the element in a slot and the owners of an element, and permutes, projects,
+  reshapes, recombines and compares layouts exactly, or refuses with a reason.
 
 INCLUDE
   Copy this one file. C11 or C++17, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every function
-  is static inline. CUDA: the same, and what stands under ON A DEVICE is for kernels too. OpenCL C 1.2 sees only that part.
+  is static inline. In CUDA, the functions under ON A DEVICE may be called in kernels; OpenCL C 1.2 sees only these.
   To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
   first of all the sett headers that the program uses.
 
@@ -44,29 +44,29 @@ THE MODEL
   number of five digits, the most major first, whose radices are the tiles:
     index = (((s * batch + b) * outer + o) * thread + t) * element + e
     s in [0, subgroup_tile), b in [0, batch_tile), o in [0, outer_tile), t in [0, thread_tile), e in [0, element_tile)
-  So each tile is a number of tiles of the next level, not a size in elements. The digits s and t come from who one is:
+  Each tile is thus a number of tiles of the next level, not a size in elements. The digits s and t come from the ids:
     s = (subgroup / subgroup_stride) mod subgroup_tile      t = (thread / thread_stride) mod thread_tile
-  and are 0 where the stride is 0. The digits b, o and e run inside a thread: its slots are numbered over all batch digits,
-  then all outer, then all element digits, each group row-major over the dimensions. thread is the number that
-  thread_strides divide: upstream's code takes the thread's number in the workgroup (not the lane), and subgroup is
-  thread / subgroup size. Here the two are independent unless a function asks for the machine.
-  The digits of different dimensions must read different ids: sorted by stride, each stride is a multiple of all that the
-  smaller ones use up (stride * tile of the one before). A jump leaves ids that say nothing: these threads hold copies.
-    thread_tile = [16, 4], thread_strides = [1, 16]    ids 0..63, one owner each
-    thread_tile = [4, 2],  thread_strides = [1, 2]     refused: 2 is no multiple of 4
-    thread_tile = [4],     thread_strides = [16]       ids 0..63, sixteen owners each (0..15 hold the same)
-  A stride of 0 on a tile above 1 is allowed (upstream's tests have it): the digit is always 0, so all other elements are
-  nobody's, and the layout is marked incomplete. On a tile of 1 a stride means nothing; it is made 0.
+  and are 0 if the stride is 0. The digits b, o and e are inside a thread: slots are numbered over all batch digits, then all
+  outer digits, then all element digits, each group row-major over the dimensions. `thread` is the number that thread_strides
+  divide: IREE's code uses the thread's number in the workgroup (not the lane), and subgroup is thread / subgroup size. In this
+  header the two ids are independent unless a function takes the machine's sizes.
+  The digits of different dimensions must come from different parts of the id: sorted by stride, each stride is a multiple of
+  the range of the smaller one (its stride * tile). If it is a larger multiple, threads in the gap hold copies.
+    thread_tile = [16, 4], thread_strides = [1, 16]    ids 0..63, one owner per element
+    thread_tile = [4, 2],  thread_strides = [1, 2]     refused: 2 is not a multiple of 4
+    thread_tile = [4],     thread_strides = [16]       ids 0..63, sixteen owners per element (0..15 hold the same)
+  A stride of 0 with a tile above 1 is allowed, as in IREE's tests: the digit is always 0, so the other elements have no
+  owner, and the layout is marked incomplete. A stride for a tile of 1 has no meaning and is set to 0.
 
-  Order of subgroups. The document of the format distributes 4x2 by subgroup_tile = [4, 2], strides = [1, 4]:
+  Order of subgroups. The document of the format distributes 4x2 with subgroup_tile = [4, 2], strides = [1, 4]:
        0  4
        1  5
        2  6
        3  7
-  read by rows 0,4,1,5,2,6,3,7. It goes on: with only four subgroups, subgroup x's part is done by x mod 4, which reads
-  0,0,1,1,2,2,3,3. By its own formula this is not so: s1 = (subgroup / 4) mod 2 is 0 for all four, so 4, 5, 6 and 7's parts,
-  the right column, are computed by nobody. sett_nested_held says how much a machine holds: here half. The other way around,
-  with more subgroups than are used, subgroup x does the work of x mod 8 again.
+  In row order this is 0,4,1,5,2,6,3,7. The document also says that with only four subgroups, x mod 4 computes the part of
+  subgroup x. Its own formula contradicts this: s1 = (subgroup / 4) mod 2 is 0 for all four, so no subgroup computes the right
+  column (4, 5, 6, 7). sett_nested_held returns the number of elements that a machine holds, here half. With more subgroups
+  than the layout uses, subgroup x repeats the work of subgroup x mod 8.
 
   Threads, with outer_tile = [2, 1], thread_tile = [2, 5], thread_strides = [5, 1]: a 2x5 layout, duplicated to 4x5:
        0  1  2  3  4      outer digit 0
@@ -74,8 +74,8 @@ THE MODEL
        0  1  2  3  4      outer digit 1
        5  6  7  8  9
 
-  The whole example: 64x64 over two subgroups (the layout of A FIRST LOOK). subgroup_tile cuts it in two halves of 32 rows,
-  batch_tile each half in 2x4 tiles of 16x16. Inside a tile, the thread that holds each run of four columns:
+  A complete example: 64x64 over two subgroups, with the layout of A FIRST LOOK. subgroup_tile cuts the array into two halves
+  of 32 rows, and batch_tile cuts each half into 2x4 tiles of 16x16. Inside a tile, these threads hold each run of four columns:
                  0-3   4-7  8-11 12-15
        row  0      0    16    32    48
        row  1      1    17    33    49
@@ -86,17 +86,17 @@ THE MODEL
        thread  1 of subgroup 0    rows  1 17    columns 0-3 16-19 32-35 48-51
        thread 16 of subgroup 0    rows  0 16    columns 4-7 20-23 36-39 52-55
        thread 16 of subgroup 1    rows 32 48    columns 4-7 20-23 36-39 52-55
-  Subgroups 2 and 3, where there are any, hold what 0 and 1 hold.
+  Subgroups 2 and 3, if they exist, hold the same elements as 0 and 1.
 
   The inverse. The document gives  id = sum(stride * digit) mod product(tile).  The mod is wrong: thread_tile = [4] with
-  strides = [16] puts digit 1 at id 16, not at 16 mod 4. Without it the sum is the smallest id, and the other owners are it
-  plus any value of the ids that a jump skips. That is what sett_nested_owner gives.
+  strides = [16] puts digit 1 at id 16, not at 16 mod 4. Without the mod, the sum is the smallest id, and the ids of the other
+  owners add a value from the gaps between strides. sett_nested_owner returns these owners.
 
 TEXT
   #iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [..], outer_tile = [..], thread_tile = [..],
     element_tile = [..], subgroup_strides = [..], thread_strides = [..]>
-  on one line: all seven keys in this order, lists of one length, [] for rank 0. Read also without #iree_vector_ext. and
-  with any blanks and // comments between tokens.
+  on one line: all seven keys in this order, lists of equal length, [] for rank 0. The parser also accepts the text without
+  #iree_vector_ext. and with blanks and // comments between tokens.
 
 FUNCTIONS
   make     sett_nested_make       from seven arrays                  sett_nested_check     verify, canonical strides
@@ -117,13 +117,13 @@ LAWS (tests/layouts/nested_test.c enumerates them, against loops written from th
   1 print_parse   parse(print(l)) equals l.
   2 inverse       the owners of an index are all (subgroup, thread, slot) of one period that hold it, each once, ascending.
   3 held          held(subgroups, threads) is the number of elements that some id below these holds.
-  4 combine       an index y of the result is held by who holds, in each dimension of y that names one, y's coordinate there.
-                  Of permute and project that is the image of what each thread held.
-  5 reshape       row-major numbers agree: each thread holds the same before and after. It is refused only where no nested
-                  layout of that shape has this ownership.
-  6 same          same is true exactly when each (subgroup, thread) holds the same set; same_on: when each thread of the machine does.
-  7 bound         a thread's indices below a bound are its first bound() in that dimension, in the order of its slots.
-  8 index         the tables say what element and owner say.
+  4 combine       a thread owns an index y of the result if, in each dimension of y that comes from an operand's dimension, it
+                  owns y's coordinate there. For permute and project this is the image of the elements that it held.
+  5 reshape       row-major numbers agree: each thread holds the same elements before and after. A refusal means that no
+                  nested layout of that shape has this ownership.
+  6 same          yes if and only if each (subgroup, thread) holds the same set; same_on: each thread of the machine.
+  7 bound         a thread's indices below a bound are the first bound() indices in that dimension, in slot order.
+  8 index         the tables agree with element and owner.
   9 offset        offset(plan, subgroup, thread, slot) is the sum of stride * coordinate of the element there.
 
 ANSWERS (in all sett headers)
@@ -140,18 +140,18 @@ ARGUMENTS (in all sett headers)
   is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
 
 ERRORS
-  The error travels in the layout: error, column (of a text, from 1), dim (or -1) and wanted, the number that the text of the
-  error speaks of. Functions given a failed layout give it back, no yes, SETT_NESTED_UNKNOWN (-1), or 0 numbers, as they say. Verified when made:
-  lengths, tiles of 1 and more, strides of 0 and more, strides that do not overlap, sizes of 64 bits, so that no later
-  question can overflow.
+  The error is part of the layout: error, column (of a text, from 1), dim (or -1), and wanted, the number in the error's text.
+  A function that takes a failed layout returns it, or no yes, SETT_NESTED_UNKNOWN (-1), or 0 numbers. Every layout is
+  checked when it is made: equal lengths, tiles of at least 1, strides of at least 0 that do not overlap, 64-bit sizes. Later
+  questions therefore cannot overflow.
 
 ON A DEVICE
   The host prepares a plan: a flat list of terms ((id / divisor) mod modulus) * factor in 32 bits. A kernel takes it by value,
-  and sett_nested_offset(plan, subgroup, thread, slot) walks it with a constant trip count and no stack. A plan made with
-  strides {0, 1} gives the second coordinate, one with a tensor's strides the offset of the element in memory.
+  and sett_nested_offset(plan, subgroup, thread, slot) sums it with a constant trip count and no stack. A plan with strides
+  {0, 1} gives the second coordinate; a plan with a tensor's strides gives the offset of the element in memory.
 
 LIMITS
-  rank 24, 64-bit sizes; plans: SETT_NESTED_PLAN_TERMS terms, 32-bit offsets. Each has an error.
+  Rank 24, 64-bit sizes; for plans SETT_NESTED_PLAN_TERMS terms and 32-bit offsets. Beyond a limit there is an error.
 
 HISTORY
   0.4  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
@@ -219,19 +219,19 @@ typedef int32_t settp_nested_i32;
 
 /* One digit: ((id / divisor) mod modulus) * factor. */
 typedef struct sett_nested_term {
-  settp_nested_u32 source; /* 0: subgroup, 1: thread, 2: slot */
+  settp_nested_u32 source; /* 0 is the subgroup, 1 the thread, 2 the slot */
   settp_nested_u32 divisor, modulus;
   settp_nested_i32 factor;
 } sett_nested_term;
 
-/* A layout made ready for a kernel, by sett_nested_prepare: pass it by value. */
+/* A layout prepared for a kernel by sett_nested_prepare; pass it by value. */
 typedef struct sett_nested_plan {
-  int error;                                     /* what sett_nested_prepare refused; offsets are then 0 */
-  settp_nested_u32 thread_slots;                 /* registers of a thread */
-  sett_nested_term term[SETT_NESTED_PLAN_TERMS]; /* unused ones have divisor and modulus 1, factor 0 */
+  int error;                                     /* the reason why sett_nested_prepare refused; offsets are then 0 */
+  settp_nested_u32 thread_slots;                 /* register slots of a thread */
+  sett_nested_term term[SETT_NESTED_PLAN_TERMS]; /* unused terms have divisor and modulus 1, factor 0 */
 } sett_nested_plan;
 
-/* The offset of the element in that slot, in the units of the strides that the plan was made with. */
+/* Return the offset of the element in a slot, in the units of the strides that the plan was made with. */
 SETTP_NESTED_DEVICE settp_nested_i32 sett_nested_offset(const sett_nested_plan plan, settp_nested_u32 subgroup,
                                                         settp_nested_u32 thread, settp_nested_u32 slot) {
   settp_nested_i32 offset = 0;
@@ -291,7 +291,7 @@ SETTP_NESTED_DEVICE settp_nested_i32 sett_nested_offset(const sett_nested_plan p
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
 enum { SETT_NESTED_MAX_RANK = 24 };
-enum { SETT_NESTED_UNKNOWN = -1 }; /* as a count, an index or a dimension: there is none */
+enum { SETT_NESTED_UNKNOWN = -1 }; /* a count, index or dimension that does not exist */
 
 /* The seven lists, in the order of the text. The first five are also the levels of an index, most major first. */
 #define SETT_NESTED_FIELDS(X)            \
@@ -310,7 +310,7 @@ enum {
   SETT_NESTED_LEVELS = 5
 };
 
-/* @ in a text is the number wanted; in KEY it is the name of the key wanted. */
+/* @ in a text stands for the wanted number; in KEY it stands for the name of the wanted key. */
 #define SETT_NESTED_ERRORS(X)                                                                                   \
   X(OK, "no error")                                                                                             \
   X(ERROR_HEAD, "expected #iree_vector_ext.nested_layout or nested_layout")                                     \
@@ -360,137 +360,138 @@ enum {
 #undef SETTP_NESTED_ENUM
 };
 
-/* All zero: rank 0, one element, held by everyone. */
+/* {0} has rank 0 and one element, which every thread holds. */
 typedef struct sett_nested_layout {
-  int error;      /* SETT_NESTED_OK, or what went wrong */
-  int64_t column; /* of the error in a text, from 1; 0: it was not a text */
-  int64_t wanted; /* the number that the error's text speaks of */
-  int32_t dim;    /* the dimension that the error is in, or -1 */
+  int error;      /* SETT_NESTED_OK or an error code */
+  int64_t column; /* column of the error in a text, from 1; 0 if there was no text */
+  int64_t wanted; /* the number in the error's text */
+  int32_t dim;    /* the dimension of the error, or -1 */
   int32_t rank;
-  uint32_t incomplete; /* bit d: dimension d has a stride of 0 on a tile above 1: a part of it is nobody's */
+  uint32_t
+      incomplete; /* bit d is set if dimension d has stride 0 with a tile above 1, so that some elements have no owner */
   int64_t field[SETT_NESTED_FIELD_COUNT][SETT_NESTED_MAX_RANK]; /* field[SETT_NESTED_THREAD][d], .. */
 } sett_nested_layout;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* From seven arrays of rank numbers, in the order of the text; NULL is ones for a tile and zeros for strides. Verified. */
+/* Make a layout from seven arrays of `rank` numbers, in the order of the text, and check it. NULL stands for ones in a tile and zeros in strides. */
 SETT_PUBLIC sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]);
-/* The layout with canonical strides, or the first rule it breaks. All makers here have done this. */
+/* Return the layout with canonical strides, or the first rule that it breaks. All functions that make a layout call this. */
 SETT_PUBLIC sett_nested_layout sett_nested_check(const sett_nested_layout *layout);
-/* The layout, or why a machine (subgroups in a workgroup, threads in a subgroup) leaves a part to nobody that the layout
-   itself gives to somebody. Thread ids run through the workgroup: a layout with one subgroup may use them all. Where threads
-   of a layout with several subgroups reach beyond one, they must line up with subgroups (ERROR_WIDE says not, also of some
-   machines that would do). */
+/* Return the layout, or the reason why a machine (subgroups per workgroup, threads per subgroup) leaves elements without an owner that the layout
+ * itself gives one. Thread ids run through the workgroup, so a layout with one subgroup may use all of them. If threads of a layout with several
+ * subgroups exceed one subgroup, they must be aligned with subgroups; ERROR_WIDE refuses the others, including some machines that would work. */
 SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
                                               int64_t subgroup_size);
 
-/* The whole of text. */
+/* Parse the whole text. */
 SETT_PUBLIC sett_nested_layout sett_nested_parse(const char *text, size_t length);
-/* Writes the canonical text and a NUL, cut to capacity; returns the bytes that the whole text needs without the NUL. */
+/* Write the canonical text and a NUL, cut to capacity. Return the number of bytes of the whole text without the NUL. */
 SETT_PUBLIC size_t sett_nested_print(const sett_nested_layout *layout, char *out, size_t capacity);
-/* What the layout's error means, with its dimension and number, in the same way: "dimension 1: expected ..". */
+/* Write the text of the layout's error with its dimension and number, "dimension 1: expected ..", in the same manner. */
 SETT_PUBLIC size_t sett_nested_explain(const sett_nested_layout *layout, char *out, size_t capacity);
 SETT_PUBLIC const char *sett_nested_message(int error);        /* without them */
 SETT_PUBLIC const char *sett_nested_field_name(int64_t field); /* "thread_tile" */
 
-/* Shapes, in elements; each returns how many numbers it wrote (0 for a failed layout). */
+/* Write a shape, in elements, and return the number of entries (0 for a failed layout). */
 SETT_PUBLIC int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape); /* rank: the vector */
-/* 3 rank: batch.., outer.., element.. */
+/* 3 rank entries: batch.., outer.., element.. */
 SETT_PUBLIC int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape);
-/* rank: batch * outer * element */
+/* rank entries: batch * outer * element */
 SETT_PUBLIC int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape);
-SETT_PUBLIC int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape); /* 5 rank: all five tiles */
-/* 5: the tiles of dim */
+SETT_PUBLIC int sett_nested_packed(const sett_nested_layout *layout,
+                                   int64_t *shape); /* 5 rank entries: all five tiles */
+/* 5 entries: the tiles of dim */
 SETT_PUBLIC int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape);
 
-SETT_PUBLIC int64_t sett_nested_elements(const sett_nested_layout *layout); /* of the whole vector */
+SETT_PUBLIC int64_t sett_nested_elements(const sett_nested_layout *layout); /* number of elements of the whole vector */
 SETT_PUBLIC int64_t sett_nested_slots(const sett_nested_layout *layout);    /* of one thread */
-/* The period of the ids: ids that differ by a multiple of it hold the same. */
+/* The period of the ids: ids that differ by a multiple of it hold the same elements. */
 SETT_PUBLIC int64_t sett_nested_subgroups(const sett_nested_layout *layout);
 SETT_PUBLIC int64_t sett_nested_threads(const sett_nested_layout *layout);
-/* Owners of each element (that has one) in one period; SETT_NESTED_UNKNOWN where 64 bits do not hold the number. */
+/* Number of owners per element (that has any) in one period; SETT_NESTED_UNKNOWN if it does not fit in 64 bits. */
 SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout);
-/* Elements that some (subgroup, thread) with ids below these holds: elements - held are computed by nobody there. */
+/* Number of elements that a (subgroup, thread) with ids below these holds. The other elements are computed by no thread of that machine. */
 SETT_PUBLIC int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
 
 SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b);
-/* Does each (subgroup, thread) hold the same elements under both? Layouts of other shapes are different. However it is
-   factored: batch 4 and element 4 of one thread are the same. */
+/* Say whether each (subgroup, thread) holds the same elements under both layouts, however they are factored: batch 4 and element 4 of one thread are
+ * the same. Layouts of different shapes are different. */
 typedef struct sett_nested_answer {
-  int yes, no;    /* 1 where it is proved */
-  int same_slots; /* 1: yes, and in the same slots */
-  int error;      /* why it is neither: that of a failed layout, or ERROR_MACHINE */
+  int yes, no;    /* 1 if proved */
+  int same_slots; /* 1 if yes holds with the same slots */
+  int error;      /* reason if neither is proved: the error of a failed layout, or ERROR_MACHINE */
 } sett_nested_answer;
 SETT_PUBLIC sett_nested_answer sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b);
-/* The same on a machine, where subgroup = thread / subgroup_size: a layout of 64 threads may be one of 2 subgroups of 32.
-   Walks all threads, at most 2^20. */
+/* Say the same for a machine, where subgroup = thread / subgroup_size: a layout of 64 threads may equal a layout of 2 subgroups of 32. All threads
+ * are visited, at most 2^20. */
 SETT_PUBLIC sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b,
                                                    int64_t subgroups, int64_t subgroup_size);
-/* The layout, or why a value of this type cannot have it. A dimension of -1 is dynamic: it fits. A tensor (vector 0) only
-   needs the rank: what exceeds it is masked or padded later. */
+/* Return the layout, or the reason why a value of this type cannot have it. A dimension of -1 is dynamic and fits. A tensor (vector 0) needs only the
+ * rank, because elements beyond the tensor are masked or padded later. */
 SETT_PUBLIC sett_nested_layout sett_nested_fits(const sett_nested_layout *layout, int rank, const int64_t *dims,
                                                 int is_vector);
 
-/* 1 and the digits of the ids in each dimension; 0 and -1s for a failed layout or a negative id. */
+/* Return 1 and write the digits of the ids in each dimension. Return 0 and write -1s for a failed layout or a negative id. */
 SETT_PUBLIC int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s,
                                     int64_t *t);
-/* 1 and the index held in that slot; 0 and -1s: a failed layout, no such slot, or a negative id. Ids wrap by the formula. */
+/* Return 1 and write the index of the element in a slot. Return 0 and write -1s for a failed layout, a slot that does not exist, or a negative id.
+ * Ids wrap by the formula. */
 SETT_PUBLIC int sett_nested_element(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t slot,
                                     int64_t *index);
-/* 1 and owner number which (from 0, smallest first: by subgroup, then thread); 0 and -1s: nobody, no more owners in one period, an index outside of
-   the vector, or a failed layout. So all owners: for (w = 0; sett_nested_owner(&layout, index, w, &subgroup, &thread, &slot); ++w) .. */
+/* Return 1 and write owner number `which`, counted from 0 in ascending order of subgroup, then thread. Return 0 and write -1s if there is no such
+ * owner in one period, or for an index outside the vector or a failed layout. All owners: for (w = 0; sett_nested_owner(&layout, index, w, &subgroup,
+ * &thread, &slot); ++w) .. */
 SETT_PUBLIC int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which,
                                   int64_t *subgroup, int64_t *thread, int64_t *slot);
-/* The number of (subgroup, thread, slot) in one period of the ids: subgroups * threads * slots, or SETT_NESTED_UNKNOWN where 64 bits do
-   not hold it. */
+/* Return the number of triples (subgroup, thread, slot) in one period of the ids, subgroups * threads * slots, or SETT_NESTED_UNKNOWN if it does not
+ * fit in 64 bits. */
 SETT_PUBLIC int64_t sett_nested_all_slots(const sett_nested_layout *layout);
-/* Tables of all that element and owner say, for one period of the ids. A slot of a thread has the number
-   (subgroup * threads + thread) * slots + slot, an element its row-major number. element[slot number]: the element there.
-   owner[element]: the smallest slot number that holds it, -1: nobody. next[slot number]: the next larger one that holds the same
-   element, or -1. So all owners: for (s = owner[e]; s >= 0; s = next[s]) .. element and next have sett_nested_all_slots entries,
-   owner has sett_nested_elements; a table that is NULL is not written (next needs owner). Returns 0, or the error of a failed
-   layout or of one that is too large, and then writes nothing. */
+/* Write tables with all answers of element and owner for one period of the ids. A slot has the number (subgroup * threads + thread) * slots + slot,
+ * an element its row-major number. element[slot number] is the element in the slot. owner[element] is the smallest slot number that holds it, or -1.
+ * next[slot number] is the next larger slot number that holds the same element, or -1. All owners: for (s = owner[e]; s >= 0; s = next[s]) .. element
+ * and next have sett_nested_all_slots entries, owner has sett_nested_elements. A table that is NULL is not written; next needs owner. Return 0, or
+ * write nothing and return the error of a failed or too large layout. */
 SETT_PUBLIC int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next);
-/* How many of the batch * outer * element indices that (subgroup, thread) holds in dimension dim are below bound. They are
-   the first in the order (batch, outer, element), so that a mask of that bound is a mask of this one in the thread.
-   (Upstream's create_mask gives 0 to every thread behind the one that the bound cuts.) */
+/* Return the number of indices in dimension dim that (subgroup, thread) holds and that are below bound, of batch * outer * element. They are the
+ * first in the order (batch, outer, element), so a mask of that bound is a mask of the returned bound within the thread. (IREE's create_mask gives 0
+ * to every thread after the thread that the bound cuts.) */
 SETT_PUBLIC int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread,
                                       int64_t bound);
 
-/* Dimension i of the result is dimension permutation[i]. */
+/* Permute: dimension i of the result is dimension permutation[i]. */
 SETT_PUBLIC sett_nested_layout sett_nested_permute(const sett_nested_layout *layout, const int32_t *permutation);
-/* Without the dimensions that are marked. */
+/* Remove the marked dimensions. */
 SETT_PUBLIC sett_nested_layout sett_nested_project(const sett_nested_layout *layout, const unsigned char *dropped);
-/* Dimension i of the result is dimension map[i], or 1 long where map[i] is -1. Dimensions may be left out, and repeated where
-   neither threads nor subgroups share them (else the strides overlap: refused). */
+/* Dimension i of the result is dimension map[i], or has size 1 if map[i] is -1. A dimension may be left out. It may be repeated only if neither
+ * threads nor subgroups share it, because the strides would overlap. */
 SETT_PUBLIC sett_nested_layout sett_nested_apply(const sett_nested_layout *layout, int count, const int32_t *map);
-/* The layout of a value with indices result[0], .. (numbers of loops) where operand i has the layout layouts[i] and its
-   dimension d runs with loop maps[i][d] (-1: none). Refused where operands disagree, or none says. Loops: below 24. */
+/* Return the layout of a value with indices result[0], .. (loop numbers). Operand i has the layout layouts[i], and its dimension d is indexed by loop
+ * maps[i][d] (-1: none). The function refuses if operands disagree on a loop or no operand has it. Loop numbers are below 24. */
 SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts,
                                                      const int32_t *const *maps, int rank, const int32_t *result);
-/* The same elements, by row-major numbers, in another shape. Slots stay in order where each can keep its level (batch, outer,
-   element); else they are numbered anew. Refused only where no nested layout of that shape has this ownership. */
+/* Return the same distribution of elements, by row-major numbers, for another shape. Slots keep their order if each can keep its level (batch, outer,
+ * element); otherwise they are renumbered. A refusal means that no nested layout of that shape has this ownership. */
 SETT_PUBLIC sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape);
 
-/* A fragment repeated over a larger problem. Loop l runs to bounds[l] and is shared by subgroups[l] subgroups (their numbers are
-   row-major over all loops). Dimension d of the fragment lies in loop place[d]; other loops have no tile. Dimension i of the
-   result is loop map[i], with batch = ceil(ceil(bound / subgroups) / size in the fragment). */
+/* Repeat a fragment over a larger problem. Loop l has bounds[l] iterations and is shared by subgroups[l] subgroups, whose numbers are row-major over
+ * all loops. Dimension d of the fragment lies in loop place[d]; other loops have no tile. Dimension i of the result is loop map[i], with batch =
+ * ceil(ceil(bound / subgroups) / size in the fragment). */
 SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
-/* Dimensions shared out by counts: dimension d has the subgroup count subgroups[subgroup_map[d]] and the lane count
-   lanes[lane_map[d]], strides row-major over all counts of a list, element_tile elements[d] (0: 1), and as many batches as
-   bounds[d] needs. */
+/* Distribute dimensions by counts: dimension d has the subgroup count subgroups[subgroup_map[d]] and the lane count lanes[lane_map[d]], with strides
+ * row-major over all counts of a list, element_tile elements[d] (0 means 1), and the number of batches that bounds[d] needs. */
 typedef struct sett_nested_counts {
   int count;            /* of the list */
-  const int64_t *value; /* how many subgroups or lanes share each */
-  const int32_t *map;   /* dimension -> entry of the list */
+  const int64_t *value; /* number of subgroups or lanes that share each dimension */
+  const int32_t *map;   /* entry of the list for each dimension */
 } sett_nested_counts;
 SETT_PUBLIC sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
                                                  sett_nested_counts lanes, const int64_t *elements);
 
-/* The plan of offset = sum of strides[d] * index[d]. NULL: row-major strides of the vector itself. ids: the largest subgroup and
-   thread numbers fit in 32 bits, and so must every offset. */
+/* Return the plan of offset = sum of strides[d] * index[d]; NULL means the row-major strides of the vector. ids are the largest subgroup and thread
+ * numbers; they and every offset must fit in 32 bits. */
 SETT_PUBLIC sett_nested_plan sett_nested_prepare(const sett_nested_layout *layout, const int64_t *strides);
 
 #endif /* not on a device */
@@ -520,14 +521,14 @@ SETT_INLINE sett_nested_layout settp_nested_fail(int error, int dim, int64_t wan
   return layout;
 }
 
-/* *a *= b for positive numbers; 0 where it does not fit. */
+/* Multiply *a by b, both positive; return 0 on overflow. */
 SETT_INLINE int settp_nested_times(int64_t *a, int64_t b) {
   if (*a > INT64_MAX / b) return 0;
   *a *= b;
   return 1;
 }
 
-/* A layout of ones with that rank. */
+/* Return a layout of ones with that rank. */
 SETT_INLINE sett_nested_layout settp_nested_ones(int rank) {
   sett_nested_layout layout = settp_nested_zero();
   int i, d;
@@ -544,7 +545,7 @@ SETT_INLINE int64_t settp_nested_size(const sett_nested_layout *layout, int dim)
   return size;
 }
 
-/* The digits that ids carry, by stride. Below each, the ids of a jump say nothing: gap is how many. */
+/* The digits in an id, by stride. gap is the number of ids below a digit that have the same digits. */
 typedef struct settp_nested_ids {
   int count;
   int dim[SETT_NESTED_MAX_RANK];
@@ -552,7 +553,7 @@ typedef struct settp_nested_ids {
   int64_t period;
 } settp_nested_ids;
 
-/* level: SETT_NESTED_SUBGROUP or SETT_NESTED_THREAD. Gives 0, or an error with the dimension and what was wanted. */
+/* Write the basis of a level, SETT_NESTED_SUBGROUP or SETT_NESTED_THREAD. Return 0, or an error with its dimension and the wanted number. */
 SETT_INLINE int settp_nested_basis(const sett_nested_layout *layout, int level, settp_nested_ids *ids, int *dim,
                                    int64_t *wanted) {
   const int64_t *tile = layout->field[level];
@@ -584,7 +585,7 @@ SETT_INLINE int settp_nested_basis(const sett_nested_layout *layout, int level, 
   return 0;
 }
 
-/* The same of a layout that has been verified. */
+/* Return the same for a layout that was checked. */
 SETT_INLINE settp_nested_ids settp_nested_verified(const sett_nested_layout *layout, int level) {
   settp_nested_ids ids;
   int64_t wanted;
@@ -593,7 +594,7 @@ SETT_INLINE settp_nested_ids settp_nested_verified(const sett_nested_layout *lay
   return ids;
 }
 
-/* Makes strides canonical and finds the first broken rule; field says in which list. */
+/* Make strides canonical and find the first broken rule; field is the list that breaks it. */
 SETT_INLINE sett_nested_layout settp_nested_verify(sett_nested_layout layout, int *field) {
   settp_nested_ids ids;
   int64_t product = 1, wanted = 0;
@@ -652,8 +653,8 @@ SETT_INLINE int settp_nested_machine(int64_t subgroups, int64_t subgroup_size) {
   return subgroups > 0 && subgroup_size > 0 && subgroups <= SETTP_NESTED_MACHINE_MAX / subgroup_size;
 }
 
-/* ids as a refusal where not all of their digits occur among so many ids, or 0 in error. The last tuple of digits to occur is
-   that of all the greatest ones, at the sum of (size - 1) * stride. */
+/* Refuse if some digits of ids do not occur among the available ids; otherwise the error is 0. The last tuple of digits to occur is that of the
+ * greatest digits, at the sum of (size - 1) * stride. */
 SETT_INLINE sett_nested_layout settp_nested_enough(const settp_nested_ids *ids, int64_t available, int error) {
   int64_t need = 1;
   int i;
@@ -679,8 +680,8 @@ SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, 
   refused = settp_nested_enough(&s, subgroups, SETT_NESTED_ERROR_SUBGROUPS);
   if (!refused.error) refused = settp_nested_enough(&t, threads, SETT_NESTED_ERROR_THREADS);
   if (refused.error) return refused;
-  if (t.period <= subgroup_size || s.count == 0) return *layout; /* each subgroup sees all thread digits */
-  while (i < s.count || j < t.count) {                           /* one basis of both, in threads of the workgroup */
+  if (t.period <= subgroup_size || s.count == 0) return *layout; /* each subgroup has all thread digits */
+  while (i < s.count || j < t.count) { /* merge both into one basis, in threads of the workgroup */
     int subgroup = j == t.count || (i < s.count && s.stride[i] * subgroup_size <= t.stride[j]);
     int64_t stride = subgroup ? s.stride[i] * subgroup_size : t.stride[j], size = subgroup ? s.size[i] : t.size[j];
     int dim = subgroup ? s.dim[i++] : t.dim[j++];
@@ -721,7 +722,7 @@ typedef struct settp_nested_lexer {
   size_t error_at;
 } settp_nested_lexer;
 
-/* Over blanks and comments; the next character, or 0 at the end. */
+/* Skip blanks and comments; return the next character, or 0 at the end. */
 SETT_INLINE char settp_nested_peek(settp_nested_lexer *lexer) {
   while (lexer->at < lexer->length) {
     char c = lexer->text[lexer->at];
@@ -754,7 +755,7 @@ SETT_INLINE int settp_nested_want(settp_nested_lexer *lexer, char c, int error) 
   return settp_nested_take(lexer, c) || settp_nested_stop(lexer, error);
 }
 
-/* A whole word: what follows it is not a part of a name. */
+/* Match a whole word: the next character must not continue a name. */
 SETT_INLINE int settp_nested_word(settp_nested_lexer *lexer, const char *word) {
   size_t i;
   char c;
@@ -869,7 +870,7 @@ SETT_INLINE void settp_nested_puts(settp_nested_writer *writer, const char *text
   while (*text) settp_nested_put(writer, *text++);
 }
 
-/* A value that is not negative. */
+/* Write a non-negative value. */
 SETT_INLINE void settp_nested_puti(settp_nested_writer *writer, int64_t value) {
   char digits[20];
   int count = 0;
@@ -937,7 +938,7 @@ SETT_PUBLIC int sett_nested_distributed(const sett_nested_layout *layout, int64_
   return 3 * r;
 }
 
-/* batch * outer * element of a dimension. */
+/* Return batch * outer * element of a dimension. */
 SETT_INLINE int64_t settp_nested_own(const sett_nested_layout *layout, int d) {
   return layout->field[SETT_NESTED_BATCH][d] * layout->field[SETT_NESTED_OUTER][d] *
          layout->field[SETT_NESTED_ELEMENT][d];
@@ -989,7 +990,7 @@ SETT_PUBLIC int64_t sett_nested_threads(const sett_nested_layout *layout) {
   return settp_nested_verified(layout, SETT_NESTED_THREAD).period;
 }
 
-/* Ids of one period that have the same digits. */
+/* Return the number of ids of one period that have the same digits. */
 SETT_INLINE int64_t settp_nested_gaps(const settp_nested_ids *ids) {
   int64_t product = 1;
   int i;
@@ -1008,7 +1009,7 @@ SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout) {
   return product;
 }
 
-/* How many tuples of digits the ids below n show: from the major digit down, a smaller digit leaves all below it free. */
+/* Return the number of digit tuples that occur in ids below n: from the major digit down, a smaller digit leaves all digits below it free. */
 SETT_INLINE int64_t settp_nested_seen(const settp_nested_ids *ids, int64_t n) {
   int64_t below = 1, seen = 0;
   int i;
@@ -1041,7 +1042,7 @@ SETT_INLINE int64_t settp_nested_digit(const sett_nested_layout *layout, int lev
   return stride == 0 ? 0 : id / stride % layout->field[level][d];
 }
 
-/* The first index of dimension d that (subgroup, thread) holds: all own digits 0. */
+/* Return the first index of dimension d that (subgroup, thread) holds, with all own digits 0. */
 SETT_INLINE int64_t settp_nested_first(const sett_nested_layout *layout, int d, int64_t subgroup, int64_t thread) {
   int64_t s = settp_nested_digit(layout, SETT_NESTED_SUBGROUP, d, subgroup);
   int64_t t = settp_nested_digit(layout, SETT_NESTED_THREAD, d, thread);
@@ -1061,7 +1062,7 @@ SETT_PUBLIC int sett_nested_virtual(const sett_nested_layout *layout, int64_t su
   return 1;
 }
 
-/* What one step of a digit of that level adds to the index. */
+/* Return the increment of the index for one step of a digit of that level. */
 SETT_INLINE int64_t settp_nested_weight(const sett_nested_layout *layout, int level, int d) {
   int64_t weight = 1;
   int i;
@@ -1085,7 +1086,7 @@ SETT_PUBLIC int sett_nested_element(const sett_nested_layout *layout, int64_t su
   return 1;
 }
 
-/* The id with these digits (of index) and copy number which, counted from the smallest. */
+/* Return the id with the digits of index and copy number `which`, counted from the smallest. */
 SETT_INLINE int64_t settp_nested_id(const sett_nested_layout *layout, int level, const settp_nested_ids *ids,
                                     const int64_t *index, int64_t which) {
   int64_t id = 0;
@@ -1114,7 +1115,7 @@ SETT_PUBLIC int sett_nested_owner(const sett_nested_layout *layout, const int64_
   if (which < 0 || which / copies >= settp_nested_gaps(&s)) return 0;
   of_subgroup = settp_nested_id(layout, SETT_NESTED_SUBGROUP, &s, index, which / copies);
   of_thread = settp_nested_id(layout, SETT_NESTED_THREAD, &t, index, which % copies);
-  for (d = 0; d < layout->rank; ++d) { /* a digit above 0 on a stride of 0 */
+  for (d = 0; d < layout->rank; ++d) { /* a digit above 0 with stride 0 */
     int64_t first = settp_nested_first(layout, d, of_subgroup, of_thread);
     int64_t weight = settp_nested_weight(layout, SETT_NESTED_SUBGROUP, d),
             element = layout->field[SETT_NESTED_ELEMENT][d];
@@ -1157,7 +1158,7 @@ SETT_PUBLIC int sett_nested_index(const sett_nested_layout *layout, int64_t *ele
   each = sett_nested_slots(layout);
   threads = sett_nested_threads(layout);
   for (number = 0; owner && number < sett_nested_elements(layout); ++number) owner[number] = SETT_NESTED_UNKNOWN;
-  for (held = count; held-- > 0;) { /* the largest first: the smallest stays */
+  for (held = count; held-- > 0;) { /* largest first, so that the smallest remains */
     sett_nested_element(layout, held / each / threads, held / each % threads, held % each, index);
     for (d = 0, number = 0; d < layout->rank; ++d) number = number * settp_nested_size(layout, d) + index[d];
     if (element) element[held] = number;
@@ -1174,7 +1175,7 @@ SETT_PUBLIC int64_t sett_nested_bound(const sett_nested_layout *layout, int dim,
   element = layout->field[SETT_NESTED_ELEMENT][dim];
   step = element * layout->field[SETT_NESTED_THREAD][dim];
   runs = layout->field[SETT_NESTED_BATCH][dim] * layout->field[SETT_NESTED_OUTER][dim];
-  left = settp_nested_first(layout, dim, subgroup, thread); /* runs of element indices, step apart, from here */
+  left = settp_nested_first(layout, dim, subgroup, thread); /* runs of element indices, one step apart, start here */
   if (bound <= left) return 0;
   left = bound - left;
   count = left / step;
@@ -1194,7 +1195,7 @@ SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested
   return 1;
 }
 
-/* What a thread holds in a dimension, apart from where it starts: count runs of so many indices, period apart. */
+/* Write the indices that a thread holds in a dimension, relative to the first: a number of runs, their length, and their period. */
 SETT_INLINE void settp_nested_runs(const sett_nested_layout *layout, int d, int64_t runs[3]) {
   int64_t element = layout->field[SETT_NESTED_ELEMENT][d], thread = layout->field[SETT_NESTED_THREAD][d];
   int64_t count = settp_nested_own(layout, d) / element;
@@ -1204,7 +1205,7 @@ SETT_INLINE void settp_nested_runs(const sett_nested_layout *layout, int d, int6
   runs[2] = whole ? 1 : count;
 }
 
-/* The vectors agree, and so do the runs of all dimensions. */
+/* Return 1 if the vectors and the runs of all dimensions are equal. */
 SETT_INLINE int settp_nested_alike(const sett_nested_layout *a, const sett_nested_layout *b) {
   int64_t of_a[3], of_b[3];
   int d;
@@ -1219,16 +1220,16 @@ SETT_INLINE int settp_nested_alike(const sett_nested_layout *a, const sett_neste
   return 1;
 }
 
-/* Is the digit the same function of the id? Where it is not always 0 it shows its stride and its tile. What a step of it is worth is then
-   the same, too: both layouts have the same size and the same runs. */
+/* Return 1 if the digit is the same function of the id. A digit that is not always 0 determines its stride and tile. The weight of its step is then
+ * equal as well, because both layouts have the same size and the same runs. */
 SETT_INLINE int settp_nested_same_digit(const sett_nested_layout *a, const sett_nested_layout *b, int level, int d) {
   int stride = level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE;
   if (a->field[stride][d] != b->field[stride][d]) return 0;
   return a->field[stride][d] == 0 || a->field[level][d] == b->field[level][d];
 }
 
-/* The digits of a slot's number, the minor first: size, and what a step adds to the index of which dimension. A digit that goes on
-   where the last one ends joins it, so that equal functions of the slot have equal lists. */
+/* The digits of a slot number, minor first: size, dimension, and increment of the index. Contiguous digits are merged, so equal functions of the slot
+ * have equal lists. */
 typedef struct settp_nested_steps {
   int count, dim[3 * SETT_NESTED_MAX_RANK];
   int64_t size[3 * SETT_NESTED_MAX_RANK], weight[3 * SETT_NESTED_MAX_RANK];
@@ -1251,7 +1252,7 @@ SETT_INLINE void settp_nested_list_steps(const sett_nested_layout *layout, settp
   steps->count = n;
 }
 
-/* Do equal slots hold what lies equally far from the first index? */
+/* Return 1 if equal slots hold elements at equal distances from the first index. */
 SETT_INLINE int settp_nested_same_slots(const sett_nested_layout *a, const sett_nested_layout *b) {
   settp_nested_steps of_a, of_b;
   int i;
@@ -1379,9 +1380,9 @@ SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_neste
   return sett_nested_check(&layout);
 }
 
-/* Reshaping. A row-major number is one list of digits: own (batch, outer, element), of subgroups, of threads, and fixed ones (a
-   stride of 0). Two neighbours of a kind join where the major one goes on where the minor one ends, and a digit splits at
-   any divisor; so the list is cut at the new dimensions, and each part must read subgroup, own, thread, own. */
+/* Reshaping: a row-major number is one list of digits: own (batch, outer, element), of subgroups, of threads, and fixed digits (stride 0). Two
+ * contiguous neighbours of one kind can be merged, and a digit can be split at any divisor. The list is cut at the new dimensions, and each part must
+ * have the order subgroup, own, thread, own. */
 enum { SETTP_NESTED_OWN, SETTP_NESTED_OF_SUBGROUP, SETTP_NESTED_OF_THREAD, SETTP_NESTED_FIXED };
 
 typedef struct settp_nested_part {
@@ -1391,7 +1392,7 @@ typedef struct settp_nested_part {
 
 enum { SETTP_NESTED_PARTS = (int)SETT_NESTED_LEVELS * (int)SETT_NESTED_MAX_RANK };
 
-/* All digits above 1, the minor first. loose: neighbours of different levels join too. */
+/* Write all digits above 1, minor first. With loose, neighbours of different levels are merged too. */
 SETT_INLINE int settp_nested_list(const sett_nested_layout *layout, int loose, settp_nested_part *part) {
   int d, level, count = 0;
   for (d = layout->rank; d-- > 0;)
@@ -1418,14 +1419,14 @@ SETT_INLINE int settp_nested_list(const sett_nested_layout *layout, int loose, s
   return count;
 }
 
-/* Puts the digits of one dimension, the minor first, into its five tiles; 0 where they do not fit. */
+/* Put the digits of one dimension, minor first, into its five tiles; return 0 if they do not fit. */
 SETT_INLINE int settp_nested_place(sett_nested_layout *layout, int d, const settp_nested_part *part, int count) {
   int i, thread = -1, subgroup = -1, level = SETT_NESTED_ELEMENT;
   for (i = 0; i < count; ++i) {
     if (part[i].kind == SETTP_NESTED_OF_THREAD && thread >= 0) return 0;
     if (part[i].kind == SETTP_NESTED_OF_THREAD) thread = i;
   }
-  for (i = 0; i < count; ++i) { /* a fixed digit is the subgroups' or the threads', as there is room */
+  for (i = 0; i < count; ++i) { /* a fixed digit goes to the subgroups or the threads, whichever has room */
     int last = i == count - 1;
     if (part[i].kind == SETTP_NESTED_OF_SUBGROUP && !last) return 0;
     if (part[i].kind == SETTP_NESTED_OF_SUBGROUP) subgroup = i;
@@ -1533,7 +1534,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fr
   return sett_nested_check(&layout);
 }
 
-/* Counts and row-major strides of a list, put into a layout at a level. */
+/* Set the counts and row-major strides of a list in a layout at a level. */
 SETT_INLINE sett_nested_layout settp_nested_share(sett_nested_layout layout, int level,
                                                   const sett_nested_counts *counts) {
   int64_t stride, before;
@@ -1575,15 +1576,15 @@ SETT_PUBLIC sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds
 typedef struct settp_nested_terms {
   sett_nested_plan plan;
   int count;
-  int64_t low, high; /* what the terms can add up to */
+  int64_t low, high; /* range of the sum of the terms */
 } settp_nested_terms;
 
-/* One more digit, unless it is always 0; a digit that goes on where the last one ends joins it. */
+/* Append a digit unless it is always 0; a digit that is contiguous with the last one is merged. */
 SETT_INLINE void settp_nested_term(settp_nested_terms *terms, unsigned source, int64_t divisor, int64_t modulus,
                                    int64_t factor) {
   sett_nested_term *term = terms->plan.term + terms->count - 1;
   if (terms->plan.error || modulus == 1 || factor == 0) return;
-  terms->plan.error = SETT_NESTED_ERROR_PLAN; /* until it is shown to fit */
+  terms->plan.error = SETT_NESTED_ERROR_PLAN; /* until the plan is shown to fit */
   if (divisor > UINT32_MAX || modulus > INT32_MAX || factor > INT32_MAX || factor < INT32_MIN) return;
   *(factor > 0 ? &terms->high : &terms->low) += (modulus - 1) * factor;
   if (terms->high > INT32_MAX || terms->low < INT32_MIN) return;

@@ -168,8 +168,7 @@ typedef struct settp_relayout_leaf {
 } settp_relayout_leaf;
 
 typedef struct settp_relayout_side {
-  int32_t leaves,
-      regular; /* regular: a leaf has at most one division and remainder, and padding is only at the end of an axis */
+  int32_t leaves, regular; /* regular: one division and remainder per leaf, padding only at an axis' end */
   settp_relayout_leaf leaf[SETTP_RELAYOUT_LEAVES];
 } settp_relayout_side;
 
@@ -196,8 +195,7 @@ typedef struct sett_relayout_plan {
   int32_t walks; /* 1: position by position */
   int32_t axes, signed_elements;
   int32_t chosen, choice[SETTP_RELAYOUT_CHOSEN]; /* leaves of the destination whose values identify a piece */
-  int64_t
-      chunk; /* values of the last chosen leaf in a piece; positions in a piece if the plan walks position by position */
+  int64_t chunk; /* values of the last chosen leaf in a piece; positions, if the plan walks them */
   int64_t from_bits, to_bits;
   int64_t span, positions; /* of the destination */
   unsigned char fill[16];
