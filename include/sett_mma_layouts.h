@@ -2,9 +2,9 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  A matrix instruction takes A (M x K), B (K x N) and C (M x N) spread over the lanes of one subgroup. This header says, for
-  each instruction that IREE knows and some more of NVIDIA's, which lane and register holds which element: as a nested
-  layout, so that all of sett_nested_layout.h applies (draw it, ask it, repeat it over a larger problem).
+  A matrix instruction has operands A (M x K), B (K x N) and C (M x N) that are distributed over the lanes of one subgroup. For
+  each instruction that IREE knows, and for some more of NVIDIA's, this header returns the lane and register of each element
+  as a nested layout. All functions of sett_nested_layout.h apply to it.
 
 INCLUDE
     #include "sett_nested_layout.h"
@@ -31,17 +31,18 @@ A FIRST LOOK
     lane 17, register 2: C[6][1]
 
 THE MODEL
-  An instruction has a group, and the group has a row for each operand: the names of the dimensions, the outer tile, the
-  thread tile and its strides. The element tile is what is left of the operand's size, size / (outer * thread), so that one
-  row serves all instructions of a group, whatever their K. Dimensions: M, N, K, B (blocks: several small products in one
-  instruction), and for block-scaled ones S and V: K is S scales of V = 32 values. lanes is the number of lanes that hold
-  each element (2 where half of the subgroup repeats the other half); the tests count it. Slots are registers in order, one a
-  value: those packed into one register count from its low bits up.
+  An instruction belongs to a group, and the group has one row per operand: the names of the dimensions, the outer tile, the
+  thread tile and its strides. The element tile is the rest of the operand's size, size / (outer * thread), so one row serves
+  all instructions of a group, whatever their K. Dimensions are M, N, K, B (blocks: several small products in one instruction),
+  and for block-scaled instructions S and V: K is S scales of V = 32 values. lanes is the number of lanes that hold each
+  element (2 if half of the subgroup repeats the other half); the tests count them. Slots are registers in order, one per
+  value; values packed into one register are numbered from its low bits up.
 
-  Lanes, and what each of them holds, are those of the compiler's table (IREE b48a5955). The vendors' documents say the same of
-  every lane and slot, but for what follows. tests/layouts/test_mma.py has the documents as formulas, and says which of them could not
-  be verified.
-    order of k: A and B have the same other order, which a product does not notice. The documents' k of lane l and slot s is
+  Lanes and the elements that they hold are those of IREE's table (commit b48a5955). The vendors' documents agree for every
+  lane and slot, with the exceptions below. tests/layouts/test_mma.py has the documents as formulas, and lists the documents
+  that could not be verified.
+    order of k: A and B share an order that differs from the documents, which leaves the product unchanged. The documents' k
+      of lane l and slot s is
       16 * (l div 16) + s mod 16 + 64 * (s div 16)   MFMA_F32_16x16x128_*
       16 * (l div 32) + s mod 16 + 32 * (s div 16)   MFMA_F32_32x32x64_*
       8 * (l div 16) + s mod 8 + 16 * (s div 8)      WMMA_*_16x16x32_* WMMA_*_16x16x64_* WMMA_*_16x16x128_*
@@ -49,34 +50,36 @@ THE MODEL
       4 * (l div 32) + s mod 4 + 8 * (s div 4)       VMFMA_F32_32x32x16_F16
       8 * (l div 16) + s                             VMFMA_F32_16x16x32_F8*
       8 * (l div 32) + s                             VMFMA_F32_32x32x16_F8*
-      VMFMA is no instruction: its order is that of the two instructions, or of the f8 instruction, that it becomes.
-    scales of f8: MFMA_SCALE_* is as documented for f4. For f8 the order of k is that of the first two lines above, but lane l still
-      holds the scale of the 32 k from 32 * (l div 16), or 32 * (l div 32) for 32x32. So its scale is not for all of its values,
-      and f8 loaded by these rows meets other scales. Sources differ on this: try it on the device.
+      VMFMA is not an instruction: its order is that of the two instructions, or of the f8 instruction, that it becomes.
+    scales of f8: MFMA_SCALE_* agrees with the documents for f4. For f8 the order of k is that of the first two lines above, but
+      lane l holds the scale of the 32 values k from 32 * (l div 16) on, or 32 * (l div 32) for 32x32. The scale of a lane is
+      thus not the scale of all its values, and f8 values loaded by these rows are multiplied by other scales. Sources disagree
+      here: test it on the device.
     slots of A: NV_MMA_SYNC_* PTX_M16N8K8_F32_TF32 PTX_M16N8K8_F64_F64 PTX_M16N8K32_S32_S8 PTX_M16N8K64_S32_S4
-      Upstream's outer tile is in row-major order; PTX numbers registers along M first. sett_mma_ptx_layout does that, by
-      counting the K part of the outer tile as batches. Each lane holds the same set.
-        m16n8k16 A, lane 0:  slots 0 1 | 2 3 | 4 5 | 6 7    upstream: row 0 k 0,1 | row 0 k 8,9 | row 8 k 0,1 | row 8 k 8,9
+      IREE's outer tile is in row-major order; PTX numbers registers along M first. sett_mma_ptx_layout returns PTX's order, in
+      which the K part of the outer tile is a batch tile. Each lane holds the same set.
+        m16n8k16 A, lane 0:  slots 0 1 | 2 3 | 4 5 | 6 7    IREE:     row 0 k 0,1 | row 0 k 8,9 | row 8 k 0,1 | row 8 k 8,9
                                                             PTX:      row 0 k 0,1 | row 8 k 0,1 | row 0 k 8,9 | row 8 k 8,9
-    slots of C: MFMA_*_32x32x1x2B_* MFMA_*_32x32x4x2B_* differ from upstream's table, not from the documents: slots are registers
-      in order, 16 * block + 4 * (row div 8) + row mod 4. In upstream's, outer_tile = [1, 4, 1] and element_tile = [2, 4, 1],
-      they are not. Each lane holds the same set.
-    others: WMMAR3 accumulators of 16 bits fill the low halves of registers, slot s that of register s. Upstream's col_major
-      accumulators are sett_nested_permute of those here with M and N exchanged; upstream exchanges the first two dimensions,
-      which with blocks are B and M. NV_WMMA fragments are opaque: no layout is documented, and asking for one is refused.
-  Rows of family PTX are not upstream's: they were written from the PTX manual's tables for mma.sync.
+    slots of C: MFMA_*_32x32x1x2B_* MFMA_*_32x32x4x2B_* follow the documents and differ from IREE's table: slots are registers in
+      order, 16 * block + 4 * (row div 8) + row mod 4. In IREE's table, outer_tile = [1, 4, 1] and element_tile = [2, 4, 1], they
+      are not in order. Each lane holds the same set.
+    others: WMMAR3 accumulators of 16 bits fill the low halves of registers: slot s is the low half of register s. IREE's
+      col_major accumulators are sett_nested_permute of the layouts here with M and N exchanged; IREE exchanges the first two
+      dimensions, which are B and M for instructions with blocks. NV_WMMA fragments are opaque: their layout is not documented,
+      so the functions refuse them.
+  Rows of family PTX are not in IREE; they come from the PTX manual's tables for mma.sync.
 
 FUNCTIONS
-  sett_mma_find          name -> number, or -1        sett_mma_get           number -> what it is
+  sett_mma_find          name -> number, or -1        sett_mma_get           number -> description
   sett_mma_layout        an operand's nested layout   sett_mma_ptx_layout    in PTX's order of registers
   sett_mma_lanes         lanes that hold each element
   sett_mma_contraction   an operand of a larger contraction: each loop of kind b, m, n, k, the innermost of a kind tiled
 
-LAWS (tests/layouts/nested_test.c: every row; tests/layouts/test_nested.py: beside upstream's table; tests/layouts/test_mma.py: beside the documents)
+LAWS (tests/layouts/nested_test.c: every row; tests/layouts/test_nested.py: beside IREE's table; tests/layouts/test_mma.py: beside the documents)
   1 cover      each element of the operand is held by exactly sett_mma_lanes lanes of a subgroup.
   2 size       the layout's shape is the operand's, outer * thread * element in each dimension.
-  3 ptx        a slot of sett_mma_ptx_layout is the register that the PTX manual says; the owners are those of sett_mma_layout.
-  4 documents  lane and slot hold what the vendors' documents say, but for what is listed above.
+  3 ptx        a slot of sett_mma_ptx_layout is the register of the PTX manual; the owners are those of sett_mma_layout.
+  4 documents  lanes and slots hold the elements of the vendors' documents, with the exceptions above.
 
 ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
@@ -92,10 +95,11 @@ ARGUMENTS (in all sett headers)
   is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
 
 ERRORS
-  A failed layout with an error of sett_nested_layout.h: OPAQUE, OPERAND, INTRINSIC, LOOPS, or that of sett_nested_contract.
+  A function returns a failed layout with an error of sett_nested_layout.h: OPAQUE, OPERAND, INTRINSIC, LOOPS, or an error of
+  sett_nested_contract.
 
 LIMITS
-  The instructions of the table; those of sett_nested_layout.h.
+  Only the instructions of the table are known. The limits of sett_nested_layout.h also hold.
 
 HISTORY
   0.4  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
@@ -123,7 +127,7 @@ HISTORY
 
 /* ---- the data --------------------------------------------------------------------------------------------------- */
 
-/* group, operand, dimensions, outer tile, thread tile, thread strides (three each, unused ones at the end), lanes an element */
+/* group, operand, dimensions, outer tile, thread tile, thread strides (three each, unused ones at the end), lanes per element */
 /* clang-format off */
 #define SETT_MMA_FRAGMENTS(X)                                                                                        \
   X(MFMA_16, LHS, "MK", 1, 1, 1,  16, 4, 1,  1, 16, 0,  1)                                                           \
@@ -183,7 +187,7 @@ HISTORY
   X(MMA_SYNC_8, ACC, "MN", 1, 1, 1,  8, 4, 1,  4, 1, 0,  1)
 /* clang-format on */
 
-/* name, group, family, upstream's code, lanes, M, N, K, blocks, types of A, B and C */
+/* name, group, family, IREE's code, lanes, M, N, K, blocks, types of A, B and C */
 /* clang-format off */
 #define SETT_MMA_INTRINSICS(X)                                                                                       \
   X(MFMA_F32_16x16x4_F32, MFMA_16, MMA, 0x1010, 64, 16, 16, 4, 1, "f32", "f32", "f32")                               \
@@ -351,28 +355,28 @@ enum {
 };
 
 typedef struct sett_mma_intrinsic {
-  const char *name; /* NULL: there is none of that number */
+  const char *name; /* NULL if no instruction has that number */
   int family, group;
   int code;          /* upstream's number */
   int subgroup_size; /* lanes */
   int m, n, k, blocks;
-  const char *type[3]; /* of A, B and C */
+  const char *type[3]; /* types of A, B and C */
 } sett_mma_intrinsic;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 SETT_PUBLIC int sett_mma_find(const char *name, size_t length);
 SETT_PUBLIC sett_mma_intrinsic sett_mma_get(int intrinsic);
-/* The operand's layout: dimensions M,K or K,N or M,N, with B in front where there are blocks, K as S,V where it is scaled;
-   scales have M,S and S,N. One subgroup. */
+/* Return the operand's layout for one subgroup. Dimensions are M,K or K,N or M,N, preceded by B if there are blocks; K is S,V for scaled
+ * instructions; scales have M,S and S,N. */
 SETT_PUBLIC sett_nested_layout sett_mma_layout(int intrinsic, int operand);
-/* The same elements for each lane, slots as PTX numbers the values of a fragment; for mma.sync only. */
+/* Return the layout with the same elements per lane and with slots in PTX's order of a fragment's values; for mma.sync only. */
 SETT_PUBLIC sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand);
-/* Lanes that hold each element; 0 where there is no layout. */
+/* Return the number of lanes that hold each element, or 0 if there is no layout. */
 SETT_PUBLIC int sett_mma_lanes(int intrinsic, int operand);
-/* The layout of an operand in a contraction over loops: kinds has a letter b, m, n or k for each loop, bounds and subgroups its
-   extent and the subgroups that share it; dimension i of the operand is loop map[i]. The innermost loop of a kind is the
-   instruction's (the innermost two k loops are S and V). */
+/* Return the layout of an operand in a contraction over loops. kinds has a letter b, m, n or k for each loop, bounds its extent, and subgroups the
+ * number of subgroups that share it; dimension i of the operand is loop map[i]. The innermost loop of a kind is the instruction's (of k, the
+ * innermost two loops are S and V). */
 SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
@@ -424,13 +428,13 @@ SETT_PUBLIC int sett_mma_find(const char *name, size_t length) {
   return -1;
 }
 
-/* A row of the data: what a group says of an operand. */
+/* A row of the table: the layout of an operand in a group. */
 typedef struct settp_mma_row {
-  const char *dims; /* NULL: it has no such operand */
+  const char *dims; /* NULL if the group has no such operand */
   int outer[3], thread[3], stride[3], lanes;
 } settp_mma_row;
 
-/* One number for both. */
+/* A number for the pair of group and operand. */
 #define SETTP_MMA_KEY(group, operand) ((int)(group) * (int)SETT_MMA_OPERAND_COUNT + (int)(operand))
 
 SETT_INLINE settp_mma_row settp_mma_find_row(int group, int operand) {
@@ -494,7 +498,7 @@ SETT_PUBLIC sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand) {
   if (group != SETT_MMA_GROUP_MMA_SYNC && group != SETT_MMA_GROUP_MMA_SYNC_1 && group != SETT_MMA_GROUP_MMA_SYNC_8)
     return settp_nested_fail(SETT_NESTED_ERROR_PTX, SETT_NESTED_UNKNOWN, 0);
   if (operand != SETT_MMA_LHS) return layout;
-  layout.field[SETT_NESTED_BATCH][1] = layout.field[SETT_NESTED_OUTER][1]; /* batches run slower than outers */
+  layout.field[SETT_NESTED_BATCH][1] = layout.field[SETT_NESTED_OUTER][1]; /* batches vary more slowly than outers */
   layout.field[SETT_NESTED_OUTER][1] = 1;
   return layout;
 }
@@ -522,7 +526,7 @@ SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, 
     i = kind == 'm' ? 0 : kind == 'n' ? 1 : kind == 'b' ? 2 : 3;
     for (l = used[i] - 1; l >= 0 && kinds[l] != kind; --l) continue;
     if (l < 0) return settp_nested_fail(SETT_NESTED_ERROR_LOOPS, SETT_NESTED_UNKNOWN, 0);
-    if (dim == 'S' && operand >= SETT_MMA_LHS_SCALE) { /* a scale has no V: its loop is the last but one k loop */
+    if (dim == 'S' && operand >= SETT_MMA_LHS_SCALE) { /* a scale has no V: its loop is the second innermost k loop */
       for (--l; l >= 0 && kinds[l] != kind; --l) continue;
       if (l < 0) return settp_nested_fail(SETT_NESTED_ERROR_LOOPS, SETT_NESTED_UNKNOWN, 0);
     }

@@ -2,10 +2,10 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  Two tables say what each register of each thread holds, before and after. This header finds how the values get there: by other names of registers, by
-  shuffles in each warp, or through shared memory; it counts shuffles, selects, bytes, barriers and bank conflicts, and writes the code that does it, as a
-  C function over the registers of all threads or as a CUDA device function. The counts are those of the code. sett.h makes the tables of layouts
-  (sett_any_move). It needs no allocator and no library.
+  Two tables give the element in each register of each thread, before and after a move. This header plans the move: by renaming registers, by shuffles
+  within each warp, or through shared memory. It counts shuffles, selects, bytes, barriers and bank conflicts, and writes the code of the plan, as a C
+  function over the registers of all threads or as a CUDA device function. The counts are those of the code. sett_any_move (sett.h) makes the tables from
+  layouts. The header needs no allocator and no library.
 
 INCLUDE
     #include "sett_indexing_map.h"
@@ -35,34 +35,36 @@ A FIRST LOOK
     shuffles: 3, at least 3
 
 THE MODEL
-  table       element[(warp * lanes + lane) * registers + register] is the number of the element that this register holds, row-major in the array; -1: in a
-              it holds none, in b it may have any value after the move. Two registers may hold copies of one element. A thread is warp * lanes + lane
-  move        after it, each register of each thread of b holds the element of its table: all copies are written. Of copies in a, any is read
-  registers   each thread holds all that it needs. moves: registers of b that get another number; none may be needed
-  shuffles    all that a thread needs is in its warp. In a step each lane offers a 32-bit word of its registers, and takes the word of one lane. A word holds
-              two 16-bit elements of any two registers, or four of 8 bits; a 64-bit element takes two words
-  shared      a stores, a barrier, b loads; without a barrier of the block where all that a thread needs is in its warp. An access takes up to 16 bytes of a
-              thread. Lanes are served in groups of 128 bytes (32 lanes of up to 4 bytes, 16 of 8, 8 of 16), in turns: a turn is a word of each of the 32 banks of
-              4 bytes. A group takes as many turns as the most different words that it wants in one bank; all above 1 are conflicts. The place of an
-              element is its row-major number in an order of dimensions, after padding or a swizzle (XOR of bits of the place), or, of linear layouts in
-              sett_any_move, the linear layout of sett_notation_shared: whichever of those tried (LIMITS) has the least cost
+  table       element[(warp * lanes + lane) * registers + register] is the element in this register, as a row-major number in the array. -1 means in a that
+              the register is empty, in b that it may have any value after the move. Several registers may hold copies of one element. A thread is
+              warp * lanes + lane
+  move        after the move, each register of each thread of b holds the element of its table, so all copies are written. Any copy in a may be read
+  registers   each thread already holds all elements that it needs. moves is the number of registers of b that get another number; it may be 0
+  shuffles    each thread finds all elements that it needs in its warp. In one step each lane offers a 32-bit word of its registers and receives the word
+              of one lane. A word holds two 16-bit elements of any two registers, or four 8-bit elements; a 64-bit element takes two words
+  shared      the threads store a, pass a barrier, and load b. The barrier is that of a warp if each thread finds its elements in its warp. One access moves
+              up to 16 bytes of a thread. Lanes are served in groups of 128 bytes (32 lanes of up to 4 bytes, 16 of 8, 8 of 16), in turns: a turn serves one
+              word of each of the 32 banks of 4 bytes. A group takes the maximum, over the banks, of the number of different words that it accesses; turns
+              above 1 are conflicts. The place of an element is its row-major number in an order of dimensions, after padding or a swizzle (XOR of bits of
+              the place), or, for linear layouts in sett_any_move, the linear layout of sett_notation_shared. The cheapest of the places tried is taken
+              (LIMITS)
   cost        per warp, in quarters of a turn: a shuffle 4, a select 1, a turn of shared memory 4, an access 1, a barrier 32, a barrier of a warp 8. Shuffles
-              are taken where they cost no more than shared memory; registers wherever they can
-  least       a number of shuffles that no plan is below, direct or not: a thread receives 32 bits in each, and must receive the elements that it lacks;
-              an element that only one lane has is sent by it. shuffles = least: the plan is optimal, as it always is for elements of 32 and 64 bits without
-              copies (steps are colours of a bipartite graph). Plans are direct, from owner to taker. With copies, and for elements of 8 and 16
-              bits, whose words may not be full, shuffles may be above least
-  way         a plan's code has no index arithmetic of its own: what depends on the thread is a constant, an XOR of bits of the lane or the thread, or a table
+              are taken if they cost no more than shared memory, and registers whenever possible
+  least       a lower bound on the shuffles of any plan, direct or not: a thread receives 32 bits in each shuffle and must receive every element that it
+              lacks; an element that only one lane has is sent by that lane. If shuffles = least, the plan is optimal. This always holds for elements of 32
+              and 64 bits without copies (steps are colours of a bipartite graph). Plans are direct, from owner to taker. With copies, and for elements of
+              8 and 16 bits, whose words may not be full, shuffles may exceed least
+  way         the code of a plan does no index arithmetic: a value that depends on the thread is a constant, an XOR of bits of the lane or thread, or a table
 
 FUNCTIONS
-  plan      sett_move_plan              the way from a table to another
-  text      sett_move_print             the way as code            sett_move_message     what an error means
+  plan      sett_move_plan              a plan from one table to another
+  text      sett_move_print             the plan as code           sett_move_message     the text of an error
 
 LAWS (tests/layouts/test_move.py, tests/layouts/move_test.c)
   1 moves      the code moves every element to every register of b that wants one.
   2 counts     shuffles, selects, bytes, barriers and conflicts are those of the code, counted when it runs.
-  3 least      no plan has fewer shuffles than least: on 4 lanes all direct plans are tried. Without copies, of 32 bits or more, shuffles = least.
-  4 no         a no has two numbers that differ, or an element that is in no register of a, or in another block.
+  3 least      no plan has fewer shuffles than least: on 4 lanes all direct plans are tried. Without copies, from 32 bits on, shuffles = least.
+  4 no         a no names two numbers that differ, or an element that is in no register of a, or in another block.
 
 ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
@@ -78,13 +80,13 @@ ARGUMENTS (in all sett headers)
   is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
 
 ERRORS
-  The error travels in the record: move.error, table.error. A failed table gives a failed move. no with a reason is an answer, not an error.
+  The error is part of the record: move.error, table.error. A failed table gives a failed move. A no with a reason is an answer, not an error.
 
 LIMITS
-  64 lanes, 1024 threads, 1024 registers of a thread, 2^20 elements, 12 dimensions; elements of 8, 16, 32 or 64 bits; CUDA for 32 lanes, HIP for 64. Not all
-  places in shared memory are tried: row-major with one dimension last, and then plain, padded by 2^k elements after each row or each 128 bytes, or under one
-  swizzle S<B,M,S>, S > 0, of the 128 bytes of all banks. The search ends early at plain places without conflicts, with no more accesses than 16 bytes each
-  would take for all registers. Others may cost less.
+  64 lanes, 1024 threads, 1024 registers per thread, 2^20 elements, 12 dimensions; elements of 8, 16, 32 or 64 bits; CUDA for 32 lanes, HIP for 64. These
+  places in shared memory are tried: row-major with one dimension last, without padding, padded by 2^k elements after each row or each 128 bytes, or with one
+  swizzle S<B,M,S>, S > 0, of the 128 bytes of all banks. The search ends early at unpadded places without conflicts, if they need no more accesses than
+  accesses of 16 bytes would need for all registers. Other places may cost less.
 
 HISTORY
   0.3  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
@@ -134,7 +136,7 @@ enum {
   SETT_MOVE_ELEMENTS_MAX = 1 << 20
 };
 
-/* What each register of each thread holds. */
+/* The element in each register of each thread. */
 typedef struct sett_move_table {
   int error;
   int rank;
@@ -143,7 +145,7 @@ typedef struct sett_move_table {
   const int32_t *element; /* [(warp * lanes + lane) * registers + register]; -1: none */
 } sett_move_table;
 
-/* An access of shared memory: count registers of a thread, at neighbouring places, the first at place[thread]; -1: the thread takes no part. */
+/* An access of shared memory: `count` registers of a thread at adjacent places, the first at place[thread]; -1: the thread takes no part. */
 typedef struct sett_move_access {
   int count;
   const int *reg;
@@ -151,51 +153,51 @@ typedef struct sett_move_access {
 } sett_move_access;
 
 enum { SETT_MOVE_REGISTERS, SETT_MOVE_SHUFFLES, SETT_MOVE_SHARED };
-/* The way. Counts are those of the code of one thread, turns and conflicts those of all warps. */
+/* A plan. Counts are those of the code of one thread; turns and conflicts are those of all warps. */
 typedef struct sett_move {
   int error;
   int yes, no;
   const char *reason;  /* of a no */
-  int64_t left, right; /* of a no: the two numbers that differ, or -1 */
-  int32_t element;     /* of a no: an element that is missing, or -1 */
-  int thread, reg;     /* of a no: the register of b that wants it */
+  int64_t left, right; /* for a no: the two numbers that differ, or -1 */
+  int32_t element;     /* for a no: an element that is missing, or -1 */
+  int thread, reg;     /* for a no: the register of b that needs it */
   int rank;            /* of the array */
   int64_t dims[SETT_MOVE_DIMS];
   int kind; /* the cheapest way */
   int bits, lanes, warps;
   int from, to;        /* registers of a thread in a and in b */
   int moves;           /* registers of b that are another register of a, or vary with the thread */
-  int selects;         /* choices by the thread between two values */
-  int shuffles, least; /* of 32 bits; least: no plan has fewer. -1 where a value comes from another warp */
+  int selects;         /* selects between two values by the thread */
+  int shuffles, least; /* of 32 bits; least is a lower bound. -1 if a value comes from another warp */
   int steps;           /* shuffles of a whole element, or of a word of several elements */
   int64_t bytes;       /* of shared memory */
   int barriers, stores, loads;
   int64_t turns, conflicts;
   int order; /* the dimension that is contiguous in shared memory */
-  int given; /* 1: the places are those that sett_any_move has of the two layouts, an XOR of bits; no order, padding or swizzle */
-  int padding, every; /* that many elements after each `every` */
-  int swizzle[3];     /* bits, base, shift, in elements, as CuTe's S<B,M,S>; bits 0: none */
-  int cost, other; /* in quarters of a turn, per warp; other: of what was not taken, -1 where there is nothing else */
-  const int32_t *held; /* [thread * to + register]: the register of a in this thread; -1: it comes from elsewhere */
-  const int32_t *lane; /* [step * threads + thread]: the lane whose word is taken */
+  /* 1: places are those that sett_any_move computes from the layouts, an XOR of bits; order, padding and swizzle do not apply */
+  int given;
+  int padding, every;  /* number of padding elements after each `every` elements */
+  int swizzle[3];      /* bits, base, shift, in elements, as CuTe's S<B,M,S>; bits 0: none */
+  int cost, other;     /* in quarters of a turn, per warp; other: of the plan that was not taken, -1 if there is none */
+  const int32_t *held; /* [thread * to + register]: the register of a in this thread, -1 if from elsewhere */
+  const int32_t *lane; /* [step * threads + thread]: the lane whose word is received */
   const int32_t *sent; /* [(step * parts + part) * threads + thread]: the register of a that is offered; -1: any */
-  const int32_t *got;  /* [thread * to + register]: step * parts + part, where held is -1 */
+  const int32_t *got;  /* [thread * to + register]: step * parts + part, if held is -1 */
   const sett_move_access *store, *load;
 } sett_move;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* The cheapest way from a to b for elements of that many bits. The tables have the same lanes and warps. A no: b wants an element that a does not have, or
- * lanes, warps or arrays differ. */
+/* Return the cheapest plan from a to b for elements of that many bits. The tables must have equal lanes and warps. The answer is no if b needs an
+ * element that a does not have, or if lanes, warps or arrays differ. */
 SETT_PUBLIC sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                      int bits);
 enum { SETT_MOVE_C, SETT_MOVE_CUDA };
-/* The way as a function of that name; returns the bytes of the text without its NUL, which is cut to capacity. 0 where there is none: no way, or CUDA for other
- * than 32 or 64 lanes.
- * C: void NAME(const T a[THREADS][FROM], T b[THREADS][TO]), which runs step after step for all threads; SETT_MOVE_SHUFFLE(words, thread),
- * SETT_MOVE_STORE(thread, place, count), SETT_MOVE_LOAD(..) and SETT_MOVE_BARRIER() may be defined before it, to count.
- * CUDA: __device__ void NAME(const T (&a)[FROM], T (&b)[TO], unsigned t, void *shared), t the thread in the block. shared: memory of that many bytes, aligned to 16; whoever
- * uses it again puts a barrier between. */
+/* Write the plan as a function with that name, cut to capacity, and return the number of bytes of the text without its NUL. Return 0 if there is no
+ * plan, or for CUDA with other than 32 or 64 lanes. C: void NAME(const T a[THREADS][FROM], T b[THREADS][TO]), which runs step after step for all
+ * threads; a caller may define SETT_MOVE_SHUFFLE(words, thread), SETT_MOVE_STORE(thread, place, count), SETT_MOVE_LOAD(..) and SETT_MOVE_BARRIER()
+ * before it to count. CUDA: __device__ void NAME(const T (&a)[FROM], T (&b)[TO], unsigned t, void *shared), where t is the thread in the block.
+ * shared is memory of that many bytes, aligned to 16; before it is used again, the caller needs a barrier. */
 SETT_PUBLIC size_t sett_move_print(const sett_move *move, int form, const char *name, char *out, size_t capacity);
 SETT_PUBLIC const char *sett_move_message(int error);
 
@@ -219,17 +221,17 @@ SETT_PUBLIC const char *sett_move_message(int error) {
 enum { SETTP_MOVE_SHUFFLE = 4, SETTP_MOVE_SELECT = 1, SETTP_MOVE_TURN = 4, SETTP_MOVE_ACCESS = 1 };
 enum { SETTP_MOVE_BARRIER = 32, SETTP_MOVE_WARP_BARRIER = 8, SETTP_MOVE_BANKS = 32 };
 
-/* What planning works with. owner lists the registers of a that hold an element, by thread: [first[e], first[e + 1]). */
+/* The state of planning. owner lists the registers of a that hold an element, by thread: [first[e], first[e + 1]). */
 typedef struct settp_move_work {
   sett_map_arena *arena;
   const sett_move_table *a, *b;
   sett_move *move;
-  int threads, lanes, elements, held, parts; /* held: elements that a has */
-  int none;                                  /* the number of no element, which tables of work have for -1 */
-  int32_t *first, *owner;                    /* thread * registers + register */
-  uint64_t *lanes_of;                        /* of one warp */
-  const int32_t *given;                      /* a place of each element, or NULL */
-  int crosses;                               /* 1: some value comes from another warp */
+  int threads, lanes, elements, held, parts; /* held is the number of elements that a has */
+  int none; /* the number that stands for no element in tables of work, where the caller's tables have -1 */
+  int32_t *first, *owner; /* thread * registers + register */
+  uint64_t *lanes_of;     /* of one warp */
+  const int32_t *given;   /* a place for each element, or NULL */
+  int crosses;            /* 1: some value comes from another warp */
 } settp_move_work;
 
 SETT_INLINE int32_t *settp_move_ints(settp_move_work *work, int64_t count, int32_t value) {
@@ -244,11 +246,11 @@ SETT_INLINE int32_t *settp_move_ints(settp_move_work *work, int64_t count, int32
   return ints;
 }
 
-/* The register of a that holds the element in this thread, rather `wanted`; -1: none. */
+/* Return the register of a that holds the element in this thread, preferably `wanted`, or -1. */
 SETT_INLINE int settp_move_find(const settp_move_work *work, int thread, int32_t element, int wanted) {
   int32_t low = work->first[element], high = work->first[element + 1], end = high;
   int registers = work->a->registers, found = -1;
-  while (low < high) { /* the first of this thread */
+  while (low < high) { /* the first register of this thread */
     int32_t middle = low + (high - low) / 2;
     if (work->owner[middle] < thread * registers) low = middle + 1;
     else high = middle;
@@ -276,13 +278,14 @@ SETT_INLINE void settp_move_index(settp_move_work *work) {
 
 /* ---- registers ---- */
 
-/* held, and what comes from another warp or from nowhere; 1: every register is held. A register that wants nothing has what it costs least to give it. */
+/* Fill `held`; values that come from another warp or from nowhere stay -1. Return 1 if every register is held. A register that needs no element gets
+ * the value that is cheapest. */
 SETT_INLINE int settp_move_hold(settp_move_work *work, int32_t *held) {
   const sett_move_table *a = work->a, *b = work->b;
   int t, r, all = 1, none = work->none;
   for (r = 0; r < b->registers; ++r) {
     int k, same = -1, last;
-    for (k = -1; k < a->registers && same < 0; ++k) { /* one register for all threads, rather that of the same number */
+    for (k = -1; k < a->registers && same < 0; ++k) { /* one register for all threads, preferably the same number */
       int reg = k < 0 ? r : k;
       if (reg >= a->registers || (a->element[reg] != b->element[r] && b->element[r] != none)) continue;
       for (t = 0; t < work->threads; ++t) {
@@ -316,7 +319,7 @@ SETT_INLINE int settp_move_hold(settp_move_work *work, int32_t *held) {
 
 /* ---- shuffles: words from lane to lane, each lane one out and one in a step ---- */
 
-/* A word: up to four elements that go from a lane to another. */
+/* A word: up to four elements that go from one lane to another. */
 typedef struct settp_move_word {
   int16_t to, from, count, step;
   int32_t element[4];
@@ -324,12 +327,12 @@ typedef struct settp_move_word {
 
 typedef struct settp_move_words {
   settp_move_word *word;
-  int32_t *need; /* elements that a lane lacks, without copies: those of lane d from d * registers on */
+  int32_t *need; /* elements that a lane lacks, without copies: those of lane d begin at d * registers */
   int needs[SETT_MOVE_LANES_MAX];
-  int count, steps, regular; /* regular: lanes take from themselves too */
+  int count, steps, regular; /* regular: lanes may also receive from themselves */
 } settp_move_words;
 
-/* The lanes of a warp that hold each element, a bit each. */
+/* Compute for each element the lanes of a warp that hold it, one bit per lane. */
 SETT_INLINE void settp_move_lanes_of(settp_move_work *work, int warp) {
   int registers = work->a->registers, i, first = warp * work->lanes;
   int32_t e;
@@ -339,7 +342,7 @@ SETT_INLINE void settp_move_lanes_of(settp_move_work *work, int warp) {
       work->lanes_of[work->a->element[i]] |= (uint64_t)1 << (i / registers - first);
 }
 
-/* The lanes that a lane may take the element from: any, where it wants none. */
+/* Return the lanes from which a lane may receive the element: all lanes if the element is `none`. */
 SETT_INLINE uint64_t settp_move_may(const settp_move_work *work, int32_t e) {
   return e == work->none ? ~(uint64_t)0 : work->lanes_of[e];
 }
@@ -348,7 +351,7 @@ SETT_INLINE int settp_move_owns(const settp_move_work *work, int lane, int32_t e
   return (int)(work->lanes_of[e] >> lane & 1);
 }
 
-/* For each lane, where it takes what it lacks from: the lane that has most of the rest, then the nearest by XOR. */
+/* Choose for each lane the sender of each element that it lacks: the lane that has most of the remaining elements, then the nearest by XOR. */
 SETT_INLINE void settp_move_pack(const settp_move_work *work, settp_move_words *words) {
   int d, lanes = work->lanes, parts = work->parts;
   words->count = 0;
@@ -384,7 +387,7 @@ SETT_INLINE void settp_move_pack(const settp_move_work *work, settp_move_words *
         word = &words->word[words->count - 1];
         word->element[word->count++] = e;
       }
-      if (best < 0) return; /* not here: every element has an owner in the warp */
+      if (best < 0) return; /* unreachable: every element has an owner in the warp */
       left = kept;
     }
   }
@@ -409,7 +412,7 @@ SETT_INLINE int settp_move_degree(const settp_move_words *words) {
   return degree;
 }
 
-/* Words of one element: those of a lane that sends more than any lane receives are taken from other owners, along paths. */
+/* Balance words of one element: if a lane sends more than any lane receives, its words move to other owners along paths. */
 SETT_INLINE void settp_move_balance(const settp_move_work *work, settp_move_words *words) {
   int in[SETT_MOVE_LANES_MAX], out[SETT_MOVE_LANES_MAX], by[SETT_MOVE_LANES_MAX], queue[SETT_MOVE_LANES_MAX];
   int i, s, v, target = 0;
@@ -444,8 +447,8 @@ SETT_INLINE void settp_move_balance(const settp_move_work *work, settp_move_word
     }
 }
 
-/* A regular plan: the registers of b that vary are joined to items, as many as fit in a word, and lane d takes item step ^ turn(d) in each step, where turn
- * is an XOR of one number for each bit of the lane. Then selects are few. Lanes may take from themselves. */
+/* A regular plan groups the registers of b that vary into items that fit in a word. In each step, lane d receives item step ^ turn(d), where turn is
+ * an XOR of one number per bit of the lane. Such a plan needs few selects. Lanes may receive from themselves. */
 enum { SETTP_MOVE_TRIES = 4096 };
 typedef struct settp_move_items {
   int count, parts;
@@ -454,7 +457,7 @@ typedef struct settp_move_items {
   int tries;
 } settp_move_items;
 
-/* The lane that lane d takes an item from; sends has the elements of the word of each lane in this step. */
+/* Return the lane from which lane d receives an item. sends has the elements of each lane's word in this step. */
 SETT_INLINE int settp_move_source(const settp_move_work *work, const int32_t *want, int parts, const int32_t *sends,
                                   int d) {
   uint64_t may = ~(uint64_t)0;
@@ -469,7 +472,7 @@ SETT_INLINE int settp_move_source(const settp_move_work *work, const int32_t *wa
   return -1;
 }
 
-/* Do lanes 0 to count - 1 find senders in all steps? words (or NULL) gets what they take. */
+/* Return 1 if lanes 0 to count - 1 find senders in all steps. words (or NULL) receives their words. */
 SETT_INLINE int settp_move_turns_fit(const settp_move_work *work, const settp_move_items *items, int warp, int count,
                                      settp_move_words *words) {
   const sett_move_table *b = work->b;
@@ -500,7 +503,7 @@ SETT_INLINE int settp_move_turns_fit(const settp_move_work *work, const settp_mo
   return 1;
 }
 
-/* Numbers for the bits of the lane, the lowest first, with the simplest tried first. */
+/* Find the numbers for the bits of the lane, lowest bit first, and try the simplest numbers first. */
 SETT_INLINE int settp_move_find_turns(const settp_move_work *work, settp_move_items *items, int warp) {
   int choice[8], k = 0, bits = 0, power = 0, i;
   while (1 << bits < work->lanes) ++bits;
@@ -511,7 +514,7 @@ SETT_INLINE int settp_move_find_turns(const settp_move_work *work, settp_move_it
   items->tries = 0;
   while (k >= 0 && k < bits && items->tries < SETTP_MOVE_TRIES) {
     int found = 0;
-    while (!found && choice[k] < items->count + power + 1) { /* 0, the powers of two, the others */
+    while (!found && choice[k] < items->count + power + 1) { /* 0, the powers of two, then the others */
       int c = choice[k]++, turn = c == 0 ? 0 : c <= power ? 1 << (c - 1) : c - power;
       if (turn >= items->count || (c > power && (turn & (turn - 1)) == 0)) continue;
       items->turn[k] = turn;
@@ -529,7 +532,7 @@ SETT_INLINE int settp_move_find_turns(const settp_move_work *work, settp_move_it
   return k == bits;
 }
 
-/* Do registers of b come from one lane, whatever the lane that takes them? */
+/* Return 1 if registers of b come from one lane, for every lane that receives them. */
 SETT_INLINE int settp_move_together(const settp_move_work *work, int warp, const int16_t *reg, int parts) {
   const sett_move_table *b = work->b;
   int d, k;
@@ -542,7 +545,7 @@ SETT_INLINE int settp_move_together(const settp_move_work *work, int warp, const
   return 1;
 }
 
-/* 1: words has a regular plan. varies: the registers of b that it is for, without copies. */
+/* Return 1 if words has a regular plan. varies lists the registers of b that it covers, without copies. */
 SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words *words, int warp,
                                    const int16_t *varies, int count) {
   settp_move_items items;
@@ -552,7 +555,7 @@ SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words
     items.count = 0;
     if (count % items.parts) continue;
     for (i = 0; i < count; ++i) taken[i] = 0;
-    for (i = 0; i < count; ++i) { /* each with the next that come from the same lanes */
+    for (i = 0; i < count; ++i) { /* group each register with the next ones that come from the same lanes */
       int16_t *item = &items.reg[items.count * items.parts];
       if (taken[i]) continue;
       item[0] = varies[i];
@@ -574,7 +577,7 @@ SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words
   return 0;
 }
 
-/* Steps by the distance of the lanes, if they are no more than most; xor 0: the distance around the warp. */
+/* Order the steps by the distance of the lanes, if they are at most `most`; with xor 0, by the distance around the warp. */
 SETT_INLINE int settp_move_by_distance(const settp_move_work *work, settp_move_words *words, int xor_, int most) {
   int most_of[SETT_MOVE_LANES_MAX], seen[SETT_MOVE_LANES_MAX][SETT_MOVE_LANES_MAX], base[SETT_MOVE_LANES_MAX];
   int i, d, steps = 0;
@@ -602,9 +605,9 @@ SETT_INLINE int settp_move_by_distance(const settp_move_work *work, settp_move_w
   return 1;
 }
 
-/* Steps as the colours of the edges of a bipartite graph: as many as the highest degree (König), by alternating paths. */
+/* Assign steps as the colours of the edges of a bipartite graph. Their number is the highest degree (König), found by alternating paths. */
 SETT_INLINE void settp_move_colour(settp_move_work *work, settp_move_words *words, int degree) {
-  int32_t *at[2]; /* [lane * degree + step]: the word that the lane receives (0) or sends (1) then */
+  int32_t *at[2]; /* [lane * degree + step]: the word that the lane receives (0) or sends (1) in that step */
   int i, side;
   at[0] = settp_move_ints(work, (int64_t)SETT_MOVE_LANES_MAX * degree, -1);
   at[1] = settp_move_ints(work, (int64_t)SETT_MOVE_LANES_MAX * degree, -1);
@@ -624,7 +627,7 @@ SETT_INLINE void settp_move_colour(settp_move_work *work, settp_move_words *word
       int32_t edge = at[1][lane * degree + step];
       both = free_in;
       at[1][lane * degree + step] = -1;
-      for (side = 0; edge >= 0; side = !side) { /* the edge had `step` and gets `other`; side: of its far end */
+      for (side = 0; edge >= 0; side = !side) { /* the edge had `step` and gets `other`; side is its far end */
         int far_end = side ? words->word[edge].from : words->word[edge].to;
         int32_t next = at[side][far_end * degree + other];
         int near_end = side ? words->word[edge].to : words->word[edge].from;
@@ -644,7 +647,7 @@ SETT_INLINE void settp_move_colour(settp_move_work *work, settp_move_words *word
   }
 }
 
-/* Words of one element that several lanes take at once: in each step, the element that most waiting lanes want, then the next. */
+/* Plan words of one element that several lanes receive at once: each step sends the element that most waiting lanes need, then the next. */
 SETT_INLINE void settp_move_broadcast(settp_move_work *work, settp_move_words *words, int most) {
   int32_t *wants = settp_move_ints(work, work->elements, 0);
   int i, left = words->count, step;
@@ -687,7 +690,7 @@ SETT_INLINE void settp_move_broadcast(settp_move_work *work, settp_move_words *w
   if (left == 0) words->steps = step;
 }
 
-/* The steps of a warp, written to the plan of all. */
+/* Write the steps of a warp into the plan of all warps. */
 SETT_INLINE void settp_move_write(const settp_move_work *work, const settp_move_words *words, int warp, int32_t *lane,
                                   int32_t *sent, int32_t *got) {
   const sett_move_table *b = work->b;
@@ -706,7 +709,7 @@ SETT_INLINE void settp_move_write(const settp_move_work *work, const settp_move_
   }
 }
 
-/* The least number of words, of any plan, for this warp. */
+/* Return the lower bound on the number of words of any plan for this warp. */
 SETT_INLINE int settp_move_bound(settp_move_work *work, const settp_move_words *words, int warp) {
   int32_t *wanted = settp_move_ints(work, work->elements, 0);
   int alone[SETT_MOVE_LANES_MAX], d, i, bound = 0, parts = work->parts;
@@ -734,7 +737,7 @@ SETT_INLINE int settp_move_bound(settp_move_work *work, const settp_move_words *
   return bound;
 }
 
-/* Do all threads have register r of b in one register? */
+/* Return 1 if all threads have register r of b in one and the same register. */
 SETT_INLINE int settp_move_uniform(const settp_move_work *work, const int32_t *held, int r) {
   int t, registers = work->b->registers;
   for (t = 0; t < work->threads; ++t)
@@ -742,7 +745,7 @@ SETT_INLINE int settp_move_uniform(const settp_move_work *work, const int32_t *h
   return 1;
 }
 
-/* The registers of b that do not all come from one register of their own threads, without copies of others; their number. */
+/* Write the registers of b that do not all come from one register of their own threads, without copies of others; return their number. */
 SETT_INLINE int settp_move_varying(const settp_move_work *work, const int32_t *held, int16_t *varies) {
   const sett_move_table *b = work->b;
   int r, i, t, count = 0;
@@ -759,7 +762,7 @@ SETT_INLINE int settp_move_varying(const settp_move_work *work, const int32_t *h
   return count;
 }
 
-/* The words of one warp, in the fewest steps that are found. */
+/* Plan the words of one warp in the fewest steps that are found. */
 SETT_INLINE void settp_move_warp(settp_move_work *work, settp_move_words *words, int warp, const int16_t *varies,
                                  int count) {
   sett_map_mark mark = sett_map_arena_mark(work->arena);
@@ -780,7 +783,7 @@ SETT_INLINE void settp_move_warp(settp_move_work *work, settp_move_words *words,
   words->regular = better;
   if (!better && !settp_move_by_distance(work, words, 1, degree) && !settp_move_by_distance(work, words, 0, degree))
     settp_move_colour(work, words, degree);
-  if (!better && parts == 1 && degree > bound && !work->move->error) { /* too many lanes want what one has */
+  if (!better && parts == 1 && degree > bound && !work->move->error) { /* too many lanes need one lane's element */
     other.count = words->count;
     other.steps = words->steps;
     for (i = 0; i < words->count; ++i) other.word[i] = words->word[i];
@@ -795,7 +798,7 @@ SETT_INLINE void settp_move_warp(settp_move_work *work, settp_move_words *words,
   sett_map_arena_rewind(work->arena, mark);
 }
 
-/* The plan by shuffles, where nothing comes from another warp. */
+/* Make the plan by shuffles, if nothing comes from another warp. */
 SETT_INLINE void settp_move_shuffle(settp_move_work *work, const int32_t *held) {
   const sett_move_table *b = work->b;
   sett_move *move = work->move;
@@ -845,7 +848,8 @@ SETT_INLINE void settp_move_shuffle(settp_move_work *work, const int32_t *held) 
     for (k = 0; k < threads; ++k) lane[i * threads + k] = k % work->lanes;
   for (warp = 0; warp < b->warps; ++warp) settp_move_write(work, &all[warp], warp, lane, sent, got);
   for (r = 0; r < b->registers; ++r) uniform[r] = (unsigned char)settp_move_uniform(work, held, r);
-  for (i = 0; i < room; ++i) { /* a regular plan brings what the thread has too, but for registers that are uniform */
+  /* a regular plan also moves what the thread already has, except for uniform registers */
+  for (i = 0; i < room; ++i) {
     int regular = all[i / b->registers / work->lanes].regular && !uniform[i % b->registers];
     own[i] = got[i] >= 0 && regular ? -1 : held[i];
     if (own[i] >= 0) got[i] = -1;
@@ -861,9 +865,9 @@ SETT_INLINE void settp_move_shuffle(settp_move_work *work, const int32_t *held) 
 
 /* ---- shared memory ---- */
 
-/* Where elements lie: row-major numbers with dimension `order` last, then padding or a swizzle. */
+/* The places of elements: row-major numbers with dimension `order` last, then padding or a swizzle. */
 typedef struct settp_move_places {
-  int given; /* 1: they are the caller's */
+  int given; /* 1: the caller gives the places */
   int order, padding, every, swizzle[3];
   int64_t bytes, turns, conflicts;
   int stores, loads;
@@ -871,18 +875,19 @@ typedef struct settp_move_places {
 
 typedef struct settp_move_shared {
   int32_t *row;                /* the row-major number of each element in that order */
-  int32_t *place;              /* with padding or swizzle */
-  unsigned char *written;      /* elements that an access before this one stores */
+  int32_t *place;              /* the same with padding or swizzle */
+  unsigned char *written;      /* elements that an earlier access stores */
   const unsigned char *wanted; /* elements that are loaded */
   const unsigned char *loaded; /* registers of b that are loaded */
   int copies;                  /* 1: some element is in several registers of a */
-  int32_t *slot;               /* a register of thread 0 by its place; -1 */
+  int32_t *slot;               /* the register of thread 0 at each place, or -1 */
   sett_move_access *access[2];
   int *regs[2];
-  int32_t *places[2]; /* of all accesses; NULL while candidates are compared */
+  int32_t *places[2]; /* places of all accesses; NULL while candidates are compared */
 } settp_move_shared;
 
-/* Numbers the elements that a has, row-major with that dimension last, -1 for others; the size of a row. spare: room for a number an element. */
+/* Number the elements that a has in row-major order with that dimension last, others -1; return the size of a row. spare has room for one number per
+ * element. */
 SETT_INLINE int settp_move_order(const settp_move_work *work, int order, int32_t *row, int32_t *spare) {
   const sett_move_table *a = work->a;
   int64_t at[SETT_MOVE_DIMS];
@@ -909,7 +914,7 @@ SETT_INLINE int settp_move_order(const settp_move_work *work, int order, int32_t
   return size;
 }
 
-/* The places of a candidate; how many there are. */
+/* Compute the places of a candidate and return their number. */
 SETT_INLINE int64_t settp_move_place(const settp_move_work *work, const settp_move_places *c, const int32_t *row,
                                      int32_t *place) {
   int32_t e, mask = ((1 << c->swizzle[0]) - 1) << c->swizzle[1], last = 0;
@@ -924,7 +929,7 @@ SETT_INLINE int64_t settp_move_place(const settp_move_work *work, const settp_mo
   return (int64_t)last + 1;
 }
 
-/* Turns of one access by a group of lanes of one warp; the words are those that begin at bytes[i], i < count. */
+/* Return the turns of one access by a group of lanes of one warp. The words begin at bytes[i], i < count. */
 SETT_INLINE int settp_move_turns(const int64_t *bytes, int count, int width) {
   int64_t seen[SETT_MOVE_LANES_MAX * 4];
   int bank_of[SETTP_MOVE_BANKS], i, k, j, n = 0, turns = 0;
@@ -941,7 +946,7 @@ SETT_INLINE int settp_move_turns(const int64_t *bytes, int count, int width) {
   return turns;
 }
 
-/* One side, 0 stores of a or 1 loads of b: its accesses, turns and conflicts added to the candidate's. Returns the number of accesses. */
+/* Add the accesses, turns and conflicts of one side (0 stores of a, 1 loads of b) to the candidate's, and return the number of accesses. */
 SETT_INLINE int settp_move_side(const settp_move_work *work, settp_move_shared *shared, settp_move_places *c,
                                 int side) {
   const sett_move_table *table = side ? work->b : work->a;
@@ -955,7 +960,7 @@ SETT_INLINE int settp_move_side(const settp_move_work *work, settp_move_shared *
   }
   for (r = registers; r-- > 0;)
     if (!taken[r] && table->element[r] != work->none)
-      shared->slot[place[table->element[r]]] = r; /* the first of copies */
+      shared->slot[place[table->element[r]]] = r; /* the first of several copies */
   for (v = widest; v > 0; v /= 2)
     for (r = 0; r < registers; ++r) {
       int *regs = shared->regs[side] + used, good;
@@ -1016,7 +1021,7 @@ SETT_INLINE int settp_move_shared_cost(const settp_move_work *work, const settp_
          (c->stores + c->loads) * SETTP_MOVE_ACCESS + (work->crosses ? SETTP_MOVE_BARRIER : SETTP_MOVE_WARP_BARRIER);
 }
 
-/* The candidate, measured, if it is better than the best. */
+/* Measure the candidate and keep it if it is better than the best. */
 SETT_INLINE void settp_move_try(const settp_move_work *work, settp_move_shared *shared, const settp_move_places *tried,
                                 settp_move_places *best) {
   settp_move_places c = *tried;
@@ -1032,7 +1037,7 @@ SETT_INLINE void settp_move_try(const settp_move_work *work, settp_move_shared *
     *best = c;
 }
 
-/* The places with the least cost: plain ones, padded rows, swizzles, with each dimension contiguous. */
+/* Find the places with the least cost: unpadded, padded rows, swizzles, with each dimension contiguous. */
 SETT_INLINE void settp_move_search(const settp_move_work *work, settp_move_shared *shared, settp_move_places *best) {
   settp_move_places c;
   const sett_move_table *a = work->a;
@@ -1100,7 +1105,7 @@ SETT_INLINE void settp_move_share(settp_move_work *work, const int32_t *held) {
     if (!shared.access[side] || !shared.regs[side]) move->error = SETT_MOVE_ERROR_FULL;
   }
   if (move->error) return;
-  for (r = 0; r < b->registers; ++r) { /* what all threads hold in one register is no business of the memory */
+  for (r = 0; r < b->registers; ++r) { /* values that all threads hold in one register do not go through memory */
     int same = settp_move_uniform(work, held, r);
     loaded[r] = (unsigned char)!same;
     for (t = 0; t < work->threads && !same; ++t)
@@ -1138,13 +1143,13 @@ SETT_INLINE void settp_move_share(settp_move_work *work, const int32_t *held) {
 
 /* ---- text ---- */
 
-/* Text that is counted, and written where it fits. Tables stand before the function: they are written in a first pass over it. */
+/* Text that is counted, and written as far as it fits. Tables precede the function: a first pass over the function writes them. */
 typedef struct settp_move_text {
   char *out;
   size_t capacity, length;
   const sett_move *move;
   const char *name;
-  int form, tables, pass; /* pass 0: the tables are written, 1: the rest */
+  int form, tables, pass; /* pass 0 writes the tables, pass 1 the rest */
   int selects;
 } settp_move_text;
 
@@ -1173,7 +1178,7 @@ SETT_INLINE void settp_move_hex(settp_move_text *text, int pass, uint64_t value)
   for (; digit >= 0; digit -= 4) settp_move_char(text, pass, "0123456789abcdef"[value >> digit & 15]);
 }
 
-/* %d a number, %s a text. */
+/* %d is a number, %s a text. */
 SETT_INLINE void settp_move_line(settp_move_text *text, const char *line, const char *words, int64_t a, int64_t b,
                                  int64_t c) {
   int n = 0;
@@ -1193,7 +1198,7 @@ SETT_INLINE void settp_move_line(settp_move_text *text, const char *line, const 
 
 SETT_INLINE int settp_move_threads(const sett_move *move) { return move->lanes * move->warps; }
 
-/* A table of numbers by thread or by lane, and how it is read. */
+/* Write a table of numbers by thread or by lane, and the expression that reads it. */
 SETT_INLINE void settp_move_table_text(settp_move_text *text, const uint64_t *value, int count, const char *type,
                                        const char *by) {
   int i;
@@ -1221,7 +1226,7 @@ SETT_INLINE void settp_move_table_text(settp_move_text *text, const uint64_t *va
   settp_move_char(text, 1, ']');
 }
 
-/* value[0], ..: an XOR of bits of the variable. 0: it is none. */
+/* Write value[0], .. as an XOR of bits of the variable; return 0 if they are not such an XOR. */
 SETT_INLINE int settp_move_bits(settp_move_text *text, const int32_t *value, int count, const char *variable) {
   int bits = 0, i, terms = 0;
   int32_t basis[16], constant = value[0];
@@ -1277,7 +1282,7 @@ SETT_INLINE int settp_move_bits(settp_move_text *text, const int32_t *value, int
   return 1;
 }
 
-/* A number that depends on the thread: a constant, bits of the lane or of the thread, or a table. Numbers below 0 count for nothing. */
+/* Write a number that depends on the thread: a constant, an XOR of bits of the lane or thread, or a table. Numbers below 0 may be anything. */
 SETT_INLINE void settp_move_value(settp_move_text *text, const int32_t *given) {
   int32_t value[SETT_MOVE_THREADS_MAX];
   uint64_t wide[SETT_MOVE_THREADS_MAX];
@@ -1295,7 +1300,7 @@ SETT_INLINE void settp_move_value(settp_move_text *text, const int32_t *given) {
                         of_lane ? "lane" : "t");
 }
 
-/* A condition on the thread: it is in the set. */
+/* Write the condition that the thread is in the set. */
 SETT_INLINE void settp_move_condition(settp_move_text *text, const unsigned char *in) {
   uint64_t mask[SETT_MOVE_THREADS_MAX];
   int lanes = text->move->lanes, warps = text->move->warps, t, k, same = 1;
@@ -1324,7 +1329,7 @@ SETT_INLINE void settp_move_condition(settp_move_text *text, const unsigned char
   settp_move_say(text, 1, " >> lane & 1)");
 }
 
-/* `a[3]`, in C of thread t. */
+/* Write `a[3]`, or in C the register of thread t. */
 SETT_INLINE void settp_move_register(settp_move_text *text, char array, int reg) {
   settp_move_char(text, 1, array);
   if (text->form == SETT_MOVE_C) settp_move_say(text, 1, "[t]");
@@ -1333,7 +1338,7 @@ SETT_INLINE void settp_move_register(settp_move_text *text, char array, int reg)
   settp_move_char(text, 1, ']');
 }
 
-/* The register of a that each thread takes, of those that are not below 0: one, or selects between them. */
+/* Write the register of a that each thread needs, ignoring numbers below 0: one register, or selects between several. */
 SETT_INLINE void settp_move_choose(settp_move_text *text, const int32_t *reg) {
   unsigned char in[SETT_MOVE_THREADS_MAX], done[SETT_MOVE_REGISTERS_MAX];
   int threads = settp_move_threads(text->move), t, last = -1, kinds = 0;
@@ -1356,7 +1361,7 @@ SETT_INLINE void settp_move_choose(settp_move_text *text, const int32_t *reg) {
   settp_move_register(text, 'a', list[last]);
 }
 
-/* A loop over all threads in C; CUDA has them already. */
+/* Open a loop over all threads in C; in CUDA all threads run already. */
 SETT_INLINE void settp_move_open(settp_move_text *text) {
   int lanes = text->move->lanes;
   if (text->form != SETT_MOVE_C) return;
@@ -1373,7 +1378,7 @@ SETT_INLINE const char *settp_move_indent(const settp_move_text *text) {
   return text->form == SETT_MOVE_C ? "    " : "  ";
 }
 
-/* What is in the thread itself: registers of b from registers of a. loaded: those that come from memory in some threads are left out. */
+/* Write the moves within a thread: registers of b from registers of a. With loaded, registers that come from memory in some threads are left out. */
 SETT_INLINE void settp_move_own(settp_move_text *text, unsigned char *ready) {
   const sett_move *move = text->move;
   int32_t reg[SETT_MOVE_THREADS_MAX];
@@ -1404,7 +1409,7 @@ SETT_INLINE const char *settp_move_type(const sett_move *move) {
                             : "unsigned long long";
 }
 
-/* One shuffle of 32 bits, of the word `word` of a step. */
+/* Write one shuffle of 32 bits, of word number `word` of a step. */
 SETT_INLINE void settp_move_shuffle_text(settp_move_text *text, int word, const int32_t *lane) {
   if (text->form == SETT_MOVE_C) {
     settp_move_open(text);
@@ -1482,7 +1487,7 @@ SETT_INLINE void settp_move_steps(settp_move_text *text, unsigned char *ready) {
   }
 }
 
-/* A condition in front of an access that not every thread makes. */
+/* Write a condition before an access in which not every thread takes part. */
 SETT_INLINE void settp_move_active(settp_move_text *text, const int32_t *place) {
   unsigned char in[SETT_MOVE_THREADS_MAX];
   int t, all = 1, threads = settp_move_threads(text->move);
@@ -1496,7 +1501,7 @@ SETT_INLINE void settp_move_active(settp_move_text *text, const int32_t *place) 
   settp_move_say(text, 1, ") ");
 }
 
-/* Word k of a vector of registers. */
+/* Write word k of a vector of registers. */
 SETT_INLINE void settp_move_word_text(settp_move_text *text, const sett_move_access *access, int k) {
   int bits = text->move->bits, i, parts = 32 / bits;
   if (bits == 64) {
@@ -1581,7 +1586,7 @@ SETT_INLINE void settp_move_accesses(settp_move_text *text, int loads) {
   settp_move_close(text);
 }
 
-/* The macros that the code is written with. */
+/* Write the macros that the code uses. */
 SETT_INLINE void settp_move_macros(settp_move_text *text) {
   const sett_move *move = text->move;
   settp_move_say(text, 0, "/* written by sett layout move */\n");
@@ -1742,7 +1747,7 @@ SETT_INLINE sett_move settp_move_differ(const sett_move *move, const char *reaso
   return no;
 }
 
-/* The table with the number `none` for -1. */
+/* Return the table with the number `none` instead of -1. */
 SETT_INLINE sett_move_table settp_move_numbered(settp_move_work *work, const sett_move_table *given) {
   sett_move_table table = *given;
   int64_t i, held = (int64_t)given->warps * given->lanes * given->registers;
@@ -1752,7 +1757,7 @@ SETT_INLINE sett_move_table settp_move_numbered(settp_move_work *work, const set
   return table;
 }
 
-/* place: of each element in shared memory, another for each, or NULL. */
+/* place gives each element its place in shared memory, all different, or is NULL. */
 SETT_INLINE sett_move settp_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                       int bits, const int32_t *place) {
   sett_move move = settp_move_none(a->error ? a->error : b->error), shared;

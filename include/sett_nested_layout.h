@@ -367,8 +367,7 @@ typedef struct sett_nested_layout {
   int64_t wanted; /* the number in the error's text */
   int32_t dim;    /* the dimension of the error, or -1 */
   int32_t rank;
-  uint32_t
-      incomplete; /* bit d is set if dimension d has stride 0 with a tile above 1, so that some elements have no owner */
+  uint32_t incomplete; /* bit d: dimension d has stride 0 with a tile above 1, so some elements have no owner */
   int64_t field[SETT_NESTED_FIELD_COUNT][SETT_NESTED_MAX_RANK]; /* field[SETT_NESTED_THREAD][d], .. */
 } sett_nested_layout;
 
@@ -399,8 +398,7 @@ SETT_PUBLIC int sett_nested_undistributed(const sett_nested_layout *layout, int6
 SETT_PUBLIC int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape);
 /* rank entries: batch * outer * element */
 SETT_PUBLIC int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape);
-SETT_PUBLIC int sett_nested_packed(const sett_nested_layout *layout,
-                                   int64_t *shape); /* 5 rank entries: all five tiles */
+SETT_PUBLIC int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape); /* 5 rank: all tiles */
 /* 5 entries: the tiles of dim */
 SETT_PUBLIC int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape);
 
