@@ -2,10 +2,11 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  Given an op's dimensions and attributes as plain numbers, the map from an index of the output to the index (or the range
-  of indices) of one operand that the element is made from, and the map back: which output elements an operand's element
-  goes to. Answers compose along chains of ops. Then questions to one map: is an access coalesced, which lanes meet in a
-  bank of shared memory and what prevents it, how often elements are read, which tile of the operand a tile needs.
+  From an op's dimensions and attributes as plain numbers, this header computes the map from an index of the output to the
+  index (or range of indices) of one operand that the element is made from, and the map from an operand's element to the output
+  elements that read it. Maps compose along chains of ops. Other functions answer questions about one map: is an access
+  coalesced, which lanes conflict in a bank of shared memory and which layout avoids that, how often elements are read, and
+  which tile of the operand an output tile needs.
 
 INCLUDE
     #include "sett_indexing_map.h"
@@ -41,19 +42,19 @@ A FIRST LOOK
     (d0, d1) -> (d1, d0), domain: d0 in [0, 39], d1 in [0, 19]
 
 THE MODEL
-  An op is a set of pairs (output index, operand index); a map is that set read from one side. From the output its
-  dimensions are the output's, d0 in [0, out0 - 1] and so on, its results an index of the operand, and what several
-  operand elements are read through are ranges s0, s1, ..; from the operand it is the other way round. Where only a part
-  of the output reads an operand (pad, concatenate, dilation) the domain is that part. A set without a pair gives KNOWN
-  EMPTY. Maps come as the rules build them; sett_analysis_tidy (or sett_map_simplify) tidies them.
+  An op is a set of pairs (output index, operand index), and a map is that set as seen from one side. In a map from the output,
+  the dimensions are those of the output, d0 in [0, out0 - 1] and so on, and the results are an index of the operand. If an
+  output element reads several operand elements, ranges s0, s1, .. enumerate them. A map from the operand is the reverse. If
+  only a part of the output reads the operand (pad, concatenate, dilation), the domain is that part. A set without pairs is
+  KNOWN EMPTY. Maps are returned as the rules build them; sett_analysis_tidy (or sett_map_simplify) simplifies them.
 
-  A runtime variable rt0, rt1, .. stands for an element of another operand, a start or an index: the answer says which
-  operand, at which index (a map of the same variables), and whether a value out of bounds is clamped (dynamic-slice,
-  gather) or makes no pair (scatter drops such an update). Its bounds are those that the op leaves it.
+  A runtime variable rt0, rt1, .. is an element of another operand, such as a start or an index. The answer gives the operand,
+  the index of the element (a map of the same variables), and whether a value out of bounds is clamped (dynamic-slice, gather)
+  or makes no pair (scatter drops such an update). Its bounds are those that the op allows.
 
-  EXACT: the pairs of the map are the op's, for any values of the runtime variables. COVERING: all of the op's pairs and
-  more, where what is left out is decided at run time or is no map's domain: operand 0 of dynamic-update-slice, the
-  padding value, indices of scatter, select-and-scatter. UNDEFINED: nothing is known; reason says why.
+  EXACT: the pairs of the map are the op's, for all values of the runtime variables. COVERING: the map has all pairs of the op
+  and possibly more, because the excess is decided at run time or cannot be written as a domain: operand 0 of
+  dynamic-update-slice, the padding value, indices of scatter, select-and-scatter. UNDEFINED: nothing is known; reason says why.
 
     elementwise   (d0, .., dn) of the operand; a scalar operand (the predicate of select, bounds of clamp) gives ()
     broadcast     operand dimension i is output dimension dimensions[i]
@@ -72,14 +73,14 @@ THE MODEL
                   convolution, select-and-scatter (there an output element is in the windows of a source element)
     dot           output = batch dimensions, free ones of the left side, free ones of the right; contracted ones are
                   ranges in the order of the attribute. scaled-dot: a scale serves a block of a factor's elements
-    convolution   the kernel is read at every place of the padded base, backwards where reversal says so; groups pair
-                  features (or batches) of the input with as many of the output
+    convolution   the kernel is read at every place of the padded base, backwards if reversal is set; groups pair features
+                  (or batches) of the input with equally many of the output
     dynamic-slice operand = output + rt;  dynamic-update-slice: output = update + rt;  starts are ()
-    gather        operand = offset + rt, rt an element of the indices in the row that the output's batch dimensions give;
+    gather        operand = offset + rt, where rt is an element of the indices, in the row of the output's batch dimensions;
                   operand batching dimensions are rows too
-    scatter       output = window + rt the same way, for the updates; operand 0 is elementwise
+    scatter       output = window + rt in the same way, for the updates; operand 0 is elementwise
     all-gather    output = replica * size + operand; the replica is a further result
-    scalar        (): any operand that is read as a whole everywhere
+    scalar        (): an operand that every output element reads as a whole
 
     f32[8] reshaped to f32[2,4]    (d0, d1) -> (d0 * 4 + d1), domain: d0 in [0, 1], d1 in [0, 3]
     f32[4,4] padded by low 1,4 high 4,0 interior 1,0 to f32[12,8]
@@ -87,52 +88,52 @@ THE MODEL
                                                                               (d0 - 1) mod 2 in [0, 0]
     its operand to the output      (d0, d1) -> (d0 * 2 + 1, d1 + 4), domain: d0 in [0, 3], d1 in [0, 3]
 
-  How: every op but reshape and bitcast is linear equations between output and operand dimensions, further variables and
-  runtime values. Either side is computed from the other: an equation with one unknown is solved (a quotient, a remainder
-  that must be 0, bounds), two unknowns that count like digits are a quotient and a remainder, and where no equation is
-  left the next variable becomes a range. So both directions are one description.
+  Method: every op except reshape and bitcast is a system of linear equations between output dimensions, operand dimensions,
+  further variables and runtime values. Each side is computed from the other: an equation with one unknown is solved (a
+  quotient, a remainder that must be 0, bounds), two unknowns that are digits become a quotient and a remainder, and if no such
+  equation is left, the next variable becomes a range. One description therefore serves both directions.
 
-  A GRAPH is arrays: values (each an array's dimensions; a tuple is several values, so get-tuple-element is elementwise) and
-  edges, from a user to one of its sources with the user's op. From a root down, each edge's map is composed after the maps
-  that lead to its user; up, before those from its user to the root. The same map over two paths is kept once, compared as
-  simplified text. So the set of a parameter holds the maps from the root to it; the set of any other value groups what is
-  read of it, or, the other way round, says where its elements go: the epilogue. The results of a fusion are several roots;
-  sett_analysis_merge joins what they say. A runtime variable whose index leads through moves (copy, reshape, slice, ..) to a
-  constant or an iota is put in; the others say which value they are read from, second's before first's, so the variable
-  nearest to the parameter comes first. A fusion inside a fusion is an edge with the sets that its own graph gave.
+  A GRAPH has two lists: values (the dimensions of an array; a tuple is several values, so get-tuple-element is elementwise)
+  and edges, from a user to one of its sources, with the user's op. Downwards from a root, the map of an edge is composed after
+  the maps from the root to its user; upwards, before the maps from its user to the root. Equal maps of two paths are kept
+  once; they are compared as simplified text. The set of a parameter thus holds the maps from the root to it. The set of
+  another value says which of its elements are read or, upwards, where its elements go (the epilogue). Several results of a
+  fusion are several roots, whose sets sett_analysis_merge joins. If the index of a runtime variable leads through moves
+  (copy, reshape, slice, ..) to a constant or an iota, the variable is replaced. The others name the value that they read, in
+  the order second's, first's, so the variable nearest to the parameter is first. A fusion inside a fusion is an edge with the
+  sets of its own graph.
       p = f32[20,40]; t = f32[40,20] transpose(p), dimensions={1,0}; n = f32[40,20] negate(t); y = f32[40,20] add(t, n)
       values p, t, n, y are 0 to 3, edges 3-1, 3-2, 2-1, 1-0: from root 3 the set of 0 is one map, (d0, d1) -> (d1, d0)
 
 FUNCTIONS
-  sett_analysis_from_output, _from_operand   the answers; _output_to_operand: the first one's map alone
+  sett_analysis_from_output, _from_operand   the maps of an op; _output_to_operand: only the map of the first
   sett_analysis_map, _replica, _runtime_map  the parts of an answer
   sett_analysis_compose     first, then second, runtime variables included
-  sett_analysis_tidy        simplified, without ranges (and runtime variables) that nothing needs
-  sett_analysis_fold        a runtime variable whose value is known
+  sett_analysis_tidy        simplify, remove unused ranges (and runtime variables)
+  sett_analysis_fold        replace a runtime variable by its value
   sett_analysis_reshape     the indices of a reshape's operand, for any index expressions of its output
   sett_analysis_whole       a whole graph (a fusion): the maps between a root and every value, over all paths
-  sett_analysis_keep, _merge, _load, _store_make   sets of different maps, kept outside of the arena
-  sett_analysis_along, _bind   along one edge of a graph; constants and iotas put in for runtime variables
+  sett_analysis_keep, _merge, _load, _store_make   sets of different maps, stored outside the arena
+  sett_analysis_along, _bind   one edge of a graph; constants and iotas replace runtime variables
   sett_analysis_coalesced   bytes and transactions of the warps of an access
-  sett_analysis_bank_conflicts   turns that lanes take, which meet; _pad_rows, _swizzle: the best layout, with its proof
-  sett_analysis_deal   the same accesses by other lanes; another dimension as the lane: sett_map_move
-  sett_analysis_step, _wide   by vectors: the first element of each, for memory.width; the vector's own number
-  sett_analysis_reads       how many reads a map makes
+  sett_analysis_bank_conflicts   turns and conflicting lanes; _pad_rows, _swizzle: the best layout, with its proof
+  sett_analysis_deal   the same accesses by other lanes (sett_map_move makes another dimension the lane)
+  sett_analysis_step, _wide   accesses by vectors: the first element of each, for memory.width; the number of the vector
+  sett_analysis_reads       the number of reads of a map
   sett_analysis_propagate   the operand's tile, as a function of the output tile's number
   sett_analysis_opcode_find, _opcode_name, _message
 
 LAWS (tests/algebra/test_op_maps.py, test_indexing_analysis_uses.py and indexing_analysis_graph_test.c enumerate small random instances)
-  1 pairs        the pairs of an EXACT answer are those that loops over the op make, in both directions; of a COVERING one
-                 they are all that some runtime values make.
-                 With joint the ranges of a dot's, convolution's or window's map to every operand are the same, and a point of them
-                 is one product or one element of the window: a loop nest reads both operands at it.
+  1 pairs        the pairs of an EXACT answer are those of loops over the op, in both directions; a COVERING answer has all
+                 pairs of all runtime values. With joint, the ranges of a dot, convolution or window are the same for every
+                 operand, and a point of them is one product or one element of the window: a loop nest reads both operands at it.
   2 pieces       a reshape's map is the identity on row-major numbers.
   3 order        the k-th runtime variable of the map is the k-th of the answer's list.
-  4 access       transactions, turns and degrees are what counting over all lanes gives; a swizzle is a permutation.
+  4 access       transactions, turns and degrees equal a count over all lanes; a swizzle is a permutation.
   5 tile         a whole output tile reads offset + k * stride, 0 <= k < size, and nothing else.
   6 whole        the pairs of a set's maps are those of all paths, from the root and back; no map is in a set twice.
-  7 dealt        deal permutes the points of the domain; step takes every width-th of them, wide divides the last result by width, too.
-                 An access of width elements counts as that of one element with width times the bits does, where both can be said.
+  7 dealt        deal permutes the points of the domain; step takes every width-th point; wide also divides the last result by
+                 width. An access of width elements has the counts of an access of one element with width times the bits.
 
 ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
@@ -148,13 +149,13 @@ ARGUMENTS (in all sett headers)
   is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
 
 ERRORS
-  Dimensions that contradict each other (a transpose whose sizes do not agree, ranks, permutations, ..) give a failed map
-  whose error is one of SETT_ANALYSIS_ERROR_...; a full arena or an overflow gives the map's own errors.
+  Contradictory dimensions (a transpose whose sizes do not agree, ranks, permutations, ..) give a failed map with an error
+  SETT_ANALYSIS_ERROR_..; a full arena or an overflow gives an error of sett_indexing_map.h.
 
 LIMITS
-  rank 32 for outputs and operands; 64 runtime variables in a chain, one all-gather; 256 different maps in a set, more are
-  one UNDEFINED; constants behind at most 64 moves. Questions about warps look at 2^20
-  points (whole says whether those were all). A tile that is no strided block of the operand is refused.
+  Rank 32 for outputs and operands; 64 runtime variables and one all-gather in a chain; 256 different maps in a set, beyond
+  which the set is one UNDEFINED; 64 moves before a constant. Questions about warps visit 2^20 points (whole says whether
+  these are all). A tile that is not a strided block of the operand is refused.
 
 HISTORY
   0.9  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
@@ -270,31 +271,32 @@ typedef struct sett_analysis_list {
   const int64_t *values;
 } sett_analysis_list;
 
-/* An op in numbers, named as HLO names them. Lists that an op does not use stay empty; of those that it uses an empty
-   stride, base_dilation or window_dilation means ones, an empty low, high, interior or reversal zeros (but pad names low
-   and high), an empty layout row-major, no groups 1. */
+/* An op as numbers, with HLO's names. Lists that an op does not use stay empty. For lists that an op uses, an empty stride, base_dilation or
+ * window_dilation means ones; an empty low, high, interior or reversal means zeros (pad requires low and high); an empty layout means row-major;
+ * groups 0 means 1. */
 typedef struct sett_analysis_op {
   int opcode;
-  int operand;  /* the operand that the map goes to or starts from */
+  int operand;  /* the operand whose indices the map computes or starts from */
   int operands; /* length of in */
-  /* dimensions of the operands; concatenate reads all up to its own, gather and scatter those of the indices,
-     others their own */
+  /* dimensions of the operands; concatenate reads the operands up to `operand`, gather and scatter also read the indices, other ops only `operand`
+   */
   const sett_analysis_list *in;
-  sett_analysis_list out; /* dimensions of the output; a variadic op's outputs have the same */
-  /* broadcast, transpose, reverse, reduce; concatenate, all-gather: their one dimension */
+  sett_analysis_list out; /* dimensions of the output; all outputs of a variadic op have the same dimensions */
+  /* broadcast, transpose, reverse, reduce; for concatenate and all-gather, the one dimension */
   sett_analysis_list dimensions;
   sett_analysis_list start, stride;         /* slice; stride also of windows */
-  sett_analysis_list low, high, interior;   /* pad; low and high also of windows: they may be negative */
+  sett_analysis_list low, high, interior;   /* pad; low and high also of windows; both may be negative */
   sett_analysis_list out_layout, in_layout; /* bitcast: minor_to_major */
-  /* a window: sizes, lhs_dilate, rhs_dilate, 0 or 1 */
+  /* of a window: sizes, lhs_dilate, rhs_dilate, reversal as 0 or 1 */
   sett_analysis_list window, base_dilation, window_dilation, reversal;
   sett_analysis_list lhs_batch, rhs_batch, lhs_contracting, rhs_contracting; /* dot, scaled-dot */
-  sett_analysis_list lhs_labels; /* convolution: dimension numbers of batch, feature, then the spatial ones in order */
-  sett_analysis_list rhs_labels; /* of input feature, output feature, the spatial ones */
-  sett_analysis_list out_labels; /* of batch, feature, the spatial ones */
+  /* convolution: numbers of the batch dimension, the feature dimension, then the spatial dimensions in order */
+  sett_analysis_list lhs_labels;
+  sett_analysis_list rhs_labels; /* input feature, output feature, spatial dimensions */
+  sett_analysis_list out_labels; /* batch, feature, spatial dimensions */
   int64_t feature_groups, batch_groups;
-  /* dot, scaled-dot, convolution, windows: 1 for a map from the output whose first ranges are the contracted
-     dimensions (a window's, then the input features), all and in order, so that operands share them */
+  /* dot, scaled-dot, convolution, windows: with 1, the first ranges of a map from the output are all contracted dimensions in order (a window's, then
+   * the input features), so that the maps of all operands share them */
   int64_t joint;
   sett_analysis_list offset_dims;      /* gather; scatter: update_window_dims */
   sett_analysis_list collapsed;        /* gather: collapsed_slice_dims; scatter: inserted_window_dims */
@@ -305,75 +307,78 @@ typedef struct sett_analysis_op {
   sett_analysis_list slice_sizes;      /* gather */
 } sett_analysis_op;
 
-/* What a runtime variable stands for: an element of that operand. */
+/* The value of a runtime variable: an element of that operand. */
 typedef struct sett_analysis_runtime {
   int operand;
   int count;   /* length of the element's index */
-  int clamped; /* 1: a value outside of the bounds counts as the nearer bound; 0: it makes no point (scatter) */
+  int clamped; /* 1: a value out of bounds is clamped to the nearer bound; 0: it makes no pair (scatter) */
 } sett_analysis_runtime;
 
 enum { SETT_ANALYSIS_UNDEFINED, SETT_ANALYSIS_EXACT, SETT_ANALYSIS_COVERING };
 
-/* The answer to a question for a map. The results of all are the index, then the replica where there is one, then the
-   index of what each runtime variable is read from: so they are composed and simplified together. */
+/* The map of a question. Its results are the index, then the replica if there is one, then the index at which each runtime variable is read, so that
+ * all are composed and simplified together. */
 typedef struct sett_analysis_answer {
   int kind;
-  const char *reason; /* of COVERING and UNDEFINED; "" for EXACT */
+  const char *reason; /* reason for COVERING and UNDEFINED; "" for EXACT */
   sett_map all;
   int results;  /* length of the index */
-  int replica;  /* 1: there is a replica */
+  int replica;  /* 1 if there is a replica */
   int runtimes; /* all.rts of them */
   sett_analysis_runtime runtime[SETT_ANALYSIS_MAX_RUNTIMES];
 } sett_analysis_answer;
 
 /* ---- whole graphs ---- */
 
-enum { SETT_ANALYSIS_MAX_MAPS = 256, SETT_ANALYSIS_MAX_MOVES = 64 }; /* maps in a set; moves that lead to a constant */
+/* maps in a set; moves that lead to a constant */
+enum { SETT_ANALYSIS_MAX_MAPS = 256, SETT_ANALYSIS_MAX_MOVES = 64 };
 
-/* Memory of the caller for maps that outlive the arena's contents: they lie there as text. It only grows. */
+/* Caller-owned memory for maps that outlive the arena's contents. It holds them as text and only grows. */
 typedef struct sett_analysis_store {
   unsigned char *memory;
   size_t bytes, used;
 } sett_analysis_store;
 
 typedef struct sett_analysis_kept {
-  int kind, results, replica, runtimes; /* as in the answer; text: its map `all` */
+  int kind, results, replica, runtimes; /* as in the answer; text is the map `all` */
   const char *reason, *text;
   size_t length;
   const sett_analysis_runtime *runtime;
   struct sett_analysis_kept *next;
 } sett_analysis_kept;
 
-/* Different maps in the order in which they were found; {0}: none. UNDEFINED stands alone, and so do more than 256. */
+/* Different maps in the order in which they were found; {0} is empty. UNDEFINED is the only map of its set, as is a set with more than 256 maps. */
 typedef struct sett_analysis_set {
-  int count, followed; /* followed: while a graph is walked */
+  int count, followed; /* followed: used while a graph is walked */
   sett_analysis_kept *first, *last;
 } sett_analysis_set;
 
-/* An array that an op makes (a tuple is as many values as it has arrays). */
+/* An array that an op makes. A tuple has one value per array. */
 enum { SETT_ANALYSIS_ANY, SETT_ANALYSIS_CONSTANT, SETT_ANALYSIS_IOTA };
 typedef struct sett_analysis_value {
   sett_analysis_list dims;
-  int known; /* CONSTANT: every element is number; IOTA: an element is its index in dimension number */
+  int known; /* CONSTANT: every element equals number; IOTA: an element equals its index in dimension number */
   int64_t number;
 } sett_analysis_value;
 
-/* Value user is made from value source. */
+/* An edge: value `user` is made from value `source`. */
 typedef struct sett_analysis_edge {
   int user, source;
-  int moves; /* 1: elements are moved as they are (copy, transpose, slice, ..), so what is known of source.. */
-  const sett_analysis_op *op; /* the user's, its operand the source; get-tuple-element and the like are elementwise */
-  const int *operand;         /* op->operands values, -1 for what is none: where runtime variables are read from */
-  /* op NULL: the maps from user to source, and back: of a call, whose sets are there already */
+  /* 1: the op only moves elements (copy, transpose, slice, ..), so a known source is known in the user too */
+  int moves;
+  /* the user's op, with its operand number; get-tuple-element and similar ops are elementwise */
+  const sett_analysis_op *op;
+  const int *operand; /* the values of op->operands, -1 for none; runtime variables are read from them */
+  /* if op is NULL: the maps from user to source and back, of a call whose sets are known */
   sett_analysis_set down, up;
 } sett_analysis_edge;
 
-/* Edges stand in an order in which all that lead to a value come before those that leave it: users before their sources. */
+/* Edges are ordered so that all edges to a value precede the edges from it: users come before their sources. */
 typedef struct sett_analysis_graph {
   int values, edges;
   const sett_analysis_value *value;
   const sett_analysis_edge *edge;
-  /* runtime[].operand is first + the value's number: graphs that call each other number their values apart */
+  /* runtime[].operand is first + the value's number; graphs that call each other use different ranges */
   int first;
 } sett_analysis_graph;
 
@@ -383,54 +388,55 @@ enum {
   SETT_ANALYSIS_MAX_LANES = 64,
   SETT_ANALYSIS_MAX_UNITS = 17 * 64,
   SETT_ANALYSIS_MAX_VARIABLES = 256,
-  SETT_ANALYSIS_MAX_LOOKS = 1 << 20 /* points that one question looks at */
+  SETT_ANALYSIS_MAX_LOOKS = 1 << 20 /* maximum number of points that one question visits */
 };
 
-/* Where an index of the map's results is: row-major, rows of dims' last entry + padding elements, in which column c of row
-   r is c xor (r / swizzle_every mod swizzle_count) * swizzle_unit, all at least 1, as long as that stays in the row (its
-   length is a multiple of the power of two above the largest turn). No dims: the one result is a position. */
+/* The place of an index of the map's results: row-major, in rows of dims' last entry + padding elements. Column c of row r is at c xor (r /
+ * swizzle_every mod swizzle_count) * swizzle_unit, all at least 1, which must stay in the row: its length is a multiple of the power of two above the
+ * largest xor. Without dims, the one result is a position. */
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* of an element */
-  /* _pad_rows: rows stay a multiple of this many elements, a power of two; 0: of those in a word of a bank */
+  /* _pad_rows: row lengths stay a multiple of this many elements, a power of two; 0 means the elements of a bank's word */
   int64_t align;
   int64_t padding;
   int64_t swizzle_every, swizzle_count, swizzle_unit; /* count 0: none */
-  /* CuTe's S<bits, base, shift> of the position itself, after that: bits [base, base + bits) are changed by those shift further up; shift < 0: those
-     -shift further up are changed by bits [base, base + bits). bits 0: none */
+  /* CuTe's S<bits, base, shift> applied to the position afterwards: bits [base, base + bits) are XORed with the bits `shift` above; with shift < 0,
+   * the bits -shift above are XORed with bits [base, base + bits). bits 0: none */
   int64_t xor_bits, xor_base, xor_shift;
-  int64_t width; /* elements of one access, from the index on, at a multiple of width; 0: one */
+  int64_t width; /* elements of one access, which begins at the index, a multiple of width; 0 means 1 */
 } sett_analysis_memory;
 
-/* Sums over warps (bits: of different elements); the worst warp, and how many elements its lanes are apart (strided). Where all
-   of its lanes go in groups of so many neighbours (group, at least 2), each with that stride, groups are apart elements apart; group 0: they do not. */
+/* Sums over warps (bits are those of different elements), the worst warp, and the distance of its lanes in elements (strided). If its lanes form
+ * groups of `group` (at least 2) equally strided neighbours, groups are `apart` elements apart; otherwise group is 0. */
 typedef struct sett_analysis_coalescing {
-  int error, whole; /* whole 1: all warps were looked at */
+  int error, whole; /* whole is 1 if all warps were visited */
   int64_t warps, bits, transactions, least;
   int64_t worst, worst_least, worst_bits, stride, apart;
   int strided, group;
 } sett_analysis_coalescing;
 
-/* turns: of all phases, one each without conflicts; degree: turns of the worst, in which these lanes meet in bank: one for each word. */
+/* turns of all phases, one per phase without conflicts; degree is the turns of the worst phase, in which the listed lanes access `bank`, one lane per
+ * word. */
 typedef struct sett_analysis_banks {
   int error, whole;
   int64_t warps, phases, turns, bank;
   int degree, lanes, lane[SETT_ANALYSIS_MAX_LANES];
 } sett_analysis_banks;
 
-/* The best layout of a class for some accesses: its degree (-1: not decided; then memory is as it was) and its turns, all accesses together. No member of the
-   class has a lower degree, nor fewer turns with that degree; they are count members, the layout without padding or swizzle one of them. No layout whatever
-   of these elements takes fewer than bound turns: in one turn the banks give a word each, and a phase has so many bits. least 1: turns are bound; then members
-   that come after the best were not looked at. whole 0: nor were all looked at where least is 0, as they were too many. bytes: what the layout takes more than
-   the elements do. */
+/* The best layout of a class for some accesses: its degree (-1: not decided, and memory is unchanged) and its turns over all accesses. No member of
+ * the class has a lower degree, or fewer turns with the same degree. count is the number of members, including the layout without padding or swizzle.
+ * bound is a lower bound for every layout of these elements: in one turn each bank delivers one word, and a phase needs a number of bits. least is 1
+ * if turns = bound; members after the best were then not counted. whole is 0 if not all members were counted although least is 0, because they were
+ * too many. bytes is the additional memory of the layout. */
 typedef struct sett_analysis_best {
   int error, degree, least, whole;
   int64_t turns, bound, count, bytes;
   sett_analysis_memory memory;
 } sett_analysis_best;
 
-/* The operand's tile for an output tile: it starts at offset (of the tile's number in each dimension) and has so many
-   elements, so far apart. The last tile may be cut by the edge. error or reason: why there is none; results is 0 then, offset UNDEFINED. */
+/* The operand's tile for an output tile: it starts at offset (a function of the tile's number in each dimension) and has `size` elements with
+ * `stride`. The edge may cut the last tile. If there is no such tile, error or reason says why, results is 0 and offset UNDEFINED. */
 typedef struct sett_analysis_tile {
   int error, results;
   const char *reason;
@@ -440,83 +446,84 @@ typedef struct sett_analysis_tile {
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* From output indices to those of op->in[op->operand], and back. {0} is UNDEFINED; a failed answer has a failed map. */
+/* Return the map from output indices to indices of op->in[op->operand], or back. {0} is UNDEFINED; a failed answer has a failed map. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_from_output(sett_map_arena *arena, const sett_analysis_op *op);
 SETT_PUBLIC sett_analysis_answer sett_analysis_from_operand(sett_map_arena *arena, const sett_analysis_op *op);
-/* The parts of an answer: the map alone; the replica of an all-gather; what runtime variable number k is read at. They
-   have the same variables. */
+/* Return a part of an answer: the map without further results; the replica of an all-gather; the index at which runtime variable k is read. All have
+ * the same variables. */
 SETT_PUBLIC sett_map sett_analysis_map(const sett_analysis_answer *answer);
 SETT_PUBLIC sett_map sett_analysis_replica(const sett_analysis_answer *answer);
 SETT_PUBLIC sett_map sett_analysis_runtime_map(const sett_analysis_answer *answer, int k);
-/* The same as the map alone. */
+/* Return the map of sett_analysis_from_output. */
 SETT_PUBLIC sett_map sett_analysis_output_to_operand(sett_map_arena *arena, const sett_analysis_op *op);
-/* first, then second from what first reaches. Ranges and runtime variables: second's, then first's, in the map and in the
-   list. The caller writes into runtime[].operand what tells the operands of both apart. */
+/* Compose: first, then second from the results of first. Ranges and runtime variables are second's, then first's, in the map and in the list. The
+ * caller makes operands distinct in runtime[].operand. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, const sett_analysis_answer *first,
                                                        const sett_analysis_answer *second);
-/* Simplified, without ranges that nothing needs; with drop also without such runtime variables. */
+/* Simplify and remove unused ranges; with drop, also unused runtime variables. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                     int drop);
-/* Runtime variable k is known: the expression (in the variables of the map), clamped as the op does it. */
+/* Replace runtime variable k by an expression in the map's variables, clamped as the op does it. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const sett_analysis_answer *answer, int k,
                                                     sett_expr value);
-/* Memory for kept maps; a set with a further map (an equal one is not added), or with those of another set; a kept map as
-   an answer again. 0, or an error. */
+/* Sets of maps outside the arena: make a store; add a map to a set, unless an equal map is there; add the maps of another set; return a stored map as
+ * an answer. The int functions return 0 or an error. */
 SETT_PUBLIC sett_analysis_store sett_analysis_store_make(void *memory, size_t bytes);
 SETT_PUBLIC int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *store, sett_analysis_set *set,
                                    const sett_analysis_answer *answer);
 SETT_PUBLIC int sett_analysis_merge(sett_analysis_store *store, sett_analysis_set *set, const sett_analysis_set *more);
 SETT_PUBLIC sett_analysis_answer sett_analysis_load(sett_map_arena *arena, const sett_analysis_kept *kept);
-/* Along an edge that has an op: runtime variables are read from values of the graph. bind: those that read a constant or an
-   iota through moves are put in; then it is sett_analysis_tidy. */
+/* Follow an edge that has an op: runtime variables are then read from values of the graph. bind replaces the variables that read a constant or an
+ * iota through moves, and then calls sett_analysis_tidy. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_along(sett_map_arena *arena, const sett_analysis_graph *graph, int edge,
                                                      int from_output);
 SETT_PUBLIC sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const sett_analysis_graph *graph,
                                                     const sett_analysis_answer *answer, int drop);
-/* set[v], one for each value, becomes the maps between root and v over all paths: from root to v, or back (the epilogue of
-   v: where its elements go). What the arena holds stays, what is made in it goes. 0, or an error: then *edge, unless NULL,
-   is the edge that it is about, -1: none. */
+/* Fill set[v] for each value v with the maps between root and v over all paths, from root to v or back (the epilogue of v: where its elements go).
+ * The contents of the arena stay; what the function makes there is removed. Return 0 or an error; *edge, unless NULL, is then the edge of the error
+ * or -1. */
 SETT_PUBLIC int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
                                     int root, int from_root, sett_analysis_set *set, int *edge);
-/* A warp is `lanes` consecutive values of the map's first dimension. How many transactions (of so many bytes, aligned) does
-   it touch, and how few could hold as many elements? All warps are looked at, up to SETT_ANALYSIS_MAX_LOOKS points. */
+/* Count the transactions (aligned, of `transaction` bytes) that each warp needs, and the fewest that could hold its elements. A warp is `lanes`
+ * consecutive values of the map's first dimension. At most SETT_ANALYSIS_MAX_LOOKS points are visited. */
 SETT_PUBLIC sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int transaction,
                                                              int lanes);
-/* Lanes that want different words (of so many bytes) of one bank take turns; accesses wider than a word go in phases of
-   as many lanes as the banks serve at once. */
+/* Count the turns of shared memory: lanes that access different words of one bank take turns. Accesses wider than a word are served in phases, in
+ * which the banks deliver one word each. */
 SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int banks, int bytes,
                                                              int lanes);
-/* The same accesses given to other lanes, as a map of dimensions alone. deal: neighbouring lanes take neighbouring values of
-   variable v; of a lane in [0, T - 1] and v in [0, V - 1] the new ones have n = v * T + lane, the old lane is n floordiv V, the
-   old v is n mod V. step: v goes in steps of width elements, so an index is that of a vector's first element: ask with
-   memory.width, in the same memory. wide: and the last result counts vectors of width elements, in a memory whose elements have
-   width times the bits and whose last dimension is width times shorter. Right where sett_map_runs gives v a vector_width that
-   width divides. UNDEFINED where bounds do not begin at 0, width does not divide V, or there is no result. */
+/* The same accesses by other lanes, as a map with dimensions only. deal: neighbouring lanes take neighbouring values of variable v. For a lane in [0,
+ * T - 1] and v in [0, V - 1], n = v * T + lane; the old lane is n floordiv V and the old v is n mod V. step: v advances by width elements, so an
+ * index is that of a vector's first element; use memory.width with the same memory. wide: as step, and the last result counts vectors of width
+ * elements, for a memory whose elements have width times the bits and whose last dimension is width times shorter. These are correct if sett_map_runs
+ * gives v a vector_width that width divides. UNDEFINED if bounds do not begin at 0, width does not divide V, or there is no result. */
 SETT_PUBLIC sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
 SETT_PUBLIC sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width);
 SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
-/* The best padding of rows for all maps, the least of the best: rows of up to a round of banks more, each a multiple of memory->align elements, too, as far as
-   rows are without padding: accesses that wide stay aligned. And the best swizzle S<B,M,S> of the position, S of either sign, whose bits are in those of the
-   positions: of the best those of the fewest bytes, of these the first in this order: by row index (S > 0, rows of a power of two: as swizzle_every, _count,
-   _unit), other positive, negative. An array that has no multiple of what a swizzle permutes is extended to one (bytes). An access of map i has width[i]
-   elements (NULL: memory->width) and stays whole. Both are found by counting the turns of every member. */
+/* pad_rows: find the padding of rows with the fewest turns for all maps, and of equal ones the smallest. Rows grow by at most one round of the banks,
+ * and row lengths stay multiples of memory->align elements if they are so without padding, so that accesses of that width stay aligned. swizzle: find
+ * the best swizzle S<B,M,S> of the position, with S of either sign and all bits among those of the positions. Of equal ones the function takes the
+ * one with the fewest bytes, then by row index (S > 0, rows of a power of two, given as swizzle_every, _count, _unit), then other positive S, then
+ * negative S. If the size of the array is not a multiple of the permuted block, the array is extended (bytes). An access of map i has width[i]
+ * elements (NULL: memory->width) and stays contiguous. Both functions count the turns of every member. */
 SETT_PUBLIC sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
                                                       const int64_t *width, const sett_analysis_memory *memory,
                                                       int banks, int bytes, int lanes);
 SETT_PUBLIC sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int maps, const sett_map *map,
                                                      const int64_t *width, const sett_analysis_memory *memory,
                                                      int banks, int bytes, int lanes);
-/* Points of the domain: how many reads a map makes (sett_map_image counts the elements it reaches); -1: not decided. */
+/* Return the number of points of the domain, which is the number of reads of a map (sett_map_image counts the different elements); -1 if not decided.
+ */
 SETT_PUBLIC int64_t sett_analysis_reads(sett_map_arena *arena, sett_map map);
-/* Tiles of sizes (one a dimension of the map) of the output. */
+/* Return the operand's tile for output tiles of `sizes`, one per dimension of the map. */
 SETT_PUBLIC sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, sett_map map, sett_analysis_list sizes);
-/* An opcode of that name, or SETT_ANALYSIS_NONE. */
+/* Return the opcode with that name, or SETT_ANALYSIS_NONE. */
 SETT_PUBLIC int sett_analysis_opcode_find(const char *name);
 SETT_PUBLIC const char *sett_analysis_opcode_name(int opcode);
-/* index: one expression a dimension of out, in its bounds; result: one a dimension of in. 0, or an error: then the results are
-   failed expressions. */
+/* Write the indices of a reshape's operand for any index expressions of its output. index has one expression per dimension of out, within its bounds;
+ * result has one per dimension of in. Return 0 or an error; the results are then failed expressions. */
 SETT_PUBLIC int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
                                       sett_analysis_list in, sett_expr *result);
 SETT_PUBLIC const char *sett_analysis_message(int error);
@@ -573,7 +580,7 @@ SETT_INLINE int settp_analysis_has_zero(sett_analysis_list dims) {
   return 0;
 }
 
-/* a * b for a, b >= 0, or -1 where it does not fit or one is -1 already. */
+/* Return a * b for a, b >= 0, or -1 if the product does not fit or an operand is -1. */
 SETT_INLINE int64_t settp_analysis_mul(int64_t a, int64_t b) {
   if (a < 0 || b < 0) return -1;
   if (a == 0 || b == 0) return 0;
@@ -588,7 +595,7 @@ SETT_INLINE int64_t settp_analysis_elements(sett_analysis_list dims) {
   return product;
 }
 
-/* 1 when the entries are different numbers in [0, rank). */
+/* Return 1 if the entries are different numbers in [0, rank). */
 SETT_INLINE int settp_analysis_distinct(sett_analysis_list list, int rank) {
   uint64_t seen = 0;
   int i;
@@ -607,7 +614,7 @@ SETT_INLINE sett_expr settp_analysis_plus(sett_map_arena *arena, sett_expr a, in
   return sett_map_add(arena, a, sett_map_constant(arena, term));
 }
 
-/* One piece: the count_in indices whose row-major number is that of the count_out indices. No dimension is one. */
+/* Write one piece: the count_in indices with the row-major number of the count_out indices. No dimension has size 1. */
 SETT_INLINE int settp_analysis_piece(sett_map_arena *arena, int count_out, const int64_t *out, const sett_expr *index,
                                      int count_in, const int64_t *in, sett_expr *result) {
   sett_expr number = index[count_out - 1];
@@ -652,7 +659,7 @@ SETT_INLINE int settp_analysis_reshape(sett_map_arena *arena, sett_analysis_list
     in_dim[ins] = in.values[i];
     in_at[ins++] = i;
   }
-  while (o < outs) { /* then n < ins: products so far are equal and the rest is more than one */
+  while (o < outs) { /* then n < ins, because the products so far are equal and the rest is above one */
     int first_o = o, first_n = n;
     int64_t a = out_dim[o++], b = in_dim[n++];
     while (a != b) {
@@ -677,9 +684,9 @@ SETT_PUBLIC int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list 
 
 /* ---- an op as a relation ---- */
 
-/* An op is a set of pairs (output index, operand index), given by linear equations between their dimensions, further
-   variables and runtime values. Either side is then computed from the other: an equation with one unknown is solved for
-   it, one with two unknowns that count like digits gives both, and where neither is left a variable becomes a range. */
+/* An op is a set of pairs (output index, operand index), given by linear equations between their dimensions, further variables and runtime values.
+ * Each side is computed from the other: an equation with one unknown is solved for it, an equation with two unknowns that are digits of a number
+ * gives both, and if no such equation is left, a variable becomes a range. */
 enum {
   SETTP_ANALYSIS_VARS = 8 * SETT_ANALYSIS_MAX_RANK,
   SETTP_ANALYSIS_EQUATIONS = 4 * SETT_ANALYSIS_MAX_RANK,
@@ -695,16 +702,17 @@ typedef struct settp_analysis_equation { /* sum of factor * var + constant = 0 *
 typedef struct settp_analysis_relation {
   sett_map_arena *arena;
   const sett_analysis_op *op;
-  sett_analysis_list out, in; /* variables 0.. are the output's dimensions, then the operand's, then further ones */
+  /* variables 0.. are the output's dimensions, then the operand's dimensions, then further ones */
+  sett_analysis_list out, in;
   int from_output, error, kind;
   const char *reason;
-  int vars, equations, replica; /* replica: a variable, or -1 */
+  int vars, equations, replica; /* replica is a variable or -1 */
   int64_t lo[SETTP_ANALYSIS_VARS], hi[SETTP_ANALYSIS_VARS];
   settp_analysis_equation equation[SETTP_ANALYSIS_EQUATIONS];
   int rts, rt_var[SETT_ANALYSIS_MAX_RANK];
   sett_analysis_runtime rt[SETT_ANALYSIS_MAX_RANK];
   int rt_index[SETT_ANALYSIS_MAX_RANK][SETT_ANALYSIS_MAX_RANK]; /* a variable, or -1 - constant */
-  /* while it is solved */
+  /* used while the equations are solved */
   unsigned char known[SETTP_ANALYSIS_VARS], joint[SETTP_ANALYSIS_VARS];
   sett_expr expr[SETTP_ANALYSIS_VARS];
   int64_t least[SETTP_ANALYSIS_VARS], most[SETTP_ANALYSIS_VARS]; /* of expr */
@@ -739,7 +747,7 @@ SETT_INLINE int settp_analysis_var(settp_analysis_relation *r, int64_t lo, int64
   return r->vars++;
 }
 
-/* A variable from 0 to size - 1 that operands share. */
+/* Return a new variable from 0 to size - 1 that operands share. */
 SETT_INLINE int settp_analysis_shared(settp_analysis_relation *r, int64_t size) {
   int var = settp_analysis_var(r, 0, size - 1);
   r->joint[var] = r->op->joint && r->from_output;
@@ -767,7 +775,7 @@ SETT_INLINE void settp_analysis_same(settp_analysis_relation *r, int a, int b, i
   settp_analysis_term(r, a, -1);
 }
 
-/* Output dimension o is operand dimension i. */
+/* Equate output dimension o and operand dimension i. */
 SETT_INLINE void settp_analysis_pair(settp_analysis_relation *r, int64_t o, int64_t i) {
   if (r->out.values[o] != r->in.values[i]) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
   else settp_analysis_same(r, settp_analysis_in(r, i), (int)o, 0);
@@ -848,7 +856,8 @@ SETT_INLINE void settp_analysis_reverse(settp_analysis_relation *r) {
   }
 }
 
-/* Elements of a line after padding and dilation; -1: it does not fit, or is negative (pad: an error; windows: no place). */
+/* Return the elements of a line after padding and dilation, or -1 if they do not fit or are negative (for pad an error; a window then has no place).
+ */
 SETT_INLINE int64_t settp_analysis_line(int64_t size, int64_t step, int64_t low, int64_t high) {
   int64_t n = settp_analysis_mul(size > 0 ? size - 1 : 0, step);
   if (n < 0 || (size > 0 && !settp_analysis_add_to(&n, 1))) return -1;
@@ -904,7 +913,7 @@ SETT_INLINE void settp_analysis_reduce(settp_analysis_relation *r) {
     if (!settp_analysis_has(dims, i)) settp_analysis_pair(r, kept++, i);
 }
 
-/* The lists of a window have n entries, or are empty where that is allowed. */
+/* Check that the lists of a window have n entries, or are empty if allowed. */
 SETT_INLINE void settp_analysis_check_window(settp_analysis_relation *r, int n) {
   const sett_analysis_op *op = r->op;
   sett_analysis_list list[6];
@@ -951,7 +960,7 @@ SETT_INLINE void settp_analysis_reduce_window(settp_analysis_relation *r) {
   }
 }
 
-/* Operand 0 and the output have the windows, operand 1 (the source) a value for each place of the window. */
+/* Operand 0 and the output have the windows; operand 1 (the source) has one value per place of the window. */
 SETT_INLINE void settp_analysis_select_and_scatter(settp_analysis_relation *r) {
   int i, n = r->out.count, source = r->op->operand == 1;
   settp_analysis_check_window(r, n);
@@ -969,7 +978,7 @@ SETT_INLINE void settp_analysis_select_and_scatter(settp_analysis_relation *r) {
   }
 }
 
-/* Operands 0 and 1 are the factors, 2 and 3 the scales of scaled-dot: an entry for each block of a factor's elements. */
+/* Operands 0 and 1 are the factors; 2 and 3 are the scales of scaled-dot, with one entry per block of a factor's elements. */
 SETT_INLINE void settp_analysis_dot(settp_analysis_relation *r) {
   const sett_analysis_op *op = r->op;
   int side = op->operand % 2, scale = op->operand / 2, i, k, free_at;
@@ -997,12 +1006,13 @@ SETT_INLINE void settp_analysis_dot(settp_analysis_relation *r) {
       if (settp_analysis_has(list, some.values[k])) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   }
   free_at = side ? r->out.count - (factor.count - batch.count - contracting.count) : batch.count;
-  for (i = 0; i < contracting.count && !r->error; ++i) { /* ranges in this order */
+  for (i = 0; i < contracting.count && !r->error; ++i) { /* ranges have this order */
     int64_t dim = contracting.values[i], size = factor.values[dim], blocks = r->in.values[dim];
     if (size != other.values[(side ? op->lhs_contracting : op->rhs_contracting).values[i]] ||
         (blocks <= 0 ? size > 0 : size % blocks != 0))
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
-    if (r->error || (scale && !r->from_output)) continue; /* an entry of the scales reaches every output of its line */
+    /* an entry of the scales affects every output of its line */
+    if (r->error || (scale && !r->from_output)) continue;
     k = settp_analysis_shared(r, size);
     if (!scale) {
       settp_analysis_same(r, settp_analysis_in(r, dim), k, 0);
@@ -1031,7 +1041,7 @@ SETT_INLINE void settp_analysis_dot(settp_analysis_relation *r) {
   }
 }
 
-/* whole = group * each + within, group in [0, groups - 1], within in [0, each - 1]; the variable of within. */
+/* Split a variable: whole = group * each + within, with group in [0, groups - 1] and within in [0, each - 1]. Return the variable `within`. */
 SETT_INLINE int settp_analysis_grouped(settp_analysis_relation *r, int whole, int group, int64_t each) {
   int within = settp_analysis_var(r, 0, each - 1);
   settp_analysis_begin(r, 0);
@@ -1058,7 +1068,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   if (r->error) return;
   features = r->out.values[out.values[1]];
   for (i = 0; i < n; ++i) within[i] = settp_analysis_shared(r, op->window.values[i]);
-  if (op->operand == 1) { /* the kernel: every place of the padded base uses all of it */
+  if (op->operand == 1) { /* the kernel: every place of the padded base reads all of it */
     int64_t inputs = r->in.values[in.values[0]];
     e = settp_analysis_shared(r, inputs);
     settp_analysis_same(r, settp_analysis_in(r, in.values[0]), e, 0);
@@ -1081,7 +1091,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
     settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
   if (r->error) return;
   e = settp_analysis_shared(r, each);
-  if (fg > 1) { /* output and input features are of one group */
+  if (fg > 1) { /* output and input features belong to one group */
     group = settp_analysis_var(r, 0, fg - 1);
     settp_analysis_grouped(r, (int)out.values[1], group, features / fg);
     settp_analysis_begin(r, 0);
@@ -1091,7 +1101,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   } else {
     settp_analysis_same(r, settp_analysis_in(r, in.values[1]), e, 0);
   }
-  if (bg > 1) { /* output features and batch are of one group */
+  if (bg > 1) { /* output features and batch belong to one group */
     group = settp_analysis_var(r, 0, bg - 1);
     settp_analysis_grouped(r, (int)out.values[1], group, features / bg);
     settp_analysis_begin(r, 0);
@@ -1108,8 +1118,8 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   }
 }
 
-/* A runtime variable in [0, last], an element of an operand: its variable. Its index is filled in by the caller. What is not
-   clamped may have no value: a window of one place in a dimension without any. */
+/* Return a new runtime variable in [0, last], an element of an operand; the caller fills in its index. A variable that is not clamped may have no
+ * value, in a window of one place along a dimension of size 0. */
 SETT_INLINE int settp_analysis_rt(settp_analysis_relation *r, int operand, int count, int clamped, int64_t last) {
   int var = settp_analysis_var(r, 0, last), k = r->rts++;
   if (last < (clamped ? 0 : -1)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
@@ -1120,7 +1130,7 @@ SETT_INLINE int settp_analysis_rt(settp_analysis_relation *r, int operand, int c
   return var;
 }
 
-/* dynamic-slice: operand 0 is sliced. dynamic-update-slice: operand 1 is the update. The others are scalar starts. */
+/* dynamic-slice: operand 0 is sliced. dynamic-update-slice: operand 1 is the update. The other operands are scalar starts. */
 SETT_INLINE void settp_analysis_dynamic(settp_analysis_relation *r) {
   const sett_analysis_op *op = r->op;
   int update = op->opcode == SETT_ANALYSIS_DYNAMIC_UPDATE_SLICE, i;
@@ -1144,8 +1154,8 @@ SETT_INLINE void settp_analysis_dynamic(settp_analysis_relation *r) {
   }
 }
 
-/* gather, with few = the output and large = operand 0; scatter, with few = the updates and large = the output. few has
-   window dimensions (offset_dims) and, in order, those of the indices without index_vector_dim. */
+/* gather, where few is the output and large is operand 0; scatter, where few is the updates and large is the output. few has the window dimensions
+ * (offset_dims) and, in order, the dimensions of the indices without index_vector_dim. */
 SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
   const sett_analysis_op *op = r->op;
   int scatter = op->opcode == SETT_ANALYSIS_SCATTER, inputs = scatter ? op->operands / 2 : 1, at, j, k;
@@ -1189,7 +1199,7 @@ SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
     if (op->offset_dims.values[k] >= op->offset_dims.values[k + 1])
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   if (r->error) return;
-  for (k = j = 0; k < indices.count; ++k) { /* the dimension of few for each of the indices */
+  for (k = j = 0; k < indices.count; ++k) { /* the dimension of few for each dimension of the indices */
     if (k == vector_dim) continue;
     while (settp_analysis_has(op->offset_dims, j)) ++j;
     if (few.values[j] != indices.values[k]) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
@@ -1266,7 +1276,7 @@ SETT_INLINE void settp_analysis_all_gather(settp_analysis_relation *r) {
 
 /* ---- reshape and bitcast: source indices give target indices, the same way in both directions ---- */
 
-/* Logical dimension number of the i-th most major one in memory. */
+/* Return the logical number of the i-th most major dimension in memory. */
 SETT_INLINE int settp_analysis_major(sett_analysis_list layout, int rank, int i) {
   return layout.count ? (int)layout.values[rank - 1 - i] : i;
 }
@@ -1319,7 +1329,7 @@ SETT_INLINE void settp_analysis_constrain(settp_analysis_relation *r, sett_expr 
 
 SETT_INLINE int64_t settp_analysis_floor(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
 
-/* var = numerator floordiv step, the numerator in [least, most]; the bounds that do not hold anyway are constraints. */
+/* Set var = numerator floordiv step for a numerator in [least, most]; bounds that are not implied become constraints. */
 SETT_INLINE void settp_analysis_solve(settp_analysis_relation *r, int var, sett_expr numerator, int64_t least,
                                       int64_t most, int64_t step) {
   r->known[var] = 1;
@@ -1332,7 +1342,7 @@ SETT_INLINE void settp_analysis_solve(settp_analysis_relation *r, int var, sett_
   if (r->most[var] > r->hi[var]) r->most[var] = r->hi[var];
 }
 
-/* Is the term high a multiple of what the term low counts from zero to? */
+/* Return 1 if the term high is a multiple of the range of the term low, so that both are digits. */
 SETT_INLINE int settp_analysis_digits(const settp_analysis_relation *r, const settp_analysis_equation *e, int high,
                                       int low) {
   int64_t size = r->hi[e->var[low]] + 1;
@@ -1340,7 +1350,7 @@ SETT_INLINE int settp_analysis_digits(const settp_analysis_relation *r, const se
          ((e->factor[low] == 1 && e->factor[high] == size) || (e->factor[low] == -1 && e->factor[high] == -size));
 }
 
-/* Solves an equation with at most one unknown, or two that count like digits; 1 when it was done. */
+/* Solve an equation with at most one unknown, or with two that are digits; return 1 if solved. */
 SETT_INLINE int settp_analysis_step(settp_analysis_relation *r, settp_analysis_equation *e) {
   int unknown[2] = {0, 0}, count = 0, t, sign, low, high;
   int64_t least, most, step;
@@ -1392,7 +1402,7 @@ SETT_INLINE int settp_analysis_step(settp_analysis_relation *r, settp_analysis_e
   return 1;
 }
 
-/* All variables as expressions of the source's dimensions, of ranges (their number is guessed: rt_base) and runtime ones. */
+/* Write all variables as expressions of the source's dimensions, ranges (whose number is first guessed: rt_base) and runtime variables. */
 SETT_INLINE void settp_analysis_solve_all(settp_analysis_relation *r) {
   int source = r->from_output ? 0 : r->out.count, n = r->from_output ? r->out.count : r->in.count, i, progress = 1;
   int extras = r->out.count + r->in.count;
@@ -1414,7 +1424,7 @@ SETT_INLINE void settp_analysis_solve_all(settp_analysis_relation *r) {
     for (i = 0; i < r->equations && !r->error; ++i)
       if (!r->equation[i].done) progress |= settp_analysis_step(r, &r->equation[i]);
     if (progress) continue;
-    for (i = 0; i < r->vars; ++i) /* further variables first, in the order they were made */
+    for (i = 0; i < r->vars; ++i) /* further variables first, in order of creation */
       if (!r->known[(i + extras) % r->vars]) break;
     if (i == r->vars) break;
     settp_analysis_know(r, (i + extras) % r->vars, n + r->ranges++);
@@ -1507,7 +1517,7 @@ SETT_INLINE sett_analysis_answer settp_analysis_ask(sett_map_arena *arena, const
   if (!r.error) {
     r.rt_base = 0;
     settp_analysis_solve_all(&r);
-    if (r.ranges != r.rt_base && r.rts) { /* now their number is known */
+    if (r.ranges != r.rt_base && r.rts) { /* now the number of ranges is known */
       r.rt_base = r.ranges;
       settp_analysis_solve_all(&r);
     }
@@ -1548,7 +1558,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_from_operand(sett_map_arena *aren
 
 /* ---- parts of an answer ---- */
 
-/* count results from number first on; the constraints only where they belong to the map itself. */
+/* Return `count` results from number `first` on, with the constraints only if they belong to the map itself. */
 SETT_INLINE sett_map settp_analysis_part(const sett_analysis_answer *answer, int first, int count) {
   sett_map map = answer->all;
   if (map.kind != SETT_MAP_DEFINED) return map;
@@ -1584,7 +1594,7 @@ SETT_PUBLIC sett_map sett_analysis_output_to_operand(sett_map_arena *arena, cons
 
 /* ---- chains ---- */
 
-enum { SETTP_ANALYSIS_RESULTS = 2048 }; /* of an answer in a chain */
+enum { SETTP_ANALYSIS_RESULTS = 2048 }; /* maximum results of an answer in a chain */
 
 SETT_INLINE sett_analysis_answer settp_analysis_failed(int error) {
   return settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, "", sett_map_fail(error, 0));
@@ -1617,7 +1627,8 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, co
     answer = settp_analysis_answer(answer.kind, answer.reason, map);
     return answer;
   }
-  for (i = 0; i < first->all.results; ++i, ++v) { /* what else first holds, handed on beside second's variables */
+  /* the other results of first, passed on beside second's variables */
+  for (i = 0; i < first->all.results; ++i, ++v) {
     wide[v].name = NULL;
     wide[v].lo = INT64_MIN;
     wide[v].hi = INT64_MAX;
@@ -1638,7 +1649,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, co
   return answer;
 }
 
-/* The answer without what runtime variables that are not kept are read from. */
+/* Return the answer without the indices of runtime variables that are not kept. */
 SETT_INLINE sett_analysis_answer settp_analysis_keep(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                      const unsigned char *kept) {
   sett_analysis_answer shorter = *answer;
@@ -1664,10 +1675,11 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const
   int k, changed = 1;
   if (answer->all.kind != SETT_MAP_DEFINED || sett_map_variables(answer->all) > SETTP_ANALYSIS_RESULTS) return tidy;
   map = sett_map_simplify(arena, answer->all);
-  if (map.kind != SETT_MAP_FAILED) tidy.all = map; /* else the map as it was built is as right */
+  /* otherwise the unsimplified map stays, which is equally correct */
+  if (map.kind != SETT_MAP_FAILED) tidy.all = map;
   if (tidy.all.kind != SETT_MAP_DEFINED) return settp_analysis_answer(answer->kind, answer->reason, tidy.all);
   for (k = 0; k < tidy.runtimes; ++k) kept[k] = (unsigned char)!drop;
-  while (drop && changed) { /* one that is used keeps those that its own index needs */
+  while (drop && changed) { /* a used variable keeps the variables that its own index needs */
     shorter = settp_analysis_keep(arena, &tidy, kept);
     map = sett_map_remove_unused(arena, shorter.all, SETT_MAP_RTS, removed);
     changed = 0;
@@ -1747,13 +1759,13 @@ SETT_INLINE sett_analysis_kept settp_analysis_nothing(const char *reason) {
   return kept;
 }
 
-/* 1: it is in the set now, 0: it was said already, -1: no memory. Texts and lists are shared, not copied. */
+/* Return 1 if the map was added, 0 if it was there, -1 if memory is full. Texts and lists are shared, not copied. */
 SETT_INLINE int settp_analysis_insert(sett_analysis_store *store, sett_analysis_set *set,
                                       const sett_analysis_kept *map) {
   sett_analysis_kept *kept;
   for (kept = set->first; kept; kept = kept->next)
     if (settp_analysis_alike(kept, map)) return 0;
-  if (set->first && set->first->kind == SETT_ANALYSIS_UNDEFINED) return 0; /* nothing more can be said */
+  if (set->first && set->first->kind == SETT_ANALYSIS_UNDEFINED) return 0; /* UNDEFINED already covers everything */
   kept = (sett_analysis_kept *)settp_analysis_take(store, sizeof *kept);
   if (!kept) return -1;
   *kept = *map;
@@ -1777,7 +1789,7 @@ SETT_PUBLIC int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *s
   sett_analysis_runtime *runtime;
   char *text;
   int i, added;
-  if (answer->all.kind == SETT_MAP_FAILED) { /* a chain that the limits do not allow, or a full arena */
+  if (answer->all.kind == SETT_MAP_FAILED) { /* a chain beyond the limits, or a full arena */
     kept.reason = sett_analysis_message(answer->all.error);
   } else {
     kept.kind = answer->kind;
@@ -1829,7 +1841,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_along(sett_map_arena *arena, cons
   return answer;
 }
 
-/* Follows what runtime variable k is read from through moves. 1 and its value, in the variables of the map, where known. */
+/* Follow the read of runtime variable k through moves. Return 1 and its value, in the map's variables, if it is known. */
 SETT_INLINE int settp_analysis_known(sett_map_arena *arena, const sett_analysis_graph *graph,
                                      const sett_analysis_answer *host, int k, sett_expr *value) {
   sett_analysis_answer index = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_analysis_runtime_map(host, k)), move;
@@ -1872,7 +1884,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const
   return sett_analysis_tidy(arena, &bound, drop);
 }
 
-/* The set of edge's source (and all before it) from the sets of its user. */
+/* Compute the set of the edge's source, and of all values before it, from the sets of its user. */
 SETT_INLINE int settp_analysis_spread(sett_map_arena *arena, sett_analysis_store *store,
                                       const sett_analysis_graph *graph, int edge, int from_root,
                                       sett_analysis_set *set) {
@@ -1898,7 +1910,7 @@ SETT_INLINE int settp_analysis_spread(sett_map_arena *arena, sett_analysis_store
     if (error) return error;
     if (e->op->opcode == SETT_ANALYSIS_ELEMENTWISE && e->op->in[e->op->operand].count == e->op->out.count &&
         one.first->kind == SETT_ANALYSIS_EXACT)
-      return sett_analysis_merge(store, to, from); /* it changes no map */
+      return sett_analysis_merge(store, to, from); /* the edge changes no map */
   }
   for (m = from->first; m; m = m->next)
     for (n = one.first; n && !error; n = n->next) {
@@ -1969,23 +1981,23 @@ SETT_PUBLIC int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *
 
 /* ---- what maps are for ---- */
 
-/* The accesses of one instruction: lanes consecutive values of variable 0, the others fixed. */
+/* The accesses of one instruction: lanes are consecutive values of variable 0, the other variables are fixed. */
 typedef struct settp_analysis_warps {
   sett_map_evaluator evaluator;
   int lanes, started, error;
   int64_t looked, value[SETT_ANALYSIS_MAX_VARIABLES], result[SETT_ANALYSIS_MAX_RANK];
   const sett_analysis_memory *memory;
-  int64_t position[SETT_ANALYSIS_MAX_LANES]; /* -1: outside of the domain */
+  int64_t position[SETT_ANALYSIS_MAX_LANES]; /* -1: outside the domain */
   int active;
 } settp_analysis_warps;
 
-/* A position under S<bits, base, shift>. */
+/* Return a position after the swizzle S<bits, base, shift>. */
 SETT_INLINE int64_t settp_analysis_xor(int64_t position, int64_t bits, int64_t base, int64_t shift) {
   uint64_t x = (uint64_t)position, mask = ((uint64_t)1 << bits) - 1;
   return (int64_t)(shift < 0 ? x ^ (x >> base & mask) << (base - shift) : x ^ (x >> (base + shift) & mask) << base);
 }
 
-/* Where an index is: rows of pitch elements, the minor index changed by the swizzle. -1: outside, -2: more than 64 bits hold. */
+/* Return the place of an index in rows of pitch elements, with the minor index swizzled; -1 if outside, -2 on overflow of 64 bits. */
 SETT_INLINE int64_t settp_analysis_position(const sett_analysis_memory *m, const int64_t *index) {
   int64_t row = 0, column, turn, pitch;
   int i, n = m->dims.count;
@@ -2004,7 +2016,7 @@ SETT_INLINE int64_t settp_analysis_position(const sett_analysis_memory *m, const
   return settp_analysis_xor(row, m->xor_bits, m->xor_base, m->xor_shift);
 }
 
-/* hi - lo + 1, or -1 where it does not fit in 64 bits. */
+/* Return hi - lo + 1, or -1 if it does not fit in 64 bits. */
 SETT_INLINE int64_t settp_analysis_extent(int64_t lo, int64_t hi) {
   int64_t extent = hi;
   if (lo == INT64_MIN || !settp_analysis_add_to(&extent, -lo) || !settp_analysis_add_to(&extent, 1)) return -1;
@@ -2013,14 +2025,14 @@ SETT_INLINE int64_t settp_analysis_extent(int64_t lo, int64_t hi) {
 
 SETT_INLINE int64_t settp_analysis_width(const sett_analysis_memory *m) { return m->width > 0 ? m->width : 1; }
 
-/* Bits of one access, at most 128, or -1. */
+/* Return the bits of one access, at most 128, or -1. */
 SETT_INLINE int64_t settp_analysis_access_bits(const sett_analysis_memory *m) {
   int64_t bits = m->bits < 1 ? -1 : settp_analysis_mul(m->bits, settp_analysis_width(m));
   return settp_analysis_width(m) == 1 || bits <= 128 ? bits : -1;
 }
 
-/* Rows do not overlap, and a swizzle stays in its row: columns are cut into blocks of a power of two that it permutes. An access of several elements
-   stays whole. */
+/* Check that rows do not overlap, that a swizzle stays in its row (columns form blocks of a power of two that it permutes), and that an access of
+ * several elements stays contiguous. */
 SETT_INLINE int settp_analysis_memory_error(const sett_analysis_memory *m) {
   int64_t most, block = 1, row_size = m->dims.count > 0 ? m->dims.values[m->dims.count - 1] : 0;
   int64_t width = settp_analysis_width(m);
@@ -2062,7 +2074,7 @@ SETT_INLINE settp_analysis_warps settp_analysis_warps_begin(sett_map_arena *aren
   return w;
 }
 
-/* The next instruction with an active lane; 0: there is no more, or enough were looked at (then *whole becomes 0). */
+/* Move to the next instruction with an active lane. Return 0 after the last, or after the maximum number of points (*whole is then 0). */
 SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
   sett_map map = w->evaluator.map;
   int i, n = sett_map_variables(map);
@@ -2095,7 +2107,7 @@ SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
       }
       if (!inside) continue;
       w->position[i] = settp_analysis_position(w->memory, w->result);
-      if (w->position[i] < 0 || w->position[i] > INT64_MAX / 1024) { /* in bits, too, it is to fit */
+      if (w->position[i] < 0 || w->position[i] > INT64_MAX / 1024) { /* the position must fit in bits, too */
         w->error = w->position[i] == -1 ? SETT_ANALYSIS_ERROR_OUTSIDE : SETT_ANALYSIS_ERROR_TOO_LARGE;
         return 0;
       }
@@ -2109,8 +2121,8 @@ SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
   }
 }
 
-/* How many different units of size bits the accesses of the lanes from first on touch; bits: of an element, 0: size is in elements, and
-   only the first element of an access counts. Their numbers are sorted into unit. */
+/* Count the different units of `size` bits that the accesses of the lanes from `first` on touch; bits is the size of an element. If bits is 0, size
+ * is in elements and only the first element of an access counts. unit receives the sorted unit numbers. */
 SETT_INLINE int settp_analysis_units(const settp_analysis_warps *w, int first, int lanes, int64_t bits, int64_t size,
                                      int64_t *unit) {
   int i, j, n = 0;
@@ -2131,7 +2143,7 @@ SETT_INLINE int settp_analysis_units(const settp_analysis_warps *w, int first, i
   return n;
 }
 
-/* Do the lanes of one warp, whose first and last are active, go in groups of neighbours, equally far apart? */
+/* Find whether the lanes of one warp, whose first and last are active, form groups of equally strided neighbours. */
 SETT_INLINE void settp_analysis_groups(const settp_analysis_warps *w, sett_analysis_coalescing *c) {
   const int64_t *p = w->position;
   int i, group = 1;
@@ -2173,7 +2185,7 @@ SETT_PUBLIC sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *are
     c.worst = touched;
     c.worst_least = least;
     c.worst_bits = accesses * wide;
-    c.strided = 1; /* are the lanes equally far apart? */
+    c.strided = 1; /* test whether the lanes are equally far apart */
     for (i = 1, previous = w.position[0] >= 0 ? 0 : -1; i < lanes; ++i) {
       if (w.position[i] < 0) continue;
       if (previous < 0 || (previous > 0 && w.position[i] - w.position[previous] != c.stride)) c.strided = 0;
@@ -2207,7 +2219,7 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
     b.error = SETT_ANALYSIS_ERROR_UNITS;
   b.whole = !b.error;
   if (b.error) return b;
-  phase = wide > size ? (int)((int64_t)lanes * size / wide) : lanes; /* wide accesses go in turns */
+  phase = wide > size ? (int)((int64_t)lanes * size / wide) : lanes; /* wide accesses are served in phases */
   if (phase < 1) phase = 1;
   while (settp_analysis_warps_next(&w, &b.whole)) {
     ++b.warps;
@@ -2228,12 +2240,13 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
       if (most <= b.degree) continue;
       b.degree = most;
       b.bank = at;
-      for (b.lanes = 0, i = first; i < first + phase && i < lanes; ++i) { /* the first lane of each word in the bank */
+      /* the first lane of each word in the bank */
+      for (b.lanes = 0, i = first; i < first + phase && i < lanes; ++i) {
         int64_t start = w.position[i] * memory->bits / size, mine = start + (at - start % banks + banks) % banks;
         if (w.position[i] < 0 || mine > (w.position[i] * memory->bits + wide - 1) / size) continue;
         for (j = 0; j < b.lanes && word[j] != mine; ++j) {}
         if (j < b.lanes) continue;
-        word[b.lanes] = mine; /* at most as many as were counted: they are no longer needed */
+        word[b.lanes] = mine; /* the counted numbers are no longer needed, and there are at least as many */
         b.lane[b.lanes++] = i;
       }
     }
@@ -2247,7 +2260,7 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
   return b;
 }
 
-/* The map with results for its variables: value[i] for variable i, where they are not the variables themselves. */
+/* Substitute value[i] for variable i of the map. */
 SETT_INLINE sett_map settp_analysis_instead(sett_map_arena *arena, sett_map map, const sett_map_variable *variable,
                                             const sett_expr *value) {
   sett_map all = sett_map_to_dims(arena, map, NULL), first;
@@ -2275,7 +2288,7 @@ SETT_PUBLIC sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int
   return settp_analysis_instead(arena, map, map.variable, value);
 }
 
-/* v in steps of width; the last result divided by share. */
+/* Let v advance by width; divide the last result by share. */
 SETT_INLINE sett_map settp_analysis_steps(sett_map_arena *arena, sett_map map, int v, int64_t width, int64_t share) {
   sett_map_variable variable[SETT_ANALYSIS_MAX_VARIABLES];
   sett_expr value[SETT_ANALYSIS_MAX_VARIABLES], result[SETT_ANALYSIS_MAX_RANK];
@@ -2306,14 +2319,14 @@ SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int
   return settp_analysis_steps(arena, map, v, width, width);
 }
 
-/* All accesses of some maps: the positions without padding or swizzle of each lane, -1: it is not active, phase after phase. */
+/* All accesses of some maps: the positions of the lanes without padding or swizzle, phase after phase; -1 for an inactive lane. */
 typedef struct settp_analysis_phases {
   int error, maps, banks, bytes, lanes;
-  int64_t bits, row, span; /* elements of a row; positions (of the array, or up to the last) */
+  int64_t bits, row, span; /* elements of a row; number of positions (of the array, or up to the last) */
   int64_t widest;          /* elements of the widest access */
-  const int64_t *count;    /* of each map: phases */
-  const int64_t *width;    /* of each map: elements of an access */
-  const int *lane;         /* of each map: lanes of a phase */
+  const int64_t *count;    /* phases of each map */
+  const int64_t *width;    /* elements of an access of each map */
+  const int *lane;         /* lanes in a phase of each map */
   int64_t *position;
 } settp_analysis_phases;
 
@@ -2353,8 +2366,8 @@ SETT_INLINE settp_analysis_phases settp_analysis_phases_of(sett_map_arena *arena
     lane[i] = access > 8 * (int64_t)bytes ? (int)((int64_t)lanes * 8 * bytes / access) : lanes;
     if (lane[i] < 1) lane[i] = 1;
   }
-  for (pass = 0; pass < 2 && !all.error; ++pass) { /* how many, then which */
-    if (pass) {                                    /* and the lanes of a phase behind, in which none is active */
+  for (pass = 0; pass < 2 && !all.error; ++pass) { /* the first pass counts, the second writes */
+    if (pass) {                                    /* skip phases without an active lane */
       all.position =
           (int64_t *)settp_map_take(arena, (size_t)(positions + SETT_ANALYSIS_MAX_LANES) * sizeof *all.position);
       if (!all.position) all.error = SETT_MAP_ERROR_FULL;
@@ -2391,7 +2404,7 @@ SETT_INLINE settp_analysis_phases settp_analysis_phases_of(sett_map_arena *arena
   return all;
 }
 
-/* Where a position without padding or swizzle is in a member of a class. */
+/* The place of a position, without padding or swizzle, in a member of a class. */
 typedef struct settp_analysis_member {
   int64_t padding, bits, base, shift;
 } settp_analysis_member;
@@ -2402,10 +2415,10 @@ SETT_INLINE int64_t settp_analysis_member_at(const settp_analysis_phases *all, c
   return settp_analysis_xor(position, member->bits, member->base, member->shift);
 }
 
-/* Different numbers of one phase, and how many of them there are in each bank. */
+/* The different numbers of one phase, with their count in each bank. */
 enum {
   SETTP_ANALYSIS_TABLE = 4096,
-  SETTP_ANALYSIS_LOOKS = 1 << 27 /* lanes that the search for the best layout looks at */
+  SETTP_ANALYSIS_LOOKS = 1 << 27 /* maximum number of lanes that the search for the best layout visits */
 };
 typedef struct settp_analysis_table {
   int64_t number[SETTP_ANALYSIS_TABLE];
@@ -2413,7 +2426,7 @@ typedef struct settp_analysis_table {
   int bank[1024];
 } settp_analysis_table;
 
-/* 1: the number was not there. */
+/* Return 1 if the number was not in the table. */
 SETT_INLINE int settp_analysis_table_add(settp_analysis_table *table, int64_t number) {
   uint32_t at = (uint32_t)((uint64_t)number * 0x9E3779B97F4A7C15u >> 52);
   while (table->stamp[at] == table->now) {
@@ -2425,7 +2438,7 @@ SETT_INLINE int settp_analysis_table_add(settp_analysis_table *table, int64_t nu
   return 1;
 }
 
-/* Degree and turns of a member; where they are no better than those of best, what was counted until that was clear, and 0. */
+/* Count degree and turns of a member. Stop when they cannot be better than the best, and return 0. */
 SETT_INLINE int settp_analysis_member_counts(const settp_analysis_phases *all, settp_analysis_table *table,
                                              const settp_analysis_member *member, const sett_analysis_best *best,
                                              int *degree, int64_t *turns) {
@@ -2458,7 +2471,7 @@ SETT_INLINE int settp_analysis_member_counts(const settp_analysis_phases *all, s
   return 1;
 }
 
-/* A member that was counted, if it is better than the best: fewer turns, or as many and fewer bytes. */
+/* Keep a counted member if it is better: fewer turns, or equal turns and fewer bytes. */
 SETT_INLINE void settp_analysis_member_try(const settp_analysis_phases *all, settp_analysis_table *table,
                                            const settp_analysis_member *member, int64_t bytes, sett_analysis_best *best,
                                            settp_analysis_member *kept) {
@@ -2479,7 +2492,7 @@ SETT_INLINE void settp_analysis_member_try(const settp_analysis_phases *all, set
   *kept = *member;
 }
 
-/* The layout without padding or swizzle, and the bound. */
+/* Count the layout without padding or swizzle, and the bound. */
 SETT_INLINE settp_analysis_table *settp_analysis_best_begin(sett_map_arena *arena, const settp_analysis_phases *all,
                                                             const sett_analysis_memory *memory,
                                                             settp_analysis_member *kept, sett_analysis_best *best) {
@@ -2523,7 +2536,7 @@ SETT_PUBLIC sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int
   if (table && memory->dims.count > 1 && all.row > 0) {
     unit = memory->align > 0 ? memory->align : (int64_t)bytes * 8 / memory->bits;
     while (unit > 1 && all.row % unit) unit /= 2;
-    if (unit < all.widest) unit = all.widest; /* all rows begin at a multiple: accesses stay whole */
+    if (unit < all.widest) unit = all.widest; /* all rows begin at a multiple, so accesses stay contiguous */
     if (unit < 1) unit = 1;
     round = (int64_t)banks * bytes * 8 / memory->bits;
     rows = all.span / all.row;
@@ -2540,7 +2553,7 @@ SETT_PUBLIC sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int
   return best;
 }
 
-/* The swizzle S<bits, base, shift>, where it keeps accesses whole; what it permutes is extended to whole blocks. */
+/* Try the swizzle S<bits, base, shift>, if it keeps accesses contiguous; the array is extended to whole permuted blocks. */
 SETT_INLINE void settp_analysis_swizzle_try(const settp_analysis_phases *all, settp_analysis_table *table, int64_t bits,
                                             int64_t base, int64_t shift, sett_analysis_best *best,
                                             settp_analysis_member *kept) {
@@ -2569,7 +2582,8 @@ SETT_PUBLIC sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int 
   while (top < 40 && (int64_t)1 << top < all.span) ++top;
   if (!table) top = 0;
   for (shift = 0; shift <= top;
-       ++shift) /* by the row index: bits [base, base + bits) of the column, shift rows' bits left out */
+       /* by the row index: bits [base, base + bits) of the column, without the lowest `shift` bits of the row */
+       ++shift)
     for (base = 0; base < row; ++base)
       for (bits = row - base; bits > 0; --bits)
         if (row + shift + bits <= top)
@@ -2658,7 +2672,8 @@ SETT_INLINE sett_analysis_tile settp_analysis_propagate(sett_map_arena *arena, s
   else if (sett_map_variables(tiled) > SETT_ANALYSIS_MAX_VARIABLES) t.error = SETT_ANALYSIS_ERROR_COUNT;
   if (t.error || t.reason[0]) return t;
   t.results = tiled.results;
-  tiled.constraints = 0; /* an edge cuts the last tile; what is one block without it is so with it */
+  /* an edge cuts the last tile; a tile that is one block without the edge is one block with it */
+  tiled.constraints = 0;
   for (v = n; v < sett_map_variables(tiled); ++v) {
     fixed[v] = 1;
     first[v] = tiled.variable[v].lo;
