@@ -1,4 +1,4 @@
-"""Memory that kernels read or write."""
+"""The memory that kernels read or write."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from gen.hlo import Shape
 
 
 class Role(IntEnum):
-    """What a buffer is to a program, in the order in which kernels take their buffers. A scratch buffer holds what one
-    kernel leaves for another, a table what is computed once."""
+    """The role of a buffer in a program, in the order of a kernel's arguments. A scratch buffer passes values from one
+    kernel to another; a table has constants of the generator."""
 
     PARAMETER = 0
     SCRATCH = 1
@@ -23,9 +23,9 @@ _POINTERS = {Role.PARAMETER: "p", Role.SCRATCH: "q", Role.RESULT: "r"}
 
 @dataclass(frozen=True, order=True)
 class Buffer:
-    """A buffer is known by its role and its number among the buffers of that role. name: of the value in it; what is
-    read of it has that name in C. own: whether it is an array of the work-item. parts: its elements are the parts of the
-    complex numbers that are there."""
+    """A buffer, identified by its role and its number among the buffers of that role. name: the name of the value in
+    it, and of variables that read it in C. own: true for an array of the work-item. parts: true if its elements are the
+    real and imaginary parts of the complex numbers in memory."""
 
     role: Role
     number: int
@@ -36,5 +36,5 @@ class Buffer:
 
     @property
     def pointer(self) -> str:
-        """The C name of the kernel's pointer to it."""
+        """Return the C name of the kernel's pointer to the buffer."""
         return f"{_POINTERS[self.role]}{self.number}" if self.role in _POINTERS else self.name

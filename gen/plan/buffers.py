@@ -1,4 +1,4 @@
-"""The buffers that a function reads, and where an element of a shape lies."""
+"""The buffers that a function reads, and the positions of a shape's elements."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gen.plan.partition import EMPTY, PARTS, Function, Partition, Read, Region, 
 
 
 def memory_map(shape: Shape) -> str:
-    """Logical index to the position in the buffer."""
+    """Return the map from the logical index to the position in the buffer."""
     index = algebra.call("shape", "map", shape.text)
     return compose(index, shape.place) if shape.place else index
 
 
 def scheduled_map(shape: Shape) -> str:
-    """That map for schedules, which count with numbers: a leading dimension that the caller gives is one more than a
-    row. No address follows from it."""
+    """Return the same map for schedules, which compute with numbers: a leading dimension of the caller is taken as one
+    more than the length of a row. No address is derived from it."""
     index = memory_map(shape)
     return algebra.substitute(index, **{name: least + 1 for name, (least, _) in leads_of([shape]).items()}) \
         if shape.lead else index
@@ -34,7 +34,7 @@ def leads_of(shapes: "Iterable[Shape]") -> "Dict[str, Tuple[int, int]]":
 
 
 def strides_of(shape: Shape) -> "Tuple[int, ...]":
-    """The elements between neighbours along each dimension of an array without tiles."""
+    """The distances, in elements, between neighbours along each dimension of an array without tiles."""
     steps = algebra.strides(shape.text)
     assert steps is not None, shape.text
     return tuple(step // dtypes.storage_bytes(shape.dtype) for step in steps)
@@ -42,14 +42,14 @@ def strides_of(shape: Shape) -> "Tuple[int, ...]":
 
 @lru_cache(maxsize=65536)
 def first_leaf(parameter: Instruction) -> int:
-    """The number of a parameter's first buffer, tuples flattened."""
+    """Return the number of a parameter's first buffer, with tuples flattened."""
     assert parameter.computation is not None
     before = parameter.computation.parameters[:parameter.parameter_number or 0]
     return sum(len(p.shape.leaves()) for p in before)
 
 
 def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
-    """The buffer that a read is of; None where its value is computed or constant."""
+    """Return the buffer that a read accesses; None if its value is computed or constant."""
     source = read.source
     if read.map == EMPTY or (source.opcode != "parameter" and source not in partition.cuts):
         return None
@@ -62,8 +62,8 @@ def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
 
 
 def operand_buffer(partition: Partition, read: Read) -> "Optional[Buffer]":
-    """The buffer that a product's operand is read of: as `buffer_of` says, or that of the complex numbers whose parts the
-    operand is, as an array of these."""
+    """Return the buffer that a product's operand is read from, as in `buffer_of`; if the operand is the parts of
+    complex numbers, return the buffer of these numbers as an array of parts."""
     source = read.source
     if source in partition.cuts or not source.attributes.get(PARTS):
         return buffer_of(partition, read)
@@ -72,7 +72,7 @@ def operand_buffer(partition: Partition, read: Read) -> "Optional[Buffer]":
 
 
 def buffers_of(partition: Partition, function: Function) -> "List[Buffer]":
-    """The buffers that a function reads, itself or through those it calls, parameters first."""
+    """Return the buffers that a function and its callees read, parameters first."""
     buffers: "Set[Buffer]" = set()
     seen, waiting = set(), [function]
     while waiting:
@@ -87,7 +87,7 @@ def buffers_of(partition: Partition, function: Function) -> "List[Buffer]":
 
 
 def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, Region]]":
-    """Every operand that a function's own code reads, and the roots of the kernel's."""
+    """Yield every operand that a function's own code reads, and the roots of the kernel."""
     for region in regions(function.body):
         for entry in region.entries:
             if entry.callee is None:
@@ -106,12 +106,12 @@ def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, 
 
 
 def touches(nest: Nest, kinds: "Iterable[str]") -> bool:
-    """Whether a nest reads, computes or writes one of some types."""
+    """True if a nest reads, computes or writes elements of one of the types."""
     return has_types(nest.partition, kinds)
 
 
 def has_types(partition: Partition, kinds: "Iterable[str]") -> bool:
-    """Return true if a partition reads, computes or writes elements of one of these types."""
+    """True if a partition reads, computes or writes elements of one of the types."""
     roots = {root.shape.dtype for root in partition.roots}
     inner = {leaf.dtype for f in partition.functions for read, _ in reads_of(partition, f)
              for leaf in read.source.shape.leaves()}

@@ -1,8 +1,9 @@
-"""The cells of a convolution's window along one dimension.
+"""Split a convolution's window along one dimension into cells.
 
-A place of the window reads the elements of the base that lie under its own elements, its taps. Padding and the holes of
-base dilation are no elements. A cell is some places and some taps, each in even steps, all of which meet an element of
-the base; each pair of a place and a tap that does is in one cell.
+At each place, the window covers elements of the base with its own elements, the taps. Padding and the holes of base
+dilation are not elements. A cell is a set of places and a set of taps, each evenly spaced, such that every tap of the
+cell covers an element of the base at every place of the cell. Each pair of a place and a tap that covers an element is
+in exactly one cell.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from gen.schedule import FEW_ROWS, SHORT_SUM
 
 
 class Cell(NamedTuple):
-    """The first place and tap, and how many there are."""
+    """A cell: the first place and tap, and their numbers."""
 
     place: int
     places: int
@@ -24,10 +25,10 @@ class Cell(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """The places of a window, at an even distance, that have the same taps over elements of a base with holes. They are a
-    window over the base without the holes. first, places: the first place, and their number. tap, taps: the first tap and
-    their number, `taps_every` taps apart; 0 taps: no element is under them. stride, dilation, low, high: of the
-    window."""
+    """The evenly spaced places of a window that have the same taps over elements of a base with holes. They form a
+    window over the base without its holes. first, places: the first place, and the number of places. tap, taps: the
+    first tap, and the number of taps, which are `taps_every` apart; 0 if no tap covers an element. stride, dilation,
+    low, high: of that window."""
 
     first: int
     places: int
@@ -41,7 +42,7 @@ class Phase(NamedTuple):
 
 
 def phases(convolution: Instruction, k: int) -> "List[Phase]":
-    """The phases of dimension k of the window; phase n begins at place n."""
+    """Return the phases of dimension k of the window; phase n begins at place n."""
     window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
     size, places = convolution.operands[0].shape.dims[labels.lhs[2 + k]], convolution.shape.dims[labels.out[2 + k]]
     stride, dilation, holes, low = window.stride[k], window.dilation[k], window.base_dilation[k], window.low[k]
@@ -59,7 +60,7 @@ def phases(convolution: Instruction, k: int) -> "List[Phase]":
 
 
 class Along(NamedTuple):
-    """The cells of a dimension. every, taps_every: the distance between places, and between taps, of a cell."""
+    """The cells of a dimension. every, taps_every: the distance between the places, and between the taps, of a cell."""
 
     every: int
     taps_every: int
@@ -67,9 +68,9 @@ class Along(NamedTuple):
 
 
 def along(convolution: Instruction, k: int) -> Along:
-    """The cells of dimension k of the window: of the taps with the same places, or of the places with the same taps where
-    these cells are fewer, or sums would be short. Few places of a long window, as of a gradient of weights, are the rows
-    of a tile where its other rows are few: one cell has them all."""
+    """Return the cells of dimension k of the window. A cell has the taps with the same places; or the places with the
+    same taps, if that gives fewer cells, or if sums would be short otherwise. A long window with few places (as for a
+    gradient of weights) is a single cell if its product has few other rows: its places then become rows of a tile."""
     window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
     size = convolution.operands[0].shape.dims[labels.lhs[2 + k]]
     places = convolution.shape.dims[labels.out[2 + k]]
@@ -81,7 +82,8 @@ def along(convolution: Instruction, k: int) -> Along:
     def position(place: int, tap: int) -> int:
         return place * stride + tap * dilation - window.low[k]
 
-    # of places that are `every` apart, the first tap that meets no hole, after which each taps_every-th one meets none
+    # for places that are `every` apart: the first tap that is not over a hole; every taps_every-th tap after it is not
+    # either
     first = [next((tap for tap in range(min(taps_every, window.size[k])) if position(place, tap) % holes == 0),
                   window.size[k]) for place in range(min(every, places))]
     for place in range(places):
@@ -98,7 +100,7 @@ def along(convolution: Instruction, k: int) -> Along:
 
 
 def _alike(of: "Dict[int, List[int]]", every: int) -> "List[Tuple[Tuple[int, ...], List[int]]]":
-    """The numbers that have the same others, in even steps, in ascending order."""
+    """Group numbers by equal partners: lists of evenly spaced numbers, ascending, with their partners."""
     alike: "Dict[Tuple[int, Tuple[int, ...]], List[int]]" = {}
     for number, others in sorted(of.items()):
         alike.setdefault((number % every, tuple(others)), []).append(number)

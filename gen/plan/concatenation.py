@@ -1,4 +1,5 @@
-"""A concatenation as a nest an operand, each over its own shape and written where the concatenation puts it."""
+"""A concatenation as one nest for each operand: a nest has the operand's shape and writes at the operand's place in the
+result."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ from gen.plan.partition import Entry, Partition, Read, Root, compose
 from gen.schedule import LINE
 
 MOST_OPERANDS = 8
-MOST_OPS = 2000      # of all parts: each part computes for itself what it shares with others
+MOST_OPS = 2000      # ops of all parts together; a value that several parts use is computed in each
 
 
 class SideBySide(NamedTuple):
-    """Rows of the output, `pitch` elements each, one after another. Each row has a run of elements of every part; the
-    run of part k begins at `starts[k]` and has `runs[k]` elements, which are neighbours in the part too."""
+    """Rows of the output, `pitch` elements each, one after another. Each row has a run of elements of every part. The
+    run of part k begins at `starts[k]` and has `runs[k]` elements, which are contiguous in the part too."""
 
     rows: int
     pitch: int
@@ -30,8 +31,9 @@ class SideBySide(NamedTuple):
 
 @dataclass(eq=False)
 class Concatenate(Nest):
-    """A nest and the same in parts, one an operand. together: each part may be written by a walk of its own, as what it
-    writes is contiguous or in pieces of whole lines. rows: the parts' places, where rows end within a line."""
+    """A nest, and the same nest in parts, one for each operand. together: true if each part can be written by a walk of
+    its own, because it writes contiguous memory or pieces of whole lines. rows: the parts' positions in rows that may
+    end within a line, or None."""
 
     parts: List[Nest]
     together: bool
@@ -43,8 +45,8 @@ class Concatenate(Nest):
 
 
 def with_parts(nest: Nest, rows: bool) -> Nest:
-    """The nest with its parts, where it has one result, which is made of operands side by side, and a walk over each
-    part writes it well. rows: or where the parts fill rows together."""
+    """Return the nest with its parts, if it has one result that is a concatenation and a walk over each part writes it
+    efficiently. rows: parts that fill rows together are acceptable too."""
     body = nest.partition.entry.body
     if len(nest.partition.roots) != 1 or nest.layout or not any(entry.instruction.opcode == "concatenate"
                                                                 for entry in body.entries):
@@ -87,8 +89,7 @@ def _parts(nest: Nest) -> "Optional[List[Nest]]":
 
 
 def _hero(nest: Nest) -> Optional[Entry]:
-    """The one concatenation whose every element the nest computes where it stands, at the same position of its
-    memory."""
+    """The only concatenation that the nest computes element by element, at the same position in memory; else None."""
     heroes = [e for e in nest.partition.entry.body.entries if e.instruction.opcode == "concatenate"
               and e.callee is None]
     return heroes[0] if len(heroes) == 1 and plan.same_place(Read(heroes[0].instruction, heroes[0].map),
@@ -96,7 +97,7 @@ def _hero(nest: Nest) -> Optional[Entry]:
 
 
 def _placed(concatenate: Instruction, operand: int) -> str:
-    """The map from an operand's index to the concatenation's."""
+    """The map from an operand's index to the concatenation's index."""
     dims = [f"in{k}={','.join(map(str, o.shape.dims))}" for k, o in enumerate(concatenate.operands)]
     return algebra.call("op", "concatenate", str(operand), f"out={','.join(map(str, concatenate.shape.dims))}", *dims,
                         f"dimension={concatenate.attributes['dimensions'][0]}", "from=operand")
@@ -105,8 +106,9 @@ def _placed(concatenate: Instruction, operand: int) -> str:
 class _Piece(NamedTuple):
     """The elements of the output that a part writes: runs of `run` elements, the first from `start` on.
 
-    even: there are `rows` runs at a distance of `pitch`. lines: there is one run, or runs are whole lines. together: a
-    walk over the part writes it well: `lines` holds, or elements are bytes and a run has at least a line."""
+    even: there are `rows` runs, `pitch` elements apart. lines: there is one run, or runs are whole lines. together: a
+    walk over the part writes it efficiently: `lines` holds, or elements are bytes and a run is at least a line.
+    """
 
     start: int
     rows: int
@@ -118,7 +120,8 @@ class _Piece(NamedTuple):
 
 
 def _piece(nest: Nest) -> Optional[_Piece]:
-    """What the nest of a part writes; None where the algebra finds no strides, or packed elements share a byte."""
+    """The piece that the nest of a part writes; None if the algebra finds no constant strides, or if packed elements
+    share a byte."""
     (root,) = nest.partition.roots
     flat = compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, memory_map(root.shape)))
     digits, width = strides(flat), dtypes.storage_bytes(root.shape.dtype)
@@ -143,7 +146,7 @@ def _piece(nest: Nest) -> Optional[_Piece]:
 
 
 def _side_by_side(pieces: List[_Piece]) -> Optional[SideBySide]:
-    """The rows that the pieces of all parts fill; None where they fill no rows."""
+    """The rows that the pieces of all parts fill; None if they do not fill rows."""
     first, end = pieces[0], 0
     for piece in pieces:
         if (piece.rows, piece.pitch, piece.start, piece.even) != (first.rows, first.pitch, end, True):

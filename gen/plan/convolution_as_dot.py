@@ -1,11 +1,12 @@
 """Convolutions that are products of matrices.
 
-Along each dimension of the image, the window of such a convolution has one element, or it has one place, and there is no
-padding below and no hole in the base. The product keeps the first dimensions and sums over the others. What it reads of
-the base is a slice, which stays in place.
+Along each spatial dimension of such a convolution, the window has one element, or it has one place; there is no padding
+below and no base dilation. The product keeps the dimensions of the first kind and sums over those of the second. It
+reads a slice of the base in place.
 
-Where the contiguous dimension of the result is of the image, a product on a CPU reads rows of pixels, of a copy if these
-are not neighbours. It stays a convolution, which reads rows of the kernel, if they are few beside the features of a row.
+If the contiguous dimension of the result is a spatial one, a product on a CPU reads rows of pixels, after a copy if
+these are not contiguous. If the pixels of a row are few compared with its features, the op stays a convolution, which
+reads rows of the kernel.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ from gen.hlo import Instruction, array_shape
 from gen.hlo.expansion import Expander
 from gen.plan.partition import STORED
 
-# The strides of an array's dimensions in memory; None: it is not in memory so.
+# returns the strides of an array's dimensions in memory; None if the array is not in memory in this form
 Strides = Callable[[Instruction], Optional[Sequence[int]]]
 
 
 @dataclass(frozen=True)
 class AsDot:
-    """dot: the product, whose result is [batch, image, features]. dims: of this result where the image's dimensions are
-    not joined. order: of these dimensions, in the convolution's result."""
+    """A convolution as a dot. dot: the product, with result [batch, image, features]. dims: the dims of this result
+    with separate image dimensions. order: the order of these dimensions in the convolution's result."""
 
     dot: Instruction
     dims: Tuple[int, ...]
     order: Tuple[int, ...]
 
     def back(self, x: Expander, value: Instruction, convolution: Instruction) -> Instruction:
-        """Return the convolution's result, made of the dot's."""
+        """Return the convolution's result, given the dot's."""
         value = x.reshape(value, self.dims)
         to = array_shape(value.shape.dtype, tuple(self.dims[d] for d in self.order))
         turned = x.add("transpose", to, [value], dimensions=self.order)
@@ -41,8 +42,8 @@ class AsDot:
 
 def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instruction]", strides: Strides,
            longer: int = 0) -> Optional[AsDot]:
-    """Return a convolution of one group as a dot; None if it is none. longer: the most features of a row of the kernel
-    for each pixel of a row; 0: there are no rows."""
+    """Return a convolution of one group as a dot, or None if it is not a product of matrices. longer: the most features
+    in a row of the kernel for each pixel of a row; 0: a product has no rows of pixels."""
     window, labels, shape = convolution.attributes["window"], convolution.attributes["dim_labels"], convolution.shape
     kept: "List[int]" = []
     summed: "List[int]" = []
@@ -60,11 +61,12 @@ def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instructio
     kernel = _turned(x, operands[1], (labels.rhs[0], *(labels.rhs[2 + k] for k in summed), labels.rhs[1],
                                       *(labels.rhs[2 + k] for k in kept)))
     kernel = x.reshape(kernel, kernel.shape.dims[:len(summed) + 2])
-    result = (labels.out[0], *(labels.out[2 + k] for k in kept), labels.out[1])     # dimensions, in the dot's order
+    # its dimensions in the order of the dot's result
+    result = (labels.out[0], *(labels.out[2 + k] for k in kept), labels.out[1])
     order = tuple(result.index(d) for d in sorted(result))
     minor = [result.index(d) for d in shape.minor_to_major if d in result]
     dims = tuple(shape.dims[d] for d in result)
-    first = next((d for d in minor if dims[d] > 1), 0)      # the contiguous one
+    first = next((d for d in minor if dims[d] > 1), 0)      # the contiguous dimension
     pixels, joined, count = 0 < first < len(dims) - 1, dims, len(kept)
     if count > 1 and _neighbours(base, minor, count, strides):
         joined, count = (dims[0], math.prod(dims[1:-1]), dims[-1]), 1
@@ -81,7 +83,7 @@ def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instructio
         if dims[-1] > longer * row and _is_row(kernel, strides) \
                 or apart and minor[minor.index(len(kept)):][:len(kept)] != [*range(len(kept), 0, -1)]:
             return None
-        if apart:       # the pixels that are read are copied, side by side
+        if apart:       # the pixels are copied, so that they become contiguous
             base, joined, count = _of_pixels(x, base, len(kept)), (dims[0], row, dims[-1]), 1
             minor = list(dict.fromkeys(d if d == 0 else 1 if d < len(dims) - 1 else 2 for d in minor))
     dot = Instruction(
@@ -93,18 +95,18 @@ def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instructio
     return AsDot(dot, dims, order)
 
 
-# Attributes that a dot does not have.
+# attributes that a dot does not have
 CONVOLUTION = ("window", "dim_labels", "feature_group_count", "batch_group_count")
 
 
 def _is_row(value: Instruction, strides: Strides) -> bool:
-    """Return true if the last dimension is contiguous in memory."""
+    """True if the last dimension is contiguous in memory."""
     found = strides(value)
     return found is not None and found[-1] == 1
 
 
 def _of_pixels(x: Expander, base: Instruction, count: int) -> Instruction:
-    """Return the base, in memory with neighbouring pixels: dimensions 1 to `count`, as one."""
+    """Return the base as a copy in which neighbouring pixels are contiguous, with dimensions 1 to `count` merged."""
     dims, rank = base.shape.dims, base.shape.rank
     order = (*range(count, 0, -1), *range(rank - 1, count, -1), 0)
     copy = x.add("copy", array_shape(base.shape.dtype, dims, order), [base], **{STORED: True})
@@ -112,15 +114,15 @@ def _of_pixels(x: Expander, base: Instruction, count: int) -> Instruction:
 
 
 def _in_a_row(value: Instruction, first: int, count: int, strides: Strides) -> bool:
-    """Return true if `count` dimensions from `first` on are one in memory."""
+    """True if `count` dimensions, from `first` on, can be merged to one in memory."""
     found = strides(value)
     return found is not None and all(found[d] == found[d + 1] * value.shape.dims[d + 1]
                                      for d in range(first, first + count - 1))
 
 
 def _neighbours(base: Instruction, minor: "Sequence[int]", count: int, strides: Strides) -> bool:
-    """Return true if dimensions 1 to `count` are one in memory, of the base and of a result whose dimensions are
-    `minor`, the contiguous one first."""
+    """True if dimensions 1 to `count` can be merged in memory, both of the base and of a result whose dimensions are
+    `minor`, contiguous dimension first."""
     found = strides(base)
     at = minor.index(count)
     return found is not None and list(minor[at:at + count]) == list(range(count, 0, -1)) \
@@ -135,7 +137,7 @@ def _sliced(x: Expander, value: Instruction, bounds: "Sequence[Tuple[int, int, i
 
 
 def _turned(x: Expander, value: Instruction, order: "Sequence[int]") -> Instruction:
-    """Return the value with dimension order[k] as dimension k."""
+    """Return the transpose of the value that has dimension order[k] as dimension k."""
     if list(order) == list(range(value.shape.rank)):
         return value
     to = array_shape(value.shape.dtype, tuple(value.shape.dims[d] for d in order))

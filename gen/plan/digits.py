@@ -1,10 +1,9 @@
-"""How a nest's accesses move along its output: the position split into digits, along each of which every access has one
-stride.
+"""Split the position in a nest's output into digits along which every access has a constant stride.
 
-The position in the first root's memory counts 0, 1, 2, ... ; the maps of all reads and writes say where it must be
-split (after a transpose f32[64,32] -> f32[32,64] it is two digits, 32 and 64). Neighbouring digits are joined where
-every access has one stride along both. An access without a stride along some digit is irregular: it is read element by
-element.
+The position in the first root's memory counts 0, 1, 2, ... The maps of all reads and writes determine where it must be
+split: for a transpose f32[64,32] -> f32[32,64] it has two digits, of sizes 32 and 64. Neighbouring digits are merged if
+every access has one stride along both. An access without a constant stride along some digit is irregular; it is read
+element by element.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ MOST_DIGITS = 12
 
 @dataclass(frozen=True)
 class StridedAccess:
-    """A buffer read or written: its width in bytes, bytes moved, and elements stepped along each digit (None:
-    irregular)."""
+    """An access to a buffer. width: bytes of an element. bytes: bytes moved. strides: elements moved per step of each
+    digit (None: irregular)."""
 
     name: str
     write: bool
@@ -36,8 +35,8 @@ class StridedAccess:
 
 
 class MemoryMap(NamedTuple):
-    """A buffer that is read or written: its name, bytes of an element, bytes moved, and the map from the index to the
-    position in the buffer."""
+    """An access to a buffer: the buffer's name, true for a write, bytes of an element, bytes moved, and the map from
+    the index to the position in the buffer."""
 
     name: str
     write: bool
@@ -48,25 +47,24 @@ class MemoryMap(NamedTuple):
 
 @dataclass(frozen=True)
 class IterationSpace:
-    """The positions that a kernel goes through, split into digits, and its accesses along these. sizes: of the digits,
-    major first."""
+    """The positions that a kernel visits, split into digits, and its accesses. sizes: of the digits, major first."""
 
     sizes: Tuple[int, ...]
     accesses: Tuple[StridedAccess, ...]
 
     def weights(self) -> Tuple[int, ...]:
-        """The number of positions in one step of each digit."""
+        """Return the number of positions in one step of each digit."""
         return tuple(math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes)))
 
 
 def _splits(flat: str) -> List[int]:
-    """The numbers by which a map of one variable divides it: where its position must be split."""
+    """The numbers by which a map of one variable divides it; its position must be split there."""
     name = algebra.info(flat).variables[0].name
     return [division.period for division in algebra.divisions(flat) if division.variable == name]
 
 
 def digit_sizes(elements: int, flats: Sequence[str]) -> Tuple[int, ...]:
-    """Digits, major first, from all splits that divide each other."""
+    """Return the digits, major first, made of the splits that divide each other."""
     chain = [1]
     for split in sorted({s for flat in flats for s in _splits(flat)}):
         if split > chain[-1] and split % chain[-1] == 0 and elements % split == 0:
@@ -77,7 +75,7 @@ def digit_sizes(elements: int, flats: Sequence[str]) -> Tuple[int, ...]:
 
 
 def position(sizes: Sequence[int]) -> str:
-    """(g0, g1, ..) -> (position)."""
+    """Return the map (g0, g1, ..) -> (position)."""
     names = [f"g{k}" for k in range(len(sizes))]
     weights = [math.prod(sizes[k + 1:]) for k in range(len(sizes))]
     total = " + ".join(f"{n} * {w}" for n, w in zip(names, weights)) or "0"
@@ -87,9 +85,11 @@ def position(sizes: Sequence[int]) -> str:
 
 def iteration_space(partition: Partition, shape: Shape, further: "Sequence[Tuple[str, str]]" = (),
                     writes: "Optional[Sequence[Root]]" = None) -> Optional[IterationSpace]:
-    """The space of a nest whose positions are those of `shape`; None where a write is irregular.
+    """Return the iteration space of a nest over the positions of `shape`; None if a write is irregular.
 
-    further: names and maps from the index to a number that must have a stride along each digit, as a write must."""
+    further: names and maps from the index to a number; each must have a constant stride along each digit, as a write
+    must.
+    """
     accesses = [MemoryMap(name, True, 0, 0, flat) for name, flat in further]
     for root in partition.roots if writes is None else writes:
         flat = compose(root.map, scheduled_map(root.shape))
@@ -105,7 +105,7 @@ def iteration_space(partition: Partition, shape: Shape, further: "Sequence[Tuple
 
 
 def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[IterationSpace]:
-    """The space of the accesses, whose maps are of the index in `shape`; None where a write is irregular."""
+    """Return the space of the accesses, whose maps are from the index of `shape`; None if a write is irregular."""
     unmap = algebra.call("shape", "unmap", shape.text)
     flats = [compose(unmap, access.map) for access in accesses]
     if shape.elements < 2 or any(flat == EMPTY for flat in flats):
@@ -128,8 +128,8 @@ def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[Iteratio
 
 
 def in_words(space: IterationSpace, lines: bool = False) -> bool:
-    """Whether what `interleaved` finds fills 32-bit words, and its rows are whole registers. lines: whole lines,
-    too."""
+    """True if the elements that `interleaved` finds fill 32-bit words, and its rows are whole registers. lines: rows
+    must be whole cache lines too."""
     n = space.sizes[-1]
     return n in (2, 4) and space.sizes[-2] % (16 * n if lines else 16) == 0 and all(
         a.strides is not None and (a.width * n == 4 if a.strides[-2:] == (n, 1) else a.strides[-2] == 1)
@@ -137,11 +137,12 @@ def in_words(space: IterationSpace, lines: bool = False) -> bool:
 
 
 def interleaved(space: IterationSpace, lines: bool = False) -> int:
-    """The elements that some accesses have interleaved and all others in separate rows: the size of the minor digit; 1
-    if there are none.
+    """Return the number of rows that some accesses interleave and all others have separately: the size of the minor
+    digit, or 1 if there are none.
 
-    An access that does not move along the rows may be beside them. lines: whether rows of what is interleaved in 32-bit
-    words must be whole lines, too."""
+    Accesses that do not move along the rows are allowed. lines: rows of elements interleaved in 32-bit words must be
+    whole lines.
+    """
     if len(space.sizes) < 2 or any(not a.strides for a in space.accesses):
         return 1
     n, length = space.sizes[-1], space.sizes[-2]
@@ -154,7 +155,7 @@ def interleaved(space: IterationSpace, lines: bool = False) -> int:
 
 
 def is_mixed_radix(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
-    """Whether strides are a mixed radix: digits give each number below their product once."""
+    """True if strides form a mixed radix: digits represent each number below their product exactly once."""
     below = 1
     for stride, size in sorted((s, n) for s, n in zip(strides, sizes) if n > 1):
         if stride != below:
@@ -164,15 +165,15 @@ def is_mixed_radix(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
 
 
 def block(read: StridedAccess, sizes: "Sequence[int]") -> int:
-    """Bytes of the row block selected by the last digit, if blocks are read consecutively; else 0."""
+    """Return the bytes of the row block that the last digit selects, if blocks are read consecutively; else 0."""
     strides = read.strides or (0,)
     falling = all(high > low for high, low in zip(strides[:-1], strides[1:-1]))
     return strides[-1] * sizes[-1] * read.width if falling and is_mixed_radix(strides, sizes) else 0
 
 
 def merged_digits(digits: "Sequence[Tuple[int, Sequence[int]]]") -> "List[Tuple[int, Sequence[int]]]":
-    """Digits, each with its strides, without those of one element; neighbours along which every stride goes on are
-    one."""
+    """Merge neighbouring digits along which every stride continues, and drop digits of size 1. digits: sizes with
+    strides."""
     merged: "List[Tuple[int, Sequence[int]]]" = []
     for size, strides in digits:
         if size == 1:
@@ -185,8 +186,7 @@ def merged_digits(digits: "Sequence[Tuple[int, Sequence[int]]]") -> "List[Tuple[
 
 
 def _merged(space: IterationSpace) -> IterationSpace:
-    """The space without digits of one element, where neighbouring digits along which every access has one stride are
-    joined."""
+    """The space without digits of size 1, with neighbouring digits merged if every access has one stride along both."""
     regular = [a.strides for a in space.accesses if a.strides is not None]
     joined = merged_digits([(size, column) for size, *column in zip(space.sizes, *regular)])
     sizes = [size for size, _ in joined]
@@ -197,15 +197,15 @@ def _merged(space: IterationSpace) -> IterationSpace:
 
 
 def reach(flat: str) -> Tuple[int, int]:
-    """The least and the largest value of a map of a position: of its digits, where sums of quotients and remainders are
-    sums of steps."""
+    """Return the minimum and the maximum of a map of a position, found from its digits: sums of quotients and
+    remainders become sums of multiples."""
     sizes = digit_sizes(algebra.info(flat).variables[0].hi + 1, [flat])
     return algebra.ranges(compose(position(sizes), flat))[0]
 
 
 def strides(flat: str) -> "Optional[Tuple[Tuple[int, ...], Tuple[int, ...]]]":
-    """The sizes of the digits of a map's one variable, and what a step of each is worth; None where that is not
-    even."""
+    """Return the digit sizes of a map's only variable, and the map's stride along each digit; None if a stride is not
+    constant."""
     sizes = digit_sizes(algebra.info(flat).variables[0].hi + 1, [flat])
     digits = compose(position(sizes), flat)
     steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
@@ -213,8 +213,7 @@ def strides(flat: str) -> "Optional[Tuple[Tuple[int, ...], Tuple[int, ...]]]":
 
 
 class Radix(NamedTuple):
-    """A map of positions that takes consecutive values from `start` on, each once: the sizes of its digits and their
-    strides."""
+    """A map of positions whose values are consecutive from `start` on, each taken once: its digit sizes and strides."""
 
     start: int
     sizes: Tuple[int, ...]
@@ -225,13 +224,13 @@ class Radix(NamedTuple):
         return math.prod(self.sizes)
 
     def weights(self) -> List[int]:
-        """The positions that a step of each digit is."""
+        """Return the number of positions in one step of each digit."""
         return [math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes))]
 
 
 def radix(flat: str) -> "Optional[Radix]":
-    """A map of positions as digits; None where their strides do not prove that it takes consecutive values, each
-    once."""
+    """Return a map of positions as digits; None if their strides do not prove that its values are consecutive and
+    distinct."""
     info = algebra.info(flat)
     if len(info.variables) != 1 or info.variables[0].lo:
         return None
@@ -245,9 +244,10 @@ def radix(flat: str) -> "Optional[Radix]":
 
 
 def meeting(flat: str, other: str) -> Optional[str]:
-    """The map from a position of one kernel to the position of another at which both access the same element.
+    """Return the map from a position in one kernel to the position in another kernel that accesses the same element.
 
-    None where an element is accessed more than once."""
+    None if an element is accessed more than once.
+    """
     here, there = radix(flat), radix(other)
     if here is None or there is None or here.start != there.start or here.positions != there.positions:
         return None
@@ -261,7 +261,7 @@ def meeting(flat: str, other: str) -> Optional[str]:
 
 
 def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
-    """The map from (th_x, bl_x) to a number below each count, and the number of groups."""
+    """Return the map from (th_x, bl_x) to one number below each count, and the number of groups."""
     items = math.prod(count for _, count in counts)
     blocks = -(-items // threads)
     item, results, weight = f"bl_x * {threads} + th_x", [], items
@@ -278,7 +278,7 @@ def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
 
 
 def moves(partition: Partition, space: IterationSpace) -> bool:
-    """Whether a nest only moves elements."""
+    """True if a nest only moves elements."""
     return (
         len({a.width for a in space.accesses}) == 1
         and all(a.strides for a in space.accesses)
@@ -303,8 +303,8 @@ def interleaving(nest: Nest) -> Interleaving:
 
 
 def row(nest: Nest) -> int:
-    """The length of a row that is contiguous in every access, where the rows are not written one after the other; else
-    0."""
+    """Return the length of a row that is contiguous in every access, if the rows are not contiguous with each other in
+    the output; else 0."""
     space = iteration_space(nest.partition, nest.shape)
     if space is None or len(space.sizes) < 2 or any(a.strides is None or a.strides[-1] not in (0, 1)
                                                     for a in space.accesses):
@@ -314,7 +314,8 @@ def row(nest: Nest) -> int:
 
 
 def falling(nest: Nest) -> int:
-    """Positions of a run along which more bytes are read from memory downwards than upwards; 0: there is none."""
+    """Return the number of positions in a run along which more bytes are read towards lower addresses than towards
+    higher ones; 0 if there is none."""
     space, run = iteration_space(nest.partition, nest.shape), 1
     reads = [(a.bytes, a.strides) for a in space.accesses if a.strides and not a.write] if space else []
     for k, size in reversed(list(enumerate(space.sizes if space else ()))):
@@ -326,7 +327,7 @@ def falling(nest: Nest) -> int:
 
 
 def transposed(space: IterationSpace) -> Optional[int]:
-    """The digit, other than the minor one, along which most bytes are contiguous."""
+    """Return the digit, other than the minor one, along which most bytes are contiguous."""
     bytes_along: Dict[int, int] = {}
     for access in space.accesses:
         for k, stride in enumerate((access.strides or ())[:-1]):

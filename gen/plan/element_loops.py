@@ -1,23 +1,23 @@
-"""Loops whose elements do not depend on each other, as one op: each element runs a loop of its own, in registers.
+"""Turn loops with independent elements into one op: each element runs a loop of its own, in registers.
 
-Such a `while` carries arrays that its body reads and writes at the walk's own index. The variables of an element are
-the elements of carried arrays that its next values are computed from. Each is a pair of an array and a map from the
-walk's index into it. They are found from the results that are wanted, until no new pair is read: so z[.., 0] and
-z[.., 1] are two variables of one walk. A loop that reads its neighbours needs ever more variables, or computes one
-element at several places, and stays a loop of the program.
+Such a `while` carries arrays that its body reads and writes at the same index. The variables of an element are the
+elements of carried arrays that its next values depend on; each is an array and a map from the index into it. They are
+found from the wanted results, until no new variable is read: z[.., 0] and z[.., 1], for example, are two variables of
+one element. A loop that reads neighbouring elements needs more and more variables, or computes one element at several
+places; it stays a loop of the program.
 
-The condition is one of two kinds.
-1. A function of an element's own variables, such as a counter. Then all elements run equally often.
-2. True where any element goes on: a `reduce` by `or` of a predicate of the walk's shape, or `not` of a `reduce` by
-   `and`; perhaps `and` a predicate of the first kind. A body that gives select(predicate, new, old) leaves a finished
-   element as it is. Its predicate stays false, so its own loop may end there. Variables that are not held so may be
-   counted, but no result is one.
+The condition has one of two forms.
+1. A function of an element's own variables, such as a counter; all elements then run equally often.
+2. True if any element continues: a `reduce` by `or` of a predicate with one value per element, or `not` of a `reduce`
+by `and`; possibly `and` a predicate of the first form. A body that returns select(predicate, new, old) keeps a finished
+element unchanged. Its predicate stays false, so the element's own loop may end there. Variables that are not kept in
+this way may be counters, but must not be results.
 
-All that a body computes is exact, so that a check can demand the reference's very values after any number of steps.
+All ops of the body must be exact, so that a check can require the reference's very values after any number of steps.
 
-`element-loop` has as operands the first values of all variables, then what no step changes. `called` is one step: from
-these, as scalars, to the predicate and the next values. Its results are the first variables. `held`: of each variable,
-whether a finished element keeps it. `trips`: the number of steps, where the text says it.
+The operands of `element-loop` are the first values of all variables, followed by the values that no step changes.
+`called` is one step: from these values, as scalars, to the predicate and the next values. The results are the first
+variables. `held`: for each variable, true if a finished element keeps it. `trips`: the trip count, if it is known.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from gen.hlo.trips import trips
 from gen.plan.partition import compose, identity, only_side, operand_map, to_scalar
 
 OPCODE = "element-loop"
-MOST_VARIABLES = 16     # of an element: more do not stay in registers
-MOST_OPS = 512          # of a step
-LIMITED = 16            # what a loop that a check limits may have more of both
-MOST_PLACES = 8         # of an element of a walk in an array that has more dimensions
-MOST_REDUCED = 8        # elements of a reduce that are combined one after another
+MOST_VARIABLES = 16     # variables of an element, at most; more do not stay in registers
+MOST_OPS = 512          # ops of a step, at most
+LIMITED = 16            # further variables and ops allowed in a loop that a check limits
+MOST_PLACES = 8         # elements of an array with more dimensions that one element may use
+MOST_REDUCED = 8        # elements that a reduce in a step combines, at most
 EXACT = ("pred", "f32", "f64", *(f"{sign}{bits}" for sign in "su" for bits in (8, 16, 32, 64)))
-UNKNOWN_STEPS = 16      # of a loop whose text does not say it: an estimate
+UNKNOWN_STEPS = 16      # estimated trip count of a loop that has no known one
 
 
 class Refused(Exception):
-    """Why a loop stays one of the program."""
+    """The reason why a loop stays a loop of the program."""
 
 
 class Key(NamedTuple):
-    """What a scalar of a step is: an op of scalars by their numbers, or `state` (leaf, map), `outside` (leaf or
-    instruction, map), `constant` (bits)."""
+    """A scalar of a step: an op on scalars, given by number; or `state` (leaf, map), `outside` (leaf or instruction,
+    map), `constant` (bits)."""
 
     opcode: str
     dtype: str
@@ -63,8 +63,8 @@ class Key(NamedTuple):
 
 
 class Result(NamedTuple):
-    """An array that a walk gives. dropped: those of its dimensions that the walk does not have, in which an element of
-    the walk has all places."""
+    """An array that a walk computes. dropped: its dimensions that the walk does not have; an element of the walk has
+    all places along these."""
 
     leaf: int
     dropped: Tuple[int, ...]
@@ -72,9 +72,10 @@ class Result(NamedTuple):
 
 @dataclass
 class Walk:
-    """What elements of one index space run. results: arrays of the loop; variables: the elements of these, row-major in
-    the dropped dimensions, then those that they need; outside: what no step changes; both as scalars, by number. ends:
-    the next value of each variable; predicate: whether an element goes on."""
+    """The elements of one index space that run a loop. results: arrays of the loop. variables: the elements of the
+    results, row-major in the dropped dimensions, then the further elements that these depend on. outside: values that
+    no step changes. (Both are numbers of scalars.) ends: the next value of each variable. predicate: true if an element
+    continues."""
 
     shape: Shape
     leaves: List[int]
@@ -85,14 +86,15 @@ class Walk:
     ends: List[int] = field(default_factory=list)
     held: List[bool] = field(default_factory=list)
     predicate: int = -1
-    given: int = 0      # the first variables, which are elements of results
+    given: int = 0      # the number of first variables that are elements of results
 
     def dtype(self, scalar: int) -> str:
         return self.scalars[scalar].dtype
 
 
 def walks(loop: Instruction, spare: int = 0) -> "List[Walk]":
-    """The walks of a loop; Refused where it has none. spare: variables and ops above the most that there may be."""
+    """Return the walks of a loop; raise Refused if it has none. spare: the number of variables and ops by which the
+    limits may be exceeded."""
     shapes, body = loop.shape.leaves(), loop.called[1]
     changing = [n for n in range(len(shapes)) if resolved(root_of(body), n) != Value(body.parameters[0], n)]
     wanted = [n for n in used(loop) if n in changing]
@@ -117,11 +119,12 @@ def walks(loop: Instruction, spare: int = 0) -> "List[Walk]":
     raise refused[0]
 
 
-Space = Tuple[Shape, List[int]]     # an index space, and the results that it gives
+Space = Tuple[Shape, List[int]]     # an index space, and the results that it computes
 
 
 def _spaces(loop: Instruction, wanted: "Sequence[int]") -> "Iterator[List[Space]]":
-    """Ways to divide results among walks. Where all elements decide together, the predicate's shape is the one walk."""
+    """Yield ways to divide results among walks. If all elements decide together, the only walk has the predicate's
+    shape."""
     shapes = loop.shape.leaves()
     by_shape: Dict[Tuple[Tuple[int, ...], Tuple[int, ...]], List[int]] = {}
     for n in wanted:
@@ -144,8 +147,8 @@ def _spaces(loop: Instruction, wanted: "Sequence[int]") -> "Iterator[List[Space]
 
 
 def _dropped(space: "Tuple[int, ...]", dims: "Tuple[int, ...]") -> "Optional[Tuple[int, ...]]":
-    """The dimensions without which `dims` are those of a space, the last ones if there is a choice; None: it cannot be
-    so, or they have more than a few places."""
+    """The dimensions to drop so that `dims` become those of a space, the last ones if there is a choice; None if that
+    is impossible, or if they have too many places."""
     ways = combinations(reversed(range(len(dims))), len(dims) - len(space)) if len(dims) >= len(space) else ()
     for way in ways:
         if tuple(size for k, size in enumerate(dims) if k not in way) == space and math.prod(
@@ -155,7 +158,7 @@ def _dropped(space: "Tuple[int, ...]", dims: "Tuple[int, ...]") -> "Optional[Tup
 
 
 def used(loop: Instruction) -> "List[int]":
-    """The numbers of a loop's results that are read, or are results of its computation."""
+    """Return the numbers of a loop's results that are read, or are results of its computation."""
     found: Set[int] = set()
     waiting = [(loop, 0)]
     while waiting:
@@ -174,7 +177,7 @@ def used(loop: Instruction) -> "List[int]":
 
 
 class _Walker:
-    """Finds the variables of a walk and its step."""
+    """Finds the variables and the step of a walk."""
 
     def __init__(self, loop: Instruction, walk: Walk, changing: "Sequence[int]", spare: int) -> None:
         self.loop, self.walk, self.changing, self.spare = loop, walk, frozenset(changing), spare
@@ -204,7 +207,7 @@ class _Walker:
         walk.predicate = parts[0]
         for part in parts[1:]:
             walk.predicate = self.add(Key("and", "pred", (walk.predicate, part)))
-        for scalar in walk.variables:       # which grow meanwhile
+        for scalar in walk.variables:       # the list grows during the loop
             key = walk.scalars[scalar]
             walk.ends.append(self.scalar(resolved(root_of(self.body), key.value), key.map))
         walk.held = [False] * len(walk.variables)
@@ -213,14 +216,15 @@ class _Walker:
         return walk
 
     def at(self, dims: "Tuple[int, ...]", places: "Dict[int, int]") -> str:
-        """The map to an array that has the walk's dimensions, and others in which an element is at these places."""
+        """Return the map to an array that has the walk's dimensions and others; `places` gives the index in each of the
+        others."""
         if not places:
             return self.own
         return compose(self.own, algebra.substitute(identity(dims), **{f"i{k}": at for k, at in places.items()}))
 
     def hold(self, asked: int) -> None:
-        """Finds the variables that a finished element keeps; their next values while it goes on. asked: the predicate
-        that all elements give."""
+        """Find the variables that a finished element keeps, and their next values while it continues. asked: the
+        predicate of each element."""
         walk = self.walk
         for n, (variable, end) in enumerate(zip(walk.variables, walk.ends)):
             key = walk.scalars[end]
@@ -233,11 +237,11 @@ class _Walker:
             raise Refused("a finished element does not keep its values")
 
     def reads(self, scalar: int) -> Set[int]:
-        """The variables that a scalar is computed from."""
+        """Return the variables that a scalar depends on."""
         return {n for n in _below(self.walk.scalars, [scalar]) if self.walk.scalars[n].opcode == "state"}
 
     def add(self, key: Key) -> int:
-        """The number of a scalar."""
+        """Return the number of a scalar; add it if it is new."""
         walk = self.walk
         if key.opcode == "not" and walk.scalars[key.operands[0]].opcode == "not":
             return walk.scalars[key.operands[0]].operands[0]
@@ -257,7 +261,7 @@ class _Walker:
     # ---- from arrays to scalars ----
 
     def scalar(self, value: Value, index: str) -> int:
-        """The number of an array's element at a map from the walk's index."""
+        """Return the number of the scalar that is an array's element at a map from the walk's index."""
         waiting = [(value, index)]
         while waiting:
             at = waiting[-1]
@@ -274,7 +278,7 @@ class _Walker:
         return self.known[value, index]
 
     def source(self, value: Value, index: str) -> "Tuple[Value, str]":
-        """Where the value comes from that moves bring to an index."""
+        """Return the value and map that an element comes from, before moves."""
         while True:
             value = resolved(value.producer, value.leaf)
             if not value.shape.dims:
@@ -286,7 +290,7 @@ class _Walker:
             value = Value(value.producer.operands[side])
 
     def operands(self, value: Value, index: str) -> "List[Tuple[Value, str]]":
-        """What an op reads for one element, each at its source."""
+        """Return the values that an op reads for one element, each before moves."""
         i = value.producer
         if i.opcode in ("parameter", "iota", "constant"):
             return []
@@ -308,7 +312,7 @@ class _Walker:
 
     @staticmethod
     def check(i: Instruction) -> None:
-        """Refuses an op that is not exact, or not of single elements."""
+        """Refuse an op that is not exact, or that does not work on single elements."""
         row = ELEMENTWISE.get(i.opcode)
         if row is None:
             raise Refused(f"{i.name} is a {i.opcode}")
@@ -337,7 +341,7 @@ class _Walker:
         return total
 
     def combined(self, combiner: Computation, x: "List[int]") -> int:
-        """The combiner of a reduce on two scalars."""
+        """Return the combiner of a reduce applied to two scalars."""
         known: Dict[Instruction, int] = {}
         for i in combiner.instructions:
             if i.opcode == "parameter":
@@ -356,8 +360,8 @@ def _op(i: Instruction, x: "Iterable[int]") -> Key:
 
 
 class Asked(NamedTuple):
-    """A part of a condition that asks all elements. each: the predicate of each one; inverted: it is false where one
-    goes on. part: the scalar that is made of it."""
+    """A part of a condition that depends on all elements. each: the predicate with one value per element. inverted:
+    true if the predicate is false for an element that continues. part: the scalar computed from it."""
 
     each: Value
     inverted: bool
@@ -365,7 +369,7 @@ class Asked(NamedTuple):
 
 
 def _conjuncts(condition: Computation) -> "List[Value]":
-    """The predicates that are all true where a condition is."""
+    """The predicates whose conjunction a condition is."""
     parts, waiting = [], [Value(root_of(condition))]
     while waiting:
         value = waiting.pop(0)
@@ -378,7 +382,7 @@ def _conjuncts(condition: Computation) -> "List[Value]":
 
 
 def asked_of(condition: Computation) -> "Optional[Asked]":
-    """The part of a condition that asks all elements; None where there is none."""
+    """Return the part of a condition that depends on all elements, or None."""
     return next((asked for asked in map(_asked, _conjuncts(condition)) if asked), None)
 
 
@@ -398,7 +402,7 @@ def _asked(part: Value) -> "Optional[Asked]":
 
 
 def _below(scalars: "Sequence[Key]", roots: "Sequence[int]") -> "Set[int]":
-    """Scalars, and all that they are computed from."""
+    """The scalars in `roots`, and all that they depend on."""
     found, waiting = set(), list(roots)
     while waiting:
         n = waiting.pop()
@@ -411,7 +415,7 @@ def _below(scalars: "Sequence[Key]", roots: "Sequence[int]") -> "Set[int]":
 # ---- the graph with the op ----
 
 def lowered(computation: Computation) -> Computation:
-    """The computation with an op in place of each loop; itself where there is none."""
+    """Return the computation with an op in place of each such loop, or the computation itself if it has none."""
     if not any(i.opcode == "while" for i in computation.instructions):
         return computation
     copied = replace(computation, instructions=[], parameters=[], root=None)
@@ -421,7 +425,7 @@ def lowered(computation: Computation) -> Computation:
         if i.opcode == "while":
             leaves.update(_loop(copied, i, known))
         elif i.opcode == "get-tuple-element" and resolved(i, 0).producer.opcode == "while":
-            if resolved(i, 0) in leaves:        # else nothing reads it
+            if resolved(i, 0) in leaves:        # an unused leaf has no entry
                 known[i] = leaves[resolved(i, 0)]
         elif i is computation.root or i.opcode != "tuple" or any(user.opcode != "while" for user in i.users):
             known[i] = copied.add_copy(i, [known[o] for o in i.operands])
@@ -432,7 +436,7 @@ def lowered(computation: Computation) -> Computation:
 
 def _loop(copied: Computation, loop: Instruction,
           known: "Dict[Instruction, Instruction]") -> "Dict[Value, Instruction]":
-    """The results of a loop that are read, by ops that are added."""
+    """Add the ops of a loop; return those that give its used results."""
     def add(name: str, opcode: str, shape: Shape, operands: "List[Instruction]", **attributes: Any) -> Instruction:
         return copied.add(Instruction(f"{loop.name}.{name}", opcode, shape, operands, attributes, line=loop.line,
                                       col=loop.col))
@@ -445,7 +449,7 @@ def _loop(copied: Computation, loop: Instruction,
     count, results = trips(loop), {}
     for n in used(loop):
         if resolved(root_of(loop.called[1]), n) == Value(loop.called[1].parameters[0], n):
-            results[Value(loop, n)] = first(n)      # which no step changes
+            results[Value(loop, n)] = first(n)      # no step changes it
     for number, walk in enumerate(walks(loop, LIMITED)):
         dims, order = walk.shape.dims, walk.shape.minor_to_major
         operands: List[Instruction] = []
@@ -480,7 +484,7 @@ def _loop(copied: Computation, loop: Instruction,
 
 
 def _step(walk: Walk, name: str) -> Computation:
-    """One step as a computation of scalars: the predicate, then the next value of each variable."""
+    """One step as a computation on scalars: the predicate, then the next value of each variable."""
     step = Computation(f"{name}.step")
     known: Dict[int, Instruction] = {}
     roots = [walk.predicate, *walk.ends]
@@ -498,7 +502,7 @@ def _step(walk: Walk, name: str) -> Computation:
 
 
 def refusal(loop: Instruction) -> str:
-    """Why a loop stays one of the program; "": it goes inside of a kernel."""
+    """Return the reason why a loop stays a loop of the program; "" if a kernel contains it."""
     try:
         walks(loop)
     except Refused as refused:
@@ -507,10 +511,10 @@ def refusal(loop: Instruction) -> str:
 
 
 def steps(op: Instruction) -> int:
-    """How often an element's step is done, or an estimate."""
+    """Return the trip count of an element's loop, or an estimate."""
     return estimate(op.attributes["trips"])
 
 
 def estimate(trip_count: Optional[int]) -> int:
-    """How often a loop runs, where its text says it or not."""
+    """Return the trip count of a loop, or an estimate if it is None."""
     return UNKNOWN_STEPS if trip_count is None else trip_count

@@ -1,14 +1,16 @@
 """The stages of a discrete Fourier transform of one length: by mixed radices, or as a convolution.
 
-A length whose prime factors are at most 13 is n1 * n2. Element j1 * n2 + j2 is in row j1. All columns are transformed
-(stages of length n1, whose inner loop goes along j2), the results k1 of each column j2 are multiplied by w^(k1 * j2),
-the matrix is turned, and all of its columns are transformed again (length n2, along k1): result k1 + n1 * k2 then lies
-at its place. A stage is one of Stockham's: it goes from one buffer to another, and nothing is reordered at the end.
+A length whose prime factors are at most 13 is written as n1 * n2. Element j1 * n2 + j2 is in row j1. First all columns
+are transformed (stages of length n1, with the inner loop along j2). Then result k1 of each column j2 is multiplied by
+w^(k1 * j2), the matrix is transposed, and all of its columns are transformed (length n2, along k1). Result
+k1 + n1 * k2 is then at its place. Stages are Stockham's: each goes from one buffer to another, and nothing needs
+reordering at the end.
 
-Any other length n is a convolution (Bluestein): the elements are multiplied by c(j), convolved with b(k) = 1 / c(k),
-and multiplied by c(k) again, where c(k) = exp(-pi i k^2 / n). Transforms of a length of small factors compute it.
+Any other length n becomes a convolution (Bluestein): the elements are multiplied by c(j), convolved with
+b(k) = 1 / c(k), and multiplied by c(k) again, with c(k) = exp(-pi i k^2 / n). Transforms whose length has small prime
+factors compute the convolution.
 
-Roots of unity are computed by the generator, each for itself; w = exp(-2 pi i / n).
+The generator computes each root of unity separately; w = exp(-2 pi i / n).
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ LARGEST_RADIX = 13
 
 @dataclass(frozen=True)
 class RadixStage:
-    """One stage over `stride` transforms beside each other that have `length` elements left: reads radix elements that
-    are stride * length / radix apart, writes them stride apart."""
+    """A stage that combines `stride` transforms, interleaved, of `length` elements each: it reads `radix` elements that
+    are stride * length / radix apart, and writes them `stride` apart."""
 
     radix: int
     length: int
@@ -38,7 +40,7 @@ class RadixStage:
 
 
 def root(index: int, length: int) -> complex:
-    """w^index, reduced to an eighth of the circle, so that its parts are right to the last bit or nearly so."""
+    """Return w^index, reduced to an eighth of the circle so that its parts are accurate to about the last bit."""
     eighth, rest = divmod(8 * (index % length), length)
     if eighth % 2:
         rest = length - rest
@@ -50,7 +52,7 @@ def root(index: int, length: int) -> complex:
 
 @lru_cache(maxsize=None)
 def factors(n: int) -> Tuple[int, ...]:
-    """The prime factors of a number, ascending."""
+    """Return the prime factors of a number, in ascending order."""
     found, p = [], 2
     while p * p <= n:
         while n % p == 0:
@@ -61,7 +63,7 @@ def factors(n: int) -> Tuple[int, ...]:
 
 
 def operations(op: Instruction) -> int:
-    """The operations on real numbers of an fft, by the usual count of 5 n log2(n)."""
+    """Return the number of real operations of an fft, by the usual count 5 n log2(n)."""
     elements = max(op.operands[0].shape.elements, op.shape.elements)
     return int(5 * elements * sum(math.log2(max(1, length)) for length in op.attributes["fft_length"]))
 
@@ -71,7 +73,7 @@ def is_smooth(n: int) -> bool:
 
 
 def radices(n: int) -> List[int]:
-    """The radices of a length of small factors: 8 and 4 in place of 2 where they can be."""
+    """Return the radices of a length of small prime factors; 8 and 4 replace twos if possible."""
     twos, odd = factors(n).count(2), [p for p in factors(n) if p > 2]
     fours = {0: 0, 1: 2, 2: 1}[twos % 3] if twos > 1 else 0
     return [8] * ((twos - 2 * fours) // 3) + [4] * fours + [2] * (twos == 1) + odd
@@ -87,7 +89,7 @@ def stages(n: int, stride: int) -> List[RadixStage]:
 
 
 def split(n: int, lanes: int) -> Tuple[int, int]:
-    """n1 and n2 of a length: about equal, and multiples of a vector's lanes where that is near."""
+    """Return n1 and n2 for a length: about equal, and multiples of a vector's lanes if that is close."""
     def cost(a: int) -> Tuple[int, int]:
         return a + n // a + lanes * (a % lanes > 0) + lanes * (n // a % lanes > 0), a
 
@@ -99,7 +101,7 @@ def split(n: int, lanes: int) -> Tuple[int, int]:
 
 
 def padded(n: int) -> int:
-    """The length of the transforms of a convolution for length n."""
+    """Return the length of the transforms in a convolution for length n."""
     best = 1 << (2 * n - 2).bit_length()
     for odd in (3, 5, 9, 15):
         twos = max(1, -(-(2 * n - 1) // odd))
@@ -108,12 +110,12 @@ def padded(n: int) -> int:
 
 
 def chirp(k: int, n: int) -> complex:
-    """c(k)."""
+    """Return c(k)."""
     return root(k * k % (2 * n), 2 * n)
 
 
 def transformed(values: Sequence[complex]) -> List[complex]:
-    """The transform of values, by the definition of its radices."""
+    """Return the transform of values, computed by the same radices."""
     n = len(values)
     if n == 1:
         return list(values)
@@ -126,7 +128,7 @@ def transformed(values: Sequence[complex]) -> List[complex]:
 
 @lru_cache(maxsize=8)
 def kernel_of_convolution(n: int, m: int) -> Tuple[complex, ...]:
-    """The transform of b, divided by the length m of the transforms."""
+    """Return the transform of b, divided by the length m of the transforms."""
     b = [0j] * m
     for k in range(n):
         b[k] = b[-k if k else 0] = chirp(k, n).conjugate() / m

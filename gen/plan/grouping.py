@@ -1,16 +1,17 @@
-"""Which results share a kernel, and in which order of memory each kernel goes.
+"""Decide which results share a kernel, and the order of memory in which each kernel works.
 
-Results of equally many elements can be written by one kernel, position by position of the first one's memory. Another
-result may then be at the same position of its own memory, or where it reads the same element of a parameter as one
-before it: with transpose(p) beside log(p), p is read once, and log(p) is written in the other order. Result by result
-(as they come, or those that turn something first: what costs less in all) the cheapest is taken of each way to join a
-kernel that there is, and of a kernel of its own. The cost is bytes moved, of each buffer once for each order in which
-it is accessed. Bytes that are not contiguous cost STRIDED_COST times as much, unless a tile can transpose them: it can
-for one digit only. A further kernel costs LAUNCH_BYTES.
+One kernel can write results with equal numbers of elements, position by position in the memory of the first result.
+Another result is then written at the same position of its own memory, or at the position where it reads the same
+element of a parameter as an earlier result: with transpose(p) beside log(p), p is read once, and log(p) is written in
+the other order. Results are added one by one, each in the cheapest way: to an existing kernel, in one of these orders,
+or as a kernel of its own. Two orders of adding are tried, the results' own order and transposing results first; the
+cheaper outcome is kept. The cost is the number of bytes moved, where each buffer counts once for each order in which it
+is accessed. Bytes that are not contiguous cost STRIDED_COST times as much, unless a tile can transpose them, which it
+can for one digit only. A further kernel costs LAUNCH_BYTES.
 
-Where whole lines are permuted (the minor dimension is kept) a kernel goes in the order of its reads: a CPU prefetches
-contiguous reads by itself, and stores of whole lines may go anywhere. The same holds where words are split into several
-rows, and where words are interleaved of several rows, which are then read in turn.
+A kernel that permutes whole lines (the minor dimension is kept) follows the order of its reads: a CPU prefetches
+contiguous reads by itself, and whole lines can be stored anywhere. The same holds if words are split into several rows,
+and if several rows, which are read in turn, are interleaved to words.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ from gen.plan.digits import (IterationSpace, MemoryMap, StridedAccess, interleav
 from gen.plan.partition import EMPTY, INLINE, Partition, Root, compose, identity
 from gen.schedule import LAUNCH_BYTES, LINE, STRIDED_COST
 
-MOST_RESULTS = 16    # more than that are not rearranged
+MOST_RESULTS = 16    # larger groups are not rearranged
 
-Kernel = List[Tuple[Leaf, str]]                 # results, each with the map of the kernel's position to its own
+Kernel = List[Tuple[Leaf, str]]                 # results, each with the map from the kernel's position to its own
 Reads = List[MemoryMap]                         # maps of a position
 
 
 def linear(group: "Sequence[Leaf]") -> "Tuple[Shape, List[Root]]":
-    """All results at the same position of their memory."""
+    """Return a kernel of all results, each at the same position of its memory."""
     space = _space(group)
     return space, [_root(leaf, space, None) for leaf in group]
 
 
 def arranged(computation: Computation, group: "Sequence[Leaf]",
              cuts: "Dict[Instruction, int]") -> "List[Tuple[Shape, List[Root]]]":
-    """The results of equally many elements as kernels: for each the space of its index, and the results with their maps
-    from it."""
+    """Return results of equal numbers of elements as kernels: for each, the space of its index, and the results with
+    their maps from it."""
     if len(group) > MOST_RESULTS or group[0].shape.elements < 2:
         return [linear(group)]
     reads = {leaf.number: _reads(computation, leaf, cuts) for leaf in group}
@@ -67,11 +68,12 @@ def _rooted(kernel: Kernel, space: Optional[IterationSpace], same: str) -> "Tupl
 
 
 def _as_read(space: IterationSpace) -> "Optional[Tuple[str, str]]":
-    """Two maps for a kernel that goes in the order of its reads: from its position to the digits of the results'
-    position, and from these digits to that position. None where the order of the results does as well.
+    """Return two maps for a kernel that follows the order of its reads: from its position to the digits of the results'
+    position, and from these digits to that position. None if the order of the results is as good.
 
-    It is so where whole lines are permuted, or words are split into lines. Both maps are kept because the algebra knows
-    the ranges of the digits."""
+    The order of reads is better if whole lines are permuted, or if words are split into lines. Both maps are kept,
+    because the algebra then knows the ranges of the digits.
+    """
     accesses = [a for a in space.accesses if a.strides and any(a.strides)]
     reads = [a.strides for a in accesses if not a.write and a.strides and all(a.strides)]
     if len(accesses) < len(space.accesses) or not reads:
@@ -97,7 +99,7 @@ def _as_read(space: IterationSpace) -> "Optional[Tuple[str, str]]":
 
 
 def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "Tuple[int, List[Kernel]]":
-    """The cost of all kernels, and the kernels, where each result in turn is put where it costs least."""
+    """Return the total cost and the kernels when each result in turn joins the cheapest kernel."""
     kernels: List[Kernel] = []
     costs: List[int] = []
     for leaf in group:
@@ -115,7 +117,7 @@ def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "T
 
 
 def _space(group: "Sequence[Leaf]") -> Shape:
-    """The first result's shape, or only its positions where shapes differ."""
+    """The first result's shape, or a flat shape of its positions if shapes differ."""
     first = group[0].shape.dense
     if all((leaf.shape.dims, leaf.shape.minor_to_major) == (first.dims, first.minor_to_major) for leaf in group):
         return first
@@ -128,8 +130,8 @@ def _flat(first: Shape) -> Shape:
 
 
 def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[str, str]]" = None) -> Root:
-    """A result and the map to its index: from the same position, or through a map of positions (order: in two steps,
-    before it)."""
+    """A result with the map to its index: from the same position, or through a map of positions. order: the two maps of
+    `_as_read`, applied first."""
     number, shape, instruction, output = leaf
     own, unmap = identity(space.dims), algebra.call("shape", "unmap", shape.text)
     if order:
@@ -143,7 +145,7 @@ def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[st
 
 
 def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]") -> Reads:
-    """The accesses of a kernel of one result alone, with maps of the position in the result's memory."""
+    """The accesses of a kernel of one result, as maps from the position in the result's memory."""
     number, shape, instruction, output = leaf
     partition = Partition(computation, [Root(number, shape, instruction, output, identity(shape.dims))],
                           "alone", shape.dims, INLINE, cuts)
@@ -156,7 +158,7 @@ def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]")
             width = dtypes.storage_bytes(buffer.shape.dtype)
             flat = compose(unmap, compose(read.map, scheduled_map(buffer.shape)))
             start = algebra.evaluate(flat, *(v.lo for v in algebra.info(flat).variables)) if flat != EMPTY else None
-            # another part of the same buffer is another access
+            # another part of the same buffer counts as another access
             name = f"{buffer.pointer}+{start[0] if start else 0}"
             reads.append(MemoryMap(name, False, width, min(buffer.shape.bytes, shape.elements * width), flat))
     return reads
@@ -170,7 +172,7 @@ def _iteration_space(kernel: Kernel, reads: "Dict[int, Reads]") -> Optional[Iter
 
 
 def _contiguous(access: StridedAccess, row: Optional[int]) -> bool:
-    """Whether an access is contiguous, or is once a tile has transposed the digit `row`."""
+    """True if an access is contiguous, or becomes so when a tile transposes the digit `row`."""
     return access.strides is not None and (abs(access.strides[-1]) <= 1
                                            or (row is not None and access.strides[row] == 1))
 
@@ -189,11 +191,12 @@ def _traffic(kernel: Kernel, reads: "Dict[int, Reads]") -> int:
     space = _iteration_space(kernel, reads)
     if space:
         return _cost(space)
-    return STRIDED_COST * sum(read.bytes for leaf, _ in kernel for read in reads[leaf.number])   # no order is known
+    # no order of the positions is known
+    return STRIDED_COST * sum(read.bytes for leaf, _ in kernel for read in reads[leaf.number])
 
 
 def _ways(leaf: Leaf, kernel: Kernel, reads: "Dict[int, Reads]", same: str) -> List[str]:
-    """Maps of a kernel's position to a result's: the same, and those by which both read the same element of a
+    """Maps from a kernel's position to a result's: the identity, and those by which both read the same element of a
     buffer."""
     ways = {same: None}
     for own in reads[leaf.number]:

@@ -1,4 +1,4 @@
-"""Ops on matrices, the last two dimensions of arrays: their sizes, and what they cost."""
+"""Ops on matrices, which are the last two dimensions of arrays: sizes and costs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gen.hlo.opcodes import TRIDIAGONAL
 
 
 class Sizes(NamedTuple):
-    """Of an op: the number of its matrices, their rows and columns (of the right sides, where an op solves), and a
-    third number: of right sides or of reflectors."""
+    """The sizes of an op: the number of its matrices, their rows and columns (of the right-hand sides, if the op
+    solves), and a third size, the number of right-hand sides or of reflectors."""
 
     matrices: int
     rows: int
@@ -26,22 +26,22 @@ def sizes_of(op: Instruction) -> Sizes:
     return Sizes(count, rows, columns, shapes[1].dims[-1] if op.opcode == "householder-product" else 0)
 
 
-SWEEPS = 8      # of Jacobi's method, mostly
+SWEEPS = 8      # typical number of sweeps of Jacobi's method
 
-# Multiplications that are added, for one matrix.
+# multiply-adds for one matrix
 _STEPS: "Dict[str, Callable[[int, int, int], int]]" = {
     "cholesky": lambda m, n, k: n * n * n // 6,
-    "triangular-solve": lambda m, n, k: m * n * max(m, n) // 2,     # of which side is no matter here
+    "triangular-solve": lambda m, n, k: m * n * max(m, n) // 2,     # the side does not matter here
     "lu": lambda m, n, k: m * n * min(m, n) // 2,
     "qr": lambda m, n, k: m * n * min(m, n),
     "householder-product": lambda m, n, k: 2 * m * n * k,
     **dict.fromkeys(TRIDIAGONAL, lambda m, n, k: m * (4 * n + 4)),
     "eigh": lambda m, n, k: SWEEPS * n * n * n * 3,
     "svd": lambda m, n, k: SWEEPS * min(m, n) ** 2 * max(m, n) * 4,
-    "lapack": lambda m, n, k: 10 * m * n * min(m, n),       # of routines between a factorisation and eigenvectors
+    "lapack": lambda m, n, k: 10 * m * n * min(m, n),  # a value between those of a factorisation and of eigenvectors
 }
 
 def steps_of(op: Instruction) -> int:
-    """Multiplications of all matrices of an op."""
+    """Return the multiply-adds of all matrices of an op."""
     sizes = sizes_of(op)
     return sizes.matrices * (sizes.rows + _STEPS[op.opcode](sizes.rows, sizes.columns, sizes.more))

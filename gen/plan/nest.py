@@ -1,4 +1,4 @@
-"""A kernel to be: results that are computed together."""
+"""A nest: results that are computed together and become one kernel."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ TOO_LARGE = "the index does not fit 64 bits; instead, cut the arrays into severa
 
 
 class BuildError(Exception):
-    """What cannot be generated: a message for the user."""
+    """Something cannot be generated; the message is for the user."""
 
 
 @dataclass(eq=False)
 class Nest:
-    """One kernel to be: results of equally many elements, walked together in the memory order of the first. Kinds of
-    nests (a reduction, a scatter, ..) are subclasses, with more in the following than nothing.
+    """A nest, which becomes one kernel: results with equal numbers of elements, walked together in the memory order of
+    the first. Kinds of nests (a reduction, a scatter, ..) are subclasses, which use more of the following fields.
 
-    sides: nests whose results are written in this one's pass. further: partitions of what else it reads. layout: the
+    sides: nests whose results are written in this nest's pass. further: further partitions that it reads. layout: the
     nested layout that distributes it on a GPU. aliases: results that are parameters' buffers, updated in place, with
-    the parameters. reads_first: all of a step is read before anything of it is written. members: nests that are kernels
-    of their own where no hero takes this one; inner: the scratch buffers between them, which this one does not write.
-    stored: its results are values that storing.py chose to store. loops: why a product that is arranged for tiles is a
-    loop here, for people."""
+    the parameters. reads_first: all reads of a step precede its writes. members: nests that become separate kernels if
+    no hero takes this one. inner: the scratch buffers between the members, which this nest does not write. stored: its
+    results are values that storing.py chose to store. loops: the reason, for people, why a product that could be tiled
+    is a loop here.
+    """
 
     name: str
     shape: Shape
@@ -43,26 +44,26 @@ class Nest:
 
     @property
     def partitions(self) -> "List[Partition]":
-        """Those of its elements: of each stage, where it has several."""
+        """Return the partitions of its elements: one for each stage, if it has several."""
         return [self.partition, *(self.further if self.members else ())]
 
     def undivided(self) -> "List[Nest]":
-        """The nests that are kernels where no hero takes those that are made of others."""
+        """Return the nests that become kernels if no hero takes combined nests."""
         return [part for member in self.members for part in member.undivided()] if self.members else [self]
 
     @property
     def shared(self) -> "Set[Buffer]":
-        """The buffers that are one with another one."""
+        """Return the buffers that share memory with another one."""
         return {*self.aliases, *self.aliases.values()}
 
     def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
-        """What the nest writes at the positions of a walk, and what it walks then. divided: as a hero does that
-        takes the parts of the nest one by one."""
+        """Return the roots that the nest writes at the positions of a walk, each with the shape that is walked.
+        divided: for a hero that takes the parts of the nest one by one."""
         return [(self.shape, root) for root in self.partition.roots if not root.at] + [
             (side.shape, root) for side in self.sides for root in side.partition.roots]
 
     def only(self, opcode: str) -> Optional[Instruction]:
-        """The op of this opcode that the nest is, and nothing else but scalars; None where it is more."""
+        """Return the op with this opcode if the nest computes nothing else but scalars; else None."""
         partition = self.partition
         if len(partition.functions) > 1 or len(partition.roots) != 1:
             return None
@@ -72,10 +73,10 @@ class Nest:
         return read.source if plain and read.map == partition.entry.index else None
 
     def mapped(self) -> "List[str]":
-        """Lines for people about maps beside those of its partition."""
+        """Return lines for people about maps other than those of its partition."""
         return []
 
 
 def divided(nests: "Sequence[Nest]") -> "List[Nest]":
-    """The nests, those that are made of others as these."""
+    """Return the nests, with combined nests replaced by their members."""
     return [part for nest in nests for part in (nest.members or [nest])]

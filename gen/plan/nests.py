@@ -1,4 +1,4 @@
-"""The nests of a fusion, each of which becomes one kernel, in the order in which they run."""
+"""Divide a fusion into nests, each of which becomes one kernel, in the order in which they run."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from gen.plan.update import Update
 from gen.schedule import CPU_COSTS, GPU_COSTS, SMALL_COSTS, Costs, Panels, PlanClass
 
 
-MOST_STORED = 4     # values of one nest
+MOST_STORED = 4     # stored values of one nest, at most
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A fusion's nests in the order in which they run: what goes through scratch, then the results. updated: which way
-    the results go that are dynamic-update-slices, and why; "" where there are none. storage: which values are stored
-    and which are computed again; None where an update in place is all."""
+    """A fusion's nests in order: first those that write scratch buffers, then the results. updated: how
+    dynamic-update-slice results are written, and why; "" if there are none. storage: the choice of stored values; None
+    if the fusion is only an update in place."""
 
     nests: List[Nest]
     updated: str
@@ -33,13 +33,13 @@ class Planned:
 
 
 def planned(fusion: Fusion, of: PlanClass = PlanClass()) -> Planned:
-    """The plan for a class of devices."""
+    """Return the plan for a class of devices."""
     op = whole.whole_of(fusion.computation)
     if op is not None:
         return Planned([whole.nest(fusion, op)] if any(leaf.elements for leaf in op.shape.leaves()) else [], "")
     graph = products.arranged(fusion.computation, of, fusion.lasting)
     computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(graph)))
-    for instruction in computation.instructions:    # of an op on a larger matrix, whose shape it took
+    for instruction in computation.instructions:    # an op on a submatrix took the submatrix's shape
         if instruction.shape.lead and instruction.opcode != "parameter":
             instruction.shape = instruction.shape.dense
     leaves = [leaf._replace(shape=fusion.placed.get(leaf.number, leaf.shape)) for leaf in leaves]
@@ -57,10 +57,10 @@ def planned(fusion: Fusion, of: PlanClass = PlanClass()) -> Planned:
 
 
 class Alike(NamedTuple):
-    """What results of one group have in common: the number of elements, what the reductions or scans that they are
-    made from have in common, the part of an array that they are. Of those that share no group with others: their
-    number, or the product that they share it for (alone), the layout that distributes them, and the order of their
-    elements (order)."""
+    """The properties that results in one group share. elements: their number of elements. key: of the reductions or
+    scans that they come from. place: the part of an array that they are. The other fields separate results that share
+    no group: alone: a result's number, or the product that its group has to itself. layout: the nested layout that
+    distributes it. order: the order of its elements."""
 
     elements: int
     key: Optional[plan.Key]
@@ -73,14 +73,14 @@ class Alike(NamedTuple):
 def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Costs, panels: Optional[Panels],
            update: "Optional[Update]" = None,
            apart: "Sequence[Instruction]" = ()) -> "Tuple[List[Nest], Storage]":
-    """The nests that write the leaves, then the update over what is written. title: their names begin with it. apart:
-    products that go through scratch."""
+    """Return the nests that write the leaves, followed by the update of what is written, and the choice of stored
+    values. title: the prefix of the nests' names. apart: products whose results go through scratch."""
     storage = storing.storage(computation, leaves, costs)
     stored = dict.fromkeys(storage.stored)
     divided = plan.plan(computation, leaves, stored, apart)
     groups: Dict[Alike, List[Leaf]] = {}
     direct = {number for numbers in divided.scatters.values() for number in numbers}
-    # results that are stored values as they are: one nest writes both
+    # results that are stored values themselves: one nest writes both
     both = {leaf.number: leaf.value for leaf in leaves if leaf.value in stored and leaf.shape == leaf.value.shape
             and not distribution.layout_of(leaf.value)}
     direct.update(both)
@@ -88,7 +88,7 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
         shape = leaf.shape
         if shape.elements and leaf.number not in direct:
             heroes = divided.fused.get(leaf.number, [])
-            # walked in its own order, whole bytes at a time
+            # it is walked in its own order, in whole bytes
             alone = leaf.number if shape.dtype in dtypes.PACKED else divided.products.get(leaf.number)
             layout = distribution.layout_of(leaf.value)
             alike = Alike(shape.elements, plan.key_of(heroes[0]) if heroes else None, shape.place, alone, layout,
@@ -118,7 +118,7 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
             continue
         name = next(names)
         roots = [plan.value_root(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
-        if reduce.attributes.get(STORED):       # what is stored, not what the buffer has
+        if reduce.attributes.get(STORED):       # an operand that is stored in a buffer of its own
             roots = [replace(roots[0], value=reduce.operands[0])]
         nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
         result.append(_led(nest, [reduce]) if plan.leads(reduce) else contraction.tiled(nest))
@@ -148,8 +148,8 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
 
 def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Dict[Instruction, int]",
             name: str, results: "Sequence[int]" = ()) -> Nest:
-    """A nest that stores values of one shape, which do not depend on each other. results: numbers of the results that
-    the last of the values are."""
+    """A nest that stores values of one shape that do not depend on each other. results: the numbers of the results that
+    the last values are."""
     count = len(values) - len(results)
     roots = [plan.value_root(value, 0, cuts[value], True) for value in values[:count]]
     roots += [plan.value_root(value, 0, number) for value, number in zip(values[count:], results)]
@@ -161,7 +161,7 @@ def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Di
 
 def _passes(computation: Computation, divided: plan.Plan,
             stored: "Collection[Instruction]") -> "List[List[Instruction]]":
-    """The cuts in an order in which they may be computed; stored values that are computed together stand together."""
+    """The cuts in a possible order of computation; stored values that are computed together are neighbours."""
     if not stored:
         return [[cut] for cut in divided.cuts]
     levels = storing.levels(computation, divided.cuts)
@@ -191,7 +191,7 @@ def _led(nest: Nest, heroes: List[Instruction]) -> Nest:
 
 
 def _with_sides(kernels: List[Nest]) -> List[Nest]:
-    """Results that are as large as a reduction's input, and read what it reads, are written in its pass."""
+    """Let a reduction's pass also write results that are as large as its input and read the same."""
     written: List[Nest] = []
     for n, nest in enumerate(kernels):
         if isinstance(nest, plan.Reduction):

@@ -1,4 +1,5 @@
-"""Which operands a nest may write its results over: each element is read where it is then written, and nowhere else."""
+"""Find operands that a nest may overwrite with its results: each element is read only at the position where it is then
+written."""
 
 from __future__ import annotations
 
@@ -14,10 +15,10 @@ from gen.plan.whole import Whole
 
 
 def overwritable(nest: Nest) -> "List[Tuple[Buffer, Buffer]]":
-    """The buffers that the nest's results may lie in, each with the result's, as their maps prove: all results of an
-    index are computed from elements at their own positions, and stored after all that is computed of that index. Of a
-    sort: each operand and its result, where these lie alike; they hold for schedules that read a row before they write
-    it."""
+    """Return buffers that the nest may overwrite, each with the result's buffer, as the maps prove: all results at an
+    index are computed from elements at their own positions, and stored after everything for that index has been
+    computed. For a sort: each operand and its result of the same layout; the schedule must read a row before it writes
+    the row."""
     if isinstance(nest, Whole):
         return _of_sort(nest)
     roots, partition = nest.partition.roots, nest.partition

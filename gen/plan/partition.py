@@ -1,11 +1,11 @@
-"""A fusion cut into functions, each with one indexing map for every value in it.
+"""Cut a fusion into functions, with one indexing map for every value in a function.
 
-A value that all its users want at the same index is computed where they are; a value wanted at several indices becomes
-a function, called at each. Ops that only move data (transpose, slice, broadcast, ..) never become functions: they are
-composed into the maps of those who read through them. So code stays linear in the size of the graph.
+A value that all its users need at the same index is computed where they are. A value needed at several indices becomes
+a function, which is called at each. Ops that only move data (transpose, slice, broadcast, ..) never become functions:
+they are composed into the maps of the reads. The code is therefore linear in the size of the graph.
 
-Inside a function, regions say when code runs: the body, the loop of a reduce, the guarded side of a pad or concatenate.
-The loop of a window or a sum of products has a guarded part, for what lies inside of the padded base.
+Inside a function, regions describe when code runs: the body, the loop of a reduce, the guarded side of a pad or
+concatenate. The loop of a window or of a sum of products has a guarded part, for positions inside the unpadded base.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from gen.schedule import MOST_DIVISIONS
 
 MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tuple-element".split())
 LEAVES = frozenset("parameter constant iota".split())
-# their first operand where its map is defined, else the second (tile: gen/lower/tiled_layouts.py)
+# ops with the first operand where its map is defined, else the second (tile: gen/lower/tiled_layouts.py)
 PADS = ("pad", "tile")
-INLINE = 256         # entries that a function may repeat to compute values at each of the indices that they are read at
-MOST_REGIONS = 24    # inside each other
+INLINE = 256         # entries that a function may repeat in order to compute a value at each index where it is read
+MOST_REGIONS = 24    # depth of nested regions
 
 EMPTY = "KNOWN EMPTY"
-PARTS = "parts"      # attribute of a concatenate: it has the parts of complex numbers in memory, as they lie there
-STORED = "stored"    # attribute of a copy that is a buffer of its own: what reads it does not compute it again
+PARTS = "parts"  # attribute of a concatenate of the real and imaginary parts of complex numbers, in the order of memory
+STORED = "stored"    # attribute of a copy that has a buffer of its own, so that readers do not compute it again
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """A variable that is bound, not looped over: the value read (where the entry stands), brought into 0 .. last."""
+    """A variable whose value is read at run time and clamped to 0 .. last. The read belongs to the region that contains
+    the entry."""
 
     name: str
     read: "Read"
@@ -44,20 +45,20 @@ class Runtime:
 
 @dataclass(eq=False)
 class Region:
-    """Code that runs under the same conditions. kind: body, loop (of a reduce, a window, ..), guard (of an operand of
-    pad or concatenate, of the update of dynamic-update-slice, in a loop of what is inside), read (of an operand at an
-    index that is read)."""
+    """Code that runs under the same conditions. kind: body; loop (of a reduce, a window, ..); guard (of an operand of
+    pad or concatenate, of the update of a dynamic-update-slice, or of the part of a loop inside the base); read (of an
+    operand at an index that is read)."""
 
     kind: str
     function: "Function"
     parent: "Optional[Region]" = None
-    map: str = ""                                      # guard: to the operand, its domain is the condition
-    # loop, and a guard in it: names of its loop variables, outermost first
+    map: str = ""                                      # guard: the map to the operand, whose domain is the condition
+    # loop, and a guard in it: names of the loop variables, outermost first
     ranges: Tuple[str, ...] = ()
     entries: "List[Entry]" = field(default_factory=list)
-    runtimes: "Tuple[Runtime, ...]" = ()               # read, guard: what the step's runtime variables are bound to
+    runtimes: "Tuple[Runtime, ...]" = ()               # read, guard: values of the step's runtime variables
     step: str = ""    # the map from the entry's own index to the operand's, in these names
-    owner: "Optional[Entry]" = None     # the entry whose operand is read in it
+    owner: "Optional[Entry]" = None     # the entry whose operand is read in the region
 
     @property
     def depth(self) -> int:
@@ -66,46 +67,46 @@ class Region:
 
 @dataclass(eq=False)
 class Entry:
-    """A value computed in a region: an op, or the call of a function. `map` leads from the function's index to the
-    value's."""
+    """A value computed in a region, by an op or a call of a function. map: from the function's index to the value's
+    index."""
 
     instruction: Instruction
     region: Region
     map: str
     callee: "Optional[Function]" = None
-    # reduce: its loop; pad: the guard; concatenate: one an operand; LOOPS: below
+    # reduce: its loop; pad: the guard; concatenate: one per operand; LOOPS: a loop, and the guard in it
     regions: "List[Region]" = field(default_factory=list)
 
 
 @dataclass(eq=False)
 class Function:
-    """root: the value it gives (None: the kernel's own body, which gives several). Its index variables are i0, i1,
-    .."""
+    """A function with index variables i0, i1, .. root: the value that it computes; None for the kernel's own body,
+    which may compute several."""
 
     name: str
     dims: Tuple[int, ...]
     root: Optional[Instruction] = None
     body: Region = field(init=False)
     ops: int = 0
-    again: int = 0      # ops that it has once more
+    again: int = 0      # ops that it repeats
 
     def __post_init__(self) -> None:
         self.body = Region("body", self)
 
     @property
     def index(self) -> str:
-        """The identity on the function's index space."""
+        """Return the identity map on the function's index space."""
         return identity(self.dims)
 
     @property
     def nowhere(self) -> str:
-        """The map to a scalar: no results."""
+        """Return the map to a scalar, which has no results."""
         return to_scalar(self.dims)
 
 
 @dataclass(frozen=True)
 class Read:
-    """Where an operand's value comes from once moves are composed away: an op or a leaf, its map, and which leaf of its
+    """The source of an operand's value after moves are composed away: an op or a leaf, its map, and the leaf of its
     shape."""
 
     source: Instruction
@@ -115,8 +116,8 @@ class Read:
 
 @dataclass(frozen=True)
 class Root:
-    """A leaf of the fusion's result (scratch: of a buffer between kernels; own: of an array of the work-item), and the
-    map from the kernel's index to it."""
+    """A leaf of the fusion's result, and the map from the kernel's index to the leaf's index. scratch: true for a
+    buffer between kernels. own: true for an array of the work-item."""
 
     result: int
     shape: Shape
@@ -124,8 +125,8 @@ class Root:
     output: int
     map: str
     scratch: bool = False
-    at: str = ""      # where it is written, if that is not where it is computed: with runtime variables
-    # these: name, the scalar that each is, clamped to 0 .. last
+    at: str = ""      # the map to where it is written, if that differs from `map`; it has runtime variables
+    # runtime variables: the name, and the scalar that is its value, clamped to 0 .. last
     starts: "Tuple[Start, ...]" = ()
     own: bool = False
 
@@ -136,21 +137,21 @@ class Root:
 
 
 def window_words(window: Window) -> "List[str]":
-    """A window, in the words of the algebra."""
+    """Return a window as words of the algebra."""
     lists = {"window": window.size, "stride": window.stride, "low": window.low, "high": window.high,
              "base_dilation": window.base_dilation, "window_dilation": window.dilation, "reversal": window.reversal}
     return [f"{name}={algebra.numbers(values)}" for name, values in lists.items()]
 
 
 def pad_words(padding: "Sequence[Tuple[int, int, int]]") -> "List[str]":
-    """The padding of each dimension, in the words of the algebra."""
+    """Return the padding of each dimension as words of the algebra."""
     low, high, interior = zip(*padding) if padding else ((), (), ())
     return [f"low={algebra.numbers(low)}", f"high={algebra.numbers(high)}", f"interior={algebra.numbers(interior)}"]
 
 
 def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
-    """The size of each loop of an op: over reduced dimensions, a window, the input features of a group, or contracted
-    dimensions."""
+    """Return the trip count of each loop of an op: over reduced dimensions, a window, the input features of a group, or
+    contracted dimensions."""
     attributes = instruction.attributes
     if instruction.opcode == "reduce":
         return tuple(instruction.operands[0].shape.dims[k] for k in sorted(attributes["dimensions"]))
@@ -163,12 +164,12 @@ def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
 
 @lru_cache(maxsize=65536)
 def operand_map(instruction: Instruction, operand: int) -> str:
-    """The indexing map of an op from its output to an operand."""
+    """Return the indexing map of an op from its output to an operand."""
     opcode, attributes = instruction.opcode, instruction.attributes
     source = instruction.operands[operand].shape
     out = instruction.shape.leaves()[0]
     words = [f"out={algebra.numbers(out.dims)}"]
-    if "map" in attributes:      # a bitcast between layouts with tiles
+    if "map" in attributes:      # a bitcast between tiled layouts
         return attributes["map"]
     if opcode == "tile" and operand == 0:
         return algebra.call("shape", "unmap", attributes["layout"])
@@ -226,13 +227,13 @@ def operand_map(instruction: Instruction, operand: int) -> str:
     return algebra.call("op", "elementwise", str(operand), *words)
 
 
-# ops with an operand at an index that is read, and which
+# ops with an operand at an index that is read, with the operand's number
 RUNTIME = {"dynamic-slice": 0, "dynamic-update-slice": 1, "gather": 0}
 
 
 class IndexRead(NamedTuple):
-    """Where a runtime variable is read: its name, the number of the operand that it is read from, clamped, and the map
-    into it."""
+    """A read of a runtime variable: its name, the number of the operand that it is read from, its largest value, and
+    the map into the operand."""
 
     name: str
     operand: int
@@ -240,7 +241,7 @@ class IndexRead(NamedTuple):
 
 
 class Start(NamedTuple):
-    """A runtime variable that a scalar operand gives: its name, the operand, its largest value."""
+    """A runtime variable given by a scalar operand: its name, the operand, its largest value."""
 
     name: str
     operand: Instruction
@@ -248,8 +249,8 @@ class Start(NamedTuple):
 
 
 def runtime_map(instruction: Instruction) -> "Tuple[str, List[IndexRead]]":
-    """The map from an op's output to the operand that is read at run time's index, and where its runtime variables are
-    read."""
+    """Return the map from an op's output to the operand that is read at a run-time index, and the reads of its runtime
+    variables."""
     opcode, attributes, out = instruction.opcode, instruction.attributes, instruction.shape.dims
     operand = RUNTIME[opcode]
     words = [f"out={algebra.numbers(out)}",
@@ -272,7 +273,7 @@ def runtime_map(instruction: Instruction) -> "Tuple[str, List[IndexRead]]":
 
 
 def _known(source: Instruction, last: int) -> Optional[int]:
-    """The start index where it is a constant; None where it is read."""
+    """The start index if it is a constant; None if it is read at run time."""
     values = set(source.literal or []) if source.opcode == "constant" else set()
     if last == 0 or len(values) != 1:
         return 0 if last == 0 else None
@@ -280,7 +281,8 @@ def _known(source: Instruction, last: int) -> Optional[int]:
 
 
 def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Start, ...]]":
-    """The map from an update's index to the result's, and its runtime variables, whose names begin with the prefix."""
+    """Return the map from an update's index to the result's index, and its runtime variables, whose names begin with
+    the prefix."""
     index = algebra.call("op", "dynamic-update-slice", "1", f"out={algebra.numbers(dus.shape.dims)}",
                          f"in={algebra.numbers(dus.operands[1].shape.dims)}", "from=operand")
     known: Dict[str, int] = {}
@@ -309,17 +311,18 @@ def _named(op: str, dims: "Tuple[int, ...]", operand: "Tuple[int, ...]") -> str:
 
 
 def identity(dims: "Tuple[int, ...]") -> str:
-    """The identity on an index space."""
+    """Return the identity map on an index space."""
     return _named("elementwise", dims, dims)
 
 
 def to_scalar(dims: "Tuple[int, ...]") -> str:
-    """The map from an index space to the one element of a scalar."""
+    """Return the map from an index space to the only element of a scalar."""
     return _named("scalar", dims, ())
 
 
 def numbers_of(parts: Instruction) -> Instruction:
-    """The complex numbers whose parts a concatenate has: its operands are reshapes of their real and imaginary parts."""
+    """Return the complex numbers whose parts a concatenate contains; its operands are reshapes of their real and
+    imaginary parts."""
     real = parts.operands[0]
     while real.opcode != "real":
         real = real.operands[0]
@@ -327,15 +330,15 @@ def numbers_of(parts: Instruction) -> Instruction:
 
 
 def moves_only(instruction: Instruction) -> bool:
-    """Whether an op gives values of its operand unchanged, somewhere else (a bitcast to another type does not)."""
+    """True if an op gives elements of its operand unchanged, at other indices (a bitcast to another type does not)."""
     if instruction.opcode == "bitcast":
         return instruction.shape.dtype == instruction.operands[0].shape.dtype
     return instruction.opcode in MOVES
 
 
 def only_side(instruction: Instruction, index: str) -> Optional[int]:
-    """The one operand that an op's value at an index comes from unchanged: a move's, or the side of a concatenate or
-    pad that the index always falls on. None where the op computes or decides at run time."""
+    """Return the operand that an op's value at an index comes from unchanged: a move's operand, or the operand of a
+    concatenate or pad that the index always falls on. None if the op computes, or chooses at run time."""
     if moves_only(instruction):
         return 0
     if index == EMPTY or instruction.opcode not in ("concatenate", *PADS):
@@ -348,25 +351,27 @@ def only_side(instruction: Instruction, index: str) -> Optional[int]:
 
 
 class Partition:
-    """The functions of one kernel: `entry`, the kernel's body, then those it calls, callers before callees."""
+    """The functions of one kernel: `entry`, the kernel's body, then the functions that it calls, callers before
+    callees."""
 
     def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]",
                  inline: int = INLINE, cuts: "Optional[Dict[Instruction, int]]" = None,
                  given: "Sequence[Instruction]" = (), scalars: "Sequence[Instruction]" = ()) -> None:
-        """inline: entries of a function up to which a value wanted at several indices is computed at each, not called.
-        cuts: values that another kernel has left in scratch buffers, with the number of their first leaf's.
-        given: values that are at hand. scalars: further values wanted, of rank 0."""
+        """inline: the number of repeated entries up to which a value needed at several indices is computed at each
+        index, not called. cuts: values that another kernel has left in scratch buffers, with the number of their first
+        leaf. given: values that are already computed. scalars: further wanted values of rank 0."""
         self.computation, self.inline, self.cuts, self.given = computation, inline, cuts or {}, frozenset(given)
         self.scalars = tuple(scalars)
-        self.places: Dict[Instruction, str] = {}    # of cuts in a smaller buffer: from their positions to its own
+        # for cuts in a smaller buffer: the map from their positions to its positions
+        self.places: Dict[Instruction, str] = {}
         self.entry = Function(name, dims)
         self.functions: List[Function] = [self.entry]
         self._names: Set[str] = set()
         self._reads: Dict[Tuple[Entry, int, Optional[Region]], Read] = {}
         self.roots = roots
         self._uses: Dict[Instruction, Dict[Tuple[Region, str], None]] = {}
-        self._found: List[Instruction] = []     # used, and not placed yet
-        # loop variables of reduces: how often each runs; runtime variables: how many values
+        self._found: List[Instruction] = []     # used values that are not placed yet
+        # loop variables: the trip count; runtime variables: the number of values
         self.ranges: Dict[str, int] = {}
         self._use_roots()
         self._place_values()
@@ -381,7 +386,7 @@ class Partition:
             self._use(self.scalar_read(scalar), self.entry.body)
 
     def _place_values(self) -> None:
-        """Place every value that is used, users before what they use; then sort each region's entries."""
+        """Place every used value, users before operands; then sort the entries of each region."""
         order = order_of(self.computation)
         waiting: "List[int]" = []
         while waiting or self._found:
@@ -400,11 +405,12 @@ class Partition:
         return self._resolve(scalar, self.entry.nowhere, 0, self.entry)
 
     def starts(self, root: Root) -> "Tuple[Runtime, ...]":
-        """What says where a root is written."""
+        """Return the runtime variables of the map to where a root is written."""
         return tuple(Runtime(name, self.scalar_read(scalar), last) for name, scalar, last in root.starts)
 
     def operand(self, entry: Entry, operand: int, region: Optional[Region] = None) -> Read:
-        """What an entry reads as an operand, seen from one of the entry's regions or from where it stands."""
+        """Return the read of an entry's operand, seen from one of the entry's regions or from the region that contains
+        the entry."""
         key = (entry, operand, region)
         if key not in self._reads:
             moved = self._into(entry, operand, region)
@@ -412,7 +418,7 @@ class Partition:
         return self._reads[key]
 
     def home(self, read: Read, region: Region) -> Region:
-        """The region where a read's value is computed: a scalar's is the body."""
+        """Return the region in which a read's value is computed; a scalar's region is the body."""
         return region if read.source.shape.leaves()[read.output].dims else region.function.body
 
     # ---- placing ----
@@ -427,7 +433,8 @@ class Partition:
         return compose(entry.map, step)
 
     def _bind(self, entry: Entry, kind: str) -> Region:
-        """The region of an operand that is read at an index that is read; a start that is known is put in."""
+        """The region of an operand that is read at a run-time index; start indices that are constants are
+        substituted."""
         instruction, function = entry.instruction, entry.region.function
         step, indices = runtime_map(instruction)
         runtimes: Dict[str, Runtime] = {}
@@ -488,7 +495,7 @@ class Partition:
             return
         shape = instruction.shape.leaves()[0]
         name = f"{self.entry.name}_{c_identifier(instruction.name)}"
-        while name in self._names:      # instructions whose names differ in marks that C does not have
+        while name in self._names:      # C identifiers may be equal although the names of the instructions differ
             name += "_"
         self._names.add(name)
         function = Function(name, shape.dims, instruction)
@@ -499,7 +506,7 @@ class Partition:
         self._compute(instruction, function.body, function.index)
 
     def _inlined(self, instruction: Instruction, region: Region) -> bool:
-        """Whether a value with one reader is computed where it is read."""
+        """True if a value with one reader is computed where it is read."""
         return region.depth < MOST_REGIONS
 
     def _compute(self, instruction: Instruction, region: Region, index: str) -> None:
@@ -529,21 +536,21 @@ class Partition:
             self._use(self.operand(entry, operand, inner), inner or region)
 
     def _keep_read(self, entry: Entry, region: Region) -> None:
-        """Keep the runtime variables of a region on which the value that is read in it depends."""
+        """Keep only those runtime variables of a region that the value read in it depends on."""
         index = self.operand(entry, 0, region).map
         names = set() if index == EMPTY else {name for of in algebra.info(index).results for name in of.variables}
         region.runtimes = tuple(runtime for runtime in region.runtimes if runtime.name in names)
 
     def _loop(self, entry: Entry, parent: Region) -> None:
-        """A loop region of an entry."""
+        """Add a loop region to an entry."""
         sizes = loop_sizes(entry.instruction)
         names = tuple(f"s{len(self.ranges) + k}" for k in range(len(sizes)))
         self.ranges.update(zip(names, sizes))
         entry.regions.append(Region("loop", parent.function, parent, ranges=names))
 
     def operands(self, entry: Entry) -> "Iterator[Tuple[int, Optional[Region]]]":
-        """Each operand of an entry with the region of its own that it is read in (None: where the entry stands). A call
-        reads none itself."""
+        """Yield each operand of an entry with the region of the entry in which it is read (None: the region that
+        contains the entry). A call reads no operand itself."""
         if entry.callee is not None:
             return
         instruction = entry.instruction
@@ -561,7 +568,7 @@ class Partition:
         elif instruction.opcode == "concatenate":
             for operand in range(count):
                 yield operand, entry.regions[operand]
-        elif instruction.opcode in RUNTIME:      # indices are read by the region's runtime variables
+        elif instruction.opcode in RUNTIME:      # the region's runtime variables read the indices
             for operand in range(RUNTIME[instruction.opcode] + 1):
                 yield operand, entry.regions[0] if operand == RUNTIME[instruction.opcode] else None
         else:
@@ -571,12 +578,12 @@ class Partition:
 
 @lru_cache(maxsize=4)
 def order_of(computation: Computation) -> "Dict[Instruction, int]":
-    """The number of each instruction."""
+    """Return the number of each instruction."""
     return {instruction: n for n, instruction in enumerate(computation.instructions)}
 
 
 def regions(region: Region) -> "Iterator[Region]":
-    """A region and those inside it, outermost first."""
+    """Yield a region and those inside it, outermost first."""
     waiting = [region]
     while waiting:
         here = waiting.pop()
@@ -587,7 +594,7 @@ def regions(region: Region) -> "Iterator[Region]":
 
 
 def divisions(index: str) -> int:
-    """The number of quotients and remainders in a map."""
+    """Return the number of quotients and remainders in a map."""
     return 0 if index == EMPTY else len(algebra.divisions(index))
 
 

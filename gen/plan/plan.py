@@ -1,11 +1,11 @@
-"""Which kernels a fusion is: its results in nests that are walked together, and its reductions.
+"""Decide which kernels a fusion becomes: nests of results that are walked together, and reductions.
 
-A reduce is computed once. Where a result has an element for each of its elements, at the same place, the reduction and
-what follows it are one nest (the hero with its epilogue); where it is wanted elsewhere or oftener (softmax: by every
-element of its row) a kernel of its own leaves it in a scratch buffer, and who wants it reads it there. Reductions of
-the same dimensions of the same operand space share a nest and its one pass over the input, and so do results that are
-as large as that input and read it. Sums of products and windows are computed once too: in the nest of a result that
-wants each element once, at the same place, or into scratch.
+A reduce is computed once. If a result has one element for each of its elements, at the same place, the reduction and
+the ops after it form one nest: the reduce is the hero, the ops are its epilogue. If it is read elsewhere or more often
+(in a softmax, by every element of a row), a kernel of its own leaves it in a scratch buffer. Reductions over the same
+dimensions of operands with the same space share a nest, and so one pass over the input; so do results that are as large
+as that input and read it. Sums of products and windows are also computed once: in the nest of a result that reads each
+element once, at the same place, or into scratch.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from gen.plan.partition import EMPTY, INLINE, STORED, Partition, Read, Root, com
 from gen.plan.scan import Prefix, prefix
 
 
-# attribute of a product that is arranged for tiles (gen/plan/products.py): the operand that register tiles read in
-# units; None: its tiles are in shared memory
+# attribute of a product that is tiled (gen/plan/products.py): the operand that register tiles read in units; None for
+# tiles in shared memory
 TILED = "tiled"
 
 
 class Key(NamedTuple):
-    """What reductions, or scans, of one pass have in common: the operand's dims and order in memory; the dims that are
-    reduced, or along which a scan goes and how; the results' orders (of all leaves: more than one are no nest's)."""
+    """The properties that reductions, or scans, in one pass share: the operand's dims and their order in memory; the
+    reduced dims, or the scan's dimension and direction; the orders of the results' dimensions (if several, no nest has
+    the op)."""
 
     dims: Tuple[int, ...]
     minor_to_major: Tuple[int, ...]
@@ -40,9 +41,9 @@ class Key(NamedTuple):
 
 @dataclass(eq=False)
 class Reduction(Nest):
-    """heroes: the reduces of the nest; inputs: their operands and the side results, over the operands' index space;
-    space: the shape of the first operand, which all have but for the type;
-    epilogue: from the heroes' values to the results (`partition` goes on to compute them itself)."""
+    """A nest around reduces. heroes: the reduces. inputs: their operands and the side results, over the operands' index
+    space. space: the shape of the first operand; the others differ in type only. epilogue: from the heroes' values to
+    the results (`partition` computes the heroes itself)."""
 
     sides: List[Nest]
     heroes: List[Instruction]
@@ -65,7 +66,7 @@ class Reduction(Nest):
 
 
 def key_of(hero: Instruction) -> Key:
-    """What a reduction, or a scan, has in common with others of its pass."""
+    """Return the properties that a reduction, or a scan, shares with others in its pass."""
     shape = hero.operands[0].shape
     orders = {tuple(d for d in leaf.minor_to_major if leaf.dims[d] > 1) for leaf in hero.shape.leaves()}
     return Key(shape.dims, tuple(shape.minor_to_major), prefix(hero) or tuple(sorted(hero.attributes["dimensions"])),
@@ -73,8 +74,8 @@ def key_of(hero: Instruction) -> Key:
 
 
 def stops(instruction: Instruction) -> bool:
-    """Whether an element is not to be made again wherever it is wanted: it is made of several, or stored as the graph
-    says. A scatter is always kernels of its own."""
+    """True if an element must not be recomputed wherever it is read: it is computed from several elements, or the graph
+    says that it is stored. A scatter always has kernels of its own."""
     if instruction.opcode == "scatter":
         return instruction.shape.leaves()[0].elements > 0
     if instruction.opcode == element_loops.OPCODE or instruction.attributes.get(STORED):
@@ -88,13 +89,13 @@ def stops(instruction: Instruction) -> bool:
 
 
 def value_root(root: Instruction, output: int, number: int, scratch: bool = False) -> Root:
-    """A value as a root, walked in its own memory order."""
+    """Return a value as a root, walked in its own memory order."""
     shape = root.shape.leaves()[output]
     return Root(number, shape, root, output, identity(shape.dims), scratch)
 
 
 def is_free(reduce: Instruction) -> bool:
-    """Whether partial results may be made in any order (at least where there is no NaN), from values that are known."""
+    """True if partial results may be computed in any order (at least without NaNs), starting from known values."""
     if reduce.opcode != "reduce":
         return False
     order = combiner.analyse(reduce)
@@ -102,12 +103,12 @@ def is_free(reduce: Instruction) -> bool:
 
 
 def leads(instruction: Instruction) -> bool:
-    """Whether a nest may be built around an op: a reduce whose order is free, or a scan."""
+    """True if a nest may be built around an op: a reduce whose order is free, or a scan."""
     return is_free(instruction) or (prefix(instruction) is not None and stops(instruction))
 
 
 def same_place(read: Read, shape: Shape) -> bool:
-    """Whether a value is read at the walk's own position, each once."""
+    """True if a value is read at the walk's own position, each element once."""
     source = read.source.shape.leaves()[read.output]
     if read.map == EMPTY or source.elements != shape.elements:
         return False
@@ -118,8 +119,7 @@ def same_place(read: Read, shape: Shape) -> bool:
 
 def _reads(computation: Computation, roots: Sequence[Root], shape: Shape,
            ends: Dict[Instruction, int]) -> "List[Tuple[Read, bool]]":
-    """The reduces among `ends` that roots want, and whether they are in the open: not under a condition, not in a
-    called function."""
+    """The reads of the ops in `ends`, and true for each read that is unconditional and not in a called function."""
     partition = Partition(computation, list(roots), "", shape.dims, cuts=ends)
     return [(read, function is partition.entry and region is function.body) for function in partition.functions
             for read, region in reads_of(partition, function) if read.source in ends]
@@ -127,10 +127,10 @@ def _reads(computation: Computation, roots: Sequence[Root], shape: Shape,
 
 @dataclass
 class Plan:
-    """cuts: reduces, loops, scatters and stored values that go through scratch, with their first buffer's number;
-    fused: the free reduces, or the scans, in the nest of each result; products: the one of each result that register
-    tiles compute; scatters: those whose leaves are results as they
-    lie in memory and nothing else, with the results' numbers."""
+    """The plan of a computation. cuts: reduces, loops, scatters and stored values that go through scratch, with the
+    number of their first buffer. fused: the free reduces, or the scans, in the nest of each result. products: for each
+    result, the product that register tiles compute. scatters: scatters whose leaves are exactly results with the same
+    layout, with the results' numbers."""
 
     cuts: Dict[Instruction, int]
     fused: Dict[int, List[Instruction]]
@@ -140,7 +140,7 @@ class Plan:
 
 def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection[Instruction]" = (),
          apart: "Collection[Instruction]" = ()) -> Plan:
-    """The plan of a computation. stored: further values that go through scratch; apart: products that do."""
+    """Return the plan of a computation. stored: further values that go through scratch. apart: products that do."""
     ends = {i: 0 for i in computation.instructions if stops(i) or i in stored}
     cut: Set[Instruction] = set(stored)
     wanted: Dict[int, List[Instruction]] = {}
@@ -195,7 +195,7 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection
 
 
 def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = ()) -> Reduction:
-    """A nest with its heroes' inputs, and with side results."""
+    """Return a nest with its heroes' inputs and with side results."""
     computation, cuts = nest.partition.computation, nest.partition.cuts
     space = heroes[0].operands[0].shape
     index = identity(space.dims)

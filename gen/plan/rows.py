@@ -1,12 +1,13 @@
-"""Stages over the same rows: reductions and elementwise results that go over one space, in which each needs of the
-earlier ones only the totals of its own row.
+"""Stages over the same rows: reductions and elementwise results over one space, each of which reads from earlier ones
+only the totals of its own row.
 
-A row is what one result of the reductions is made of. Where nests read each other's totals at their own row and nowhere
-else (softmax: the maximum of a row, the sum of its exponentials, the quotients), they may be one kernel: a stage after
-the other for each row, which then comes from memory once. That follows from the maps alone: a total is read at the row
-that the position lies in. What depends on the row alone is computed once for each row, between the stages; an expensive
-value that a later stage wants at the same position is kept by the stage that computes it first. Whether rows are short
-enough for that is a device's affair (gen/heroes/rows_cpu.py); where they are not, the nests stay kernels of their own.
+A row consists of the elements that one result of the reductions combines. If nests read each other's totals at their
+own row and nowhere else (in a softmax: the maximum of a row, the sum of its exponentials, the quotients), they can be
+one kernel, which runs one stage after another for each row, so that a row comes from memory once. The maps alone decide
+this: a total is read at the row that contains the position. Values that depend on the row alone are computed once for
+each row, between the stages. An expensive value that a later stage needs at the same position is kept by the stage that
+computes it first. A device decides whether rows are short enough (gen/heroes/rows_cpu.py); if not, the nests become
+kernels of their own.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from gen.schedule import KEPT_COST
 
 @dataclass(eq=False)
 class Stage:
-    """A pass over a row, and what follows from its totals.
+    """A pass over a row, and the values that follow from its totals.
 
-    heroes: the reduces of the pass. inputs: over the space: their operands, then `writes`, then those of `columns`, then
-    `kept`. writes: results as large as the space. columns: reduces by columns. kept: values that later stages read
-    again. totals: over the rows: `row_writes`, then
-    `row_values`, computed from the totals of this stage and of earlier ones. row_values: what later stages read of
-    their row."""
+    heroes: the reduces of the pass. inputs: computed over the space: their operands, then `writes`, then the operands
+    of `columns`, then `kept`. writes: results as large as the space. columns: reduces by columns. kept: values that
+    later stages read again. totals: computed over the rows: `row_writes`, then `row_values`, from the totals of this
+    stage and of earlier ones. row_values: values that later stages read for their row.
+    """
 
     heroes: List[Instruction]
     inputs: Partition
@@ -50,11 +51,12 @@ class Stage:
 
 @dataclass(eq=False)
 class Rows(Nest):
-    """members: the nests of which it is made. space: what all stages go over; rows: the index of a row; row_of: the map
-    from an index of the space to the position of its row; first_of: to the first index of its row. inner: the scratch
-    buffers that nobody else reads, which are not written. columns: members that reduce the rows, a total for each
-    element of a row; column_of: of each, the map from an index of the space to the position of its total. strip: elements
-    of a strip, where some of its buffers have the rows of one (gen/plan/strips.py); 0: of none."""
+    """A nest of stages. members: the nests that it combines. space: the index space of all stages. rows: the index
+    space of the rows. row_of: the map from an index of the space to the position of its row. first_of: the map to the
+    first index of its row. inner: the scratch buffers that only the stages read, which are not written. columns:
+    members that reduce over the rows and give one total for each element of a row. column_of: for each of these, the
+    map from an index of the space to the position of its total. strip: the number of elements of a strip, if some
+    buffers have the rows of one strip only (gen/plan/strips.py); else 0."""
 
     members: List[Nest]
     stages: List[Stage]
@@ -80,8 +82,8 @@ class Rows(Nest):
         )
 
     def iteration_space(self) -> "Optional[IterationSpace]":
-        """The digits along which all accesses to the space move evenly; the first of these is that of the rows, then
-        come those of `columns`."""
+        """Return the digits along which all accesses to the space have constant strides. The digit of the rows comes
+        first, then those of `columns`."""
         maps = [MemoryMap("row", True, 0, 0, self.row_of)]
         maps += [MemoryMap("column", True, 0, 0, column_of) for column_of in self.column_of]
         for stage in self.stages:
@@ -97,8 +99,8 @@ class Rows(Nest):
 
 
 def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -> "List[Nest]":
-    """The nests, in an order in which they may run, those that go over the same rows together. cuts: what goes through
-    scratch. name: of what is all."""
+    """Return the nests in a possible order, with nests over the same rows combined. cuts: values that go through
+    scratch. name: of the combined nest."""
     groups: "List[List[Nest]]" = []
     needs = _needs(nests)
     for nest in nests:
@@ -113,7 +115,7 @@ def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -
     result: "List[Nest]" = []
     waiting = list(groups)
     done: "Set[Nest]" = set()
-    while waiting:      # each as soon as what it needs is there
+    while waiting:      # each group runs as soon as all that it needs is done
         group = next(group for group in waiting if all(need in done or need in group for nest in group
                                                        for need in needs[nest]))
         waiting.remove(group)
@@ -135,7 +137,7 @@ def _stages(
     nests: "Sequence[Nest]",
     cuts: "Dict[Instruction, int]",
 ) -> "Optional[Rows]":
-    """Nests over the same rows as one, where there are stages."""
+    """Combine nests over the same rows, if they have at least two stages."""
     whole = _rows(name, group, cuts, columns) if len(group) + len(columns) > 1 else None
     if not whole or len(whole.stages) < 2:
         return None
@@ -147,8 +149,8 @@ def _stages(
 def _with_columns(
     groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]", cuts: "Dict[Instruction, int]", name: str
 ) -> "Set[Nest]":
-    """Reductions of the rows join the groups of these, whose pass is theirs: a layer norm's gradient leaves the rows'
-    and, summed over the rows, those of the weights. Which they are."""
+    """Let reductions over rows join groups whose pass they share: the gradient of a layer norm gives totals of rows
+    and, summed over the rows, those of the weights. Return the nests that joined."""
     joined_: "Set[Nest]" = set()
     for single in [group for group in groups if len(group) == 1]:
         nest = single[0]
@@ -169,7 +171,7 @@ def _with_columns(
 
 
 def _orderable(groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]") -> bool:
-    """Whether groups may run one after another."""
+    """True if the groups can run one after another."""
     waiting, done = list(groups), set()     # type: List[List[Nest]], Set[Nest]
     while waiting:
         ready = [g for g in waiting if all(need in done or need in g for nest in g for need in needs[nest])]
@@ -187,8 +189,8 @@ def _reads(nest: Nest) -> "Set[Buffer]":
 
 
 def _needs(nests: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
-    """The nests that each runs after: those that write what it reads, and those that read or write what it overwrites.
-    Nests of other kinds keep their place among all."""
+    """For each nest, the nests that must run before it: those that write what it reads, and those that read or write
+    what it overwrites. Nests of other kinds keep their place in the order."""
     writers: "Dict[Buffer, Nest]" = {}
     readers: "Dict[Buffer, Set[Nest]]" = {}
     needs: "Dict[Nest, Set[Nest]]" = {}
@@ -210,7 +212,7 @@ def _needs(nests: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
 
 
 def _between(nest: Nest, group: "List[Nest]", groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]") -> bool:
-    """Whether a nest needs what is made of a group's totals outside of the group."""
+    """True if a nest needs a value that is computed from a group's totals outside of the group."""
     of = {member: other for other in groups for member in other}
     waiting = [member for member in needs[nest] if member not in group]
     seen: "Set[Nest]" = set()
@@ -226,7 +228,7 @@ def _between(nest: Nest, group: "List[Nest]", groups: "List[List[Nest]]", needs:
 
 
 def _candidate(nest: Nest, group: "List[Nest]") -> bool:
-    """Whether a nest may be a stage beside those of a group, as far as can be told without its maps."""
+    """True if a nest may be a stage of a group, as far as can be seen without its maps."""
     first = group[0]
     if not isinstance(first, Reduction) or not _plain(first) or not _plain(nest):
         return False
@@ -239,7 +241,7 @@ def _candidate(nest: Nest, group: "List[Nest]") -> bool:
 
 
 def _plain(nest: Nest) -> bool:
-    """Whether a nest is of a kind, and of types, that stages may have."""
+    """True if a nest is of a kind, and has types, that stages allow."""
     if type(nest) not in (Nest, Reduction) or nest.layout or nest.stored:
         return False
     if any(root.at or root.shape.place and not root.shape.lead or root.shape.dtype in dtypes.PACKED
@@ -254,7 +256,7 @@ def _plain(nest: Nest) -> bool:
 
 
 def _without(whole: Rows, inner: "Set[Buffer]") -> Rows:
-    """The same stages, which do not write buffers that only they read."""
+    """The same stages without writes to buffers that only they read."""
     whole.inner = inner
     for stage in whole.stages:
         kept = [root for root in stage.row_writes if root.buffer not in inner]
@@ -276,7 +278,7 @@ def _partitions(whole: Rows) -> "List[Partition]":
 # ---- stages ----
 
 def _bitcast(of: Shape, to: Shape) -> str:
-    """The map from an index of one shape to the index of another at the same position of memory."""
+    """The map from an index of one shape to the index of another shape at the same position in memory."""
     step = algebra.call(
         "op",
         "bitcast",
@@ -290,7 +292,7 @@ def _bitcast(of: Shape, to: Shape) -> str:
 
 
 def _drop(space: Shape, gone: "Sequence[int]", kept: bool = False) -> str:
-    """The map from an index to that of its row; kept: to the first index of its row."""
+    """The map from an index to the index of its row; kept: to the first index of its row."""
     names = [f"i{k}" for k in range(len(space.dims))]
     renamed = [n if k not in gone else "0" for k, n in enumerate(names) if kept or k not in gone]
     return algebra.simplify(
@@ -300,7 +302,7 @@ def _drop(space: Shape, gone: "Sequence[int]", kept: bool = False) -> str:
 
 
 class _Refused(Exception):
-    """The nests are no stages over the same rows."""
+    """The nests are not stages over the same rows."""
 
 
 def _rows(
@@ -314,8 +316,8 @@ def _rows(
 
 @dataclass(eq=False)
 class _Stage:
-    """A stage while it is put together: see Stage. row_values: with the results that they are of a row; of_row,
-    reads_kept: what it reads of its row and at its position."""
+    """A stage under construction; see Stage. row_values: as values with the results that they are for a row. of_row,
+    reads_kept: the values that it reads for its row and at its position."""
 
     heroes: List[Instruction] = field(default_factory=list)
     writes: List[Root] = field(default_factory=list)
@@ -328,8 +330,8 @@ class _Stage:
 
 
 class _Stages:
-    """The stages that nests make together, and reductions by columns. level: of each reduce, its stage; places: of what
-    is kept, the map from an index of the space."""
+    """The stages that nests form together, with reductions by columns. level: the stage of each reduce. places: for
+    each kept value, the map from an index of the space."""
 
     def __init__(
         self, name: str, group: "List[Nest]", cuts: "Dict[Instruction, int]", columns: "Sequence[Nest]"
@@ -396,15 +398,15 @@ class _Stages:
         return self.stages[level - 1]
 
     def _same_rows(self, nest: Reduction) -> None:
-        """Each result of a reduction is of the same positions of the space as a row."""
+        """Check that each result of a reduction combines the same positions of the space as a row."""
         own = compose(_bitcast(self.space, nest.space), compose(_drop(nest.space, nest.reduced),
                                                                 memory_map(nest.heroes[0].shape.leaves()[0])))
         if own != self.row_of:
             raise _Refused
 
     def _by_columns(self, nest: Reduction) -> str:
-        """A reduction whose totals are one for each element of a row goes with the last stage. The map to their
-        positions."""
+        """Check that a reduction has one total for each element of a row, so that it can be in the last stage; return
+        the map to the positions of its totals."""
         totals = nest.heroes[0].shape.leaves()[0]
         everyone = (*self.group, *self.columns)
         scratch = {root.buffer for other in everyone for root in other.partition.roots if root.scratch}
@@ -429,13 +431,13 @@ class _Stages:
                     if read.source in self.level), default=0)
 
     def _moved(self, root: Root, to: Shape) -> Root:
-        """A result of the same positions of memory, over the index of a shape."""
+        """A result at the same positions in memory, over the index of another shape."""
         return Root(root.result, root.shape, root.value, root.output, _bitcast(to, root.shape), root.scratch)
 
     # ---- partitions ----
 
     def _inputs(self, stage: _Stage) -> Partition:
-        """What a stage computes for each position."""
+        """The partition of the values that a stage computes for each position."""
         operands = [o for hero in stage.heroes for o in hero.operands[:1]]
         roots = [Root(n, o.shape, o, 0, _bitcast(self.space, o.shape)) for n, o in enumerate(operands)]
         columns = [o for hero in stage.columns for o in hero.operands[:1]]
@@ -446,7 +448,7 @@ class _Stages:
                                [*stage.of_row, *stage.reads_kept], self.space)
 
     def _totals(self, stage: _Stage) -> Partition:
-        """What a stage computes for each row."""
+        """The partition of the values that a stage computes for each row."""
         partition = self._partition(
             f"{self.name}_totals{self.stages.index(stage)}",
             [*stage.row_writes, *stage.row_values.values()],
@@ -455,7 +457,7 @@ class _Stages:
             [hero.operands[1] for hero in stage.heroes],
         )
         if bound_in(partition):
-            raise _Refused      # their names are those of totals
+            raise _Refused      # its runtime variables would have the same names as totals
         return partition
 
     def _partition(
@@ -466,7 +468,7 @@ class _Stages:
         shape: Shape,
         scalars: "Sequence[Instruction]" = (),
     ) -> Partition:
-        """A partition that reads totals at the row of its position, else nothing of the stages."""
+        """A partition that may read totals, at the row of its position, but no other value of the stages."""
         partition = Partition(self.computation, roots, name, shape.dims, INLINE, self.cuts, [*self.heroes, *given],
                               scalars)
         row = self.row_of if shape is self.space else compose(self.row, memory_map(self.rows))
@@ -477,12 +479,13 @@ class _Stages:
                     raise _Refused
         return partition
 
-    # ---- values of a row, and values that are kept ----
+    # ---- values of a row, and kept values ----
 
     def _of_row(self, partition: Partition) -> "Dict[Instruction, Root]":
-        """What a partition computes for a row alone, from totals, and uses for its elements: as results of the row."""
+        """The values that a partition computes from totals for a whole row and uses for its elements, as results of the
+        row."""
         once = _once(partition)
-        alone: "Set[Instruction]" = set()       # of a row alone
+        alone: "Set[Instruction]" = set()       # depend on the row alone
         roots: "Dict[Instruction, Root]" = {}
         for entry in partition.entry.body.entries:
             i = entry.instruction
@@ -496,8 +499,8 @@ class _Stages:
         return roots
 
     def _kept(self, number: int) -> "List[Instruction]":
-        """The values that a stage reads where earlier ones have kept them. Those that it is worth are kept by the first
-        stage that computes them."""
+        """The values that a stage reads from earlier stages. Values that are worth keeping are kept by the first stage
+        that computes them."""
         stage = self.stages[number]
         partition = self._inputs(stage)
         once = _once(partition)
@@ -529,7 +532,7 @@ class _Stages:
         return values
 
     def _cost(self, partition: Partition, entries: "Dict[Instruction, Entry]", entry: Entry) -> int:
-        """Instructions for a register of a value and what is computed for it."""
+        """The number of vector instructions for a value and all that is computed for it."""
         waiting, seen = [entry.instruction], set()      # type: List[Instruction], Set[Instruction]
         while waiting:
             i = waiting.pop()
@@ -541,13 +544,13 @@ class _Stages:
 
 
 def _simple(entry: Entry) -> bool:
-    """Whether an entry is computed of single elements."""
+    """True if an entry is computed from single elements."""
     return (entry.callee is None and not entry.regions and len(entry.instruction.shape.leaves()) == 1
             and entry.instruction.opcode in (*ELEMENTWISE, "map"))
 
 
 def _once(partition: Partition) -> "Set[Instruction]":
-    """What a partition computes at one place, in its body."""
+    """The values that a partition computes at exactly one place, in its body."""
     count: "Dict[Instruction, int]" = {}
     for function in partition.functions:
         for region in regions(function.body):
@@ -557,12 +560,12 @@ def _once(partition: Partition) -> "Set[Instruction]":
 
 
 def _inside(entry: Entry) -> "List[Region]":
-    """The regions of an entry, and those inside these."""
+    """The regions of an entry, nested ones included."""
     return [inner for region in entry.regions for inner in regions(region)] if entry.callee is None else []
 
 
 def _uses(partition: Partition) -> "List[Tuple[Read, Optional[Instruction]]]":
-    """What is read, and by which op (None: it is a root)."""
+    """The reads of a partition, each with the op that reads (None for a root)."""
     reads: "List[Tuple[Read, Optional[Instruction]]]" = [(partition.root_read(root), None) for root in partition.roots]
     for region in regions(partition.entry.body):
         for entry in region.entries:

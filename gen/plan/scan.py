@@ -1,9 +1,9 @@
-"""Windows that are prefixes: a reduce-window whose windows begin, or end, with a dimension, so that each is the one
-before it and one element more.
+"""Windows that are prefixes: a reduce-window each of whose windows begins, or ends, at the end of a dimension, so that
+each window is its neighbour plus one element.
 
-JAX prints cumsum, cumprod, cummax, cummin and cumlogsumexp so: `window={size=1x4096 pad=0_0x4095_0}`, in reverse
-`pad=0_0x0_4095`. Forwards a result is combiner(result before, element), whatever the combiner is. In reverse it is
-combiner(element, result after): HLO leaves the grouping open, and the order of the elements is kept.
+JAX prints cumsum, cumprod, cummax, cummin and cumlogsumexp in this form: `window={size=1x4096 pad=0_0x4095_0}`, in
+reverse `pad=0_0x0_4095`. Forwards, a result is combiner(previous result, element), for any combiner. In reverse it is
+combiner(element, next result): HLO leaves the grouping open, and the order of the elements is kept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gen.plan.partition import INLINE, Partition, Root, compose
 
 @dataclass(frozen=True)
 class Prefix:
-    """The dimension along which windows are prefixes; reverse: they end with it, and do not begin with it."""
+    """The dimension along which windows are prefixes. reverse: the windows are suffixes instead."""
 
     dimension: int
     reverse: bool
@@ -29,7 +29,7 @@ class Prefix:
 
 @lru_cache(maxsize=65536)
 def prefix(instruction: Instruction) -> Optional[Prefix]:
-    """What makes a reduce-window a scan; None where it is none."""
+    """Return the prefix of a reduce-window that is a scan, else None."""
     if instruction.opcode != "reduce-window":
         return None
     window, dims = instruction.attributes["window"], instruction.operands[0].shape.dims
@@ -45,12 +45,12 @@ def prefix(instruction: Instruction) -> Optional[Prefix]:
 
 @dataclass(eq=False)
 class Scan(Nest):
-    """heroes: the windows of the nest, all of one `Prefix`. inputs: their operands at the nest's index. epilogue: the
-    results, from the heroes' values, which are given. steps: both, the results first. inits: where the heroes start
-    from.
+    """A nest around scans. heroes: the windows of the nest, all with the same `Prefix`. inputs: their operands at the
+    nest's index. epilogue: the results, from the heroes' values, which are given. steps: both, the results first.
+    inits: the initial values of the heroes.
 
-    A position in memory is (outer * size + place) * below + column: `place` counts along the dimension, `column` what
-    lies below it in memory.
+    A position in memory is (outer * size + place) * below + column: `place` counts along the dimension, `column` counts
+    the elements of the dimensions below it in memory.
     """
 
     heroes: List[Instruction]
@@ -65,7 +65,7 @@ class Scan(Nest):
 
 
 def scan(nest: Nest, heroes: List[Instruction]) -> Scan:
-    """A nest with the partitions that its heroes divide it into."""
+    """Return a nest with the partitions that its heroes divide it into."""
     of, leaf = prefix(heroes[0]), heroes[0].shape.leaves()[0]
     assert of is not None
     computation, cuts, index = nest.partition.computation, nest.partition.cuts, nest.partition.entry.index

@@ -1,4 +1,4 @@
-"""A scatter as nests: copies of the operands, and the updates that are combined with them."""
+"""A scatter as nests: copies of the operands, and the updates that are combined into the copies."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gen.plan.partition import EMPTY, Partition, Root, identity
 
 @dataclass(eq=False)
 class Scatter(Nest):
-    """shape: the updates'; partition: their values; indices: those read for an update, with the last that is in range
-    of each; place: the map from an update's index to the results', whose runtime variables are at0, at1, ..; targets:
-    the results."""
+    """A nest of updates. shape: of the updates. partition: their values. indices: the indices read for an update.
+    lasts: the largest index in range for each. place: the map from an update's index to the results' index, with
+    runtime variables at0, at1, .. targets: the results."""
 
     instruction: Instruction
     indices: Partition
@@ -27,7 +27,7 @@ class Scatter(Nest):
         self.further = [self.indices]
 
     def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
-        return []       # a copy has written all before
+        return []       # the copies have written everything else
 
     def mapped(self) -> "List[str]":
         lines = [
@@ -43,7 +43,7 @@ class Scatter(Nest):
 
 def nests(computation: Computation, instruction: Instruction, targets: "List[Root]", cuts: "Dict[Instruction, int]",
           names: "Sequence[str]") -> "List[Nest]":
-    """The copies of the operands, and the updates. targets: the buffers that the op's leaves are left in."""
+    """Return the nests of the copies and of the updates. targets: the buffers that receive the op's leaves."""
     count, copies = len(targets), []
     for target, operand, name in zip(targets, instruction.operands, names):
         root = Root(target.result, target.shape, operand, 0, identity(target.shape.dims), target.scratch)
@@ -66,8 +66,8 @@ def nests(computation: Computation, instruction: Instruction, targets: "List[Roo
 
 
 def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
-    """From an update's index to the result's; for each runtime variable the last value in range, and the map to where
-    it is read."""
+    """The map from an update's index to the result's index; for each runtime variable, its largest value in range and
+    the map to where it is read."""
     a, count = instruction.attributes, len(instruction.operands) // 2
     words = [f"out={algebra.numbers(instruction.operands[0].shape.dims)}",
              *(f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands))]
@@ -91,7 +91,7 @@ def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
 
 
 def through(instruction: Instruction) -> Instruction:
-    """The value itself, behind copies."""
+    """Return the value behind copies."""
     while instruction.opcode == "copy":
         instruction = instruction.operands[0]
     return instruction
@@ -103,8 +103,8 @@ def component(combiner: Computation, k: int) -> Instruction:
 
 
 def combined_by(combiner: Computation, k: int, count: int) -> "Optional[str]":
-    """The one op of result k and update k that a result's combiner is, whichever way round; "overwrite"; None for any
-    other."""
+    """Return the op if a result's combiner is one op of result k and update k, in either order; "overwrite" if it
+    returns the update; else None."""
     op = component(combiner, k)
     if op.opcode == "parameter":
         return "overwrite" if op.parameter_number == count + k else None
@@ -114,15 +114,15 @@ def combined_by(combiner: Computation, k: int, count: int) -> "Optional[str]":
 
 
 def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
-    """Whether a result has the same bits in whatever order updates are taken. (The largest float may be either zero, or
-    any of several NaNs.)"""
+    """True if a result has the same bits in any order of the updates. (A maximum of floats may be either zero, or any
+    of several NaNs.)"""
     return combined_by(combiner, k, count) not in (None,
                                                    "overwrite") and dtypes.TABLE[dtype].kind not in ("float", "complex")
 
 
 def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]":
-    """What may differ between runs where updates of one element are taken in any order. drawn: with a check's indices,
-    which may meet where it cannot draw them apart, whatever the text promises."""
+    """Return the values that may differ between runs, when updates of one element are taken in any order. drawn: with
+    the indices that a check draws, which may repeat even if the text promises that they do not."""
     differing: "Set[Instruction]" = set()
     for instruction in computation.instructions:
         count = len(instruction.operands) // 2
@@ -137,7 +137,7 @@ def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]"
 
 
 def parameters_used(combiner: Computation) -> "Set[int]":
-    """The parameters that a combiner's result needs."""
+    """Return the parameters that a combiner's result depends on."""
     seen, waiting = set(), [combiner.root]
     while waiting:
         instruction = waiting.pop()

@@ -1,6 +1,5 @@
-"""A nest around products of small matrices, which lie one after another in the result: every row, column and step is
-known when the kernel is written. Of each matrix the operands may have any strides.
-"""
+"""A nest around products of small matrices, which are contiguous in the result. Every row, column and step is known
+when the kernel is generated. The operands may have any strides within a matrix."""
 
 from __future__ import annotations
 
@@ -15,36 +14,38 @@ from gen.plan.tiled_product import Digit, StridedProduct, in_order, merged, move
 
 
 class SmallProduct(StridedProduct):
-    """A nest around products of small matrices, row after row in the result. The first operand has the rows."""
+    """A nest around products of small matrices, row-major in the result. The first operand has the rows."""
 
     def begin_map(self, operand: int) -> str:
-        """(batch) -> (position of a matrix's first element in an operand)."""
+        """Return the map (batch) -> (position of a matrix's first element in an operand)."""
         return algebra.substitute(self.line_map(operand), group=0, vec=0)
 
     def result_map(self) -> str:
-        """(batch) -> (position of a matrix's first element in the result)."""
+        """Return the map (batch) -> (position of a matrix's first element in the result)."""
         return algebra.substitute(self.positions(1), row=0, group=0, vec=0)
 
     def offset_map(self, operand: int, name: str) -> str:
-        """(row), (column) or (step) -> (elements from an operand's first row, column or step)."""
+        """Return the map (row), (column) or (step) -> (distance in elements from an operand's first row, column or
+        step)."""
         digits = {"row": self.rows, "column": self.columns, "step": self.steps}[name]
         return algebra.simplify(f"({name}) -> ({' + '.join(terms_of(name, digits, operand)) or '0'}), "
                                 f"domain: {name} in [0, {self.counts[name] - 1}]")
 
     def row_map(self) -> str:
-        """(row) -> (elements from a matrix's first row in the result)."""
+        """Return the map (row) -> (distance in elements from a matrix's first row in the result)."""
         return algebra.substitute(self.positions(1), batch=0, group=0, vec=0)
 
     def offsets(self, operand: int, name: str) -> "List[int]":
-        """The values of `offset_map`."""
+        """Return the values of `offset_map`."""
         of = self.offset_map(operand, name)
         return [value[0] for value in (algebra.evaluate(of, n) for n in range(self.counts[name])) if value]
 
 
 def small_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str,
                   sides: "Sequence[int]") -> Optional[SmallProduct]:
-    """The nest of such products; None where operands have no constant strides, or the result has no row after another.
-    at: the map from the position in the result to the product's index; sides: the sizes of the operands' own sides."""
+    """Return the nest of such products; None if the operands have no constant strides, or if the rows of the result are
+    not contiguous. at: the map from the position in the result to the product's index. sides: the sizes of the
+    operands' own sides."""
     found = moves(nest, dot, at)
     if found is None or found.conditions:
         return None

@@ -1,12 +1,12 @@
-"""Which values are stored in scratch buffers because it costs less than to compute them again.
+"""Choose the values that are stored in scratch buffers because that costs less than computing them again.
 
-A value may be read at several indices (a stencil step by the next one), by several nests, or oftener than it has
-elements (a chain of few elements that is broadcast, an operand of a product). It is then computed once and stored, or
-computed again at each read. `Evaluations` counts, from the maps, how often each such value would be computed;
-`Evaluations.nanoseconds` estimates the time of a choice with the costs of a class of devices; `chosen` goes through the
-values, operands first, and stores one where that costs less than to compute it at each of its reads, with all that it
-computes again itself. The choice is never estimated above that of storing every such value, nor above that of storing
-none.
+A value may be read at several indices (a stencil step by the next one), by several nests, or more often than it has
+elements (a chain of few elements that is broadcast, an operand of a product). It is then either computed once and
+stored, or computed again at each read. `Evaluations` counts, from the maps, how often each such value would be
+computed. `Evaluations.nanoseconds` estimates the time of a choice, with the costs of a class of devices. `chosen`
+visits the values, operands first, and stores a value if that costs less than computing it at each of its reads,
+including everything that it computes again itself. The estimate of the choice is never above the estimate of storing
+all such values, nor above that of storing none.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from gen.schedule import DIVISION_COST, SCATTERED_COST, SIDES_COST, STEP_COST, C
 
 
 MOST_ENTRIES = 1 << 20
-MOST_TRIED = 1 << 16    # stored values times all values up to which each of the stored is tried without
+MOST_TRIED = 1 << 16  # largest product of stored values and all values for which leaving out each stored value is tried
 
 
 class Evaluation(NamedTuple):
-    """How a value is computed that may be stored: the times that it is read in all, the times that it is computed,
-    whether it is stored, and the nanoseconds that storing it alone saves."""
+    """The decision for a value that may be stored. reads: the total number of reads. evaluations: how often it is
+    computed. stored: the decision. saved: the nanoseconds that storing it alone saves."""
 
     value: Instruction
     reads: float
@@ -42,8 +42,9 @@ class Evaluation(NamedTuple):
 
 @dataclass(eq=False)
 class _Work:
-    """One execution of a function: instructions of its own code, ops among them, entries of its text, whether these
-    have sides, how often it reads each value of another function, and at how many places of its text."""
+    """The work of one execution of a function: instructions of its own code; ops among them; entries of its text; true
+    if an entry has sides; for each other function, how often its value is read, and the number of places in the text
+    that read it."""
 
     instructions: float = 0.0
     ops: float = 0.0
@@ -54,12 +55,12 @@ class _Work:
 
 
 class Evaluations(Partition):
-    """All that a computation computes, as one partition: a function for each value that is written in any case (a
-    result, a value of `ends`), and for each value that may be stored."""
+    """All values of a computation as one partition, with a function for each value that is written in any case (a
+    result, or a value of `ends`) and for each value that may be stored."""
 
     def __init__(self, computation: Computation, leaves: "Sequence[Leaf]", ends: "Collection[Instruction]",
                  rows: bool = True) -> None:
-        """rows: whether kernels of rows compute once for each row what follows from its totals."""
+        """rows: true if kernels of rows compute values that depend on a row's totals once for each row."""
         self.leaves = leaves
         self.written: "Dict[Function, int]" = {}
         self._reached: "Set[Instruction]" = set()
@@ -67,7 +68,7 @@ class Evaluations(Partition):
         self._totals, self._known = _totals(computation, ends) if rows else {}, _known(computation)
         super().__init__(computation, [], "", (), inline=0, cuts={end: 0 for end in ends})
         self.work = {function: self._work(function) for function in self.functions}
-        # the values that what is written in any case is computed from directly
+        # values that the written values read directly
         self.last = {callee for function in self.written for callee in self.work[function].reads}
         self.candidates = [function for function in self.functions
                            if function.root is not None and storable(function.root)
@@ -85,7 +86,7 @@ class Evaluations(Partition):
                 self._use(self._resolve(leaf.value, function.index, leaf.output, function), function.body)
 
     def _function(self, dims: "Tuple[int, ...]") -> Function:
-        """A function of a value that is written in any case."""
+        """Add a function for a value that is written in any case."""
         function = Function("", dims)
         self.functions.append(function)
         self.written[function] = math.prod(dims)
@@ -110,8 +111,8 @@ class Evaluations(Partition):
                 self._place(instruction, list(self._uses[instruction]))
 
     def _inlined(self, instruction: Instruction, region: Region) -> bool:
-        """A value is computed where it is read if it is read about once an element. So is one that follows from the
-        totals of a reduction, element by element: the kernels of rows compute it once for each row."""
+        """True if a value is computed where it is read: it is read about once per element, or it depends elementwise on
+        totals of a reduction, as kernels of rows compute it once for each row."""
         reads, elements = self._weight(region) * math.prod(region.function.dims), instruction.shape.leaves()[0].elements
         return super()._inlined(instruction, region) and (reads < 2 * elements
                                                           or elements <= self._totals.get(instruction, 0))
@@ -126,7 +127,7 @@ class Evaluations(Partition):
         return self._weights[region]
 
     def _share(self, region: Region) -> float:
-        """How often a region runs in one execution of the region around it."""
+        """How often a region runs in one execution of the enclosing region."""
         entry = region.owner
         if entry is None:
             return 1.0
@@ -161,11 +162,11 @@ class Evaluations(Partition):
         return work
 
     def counted(self, stored: "FrozenSet[Function]") -> "Dict[Function, Tuple[float, float]]":
-        """How often each function's value is read, and how often it is computed."""
+        """Return, for each function, how often its value is read and how often it is computed."""
         counts: "Dict[Function, Tuple[float, float]]" = {}
         reads: "Dict[Function, float]" = {}
         once: "Set[Function]" = set()
-        passes = set(self.written)      # what is computed in a pass over its elements, each once
+        passes = set(self.written)      # computed in a pass over its elements, once each
         for function in self.functions:     # callers come before callees
             elements = float(math.prod(function.dims))
             if function not in reads or (function in stored and function in self.last):
@@ -181,9 +182,9 @@ class Evaluations(Partition):
         return counts
 
     def _shared(self, passes: bool, function: Function, callee: Function) -> bool:
-        """Whether a value is computed once for this reader and all others of the kind. Nests that go over its elements,
-        each once, share a pass. What follows from the totals of a reduction, element by element, and is broadcast
-        again, is computed once for each row."""
+        """True if a value is computed once for this reader and others of its kind. Nests that visit each of its
+        elements once share a pass. A value that depends elementwise on totals of a reduction and is then broadcast is
+        computed once for each row."""
         work, elements = self.work[function], math.prod(callee.dims)
         reads = work.reads[callee] * math.prod(function.dims)
         if callee.root and elements <= self._totals.get(callee.root, 0):
@@ -191,9 +192,9 @@ class Evaluations(Partition):
         return passes and abs(reads - elements) < 0.5
 
     def nanoseconds(self, stored: "FrozenSet[Function]", costs: Costs) -> float:
-        """The estimated time of all that is computed where these values are stored."""
+        """Return the estimated time of the whole computation if these values are stored."""
         counts, again = self.counted(stored), self._again(stored)
-        factors: "Dict[Function, float]" = {}       # of the nests that a value is computed in
+        factors: "Dict[Function, float]" = {}       # cost factor of the nest that computes a value
         time = 0.0
         for function in self.functions:
             factor = factors.get(function, 1.0)
@@ -212,7 +213,7 @@ class Evaluations(Partition):
         return time
 
     def _again(self, stored: "FrozenSet[Function]") -> "Dict[Function, int]":
-        """The entries that each function's text has once more than needed where all that is not stored is inlined."""
+        """The number of repeated entries in each function's text if all values that are not stored are inlined."""
         entries: "Dict[Function, int]" = {}
         again: "Dict[Function, int]" = {}
         for function in reversed(self.functions):
@@ -222,7 +223,7 @@ class Evaluations(Partition):
 
     def _inline(self, function: Function, callees: "Sequence[Function]", entries: "Dict[Function, int]",
                 again: "Dict[Function, int]") -> None:
-        """Counts the entries of a function's text with those that it calls, and how many of them are repeated."""
+        """Count the entries in a function's text including its callees, and how many of them are repeated."""
         sites = self.work[function].sites
         entries[function] = self.work[function].entries + sum(entries[callee] * sites[callee] for callee in callees)
         entries[function] = min(entries[function], MOST_ENTRIES)
@@ -230,20 +231,20 @@ class Evaluations(Partition):
                                                 for callee in callees))
 
     def chosen(self, costs: Costs) -> "FrozenSet[Function]":
-        """The values to store."""
+        """Return the values to store."""
         stored: "Set[Function]" = set()
         readers: "Dict[Function, Dict[Function, float]]" = {}
         for function in self.functions:
             for callee, weight in self.work[function].reads.items():
                 readers.setdefault(callee, {})[function] = weight
-        time: "Dict[Function, float]" = {}          # of one evaluation, with all that it computes again
+        time: "Dict[Function, float]" = {}  # time of one evaluation, including everything that it computes again
         entries: "Dict[Function, int]" = {}
         repeated: "Dict[Function, int]" = {}
         sides: "Dict[Function, bool]" = {}
         possible = set(self.candidates)
         passes = {function for function, (reads, _) in self.counted(frozenset()).items()
                   if function in self.written or reads <= math.prod(function.dims)}
-        for function in reversed(self.functions):   # operands come first
+        for function in reversed(self.functions):   # operands come before users
             work, elements = self.work[function], float(math.prod(function.dims))
             factor = costs.sides if work.sides else 1.0
             time[function] = factor * work.instructions * costs.instruction + sum(
@@ -254,7 +255,7 @@ class Evaluations(Partition):
             self._inline(function, [callee for callee in work.sites if callee not in stored], entries, repeated)
             if function not in possible:
                 continue
-            # each reader is taken to be computed once an element
+            # assume that each reader is computed once per element
             of = readers.get(function, {})
             alone = [weight * math.prod(reader.dims) for reader, weight in of.items()
                      if not self._shared(reader in passes or reader in stored, reader, function)]
@@ -270,8 +271,8 @@ class Evaluations(Partition):
         return self._improved(frozenset(stored), costs)
 
     def _improved(self, stored: "FrozenSet[Function]", costs: Costs) -> "FrozenSet[Function]":
-        """The best of these values, of all, of those that a result is computed from directly and of none, each without
-        those that cost more than they save."""
+        """The best of four choices: these values, all values, those that results read directly, and none; each without
+        the values that cost more than they save."""
         best, least = frozenset(), math.inf     # type: FrozenSet[Function], float
         tried = [stored, frozenset(self.candidates), frozenset(self.last.intersection(self.candidates)),
                  best]     # type: List[FrozenSet[Function]]
@@ -287,16 +288,16 @@ class Evaluations(Partition):
         return best
 
     def operations(self, stored: "FrozenSet[Function]") -> float:
-        """Ops on elements, moves not counted, that are computed where these values are stored."""
+        """Return the number of ops on elements, without moves, if these values are stored."""
         return sum(times * self.work[function].ops for function, (_, times) in self.counted(stored).items())
 
     def graph_operations(self) -> float:
-        """Ops on elements where each value is computed once."""
+        """Return the number of ops on elements if each value is computed once."""
         return sum(float(math.prod(function.dims)) * self.work[function].ops for function in self.functions)
 
 
 def _totals(computation: Computation, ends: "Collection[Instruction]") -> "Dict[Instruction, int]":
-    """For each value, the most elements of a reduce that it is computed from."""
+    """For each value, the largest number of elements of a reduce that it depends on."""
     most: "Dict[Instruction, int]" = {}
     for instruction in computation.instructions:
         counts = [max(most.get(o, 0), o.shape.leaves()[0].elements if o.opcode == "reduce" and o in ends else 0)
@@ -308,7 +309,7 @@ def _totals(computation: Computation, ends: "Collection[Instruction]") -> "Dict[
 
 @dataclass(frozen=True)
 class Storage:
-    """Which values are stored and which are computed again, of all `evaluations`."""
+    """The choice of stored values among all `evaluations`."""
 
     evaluations: "Evaluations"
     chosen: "FrozenSet[Function]"
@@ -321,17 +322,17 @@ class Storage:
 
     @property
     def operations(self) -> float:
-        """Ops on elements that are computed."""
+        """Return the number of ops on elements that are computed."""
         return self.evaluations.operations(self.chosen)
 
     @property
     def factor(self) -> float:
-        """How often an op of the graph is computed, in the mean."""
+        """Return the mean number of times that an op of the graph is computed."""
         graph = self.evaluations.graph_operations()
         return self.operations / graph if graph else 1.0
 
     def values(self) -> "List[Evaluation]":
-        """The values that are stored, or read oftener than they have elements."""
+        """Return the values that are stored, or are read more often than they have elements."""
         counts = self.evaluations.counted(self.chosen)
 
         def time(stored: "FrozenSet[Function]") -> float:
@@ -344,14 +345,14 @@ class Storage:
 
 
 def storage(computation: Computation, leaves: "Sequence[Leaf]", costs: Costs) -> Storage:
-    """The choice for a computation whose leaves are written."""
+    """Return the choice for a computation whose leaves are written."""
     evaluations = Evaluations(computation, leaves, {i for i in computation.instructions if stops(i)},
                               costs.rows)
     return Storage(evaluations, evaluations.chosen(costs), costs)
 
 
 def levels(computation: Computation, cuts: "Collection[Instruction]") -> "Dict[Instruction, int]":
-    """For each value, the length of the longest chain of cuts that it is computed from."""
+    """Return, for each value, the length of the longest chain of cuts that it depends on."""
     level: "Dict[Instruction, int]" = {}
     for instruction in computation.instructions:
         level[instruction] = max((level[o] + (o in cuts) for o in instruction.operands), default=0)
@@ -359,7 +360,7 @@ def levels(computation: Computation, cuts: "Collection[Instruction]") -> "Dict[I
 
 
 def _known(computation: Computation) -> "Set[Instruction]":
-    """The scalars that are computed from constants: compilers fold them."""
+    """The scalars that depend on constants only; compilers fold them."""
     known: "Set[Instruction]" = set()
     for instruction in computation.instructions:
         if not instruction.shape.dims and instruction.shape.kind == "array" and (
@@ -370,13 +371,13 @@ def _known(computation: Computation) -> "Set[Instruction]":
 
 
 def storable(instruction: Instruction) -> bool:
-    """Return true if a value may lie in a scratch buffer: it is one array of whole bytes, and no view of memory."""
+    """True if a value may be in a scratch buffer: it is one array of whole bytes, and not a view of memory."""
     return instruction.shape.kind == "array" and instruction.shape.dtype not in dtypes.PACKED \
         and not instruction.attributes.get(PARTS)
 
 
 def _reads_back(instruction: Instruction) -> bool:
-    """Whether a value is elements of stored copies, moved: they lie in memory as they were wanted."""
+    """True if a value consists of moved elements of stored copies: they are already in memory in a suitable order."""
     waiting, seen = [instruction], {instruction}
     while waiting:
         value = waiting.pop()
@@ -390,7 +391,7 @@ def _reads_back(instruction: Instruction) -> bool:
 
 
 def instructions(instruction: Instruction) -> float:
-    """Vector instructions for one element of 4 bytes, of a loop for one step."""
+    """Return the vector instructions for one element of 4 bytes; for a loop, for one step."""
     dtype = instruction.shape.leaves()[0].dtype
     factor = max(1.0, dtypes.storage_bytes(dtype) / 4) * (3 if dtypes.TABLE[dtype].kind == "complex" else 1)
     row = ELEMENTWISE.get(instruction.opcode)
@@ -406,7 +407,7 @@ def instructions(instruction: Instruction) -> float:
 
 
 def operations(instruction: Instruction) -> float:
-    """Ops for one element, of a loop for one step; a move is none."""
+    """Return the ops for one element; for a loop, for one step. A move counts 0."""
     if instruction.opcode in ELEMENTWISE:
         return 1.0
     if instruction.opcode in CONTRACTIONS:

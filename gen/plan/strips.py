@@ -1,10 +1,10 @@
-"""Strips: a product whose rows are reduced, in one kernel with what reduces them, some rows at a time.
+"""Strips: a product and the nests that reduce its rows in one kernel, a few rows at a time.
 
-A contraction leaves its rows in a scratch buffer; stages over the same rows (gen/plan/rows.py) read them there, and may
-leave others, of which a second contraction makes the results: attention is the scores, their softmax, and the product
-with the values. A strip is some neighbouring rows. Where nobody else reads the buffers between, each nest does a strip
-after the one before it, and the buffers have room for one strip: position p is p mod the elements of a strip. So the
-nests are the same as without strips, with other maps to these buffers.
+A contraction leaves its rows in a scratch buffer. Stages over the same rows (gen/plan/rows.py) read them there, and may
+leave rows for a second contraction, which computes the results. In attention these are the scores, their softmax, and
+the product with the values. A strip is a number of neighbouring rows. If nobody else reads the buffers in between, the
+nests process one strip after another, and the buffers have room for one strip: position p becomes p mod the elements of
+a strip. The nests are the same as without strips, except for the maps to these buffers.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from gen.schedule import Panels
 
 @dataclass(eq=False)
 class Strips(Nest):
-    """members: the nests as kernels of their own. parts: the same, in strips. count: of strips; rows: of a strip.
-    between: the buffers between the parts, each of one strip."""
+    """A nest processed in strips. members: the nests as kernels of their own. parts: the same nests, in strips. count:
+    the number of strips. rows: the rows of a strip. between: the buffers between the parts, each of one strip."""
 
     members: List[Nest]
     parts: List[Nest]
@@ -43,9 +43,9 @@ class Strips(Nest):
 
 
 def joined(nests: "Sequence[Nest]", panels: Panels) -> "List[Nest]":
-    """The nests, those that are strips together in place of the last one of them."""
+    """Return the nests, with those that can be processed in strips combined at the place of the last of them."""
     result = list(nests)
-    if any(nest.aliases for nest in nests):     # each keeps its place among all
+    if any(nest.aliases for nest in nests):     # nests with aliases keep their place in the order
         return result
     for rows in [nest for nest in nests if isinstance(nest, Rows) and not nest.columns]:
         producer = next((nest for nest in result if isinstance(nest, Contraction) and _feeds(nest, rows, nests)), None)
@@ -77,13 +77,13 @@ def _left(first: Nest, second: Nest) -> "List[Buffer]":
 
 
 def _feeds(first: Nest, second: Nest, nests: "Sequence[Nest]") -> bool:
-    """Whether a nest leaves one buffer, which another one alone reads."""
+    """True if a nest leaves one buffer, which only the other nest reads."""
     left = _left(first, second)
     return len(left) == 1 and not any(left[0] in _reads(nest) for nest in nests if nest not in (first, second))
 
 
 def _strips(chain: "List[Nest]", nests: "Sequence[Nest]", panels: Panels) -> Optional[Strips]:
-    """The nests as strips; None where a strip's rows are not neighbours in each, or a strip is too large."""
+    """The nests combined in strips; None if a strip's rows are not neighbours in each nest, or a strip is too large."""
     producer, rows = chain[0], chain[1]
     assert isinstance(producer, Contraction) and isinstance(rows, Rows)
     between = [_left(first, second)[0] for first, second in zip(chain, chain[1:])]
@@ -118,8 +118,8 @@ def _strips(chain: "List[Nest]", nests: "Sequence[Nest]", panels: Panels) -> Opt
 
 def _rows_of_strip(producer: Contraction, length: int, between: "Sequence[Buffer]", chain: "Sequence[Nest]",
                    panels: Panels) -> int:
-    """Rows of a strip: the most of them that divide the rows that share the other operand; 0: a strip is too large for
-    the caches, or too small for register tiles."""
+    """The number of rows of a strip, the largest divisor of the rows that share the other operand; 0 if a strip is too
+    large for the caches, or too small for register tiles."""
     size = max(dtypes.storage_bytes(buffer.shape.dtype) for buffer in between)
     for nest in chain:
         if isinstance(nest, Contraction):
@@ -155,7 +155,7 @@ def _roots(roots: "Sequence[Root]", places: "Dict[Buffer, str]") -> "List[Root]"
 
 
 def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
-    """The partition, whose buffers between the parts have one strip."""
+    """The partition with buffers of one strip between the parts."""
     made = copy.copy(partition)
     made.roots = _roots(partition.roots, places)
     numbers = {buffer.number: place for buffer, place in places.items()}
@@ -164,21 +164,21 @@ def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
 
 
 def _goes_by_strips(nest: Contraction, strips: int) -> bool:
-    """Whether the digits of a contraction's work-items begin with those of the strips' number, major first."""
+    """True if the digits of a contraction's work-items, major first, begin with those of the strip's number."""
     digits = [nest.outer[k] for k in nest.order if nest.outer[k].strips]
     return math.prod(digit.size for digit in digits) == strips and is_mixed_radix(
         [digit.strips for digit in digits], [digit.size for digit in digits])
 
 
 def _reads_as_single(nest: Contraction, between: "Sequence[Buffer]") -> bool:
-    """Whether a contraction reads of the buffers between at most its operand `single`, whose rows are those of the
+    """True if a contraction reads the buffers in between only as its operand `single`, whose rows are those of the
     strip."""
     return nest.units not in between and not any(buffer in between for function in nest.epilogue.functions
                                                  for buffer in buffers_of(nest.epilogue, function))
 
 
 def _in_order(rows: Rows, between: "Sequence[Buffer]") -> bool:
-    """Whether stages access the buffers between at their own position alone."""
+    """True if stages access the buffers in between at their own position only."""
     unmap, flats = algebra.call("shape", "unmap", rows.space.text), []
     for stage in rows.stages:
         flats += [compose(root.map, memory_map(root.shape)) for root in stage.writes if root.buffer in between]

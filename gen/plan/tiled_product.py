@@ -1,12 +1,14 @@
-"""A nest around a product of two matrices, or of many, or around a convolution, in whose operands each digit has one
-stride: a GPU reads them in tiles of shared memory.
+"""A nest around a product of matrices, a batch of these, or a convolution, in whose operands each digit has a constant
+stride: a GPU reads the operands in tiles of shared memory.
 
-The positions of the result, in the order of memory, are digits. Along those of the rows only the first operand moves,
-along those of the columns only the second, along those of the batch both or none. The digits of the sum are its steps.
-Each digit has one stride in each operand: any order of dimensions is a map, not a copy.
+The positions of the result, in the order of memory, are digits. Along the digits of the rows only the address in the
+first operand changes, along those of the columns only that in the second, along those of the batch both or none. The
+digits of the sum are its steps. Each digit has one stride in each operand, so any order of dimensions is a map, not a
+copy.
 
-A convolution's rows are the places of its window, its steps the elements of the window and the input features. Padding
-is no element of the base: conditions, which are sums of strides too, say which elements exist. The others are zero.
+The rows of a convolution are the places of its window; its steps are the elements of the window and the input features.
+Padding is not part of the base: conditions, which are sums of strides too, say which elements exist. All other elements
+are zero.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from gen.plan.products import group_count
 
 
 class Digit(NamedTuple):
-    """A digit: the positions of the result, then the elements of each operand, that a step of it is worth. inside: what
-    it is worth in each condition of the nest."""
+    """A digit. position: the positions of the result per step. strides: the elements of each operand per step. inside:
+    the amount per step in each condition of the nest."""
 
     size: int
     position: int
@@ -36,7 +38,7 @@ class Digit(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A condition under which an element of an operand exists: the sum that starts at `first` is in [0, last]."""
+    """A condition for the existence of an operand's element: a sum that starts at `first` is in [0, last]."""
 
     operand: int
     first: int
@@ -51,13 +53,13 @@ class Inside(NamedTuple):
 
 @dataclass(eq=False)
 class StridedProduct(Nest):
-    """A nest around a product in whose operands each digit has one stride.
+    """A nest around a product in whose operands each digit has a constant stride.
 
-    dot: the product. epilogue: from its elements to the results (`partition` goes on to compute them itself).
+    dot: the product. epilogue: from its elements to the results (`partition` computes the product itself).
 
     operands: the one that has the rows, and the one that has the columns. first: the position of the first element in
-    each. conditions: under which elements of the operands exist. batch, rows, columns, steps: the digits, major
-    first."""
+    each. conditions: for the existence of the operands' elements. batch, rows, columns, steps: the digits, major first.
+    """
 
     dot: Instruction
     epilogue: Partition
@@ -71,16 +73,17 @@ class StridedProduct(Nest):
 
     @property
     def counts(self) -> "Dict[str, int]":
-        """The number of matrices, and of rows, columns and steps in each."""
+        """Return the number of matrices, and the numbers of rows, columns and steps in each."""
         return {name: math.prod(digit.size for digit in digits) for name, digits in
                 (("batch", self.batch), ("row", self.rows), ("column", self.columns), ("step", self.steps))}
 
     def lines(self, operand: int) -> "Tuple[Digit, ...]":
-        """The digits that the operand has beside the batch and the steps: rows, or columns."""
+        """Return an operand's own digits, those of the rows or of the columns."""
         return (self.rows, self.columns)[operand]
 
     def positions(self, vec: int) -> str:
-        """(batch, row, group)[vec] -> (position in the result). A group is `vec` neighbouring columns."""
+        """Return the map (batch, row, group)[vec] -> (position in the result). A group is `vec` neighbouring
+        columns."""
         counts = self.counts
         terms = [*terms_of("batch", self.batch, "position"), *terms_of("row", self.rows, "position"),
                  *terms_of(f"(group * {vec} + vec)", self.columns, "position")]
@@ -89,12 +92,13 @@ class StridedProduct(Nest):
             f"row in [0, {counts['row'] - 1}], group in [0, {counts['column'] // vec - 1}], vec in [0, {vec - 1}]")
 
     def line_map(self, operand: int, vec: int = 1) -> str:
-        """(batch, group)[vec] -> (position of a line's first element in an operand). A group is `vec` neighbouring
-        lines."""
+        """Return the map (batch, group)[vec] -> (position of a line's first element in an operand). A group is `vec`
+        neighbouring lines."""
         return self._of_lines(operand, vec, self.first[operand], operand)
 
     def step_map(self, operand: int, vec: int = 1) -> str:
-        """(group)[vec] -> (elements from a line's first one in an operand). A group is `vec` neighbouring steps."""
+        """Return the map (group)[vec] -> (distance in elements from a line's first element in an operand). A group is
+        `vec` neighbouring steps."""
         return self._of_steps(vec, operand)
 
     def _of_lines(self, operand: int, vec: int, first: int, of: "int | Inside") -> str:
@@ -115,33 +119,34 @@ class TiledProduct(StridedProduct):
     """A nest around a product whose operands a GPU reads in tiles of shared memory."""
 
     def conditions_of(self, operand: int) -> "List[int]":
-        """The numbers of the conditions of an operand."""
+        """Return the numbers of the conditions of an operand."""
         return [number for number, condition in enumerate(self.conditions) if condition.operand == operand]
 
     @property
     def sums(self) -> "List[int | Inside]":
-        """All sums of strides: the operands' positions, and the conditions."""
+        """Return all sums of strides: the operands' positions, and the conditions."""
         return [0, 1, *map(Inside, range(len(self.conditions)))]
 
     def inside_line_map(self, number: int, vec: int = 1) -> str:
-        """(batch, group)[vec] -> (the sum of a condition at a line's first element). A group is `vec` neighbouring
-        lines."""
+        """Return the map (batch, group)[vec] -> (a condition's sum at a line's first element). A group is `vec`
+        neighbouring lines."""
         condition = self.conditions[number]
         return self._of_lines(condition.operand, vec, condition.first, Inside(number))
 
     def inside_step_map(self, number: int, vec: int = 1) -> str:
-        """(group)[vec] -> (what the steps add to the sum of a condition). A group is `vec` neighbouring steps."""
+        """Return the map (group)[vec] -> (the steps' contribution to a condition's sum). A group is `vec` neighbouring
+        steps."""
         return self._of_steps(vec, Inside(number))
 
     def along_steps(self, operand: int) -> bool:
-        """Whether neighbours in an operand's memory are steps, not lines."""
+        """True if neighbours in an operand's memory are steps, not lines."""
         def least(digits: "Sequence[Digit]") -> int:
             return min((abs(digit.strides[operand]) or 1 << 62 for digit in digits), default=1 << 62)
         return least(self.steps) < least(self.lines(operand))
 
     def vector(self, operand: int, most: int) -> int:
-        """The number of neighbours, at most `most`, that are always read together: they are contiguous, and begin at a
-        multiple of their number."""
+        """Return the largest number of neighbours, at most `most`, that are always read together: they are contiguous
+        and aligned to their number."""
         vec, along = most, self.along_steps(operand)
         while vec > 1:
             count = self.counts["step"] if along else math.prod(digit.size for digit in self.lines(operand))
@@ -159,8 +164,8 @@ class TiledProduct(StridedProduct):
 
 
 def terms_of(name: str, digits: "Sequence[Digit]", of: "int | str | Inside") -> "List[str]":
-    """The terms of a sum: what each digit of a number is worth, in an operand, in a condition, or (of: "position") in
-    the result."""
+    """Return the terms of a sum: the amount of each digit of a number in an operand, in a condition, or (of:
+    "position") in the result."""
     terms, below = [], 1
     for digit in reversed(digits):
         worth = digit.position if isinstance(of, str) else digit.inside[of.number] if isinstance(of, Inside) \
@@ -171,8 +176,8 @@ def terms_of(name: str, digits: "Sequence[Digit]", of: "int | str | Inside") -> 
 
 
 class Moves(NamedTuple):
-    """The operands of a product: their buffers, the position of the first element in each, the conditions under which
-    elements exist, the digits of the result and those of the sum, major first."""
+    """The operands of a product: their buffers, the position of the first element in each, the conditions for the
+    existence of elements, and the digits of the result and of the sum, major first."""
 
     buffers: Tuple[Buffer, Buffer]
     first: Tuple[int, int]
@@ -181,7 +186,7 @@ class Moves(NamedTuple):
     sums: List[Digit]
 
     def moved(self, digit: Digit, operand: int) -> bool:
-        """Return true if the address in an operand changes along a digit, or a condition of the operand does."""
+        """True if the address in an operand, or one of the operand's conditions, changes along a digit."""
         return digit.strides[operand] != 0 or any(
             worth for worth, condition in zip(digit.inside, self.conditions) if condition.operand == operand)
 
@@ -203,8 +208,9 @@ def _strides(text: str) -> Optional[Strides]:
 
 
 def moves(nest: Nest, dot: Instruction, at: str, splits: "Sequence[str]" = ()) -> Optional[Moves]:
-    """Return how the operands move along the digits; None if a stride is not constant. at: the map from the position in
-    the result to the product's index. splits: maps from the position that say, too, where it is split into digits."""
+    """Return the strides of the operands along the digits; None if a stride is not constant. at: the map from the
+    position in the result to the product's index. splits: further maps from the position that determine where it is
+    split into digits."""
     own = Partition(nest.partition.computation, [Root(0, dot.shape, dot, 0, identity(dot.shape.dims))], nest.name,
                     dot.shape.dims, INLINE, nest.partition.cuts)
     (entry,) = (e for e in own.entry.body.entries if e.instruction is dot)
@@ -227,7 +233,7 @@ def moves(nest: Nest, dot: Instruction, at: str, splits: "Sequence[str]" = ()) -
         box = f"({', '.join(v.name for v in facts.variables)}) -> ({{}}), domain: " + ", ".join(
             f"{v.name} in [0, {counts[v.name] - 1}]" for v in facts.variables)
         sums.append(_strides(box.format(facts.results[0].text)))
-        # where the elements along a variable alone decide, its interval does
+        # a guard of one variable becomes the variable's interval
         within = [(guard.text, guard.lo, guard.hi) for guard in algebra.guards(moved)]
         within += [(v.name, v.lo, v.hi) for v in facts.variables if (v.lo, v.hi) != (0, counts[v.name] - 1)]
         for text, low, high in within:
@@ -247,7 +253,7 @@ def moves(nest: Nest, dot: Instruction, at: str, splits: "Sequence[str]" = ()) -
 
 
 def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[TiledProduct]:
-    """The nest of a product; None where its operands do not move by strides. at: as for `moves`."""
+    """Return the nest of a product; None if its operands have no constant strides. at: see `moves`."""
     found = moves(nest, dot, at, _groups(dot, at))
     if found is None:
         return None
@@ -256,7 +262,7 @@ def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) ->
     batch = [d for d, by in zip(found.digits, moved) if by[0] == by[1]]
     if not of[0] or not of[1]:
         return None
-    # the columns are the side whose neighbours are nearer to each other in the result
+    # the columns are the side whose neighbours are nearer in the result
     order = (1, 0) if of[0][-1].position < of[1][-1].position else (0, 1)
     conditions = tuple(condition._replace(operand=order[condition.operand]) for condition in found.conditions)
     return TiledProduct(nest.name, nest.shape, nest.partition, dot, epilogue, in_order(found.buffers, order),
@@ -276,8 +282,8 @@ def _groups(dot: Instruction, at: str) -> "List[str]":
 
 
 def _steps(dot: Instruction, sums: "List[Digit]") -> "List[Digit]":
-    """The digits of the sum, major first: those of a window and of features so that the nearest neighbours in an
-    operand are neighbours."""
+    """The digits of the sum, major first. Those of a window and of features are ordered so that neighbours in an
+    operand's memory are neighbours in the sum."""
     if dot.opcode != "convolution":
         return sums
     return sorted(sums, key=lambda d: -min((abs(stride) for stride in d.strides if stride), default=0))
@@ -291,7 +297,8 @@ def in_order(both: "Tuple[T, T]", order: "Tuple[int, int]") -> "Tuple[T, T]":
 
 
 def merged(digits: "Sequence[Digit]", order: "Tuple[int, int]") -> "Tuple[Digit, ...]":
-    """The digits, neighbours along which every stride goes on as one; operands in their order."""
+    """Return the digits with neighbours merged along which every stride continues. order: of the operands in the
+    result."""
     worths = [(digit.size, (digit.position, *in_order(digit.strides, order), *digit.inside)) for digit in digits]
     return tuple(Digit(size, worth[0], (worth[1], worth[2]), tuple(worth[3:]))
                  for size, worth in merged_digits(worths))

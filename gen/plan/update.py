@@ -1,11 +1,11 @@
-"""dynamic-update-slice as a nest over the update, which is written where it lies.
+"""dynamic-update-slice as a nest over the update, which is written at its place in the result.
 
-Where every result of a fusion is a dynamic-update-slice (or a bitcast of one) with updates of equal dims, the update
-has a kernel of its own. Either it writes into the parameter's own buffer: the module has to say that the fusion may
-(`Fusion.aliases`, `Fusion.donated`), the operand must be that parameter, at the same positions, and what the kernel
-reads of it must be the very element that it then writes. Or, which is always right, the operand is written first, by
-kernels as for any other result, and the update over it. An update of more than half of the result is not worth a pass
-of its own: that is the ordinary value.
+If every result of a fusion is a dynamic-update-slice (or a bitcast of one) with updates of equal dims, the update has a
+kernel of its own. The kernel may write into the parameter's buffer if the module allows it (`Fusion.aliases`,
+`Fusion.donated`), if the operand is that parameter at the same positions, and if the kernel reads from it only the
+element that it then writes. Otherwise, kernels as for any other result write the operand first, and then the update
+over it. An update of more than half of the result is not worth a pass of its own; the result is then computed like any
+other value.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ OPCODE = "dynamic-update-slice"
 
 @dataclass(eq=False)
 class Update(Nest):
-    """aliases: of results, the parameter whose buffer each is; empty where `kept`, the operands, must be written
-    before."""
+    """A nest of updates. aliases: for results, the parameter whose buffer each is. kept: the operands that must be
+    written before; if there are any, aliases is empty."""
 
     aliases: Dict[Buffer, Buffer]
     kept: List[Leaf]
-    why: str            # not in place
+    why: str            # why the update is not done in place
     reads_first: bool = field(default=True, init=False)
 
 
 def _dus(instruction: Instruction) -> Optional[Instruction]:
-    # not out of tiles
+    # bitcasts from tiled layouts excepted
     while instruction.opcode == "bitcast" and moves_only(instruction) and "map" not in instruction.attributes:
         instruction = instruction.operands[0]
     return instruction if instruction.opcode == OPCODE else None
@@ -45,7 +45,7 @@ def _dus(instruction: Instruction) -> Optional[Instruction]:
 
 def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]",
          name: str) -> "Tuple[Optional[Update], str]":
-    """The update's nest, or None and why there is none ("": nothing is updated)."""
+    """Return the update's nest; or None and the reason ("" if nothing is updated)."""
     results = [(number, shape, _dus(instruction)) for number, shape, instruction, _ in leaves]
     updates = [dus for _, _, dus in results if dus is not None]
     if not updates:
@@ -85,13 +85,13 @@ def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]",
 
 
 def renamed(update: Update, name: str) -> Update:
-    """The nest as one of several kernels."""
+    """Return the nest as one of several kernels."""
     of = update.partition
     return replace(update, name=name, partition=Partition(of.computation, of.roots, name, of.entry.dims))
 
 
 def _root(number: int, dus: Instruction, group: int) -> Root:
-    """An update as a root: its value by its own index, written where it lies in the result."""
+    """An update as a root: its value at its own index, written at its place in the result."""
     update = dus.operands[1]
     index = identity(update.shape.dims)
     at, starts = update_map(dus, f"at{group}_")
@@ -132,11 +132,11 @@ def _aliases(fusion: Fusion, partition: Partition,
 
 
 def _same_element(partition: Partition, buffer: Buffer, index: str, root: Root) -> bool:
-    """Whether a read is at the position that the root writes, where runtime variables stand for the same values."""
+    """True if a read is at the position that the root writes; equal runtime variables are recognised."""
     known: "Dict[Tuple[object, int], str]" = {}
     for runtime in partition.starts(root):
         if known.setdefault((runtime.read, runtime.last), runtime.name) != runtime.name:
-            return False      # two that are equal: which is which is not asked
+            return False      # two equal variables would be ambiguous
     bound = {runtime.name: known.get((runtime.read, runtime.last)) for runtime in bound_in(partition)}
     read, write = (compose(*pair) for pair in ((index, memory_map(buffer.shape)), (root.at, memory_map(root.shape))))
     if EMPTY in (read, write):
@@ -149,7 +149,7 @@ def _same_element(partition: Partition, buffer: Buffer, index: str, root: Root) 
 
 
 def bound_in(partition: Partition) -> "List[Runtime]":
-    """The runtime variables of all regions of the kernel's own body."""
+    """Return the runtime variables of all regions of the kernel's own body."""
     waiting = [partition.entry.body]
     runtimes: List[Runtime] = []
     while waiting:

@@ -1,6 +1,6 @@
-"""Ops that read and write whole arrays through memory: a sort, a factorisation, a transform. gen/program makes each of
-them a fusion of its own, whose parameters are the op's operands. A sort's operand may also be an iota: the places of
-its elements, which the kernels compute."""
+"""Ops that read and write whole arrays in memory: a sort, a factorisation, a transform. gen/program makes each of them
+a fusion of its own, whose parameters are the op's operands. An operand of a sort may also be an iota, the places of its
+elements, which the kernels compute."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from gen.schedule.devices import (SHORT_SORT_COST, SORT_COST, SortCpuNumbers, TO
                                   VECTOR_OPERATIONS)
 
 
-PLACES = ("s32", "u32", "s64", "u64")   # types that hold any place
+PLACES = ("s32", "u32", "s64", "u64")   # types in which any place fits
 
 
 @dataclass(eq=False)
 class Whole(Nest):
-    """An op on whole arrays. op: the instruction, whose operands are parameters, or a sort's places. Its partition is empty. Arrays lie as
-    their shapes say; tiles and several elements in a byte are not among them."""
+    """An op on whole arrays. op: the instruction, whose operands are parameters or a sort's places. Its partition is
+    empty. Arrays have their shapes' layouts, without tiles and without packed elements."""
 
     op: Instruction
-    operations: int     # vector instructions of all of it, roughly: what threads are chosen by
+    operations: int     # approximate vector instructions in all; they decide the number of threads
 
     @property
     def operands(self) -> List[Buffer]:
-        """The buffer of each operand that is a parameter; operands that are one array have one buffer."""
+        """Return the buffer of each operand that is a parameter; operands that are the same array have one buffer."""
         return [Buffer(Role.PARAMETER, operand.parameter_number or 0, operand.shape, operand.name)
                 for operand in self.op.operands if operand.opcode == "parameter"]
 
     @property
     def results(self) -> List[Buffer]:
-        """The buffer of each leaf of the result."""
+        """Return the buffer of each leaf of the result."""
         return [Buffer(Role.RESULT, n, shape, self.op.name) for n, shape in enumerate(self.op.shape.leaves())]
 
 
 def whole_of(computation: Computation) -> Optional[Instruction]:
-    """The op on whole arrays that a computation is, if it is one and nothing else."""
+    """Return the op on whole arrays if a computation consists of it alone; else None."""
     root = root_of(computation)
     computed = places(root)
     return root if is_whole(root.opcode) and all(
@@ -51,13 +51,13 @@ def whole_of(computation: Computation) -> Optional[Instruction]:
 
 
 def places(op: Instruction) -> List[int]:
-    """The numbers of a sort's operands whose elements are their places along the sorted dimension."""
+    """Return the numbers of a sort's operands whose elements are their places along the sorted dimension."""
     return [k for k, operand in enumerate(op.operands) if op.opcode == "sort" and operand.shape.dtype in PLACES
             and _counted(operand) == op.attributes["dimensions"][0]]
 
 
 def _counted(value: Instruction) -> Optional[int]:
-    """The dimension along which an iota counts, also a broadcast one; None for other values."""
+    """The dimension along which an iota, possibly broadcast, counts; None for other values."""
     if value.opcode == "broadcast":
         inner = _counted(value.operands[0])
         return None if inner is None else int(value.attributes["dimensions"][inner])
@@ -70,7 +70,7 @@ def nest(fusion: Fusion, op: Instruction) -> Whole:
 
 
 def operations(op: Instruction) -> int:
-    """Vector instructions of an op, roughly."""
+    """Return the approximate number of vector instructions of an op."""
     if op.opcode in MATRIX_OPS:
         return steps_of(op) // VECTOR_OPERATIONS
     if op.opcode == "fft":
