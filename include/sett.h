@@ -2,9 +2,9 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  Includes every sett header and converts between their types. A tiled layout is a map from logical indices to a linear
-  position; here it becomes one, and its inverse too, so that layouts compose with everything else that is a map. Layouts in
-  any notation are compared and converted.
+  Include every sett header and convert between their types. A tiled layout is a map from logical indices to a linear position;
+  this header returns that map and its inverse, so that layouts compose with all other maps. It also compares and converts
+  layouts in any notation.
 
 INCLUDE
   Copy the headers named below into one folder. C11 or C++17, freestanding.
@@ -12,7 +12,7 @@ INCLUDE
   first of all the sett headers that the program uses.
 
 OPTIONS
-  Those of the headers that it joins.
+  The options are those of the other headers.
 
 A FIRST LOOK
     #include <stdio.h>
@@ -30,62 +30,66 @@ A FIRST LOOK
     (d0, d1) -> (d1 * 3 + d0), domain: d0 in [0, 2], d1 in [0, 4]
 
 THE MODEL
-  sett_layout_map        (d0, .., dn) -> (position): every logical index, each tile a quotient and a remainder
+  sett_layout_map        (d0, .., dn) -> (position): every logical index; each tile is a quotient and a remainder
       f32[3,5]{1,0:T(2,2)}   (d0, d1) -> ((d0 floordiv 2) * 12 + (d1 floordiv 2) * 4 + (d0 mod 2) * 2 + d1 mod 2), ...
-  sett_layout_unmap      (d0) -> (i0, .., in): every position; constraints leave out those that are padding
+  sett_layout_unmap      (d0) -> (i0, .., in): every position; constraints exclude padding
       f32[3,5]{0,1}          (d0) -> (d0 mod 3, d0 floordiv 3), domain: d0 in [0, 14]
-  Both are built by the definition; sett_map_simplify tidies them.
-  sett_layout_order      logical indices to those in memory order, major first, or back: a transpose; under tiles the linear position
-  sett_layout_physical   an answer of sett_indexing_analysis.h between logical indices as the same answer between places in memory, linear
-                         positions or indices in memory order: which bytes of the operand the bytes of the output are made from. What is asked
-                         of a map (coalescing, banks, reads, tiles, the image) is asked of this one as of any other
+  Both are built by the definition; sett_map_simplify simplifies them.
+  sett_layout_order      logical indices to indices in memory order, major first, or back: a transpose; with tiles, the linear position
+  sett_layout_physical   turns a map of sett_indexing_analysis.h between logical indices into a map between places in memory (linear
+                         positions or indices in memory order): the bytes of the operand from which the bytes of the output are made. All
+                         questions about maps (coalescing, banks, reads, tiles, the image) apply to it
       f32[4,6]{0,1} transpose(f32[6,4]{1,0:T(2,2)}), dimensions={1,0}
         linear positions       (d0) -> ((d0 floordiv 8) * 8 + ((d0 mod 4) floordiv 2) * 4 + ((d0 mod 8) floordiv 4) * 2 + d0 mod 2)
 
-  sett_nested_map        (subgroup, thread)[b0.., o0.., e0..] -> (d0, ..): what is held in each slot, for the ids of one period or
+  sett_nested_map        (subgroup, thread)[b0.., o0.., e0..] -> (d0, ..): the element in each slot, for the ids of one period or
                          of a machine
       S[2] B[1] O[1] T[4] E[2], strides [1], [1]   (subgroup, thread)[b0, o0, e0] -> (subgroup * 8 + thread * 2 + e0), ...
-  sett_nested_unmap      (d0, ..) -> (subgroup, thread, slot): the smallest owner; what is nobody's is outside of the domain
-  sett_nested_from_map   the nested layout of a map that is one, in the form of sett_nested_map: its parameters are read off a few
-                         values, and then the maps are shown to be equal. Else ERROR_MAP, or MAP_SIZE where that is not decided
-  sett_nested_address    the linear position in a tiled layout of what each slot holds: sett_nested_map, then sett_layout_map. Where
-                         the vector exceeds the array, what is outside is outside of the domain
+  sett_nested_unmap      (d0, ..) -> (subgroup, thread, slot): the smallest owner; elements without an owner are outside the domain
+  sett_nested_from_map   the nested layout of a map in the form of sett_nested_map. The parameters are computed from a few values, and
+                         the maps are then proved equal. Otherwise the error is ERROR_MAP, or MAP_SIZE if equality is not decided
+  sett_nested_address    the linear position, in a tiled layout, of the element in each slot: sett_nested_map, then sett_layout_map. If
+                         the vector exceeds the array, elements outside the array are outside the domain
 
-  sett_any               a layout in any notation that is read here. Two are the same where they are the same function: of the logical index, to an
-                         offset (CuTe, strides, oneDNN, XLA, shared memory of Triton), or of the owner, to the logical index (Triton, Mosaic, IREE)
+  sett_any               a layout in any of the notations. Two layouts are the same if they are the same function: from the logical index to an
+                         offset (CuTe, strides, oneDNN, XLA, Triton's shared memory), or from the owner to the logical index (Triton, Mosaic, IREE)
       f32[70,300]{1,0:T(8,128)}             70x300@AB8a128b                        yes
       f32[64,64]{1,0:T(32,32)(16,16)}       f32[64,64]{1,0:T(32,32)}               no: at (0,16): 256, 16
-  sett_any_convert       the same function in another notation, or a no with places that no such layout has
+  sett_any_convert       the same function in another notation, or a no with values that no layout of that notation has
       f32[64,64]{1,0:T(32,32)(16,16)}       to CuTe      ((16,2,2),(16,2,2)):((16,512,2048),(1,256,1024)), to oneDNN AB2a2b16a16b
       {dim0 = [[1], [3]]} -> {offset = 4}   to CuTe      S<1,0,1> o 0 o 4:1
       2x17x3x3@aBcd16b                      to CuTe      no: 17 is no multiple of 16
 
-  sett_any_move          the cheapest way from one distribution over threads to another: registers, shuffles or shared memory (sett_move.h)
+  sett_any_move          the cheapest plan from one distribution over threads to another: registers, shuffles or shared memory (sett_move.h)
       {register = [[1]], lane = [[2]]} -> {d = 4}   {register = [[2]], lane = [[1]]} -> {d = 4}   1 shuffle
-  sett_any_reorder       the way of an array in memory from one layout to another, by sett_relayout.h; the padding of a tag is not read, and gets zeros
+  sett_any_reorder       a move of an array in memory from one layout to another, by sett_relayout.h; a tag's padding is not read, and becomes 0
       2x17x3x3@nChw16c      2x17x3x3@nchw                                          306 elements, 270 places not read
 
 FUNCTIONS
-  any notation      sett_any_parse, _print, _map  text                            sett_any_same          the same function?
-                    sett_any_convert             in another notation             sett_any_move          from threads to threads
-                    sett_any_in_memory           which of the two ways           sett_any_reorder       from memory to memory
-  tiled layouts     sett_layout_map, _unmap      shape -> map, and its inverse    sett_layout_order      in memory order
-                    sett_layout_physical         an answer between places
+  any notation      sett_any_parse, _print, _map  text                            sett_any_same          compare as functions
+                    sett_any_convert             to another notation             sett_any_move          from threads to threads
+                    sett_any_in_memory           choose move or reorder          sett_any_reorder       from memory to memory
+  tiled layouts     sett_layout_map, _unmap      shape -> map, and its inverse    sett_layout_order      to and from memory order
+                    sett_layout_physical         a map between places
   nested layouts    sett_nested_map, _unmap      layout -> map, and its inverse   sett_nested_from_map   map -> layout
-                    sett_nested_address          where what a slot holds lies
-  errors            sett_message                 what a map's error means
+                    sett_nested_address          the position of a slot's element
+  errors            sett_message                 the text of an error
 
 LAWS (tests/layouts/test_shape.py, tests/layouts/test_nested.py)
-  1 maps_agree     the map has the value sett_tile_position at each index, the other that of sett_tile_element, and is
-                   outside its domain where that says padding.
+  1 maps_agree     sett_layout_map has the values of sett_tile_position, sett_layout_unmap those of sett_tile_element; padding is
+                   outside its domain.
   2 nested_agree   the maps have the values of sett_nested_element and sett_nested_owner; sett_nested_from_map(sett_nested_map(l)) has
                    the map of l.
-  3 same           (tests/layouts/test_convert.py) the answer of sett_any_same is that of enumeration, its witness the first point that differs.
-  4 convert        (tests/layouts/test_convert.py) what sett_any_convert makes is the same; there and back is a yes; the values of a no are those of the layout.
-  5 physical       (tests/algebra/physical_test.c) sett_layout_physical holds the pairs of positions that loops over the op give, in both directions;
-                   padding is in no pair.
-  6 move           (tests/layouts/test_move.py) sett_any_move is sett_move_plan of the tables of both layouts, but that it may choose the places of sett_notation_shared.
-  7 reorder        (tests/layouts/test_move.py) sett_relayout of both shapes moves every element from its offset in a to its offset in b, and writes nothing else but zeros.
+  3 same           (tests/layouts/test_convert.py) the answer of sett_any_same equals that of enumeration; its witness is the first point
+                   that differs.
+  4 convert        (tests/layouts/test_convert.py) the result of sett_any_convert is the same function, and converts back to the same
+                   function; the values of a no are those of the layout.
+  5 physical       (tests/algebra/physical_test.c) sett_layout_physical has the pairs of positions of loops over the op, in both
+                   directions; padding is in no pair.
+  6 move           (tests/layouts/test_move.py) sett_any_move is sett_move_plan of the tables of both layouts, except that it may choose the
+                   places of sett_notation_shared.
+  7 reorder        (tests/layouts/test_move.py) sett_relayout of both shapes moves every element from its offset in a to its offset in b,
+                   and otherwise writes only zeros.
 
 ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
@@ -101,11 +105,11 @@ ARGUMENTS (in all sett headers)
   is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
 
 ERRORS
-  A failed shape or nested layout gives a failed map, whose error is that of the shape + SETT_LAYOUT_ERROR_FIRST, or that of the layout
-  + SETT_NESTED_ERROR_FIRST. sett_message says what the error of any map means.
+  A failed shape or nested layout gives a failed map. Its error is the shape's + SETT_LAYOUT_ERROR_FIRST, or the layout's +
+  SETT_NESTED_ERROR_FIRST. sett_message returns the text of any map's error.
 
 LIMITS
-  Those of the headers that it joins.
+  The limits are those of the other headers.
 
 HISTORY
   0.7  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
@@ -150,66 +154,70 @@ HISTORY
 #define sett_any_reorder SETTP_LINK_NAME(SETT_PREFIX, sett_any_reorder)
 #endif
 
-enum { SETT_LAYOUT_ERROR_FIRST = 2000 }; /* errors of sett_tile.h, as errors of a map: FIRST + code */
-/* those of sett_nested_layout.h: sett_nested_explain says more of the layout itself */
+enum { SETT_LAYOUT_ERROR_FIRST = 2000 }; /* errors of sett_tile.h as errors of a map: FIRST + code */
+/* errors of sett_nested_layout.h as errors of a map; sett_nested_explain gives the text of a layout's own error */
 enum { SETT_NESTED_ERROR_FIRST = 3000 };
 
-/* Logical index to linear position. sett_map_strides of it: the stride, in elements, of each dimension that has one. (sett_tile_byte_strides gives all in
- * bytes, or none.) */
+/* Return the map from a logical index to the linear position. sett_map_strides of this map gives the stride, in elements, of each dimension that has
+ * one. (sett_tile_byte_strides gives the strides of all dimensions in bytes, or none.) */
 SETT_PUBLIC sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shape *shape);
-/* Linear position to logical index. */
+/* Return the map from a linear position to the logical index. */
 SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_shape *shape);
-/* Logical index to the index in memory order (to_memory 1) or back (0); where there are tiles, the linear position. */
+/* Return the map from a logical index to the index in memory order (to_memory 1), or back (0). For tiled layouts, the index in memory is the linear
+ * position. */
 SETT_PUBLIC sett_analysis_answer sett_layout_order(sett_map_arena *arena, const sett_tile_shape *shape, int to_memory);
-/* answer: from indices of an array of shape from to those of one of shape to (either direction of an op: output to operand, operand to output). The same
-   between their places in memory, linear positions (linear 1) or indices in memory order. Not simplified: sett_analysis_tidy. */
+/* Return the map of an answer between places in memory: linear positions (linear 1) or indices in memory order. The answer leads from indices of an
+ * array of shape `from` to indices of one of shape `to`, in either direction of an op. The result is not simplified: call sett_analysis_tidy. */
 SETT_PUBLIC sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                       const sett_tile_shape *from, const sett_tile_shape *to,
                                                       int linear);
-/* What each slot of each thread holds. subgroups, threads: how many ids there are (0: one period). */
+/* Return the map from (subgroup, thread) and slot digits to the index of the element. subgroups and threads are the numbers of ids; 0 means one
+ * period. */
 SETT_PUBLIC sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups,
                                      int64_t threads);
-/* An index to its smallest owner and the slot there. */
+/* Return the map from an index to its smallest owner and the slot there. */
 SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
-/* The layout of such a map; the dimensions of what nobody holds are as the weights of the other digits show them. */
+/* Return the layout of a map in the form of sett_nested_map. Dimensions of elements without an owner come from the weights of the other digits. */
 SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map);
-/* The linear position of what each slot holds, for one period of ids. */
+/* Return the map from each slot to the linear position of its element, for one period of ids. */
 SETT_PUBLIC sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
                                          const sett_tile_shape *shape);
-/* What a map's error means, whichever header it came from. */
+/* Return the text of a map's error, from any of the headers. */
 SETT_PUBLIC const char *sett_message(int error);
 
 /* ---- a layout in any notation ---- */
 enum { SETT_ANY_NOTATION, SETT_ANY_XLA, SETT_ANY_IREE };
 enum { SETT_ANY_DIMS = 24, SETT_ANY_POINTS = 3 };
-/* One of the three, as kind says. */
+/* A layout in one of three forms, as kind says. */
 typedef struct sett_any {
   int kind, error;
-  int64_t column; /* of the error in the text, from 1 */
+  int64_t column; /* column of the error in the text, from 1 */
   sett_tile_shape shape;
   sett_nested_layout nested;
   sett_notation notation;
 } sett_any;
-/* Proved yes or no, or why not decided. The witness of a no: points, what is there (a), and of sett_any_same what the other has at the first (b). */
+/* yes or no if proved, otherwise the reason why it is not decided. A no has a witness: points with their value in a and, for sett_any_same, the other
+ * layout's value at the first point in b. */
 typedef struct sett_any_answer {
   int yes, no;
   const char *reason;
-  int ins, outs, points; /* numbers of a point and of a value; points 0: the reason says all */
+  int ins, outs, points; /* lengths of a point and of a value; with 0 points, the reason says everything */
   int64_t point[SETT_ANY_POINTS][SETT_ANY_DIMS], a[SETT_ANY_POINTS][SETT_ANY_DIMS], b[SETT_ANY_DIMS];
 } sett_any_answer;
-/* Every text of sett_notation.h, an array of XLA, f32[70,300]{1,0:T(8,128)}, or a nested layout of IREE; 64x64@T(32,32)(16,16), Tenstorrent's tiles and
- * faces, is f32[64,64]{1,0:T(32,32)(16,16)}. */
+/* Parse a text of any notation: those of sett_notation.h; an array of XLA, f32[70,300]{1,0:T(8,128)}; a nested layout of IREE. 64x64@T(32,32)(16,16),
+ * Tenstorrent's tiles and faces, is f32[64,64]{1,0:T(32,32)(16,16)}. */
 SETT_PUBLIC sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length);
 SETT_PUBLIC size_t sett_any_print(const sett_any *layout, char *out, size_t capacity);
-/* In the notation's own direction: from the index to the place, or (Triton, IREE) from the owner to the index. */
+/* Return the map in the notation's own direction: from the index to the place or, for Triton and IREE, from the owner to the index. */
 SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout);
-/* Are a and b the same function? Offsets of the logical index are compared with each other (CuTe, strides, tags, XLA; a linear layout with the one input
- * `offset` is inverted, as it is where one output is `offset`), and owners, (register, lane, warp, block) to the logical index, with each other (Triton, IREE:
- * slot, thread, subgroup; Mosaic: register and element as one; CuTe with coordinates as strides: its modes in that order). An offset is never an owner.
- * CuTe's modes are the dimensions; two CuTe layouts of other modes are compared by the integer, first mode fastest. Inputs of size 1 do not count; ids of IREE
- * wrap, so that a larger machine may be on the other side. Digits and bits are compared without looking at points; what is neither (a swizzle of sizes or
- * strides that carry, tiles that do not divide each other) is shown the same by the algebra of maps, or has its first 2^18 points looked at. The witness is
- * the first point that differs, in the order of a. */
+/* Compare two layouts as functions. There are two kinds. Offsets of the logical index are compared with each other: CuTe, strides, tags, XLA, and
+ * linear layouts whose one input `offset` is inverted or whose one output is `offset`. Maps from owners (register, lane, warp, block) to the logical
+ * index are compared with each other: Triton; IREE with slot, thread, subgroup; Mosaic with register and element as one input; CuTe with coordinates
+ * as strides and its modes in that order. An offset is never equal to an owner. CuTe's modes are the dimensions; two CuTe layouts with different
+ * modes are compared by the integer, first mode fastest. Inputs of size 1 are ignored. IREE's ids wrap, so the other layout may be for a larger
+ * machine. Digits and bits are compared without visiting points. Other layouts (a swizzle of sizes or strides that carry, tiles that do not divide
+ * each other) are compared by the algebra of maps, and then at their first 2^18 points. The witness is the first point that differs, in the order of
+ * a. */
 SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b);
 enum {
   SETT_ANY_TO_CUTE,
@@ -221,40 +229,42 @@ enum {
   SETT_ANY_TO_IREE,
   SETT_ANY_TARGETS
 };
-/* What sett_any_convert made: yes and the layout; or a no, whose points and their values no such layout can have. */
+/* The result of sett_any_convert: yes and the layout, or a no with points whose values no layout of that notation can have. */
 typedef struct sett_any_made {
   sett_any_answer answer;
   sett_any layout;
 } sett_any_made;
-/* The same function in another notation, by sett_any_same; elements of XLA's arrays are f32. An offset in CuTe is that of the identity S<0,4,3>, an XOR or a size
- * that digits do not divide its swizzle, of which all are tried; of two in a chain there may be no one that does the same. CuTe has an owner's index as coordinates:
- * ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)); it says no dimension along which nothing moves. A linear layout goes from the offset to the index where all offsets are hit
- * once, else from the index to the offset. Tags and arrays of XLA are padded where that makes the offsets. An array without elements becomes a compact one (strides
- * as if sizes of 0 were 1, the dimensions in the order of the layout's); Triton, Mosaic and IREE have none. What is neither digits nor bits has up to 2^16 points
- * looked at. Not decided: larger ones of these, and whether tiles of XLA, of which the next may have more dimensions, put the digits of a dimension out of their
- * order or XOR its bits. */
+/* Convert a layout to another notation, with the same function in the sense of sett_any_same. Elements of XLA's arrays become f32. An offset in CuTe
+ * becomes that of the identity S<0,4,3>. For an XOR, or sizes that digits do not divide, CuTe's swizzles are all tried; a chain of two swizzles may
+ * have no single equivalent. CuTe has an owner's index as coordinates, ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)), and omits dimensions along which nothing
+ * moves. A linear layout goes from the offset to the index if every offset is hit once, and otherwise from the index to the offset. Tags and arrays
+ * of XLA are padded if padding gives the offsets. An array without elements becomes a compact one: strides as if sizes of 0 were 1, dimensions in the
+ * order of the layout; Triton, Mosaic and IREE cannot have one. Layouts that are neither digits nor bits are visited at up to 2^16 points. Not
+ * decided are larger ones, and some layouts by XLA's tiles, where a later tile may have more dimensions, that reorder the digits of a dimension or
+ * XOR its bits. */
 SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
-/* The cheapest way from distribution a of an array over threads to distribution b, for elements of that many bits: sett_move_plan of their tables. A distribution
- * goes from (register, lane, warp, block) to the index: Triton's, Mosaic's; IREE's, whose slots are registers and whose thread is warp * lanes + lane; CuTe's of
- * coordinates, its modes in that order, and CuTe's of integers with two modes, (thread, value), whose integer is the index with the first dimension fastest. lanes of a
- * warp, 0: those of a layout that says it; else 32, or 64 where an IREE layout has 33 to 64 threads. Ids of IREE wrap. A thread that only one of the layouts has
- * holds nothing in the other: warps may be more in one, and CuTe's threads no whole warps. Registers of Triton's outside of an array whose sizes are no powers of
- * two hold nothing. What cannot be: other numbers of lanes or of blocks, as blocks move
- * alike, and nothing goes between them; arrays of other sizes. */
+/* Return the cheapest plan that moves an array from distribution a over threads to distribution b, for elements of `bits` bits: sett_move_plan of
+ * their tables. A distribution goes from (register, lane, warp, block) to the index: Triton's and Mosaic's; IREE's, with slots as registers and
+ * thread as warp * lanes + lane; CuTe's with coordinates, its modes in that order; and CuTe's of integers with two modes (thread, value), whose
+ * integer is the index with the first dimension fastest. lanes is the warp size. 0 takes it from a layout that says it, otherwise 32, or 64 if an
+ * IREE layout has 33 to 64 threads. Ids of IREE wrap. A thread that only one layout has holds nothing in the other, so the numbers of warps may
+ * differ, and CuTe's threads need not fill warps. Triton's registers outside an array whose sizes are not powers of two hold nothing. The answer is
+ * no for different numbers of lanes or blocks, for arrays of different sizes, and if elements move between blocks or blocks move differently. */
 SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes);
 
-/* A reorder: an array in memory from layout a to layout b, by sett_relayout of the same layouts as arrays of XLA. yes, or what sett_any_convert says of the one that is
- * no such array. A tag's padding is not read, and gets zeros; gaps between strides keep what they have. */
+/* A reorder moves an array in memory from layout a to layout b, by sett_relayout with both layouts as arrays of XLA. yes, or the answer of
+ * sett_any_convert for the layout that is not such an array. Padding of a tag is not read and is written with zeros; gaps between strides are not
+ * written. */
 typedef struct sett_any_reordered {
   sett_any_answer answer;
-  int blamed; /* of a no: 0 for a, 1 for b; -1: for both */
+  int blamed; /* for a no: 0 for a, 1 for b, -1 for both */
   sett_tile_shape from, to;
-  int64_t elements, from_places, to_places; /* places: up to the end of the layout, of a tag with its padding */
-  int64_t zeros;                            /* places of b that no element has and that get 0 */
-  int64_t runs, longest;                    /* runs of elements that lie together in both; -1: more than 2^22 places */
+  int64_t elements, from_places, to_places; /* places up to the end of the layout; for a tag, with its padding */
+  int64_t zeros;                            /* places of b without an element, which become 0 */
+  int64_t runs, longest; /* runs of elements that are contiguous in both; -1: more than 2^22 places */
 } sett_any_reordered;
-/* 1: both are layouts of an array in memory, and one is no layout of CuTe, which may also be one of threads. */
+/* Return 1 if both are layouts of an array in memory, and at least one is not a CuTe layout, which could also be a layout of threads. */
 SETT_PUBLIC int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, const sett_any *b);
 SETT_PUBLIC sett_any_reordered sett_any_reorder(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits);
 
@@ -331,7 +341,7 @@ SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
   variable.name = NULL;
   variable.lo = 0;
   variable.hi = plan.span - 1;
-  if (plan.span == 0) { /* no position at all: KNOWN EMPTY, with any results */
+  if (plan.span == 0) { /* no position: KNOWN EMPTY, with any results */
     for (i = 0; i < plan.rank; ++i) result[i] = sett_map_constant(arena, 0);
     return sett_map_make(arena, 1, 0, 0, &variable, plan.rank, result, 0, NULL);
   }
@@ -350,7 +360,7 @@ SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
     n = plan.length[stage];
     groups = g = settp_layout_groups(&plan, stage, tile_at);
     for (i = 0; i < n - k; ++i) next[i] = digit[i];
-    for (i = k; i-- > 0;) { /* i: the last entry of a group, which goes down to its first */
+    for (i = k; i-- > 0;) { /* i is the last entry of a group, and goes down to its first */
       int64_t tile = plan.tile[tile_at + i], size = list[n - k + i];
       sett_expr value = sett_map_mul(arena, digit[n - k + --g], sett_map_constant(arena, tile));
       value = sett_map_add(arena, value, digit[n - k + groups + g]);
@@ -386,7 +396,7 @@ SETT_PUBLIC sett_analysis_answer sett_layout_order(sett_map_arena *arena, const 
   if (!sett_tile_plain(shape) || sett_tile_prepare(shape).error) {
     answer.all = to_memory ? sett_layout_map(arena, shape) : sett_layout_unmap(arena, shape);
   } else {
-    for (i = 0; i < n; ++i) { /* dimension i of memory is dimension d of the array */
+    for (i = 0; i < n; ++i) { /* dimension i in memory is dimension d of the array */
       int d = shape->minor_to_major[n - 1 - i], from = to_memory ? d : i, at = to_memory ? i : d;
       variable[from].name = NULL;
       variable[from].lo = 0;
@@ -418,7 +428,7 @@ SETT_PUBLIC sett_analysis_answer sett_layout_physical(sett_map_arena *arena, con
 
 /* ---- bodies: nested layouts -------------------------------------------------------------------------------------- */
 
-/* (id / stride) mod tile, or 0. */
+/* Return (id / stride) mod tile, or 0. */
 SETT_INLINE sett_expr settp_nested_digit_expr(sett_map_arena *arena, const sett_nested_layout *layout, int level,
                                               int d) {
   int64_t stride =
@@ -504,8 +514,8 @@ SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_
   return sett_map_make(arena, layout->rank, 0, 0, variable, 3, result, constraints, constraint);
 }
 
-/* How the results run with one id while all else is 0: the first id that moves each, by how much, and how many values it takes.
-   0: a value is missing or not a multiple of the first. */
+/* Read how the results change with one id while all other ids are 0: the first id that moves each result, its increment and the number of its values.
+ * Return 0 if a value is missing or not a multiple of the first. */
 SETT_INLINE int settp_nested_read_ids(const sett_map_evaluator *evaluator, int64_t *point, int variable,
                                       int64_t *stride, int64_t *step, int64_t *tile) {
   int64_t result[SETT_NESTED_MAX_RANK], id;
@@ -560,7 +570,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
                    : i == 1 ? SETT_NESTED_OUTER
                             : SETT_NESTED_BATCH][d] = map.variable[2 + i * r + d].hi + 1;
     if (layout.field[SETT_NESTED_THREAD_STRIDE][d] > 0) continue;
-    /* no thread has a digit here; a fixed one shows in the weight of the next digit above */
+    /* no thread has a digit here; a fixed digit shows in the weight of the next digit above */
     own = layout.field[SETT_NESTED_ELEMENT][d];
     for (i = 1; i >= 0 && !weight; --i) {
       int64_t tile = layout.field[i == 1 ? SETT_NESTED_OUTER : SETT_NESTED_BATCH][d];
@@ -597,7 +607,7 @@ SETT_INLINE sett_any settp_layout_any_none(int kind) {
   return layout;
 }
 
-/* 64x64@T(..)..: as an array of XLA, or 0. */
+/* Read 64x64@T(..).. as an array of XLA; return 0 if the text is not such a layout. */
 SETT_INLINE int settp_layout_any_faces(sett_map_arena *arena, const char *text, size_t length, size_t at,
                                        sett_any *layout) {
   static const char type[] = "f32[";
@@ -676,8 +686,8 @@ SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
                                          : sett_notation_map(arena, &layout->notation);
 }
 
-/* A layout as a function from inputs to outputs. DIGITS: each output is a constant and a sum of ((input / low) mod size) * stride. BITS: a constant XOR the
-   bases of the bits that are set. VALUES: neither; it can be asked for values. */
+/* A layout as a function from inputs to outputs. DIGITS: each output is a constant plus a sum of ((input / low) mod size) * stride. BITS: a constant
+ * XOR the bases of the bits that are set. VALUES: neither; its values can be computed. */
 enum { SETTP_LAYOUT_FORM_VALUES, SETTP_LAYOUT_FORM_DIGITS, SETTP_LAYOUT_FORM_BITS };
 enum { SETTP_LAYOUT_FORM_MOST = 256, SETTP_LAYOUT_FORM_WIDTH = 63 };
 typedef struct settp_layout_form_digit {
@@ -688,16 +698,16 @@ typedef struct settp_layout_form {
   int kind, error;
   int owners; /* 1: from the owner to the index */
   int wraps;  /* 1: inputs may be larger (IREE's ids) */
-  int first;  /* 1: the first input is the fastest, in the order of points */
+  int first;  /* 1: the first input is the fastest in the order of points */
   int ins, outs;
-  int64_t in[SETT_ANY_DIMS], out[SETT_ANY_DIMS]; /* sizes; of outputs 0 where it is not known */
-  const char *name[SETT_ANY_DIMS];               /* of owners; NULL: by its position */
+  int64_t in[SETT_ANY_DIMS], out[SETT_ANY_DIMS]; /* sizes; 0 for an output of unknown size */
+  const char *name[SETT_ANY_DIMS];               /* names of owners; NULL: named by position */
   int64_t constant[SETT_ANY_DIMS];
   int digits;
-  settp_layout_form_digit digit[SETTP_LAYOUT_FORM_MOST]; /* by output, input, low */
+  settp_layout_form_digit digit[SETTP_LAYOUT_FORM_MOST]; /* sorted by output, input, low */
   int bit_at[SETT_ANY_DIMS + 1];                         /* the first bit of each input */
   uint64_t basis[SETTP_LAYOUT_FORM_WIDTH][SETT_ANY_DIMS];
-  sett_tile_plan plan; /* of an array of XLA */
+  sett_tile_plan plan; /* plan of an array of XLA */
 } settp_layout_form;
 
 SETT_INLINE void settp_layout_form_add(settp_layout_form *form, int in, int out, int64_t low, int64_t size,
@@ -723,14 +733,14 @@ SETT_INLINE void settp_layout_form_add(settp_layout_form *form, int in, int out,
   form->digit[i] = digit;
 }
 
-/* low * size, or the largest number. */
+/* Return low * size, saturated at the largest number. */
 SETT_INLINE int64_t settp_layout_form_times(int64_t a, int64_t b) {
   int64_t product;
   return settp_map_mul(a, b, &product) ? INT64_MAX : product;
 }
 
-/* One output as a function of one input: digits that cover it, neighbours joined where they continue each other. Their count, the lowest first, or -1 where
-   they do not nest. No two such lists are the same function. */
+/* Write one output as a function of one input: digits that cover it, with contiguous neighbours merged, lowest first. Return their number, or -1 if
+ * they do not nest. Different lists are different functions. */
 enum { SETTP_LAYOUT_FORM_LIST = 140 };
 SETT_INLINE int settp_layout_form_list(const settp_layout_form *form, int in, int out, settp_layout_form_digit *list) {
   int i, k = 0, count = 0;
@@ -774,21 +784,21 @@ SETT_INLINE int64_t settp_layout_form_log(int64_t value) { /* rounded up */
   return bits;
 }
 
-/* The input of a bit. */
+/* Return the input of a bit. */
 SETT_INLINE int settp_layout_form_input(const settp_layout_form *form, int bit) {
   int in = 0;
   while (form->bit_at[in + 1] <= bit) ++in;
   return in;
 }
 
-/* Are two bits set together somewhere in the domain? */
+/* Return 1 if two bits are both set somewhere in the domain. */
 SETT_INLINE int settp_layout_form_both(const settp_layout_form *form, int i, int j) {
   int in = settp_layout_form_input(form, i);
   if (in != settp_layout_form_input(form, j)) return 1;
   return ((int64_t)1 << (i - form->bit_at[in])) + ((int64_t)1 << (j - form->bit_at[in])) < form->in[in];
 }
 
-/* Two bits that are set together and whose values share a bit: 1. */
+/* Return 1, and write two bits that are set together and whose values share a bit, if there are any. */
 SETT_INLINE int settp_layout_form_shared(const settp_layout_form *form, int *first, int *second) {
   int o, bits = form->bit_at[form->ins];
   for (*second = 0; *second < bits; ++*second)
@@ -799,7 +809,8 @@ SETT_INLINE int settp_layout_form_shared(const settp_layout_form *form, int *fir
   return 0;
 }
 
-/* Digits as bits, where their sizes are powers of two and no two values share a bit (carry 1: they may). 1: done, the form has its bases. */
+/* Convert digits to bits, if their sizes are powers of two and no two values share a bit (with carry, they may). Return 1 if the form now has its
+ * bases. */
 SETT_INLINE int settp_layout_form_to_bits(settp_layout_form *form, int carry) {
   int i, j, b, in, out, shared = 0;
   uint64_t used[SETT_ANY_DIMS];
@@ -855,7 +866,7 @@ SETT_INLINE int settp_layout_form_value(const settp_layout_form *form, const int
   return form->kind == SETTP_LAYOUT_FORM_DIGITS;
 }
 
-/* The digits of CuTe's innermost layout: an input for each mode, or one for all. 0: strides of several levels of places. */
+/* Write the digits of CuTe's innermost layout, with one input per mode or one for all. Return 0 for strides of several levels of places. */
 SETT_INLINE int settp_layout_form_cute_digits(settp_layout_form *form, const sett_notation_mode *mode, int flat) {
   settp_notation_work work = settp_notation_begin(NULL);
   settp_notation_flat leaves;
@@ -886,7 +897,8 @@ SETT_INLINE int settp_layout_form_cute_digits(settp_layout_form *form, const set
   return !deep && !(places && numbers);
 }
 
-/* A layout on the bits of its integer: the value of each bit, the last leaf without end. 0: no powers of two, or values that share bits. */
+/* Write the value of each bit of the integer for a layout whose last leaf is unbounded. Return 0 if sizes are not powers of two or values share bits.
+ */
 SETT_INLINE int settp_layout_form_outer(const sett_notation_mode *mode, uint64_t *basis) {
   settp_notation_work work = settp_notation_begin(NULL);
   settp_notation_flat leaves;
@@ -945,7 +957,7 @@ SETT_INLINE void settp_layout_form_cute(settp_layout_form *form, const sett_nota
     if (part->swizzle && part->bits == 0 && !form->owners && form->kind == SETTP_LAYOUT_FORM_DIGITS &&
         part->offset.rank < 0 && !part->offset.places && settp_layout_form_not_negative(form) &&
         !settp_map_add(form->constant[0], part->offset.size, &form->constant[0]))
-      continue; /* the identity: an offset alone */
+      continue; /* the identity: only an offset */
     if (form->owners || part->offset.rank >= 0 || part->offset.places || part->offset.size < 0 ||
         !settp_layout_form_to_bits(form, 0) || (!part->swizzle && !settp_layout_form_outer(&part->layout, outer))) {
       form->kind = SETTP_LAYOUT_FORM_VALUES;
@@ -1086,7 +1098,7 @@ SETT_INLINE void settp_layout_form_iree(settp_layout_form *form, const sett_nest
   }
 }
 
-/* Is it a linear layout from or to offsets, the blocks of size 1? -1: from; 1: to; 0: neither. */
+/* Say whether a linear layout with blocks of size 1 goes from offsets (-1), to offsets (1), or neither (0). */
 SETT_INLINE int settp_layout_any_shared(const sett_notation_linear *linear) {
   int i, rest = 0;
   for (i = 1; i < linear->ins; ++i) rest |= linear->in_bits[i];
@@ -1094,7 +1106,7 @@ SETT_INLINE int settp_layout_any_shared(const sett_notation_linear *linear) {
   return linear->outs == 1 && settp_notation_name_is(linear->out[0], "offset");
 }
 
-/* Padded memory: where each bit of the number is one bit of the index, a digit for each. */
+/* Padded memory in which each bit of the number is one bit of the index: one digit per bit. */
 SETT_INLINE void settp_layout_form_padded(settp_layout_form *form, const sett_notation *layout) {
   const sett_notation_padded *padded = layout->padded;
   int d, i, k, at = 0;
@@ -1112,7 +1124,7 @@ SETT_INLINE void settp_layout_form_padded(settp_layout_form *form, const sett_no
     }
 }
 
-/* flat: CuTe's modes as one integer. linear: a linear layout stays in its own direction. */
+/* Return the form of a layout. flat: CuTe's modes are one integer. linear: a linear layout keeps its direction. */
 SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, const sett_any *layout, int flat, int own) {
   settp_layout_form *form = (settp_layout_form *)settp_map_take(arena, sizeof *form);
   if (!form) return NULL;
@@ -1154,7 +1166,7 @@ SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, cons
   return form;
 }
 
-/* The value at a point, whatever the form. */
+/* Compute the value at a point, for any form. */
 SETT_INLINE int settp_layout_any_value(sett_map_arena *arena, const sett_any *layout, const settp_layout_form *form,
                                        int flat, const int64_t *point, int64_t *value) {
   if (form->kind != SETTP_LAYOUT_FORM_VALUES) return settp_layout_form_value(form, point, value);
@@ -1180,7 +1192,7 @@ SETT_INLINE int settp_layout_any_value(sett_map_arena *arena, const sett_any *la
   }
 }
 
-/* Inputs of size 1 out; the names in the order of owners. */
+/* Remove inputs of size 1 and sort the names in the order of owners. */
 SETT_INLINE void settp_layout_form_tidy(settp_layout_form *form, int named) {
   static const char *const names[] = {"register", "lane", "warp", "block"};
   int from[SETT_ANY_DIMS], to[SETT_ANY_DIMS], i, k, count = 0;
@@ -1228,7 +1240,7 @@ SETT_INLINE sett_any_answer settp_layout_any_say(int yes, int no, const char *re
   return answer;
 }
 
-/* The first index at which two lists of digits differ, or -1. */
+/* Return the first index at which two lists of digits differ, or -1. */
 SETT_INLINE int64_t settp_layout_form_first(const settp_layout_form_digit *a, int na, const settp_layout_form_digit *b,
                                             int nb) {
   int i;
@@ -1239,7 +1251,7 @@ SETT_INLINE int64_t settp_layout_form_first(const settp_layout_form_digit *a, in
   return -1;
 }
 
-/* The point of the first difference, yes where there is none; neither: these forms do not tell. */
+/* Return the point of the first difference, yes if there is none, or neither if these forms do not decide. */
 SETT_INLINE sett_any_answer settp_layout_form_compare(settp_layout_form *a, settp_layout_form *b, int first) {
   sett_any_answer answer = settp_layout_any_say(1, 0, "yes");
   int i, j, k, o, in, carry = 0, order[SETT_ANY_DIMS];
@@ -1279,7 +1291,7 @@ SETT_INLINE sett_any_answer settp_layout_form_compare(settp_layout_form *a, sett
       int64_t here = (int64_t)1 << (j - a->bit_at[in]);
       for (o = 0; o < a->outs; ++o) answer.no |= a->basis[j][o] != b->basis[j][o];
       if (answer.no) answer.point[0][in] = here;
-      /* a sum carries where the values of two bits, or of a bit and the constant, share a bit */
+      /* a sum carries if the values of two bits, or of a bit and the constant, share a bit */
       for (o = 0; o < a->outs && carry && !answer.no; ++o)
         answer.no |= (sum->basis[j][o] & (uint64_t)sum->constant[o]) != 0;
       if (answer.no) answer.point[0][in] = here;
@@ -1303,7 +1315,7 @@ SETT_INLINE sett_any_answer settp_layout_form_compare(settp_layout_form *a, sett
   return answer;
 }
 
-/* IREE's ids repeat: as many as the other layout has, where those are whole periods. Inputs of no name are by their position. */
+/* Repeat IREE's ids up to the size of the other layout, if that is a number of whole periods. Inputs without a name are matched by position. */
 SETT_INLINE void settp_layout_form_repeat(settp_layout_form *form, const settp_layout_form *other) {
   int i, k;
   for (i = 1; i < form->ins && form->wraps; ++i)
@@ -1355,7 +1367,7 @@ SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any 
       return settp_layout_any_say(0, 1, x->owners ? "inputs of different sizes" : "different sizes");
     points = settp_layout_form_times(points, x->in[i]);
   }
-  if (x->owners) { /* places that no stride names, of CuTe, are 0 */
+  if (x->owners) { /* places that no stride of CuTe names are 0 */
     for (; x->outs < y->outs && x->outs > 0 && x->out[0] == 0; ++x->outs) x->constant[x->outs] = x->out[x->outs] = 0;
     for (; y->outs < x->outs && y->outs > 0 && y->out[0] == 0; ++y->outs) y->constant[y->outs] = y->out[y->outs] = 0;
   }
@@ -1402,10 +1414,10 @@ SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any 
 
 /* ---- bodies: conversion ----------------------------------------------------------------------------------------- */
 
-/* What a conversion works with: the form, the text of what is made, and the answer. */
+/* The state of a conversion: the form, the text of the result, and the answer. */
 typedef struct settp_layout_any_work {
   sett_map_arena *arena;
-  settp_layout_form *form, *source; /* source: unchanged, for the values of a witness */
+  settp_layout_form *form, *source; /* source is the unchanged form, for the values of a witness */
   const sett_any *layout;
   settp_notation_writer writer;
   sett_any_answer answer;
@@ -1413,7 +1425,7 @@ typedef struct settp_layout_any_work {
 
 enum { SETTP_LAYOUT_ANY_TEXT = 8192 };
 
-/* A no, if there is none yet; then points follow. */
+/* Set the answer to no unless it is already; points may follow. */
 SETT_INLINE void settp_layout_any_no(settp_layout_any_work *work, const char *reason) {
   if (work->answer.no || *work->answer.reason) return;
   work->answer.no = 1;
@@ -1426,7 +1438,7 @@ SETT_INLINE void settp_layout_any_open(settp_layout_any_work *work, const char *
   if (!work->answer.no && !*work->answer.reason) work->answer.reason = reason;
 }
 
-/* The point of a witness that has these numbers in two inputs; in -1: none. */
+/* Append the point of a witness with these numbers in two inputs; input -1 means none. */
 SETT_INLINE void settp_layout_any_point(settp_layout_any_work *work, int in, int64_t at, int other, int64_t there) {
   int k = work->answer.points;
   if (!work->answer.no || k == SETT_ANY_POINTS) return;
@@ -1443,12 +1455,12 @@ SETT_INLINE void settp_layout_any_number(settp_layout_any_work *work, int64_t va
   settp_notation_write_integer(&work->writer, value);
 }
 SETT_INLINE void settp_layout_any_list(settp_layout_any_work *work, int i,
-                                       int64_t value) { /* behind a comma but for the first */
+                                       int64_t value) { /* after a comma, except for the first */
   if (i > 0) settp_layout_any_write(work, ",");
   settp_layout_any_number(work, value);
 }
 
-/* Bits whose values share none as digits, which are sums; else the two bits, and 0. */
+/* Convert bits whose values share no bit to digits, which are summed. Otherwise return 0 and two bits that share one. */
 SETT_INLINE int settp_layout_form_to_digits(settp_layout_form *form, int *first, int *second) {
   int i, o, in, bits = form->bit_at[form->ins];
   if (form->kind == SETTP_LAYOUT_FORM_DIGITS) return 1;
@@ -1463,7 +1475,7 @@ SETT_INLINE int settp_layout_form_to_digits(settp_layout_form *form, int *first,
   return 1;
 }
 
-/* The form as digits, or a no whose witness is two bits and their XOR. */
+/* Convert the form to digits, or set a no whose witness is two bits and their XOR. */
 SETT_INLINE int settp_layout_any_digits(settp_layout_any_work *work) {
   settp_layout_form *form = work->form;
   int i = 0, j = 0, in, other;
@@ -1482,7 +1494,7 @@ SETT_INLINE int settp_layout_any_digits(settp_layout_any_work *work) {
   return 0;
 }
 
-/* The offsets of a box of a layout's points, the last input the fastest, box[i] of each input; NULL: no room, or a value that overflows. */
+/* Return the offsets of a box of points, last input fastest, box[i] values of each input; NULL if there is no room or a value overflows. */
 SETT_INLINE int64_t *settp_layout_any_table(settp_layout_any_work *work, const int64_t *box, int64_t points) {
   int64_t point[SETT_ANY_DIMS], k, *table;
   int i;
@@ -1495,9 +1507,9 @@ SETT_INLINE int64_t *settp_layout_any_table(settp_layout_any_work *work, const i
   return table;
 }
 
-/* A table as a constant and digits, each as large as it can be, under a swizzle or NULL: 1, and made has them. Where one digit stops and another continues it, both
-   are one, so that no other digits make what these do not. shape: the digits have to divide the size of their input. Else 0, and *at is the first point at which the
-   digits do not add up; -1: none. */
+/* Write a table as a constant and digits, each as large as possible, under a swizzle or NULL; return 1 and set made. Contiguous digits are merged, so
+ * if these digits fail, no others succeed. shape: digits must divide the size of their input. Otherwise return 0, and *at is the first point at which
+ * the digits do not add up, or -1. */
 SETT_INLINE int settp_layout_any_lines(settp_layout_form *made, const int64_t *table, const int64_t *box,
                                        int64_t points, const sett_notation_part *part, int shape, int64_t *at) {
   int64_t step = points, k,
@@ -1540,8 +1552,8 @@ SETT_INLINE int settp_layout_any_lines(settp_layout_form *made, const int64_t *t
   return 1;
 }
 
-/* A no whose witness is a point of the table at which the digits do not add up, and its two parts, at which they do. made: the digits. tiles: only where the parts
-   are of two dimensions, as tiles that do not divide each other are no digits of one. */
+/* Set a no whose witness is a point of the table at which the digits do not add up, with its two parts, at which they do. made has the digits. tiles:
+ * only if the parts are of two dimensions, because tiles that do not divide each other are not digits of one dimension. */
 SETT_INLINE void settp_layout_any_no_sum(settp_layout_any_work *work, const settp_layout_form *made, const int64_t *box,
                                          int64_t at, const char *reason, int tiles) {
   int64_t low = 1, point[SETT_ANY_DIMS];
@@ -1567,8 +1579,8 @@ SETT_INLINE void settp_layout_any_no_sum(settp_layout_any_work *work, const sett
 
 enum { SETTP_LAYOUT_ANY_TABLE = 1 << 16 };
 
-/* Values that are neither digits nor bits, or digits that do not divide each other, as digits by looking at all points, if there are at most 2^16. 1: the form is
-   digits, or was; 0: they are no sum of digits (with no: a no of that reason); -1: not decided. */
+/* Convert values that are neither digits nor bits, or digits that do not divide each other, to digits, by visiting all points if there are at most
+ * 2^16. Return 1 if the form is digits, 0 if it is not a sum of digits (with `no`: set a no of that reason), -1 if not decided. */
 SETT_INLINE int settp_layout_any_read(settp_layout_any_work *work, const char *no, int tiles) {
   settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
   settp_layout_form *form = work->form, *made;
@@ -1594,7 +1606,8 @@ SETT_INLINE int settp_layout_any_read(settp_layout_any_work *work, const char *n
   return 0;
 }
 
-/* The digits of all dimensions of one output, the smallest stride first, and where each dimension ends. span: the room up to the next digit's stride. */
+/* The digits of all dimensions of one output, smallest stride first, and the end of each dimension. span is the room up to the stride of the next
+ * digit. */
 typedef struct settp_layout_any_digit {
   settp_layout_form_digit digit;
   int64_t span;
@@ -1616,8 +1629,8 @@ SETT_INLINE void settp_layout_any_push(settp_layout_any_work *work, settp_layout
   tower->at[tower->count++].top = top;
 }
 
-/* The offsets of digits that lie above each other; a no where they do not. Gaps are padding: of a tag, of a last digit or as a digit of a dimension that is
-   used up; of tiles, of any digit. */
+/* Write the offsets of digits that nest; a no if they do not. Gaps are padding: for a tag after a last digit or as a digit of a complete dimension,
+ * for tiles after any digit. */
 SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layout_any_tower *tower, int tiles) {
   settp_layout_form *form = work->form;
   settp_layout_any_tower all;
@@ -1649,7 +1662,7 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
         settp_layout_any_point(work, i, list[k].low, -1, 0);
       }
       if (k > 0 && list[k].stride < list[k - 1].stride &&
-          tiles) /* a tile of more dimensions than the tile before can do that */
+          tiles) /* a tile with more dimensions than the tile before can do that */
         settp_layout_any_open(work, "not decided: expected the digits of a dimension in their order");
       if (k > 0 && list[k].stride < list[k - 1].stride) {
         settp_layout_any_no(work, "the digits of a dimension do not lie in their order");
@@ -1675,7 +1688,7 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
       before->span = stride / before->digit.stride; /* a last digit, padded */
       gap = 1;
     }
-    for (i = 0; i < form->ins && gap > 1; ++i) /* padding of a dimension that is used up, or before all digits */
+    for (i = 0; i < form->ins && gap > 1; ++i) /* padding of a complete dimension, or before all digits */
       if (left[i] == 0 || tiles) {
         settp_layout_form_digit padding;
         padding.in = i;
@@ -1699,9 +1712,9 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
   }
 }
 
-/* Digits in order, the most major first, by tiles: a tile takes some leading digits of the rest off, at most one of each dimension, in the order of the
-   dimensions, and pads the first digits that are left, if their span is larger than their size. place: of each dimension among those of the tiles. The first
-   `fixed` digits may be counts of the array. */
+/* Write digits, most major first, as tiles. A tile takes some leading digits of the rest, at most one per dimension, in the order of the dimensions,
+ * and pads the first remaining digits if their span exceeds their size. place is the place of each dimension among the tiles' dimensions. The first
+ * `fixed` digits may be counts of the array. */
 typedef struct settp_layout_any_tiles {
   int tiles, rank[SETT_NOTATION_TILES];
   int64_t tile[SETT_NOTATION_TILES][SETT_ANY_DIMS];
@@ -1740,7 +1753,7 @@ SETT_INLINE int settp_layout_any_tile(settp_layout_any_tiles *out, int rank, con
     for (i = front; i < rank; ++i) out->tile[out->tiles][i - front] = rest[i];
     ++out->tiles;
   }
-  for (i = out->tiles - 1; i-- > 0;) /* a tile of all dimensions that the next one pads */
+  for (i = out->tiles - 1; i-- > 0;) /* a tile of all dimensions that the next tile pads */
     while (out->rank[i] < out->rank[i + 1]) {
       for (last = out->rank[i]++; last > 0; --last) out->tile[i][last] = out->tile[i][last - 1];
       out->tile[i][0] = 1;
@@ -1798,7 +1811,8 @@ SETT_INLINE void settp_layout_any_to_tag(settp_layout_any_work *work) {
   }
   settp_layout_any_write(work, "@");
   for (i = tower.count; i-- > inner;) seq[letters++] = tower.at[i].digit.in;
-  for (i = 0; i < form->ins; ++i) { /* dimensions without a digit there, in alphabetical order where it is one */
+  /* dimensions without a digit there; in alphabetical order for dimensions of one */
+  for (i = 0; i < form->ins; ++i) {
     int to = 0, j;
     if (outer[i]) continue;
     while (to < letters && seq[to] < i) ++to;
@@ -1832,7 +1846,7 @@ SETT_INLINE void settp_layout_any_to_xla(settp_layout_any_work *work) {
     if (fixed == i && at->span == at->digit.size && at->digit.low < form->in[at->digit.in]) ++fixed;
   }
   for (way = 0; way < 2;
-       ++way) { /* the order of the dimensions: of their most major digits, or of their most minor ones */
+       ++way) { /* the order of the dimensions, by their most major digits or by their most minor digits */
     int used[SETT_ANY_DIMS], next = 0;
     for (i = 0; i < form->ins; ++i) used[i] = 0;
     for (i = 0; i < tower.count; ++i) used[dim[i]] = 1;
@@ -1863,7 +1877,8 @@ SETT_INLINE void settp_layout_any_to_xla(settp_layout_any_work *work) {
 
 /* ---- bodies: to CuTe */
 
-/* The digits of an input in all outputs, each in one of them: out -1 and stride 0 where they add nothing. Their count, or -1 after a no. */
+/* Write the digits of an input in all outputs, each in one output; out -1 and stride 0 mean no contribution. Return their number, or -1 after a no.
+ */
 SETT_INLINE int settp_layout_any_leaves(settp_layout_any_work *work, int in, settp_layout_form_digit *leaf) {
   settp_layout_form *form = work->form;
   settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST], all[SETTP_LAYOUT_FORM_LIST];
@@ -1910,7 +1925,7 @@ SETT_INLINE int settp_layout_any_leaves(settp_layout_any_work *work, int in, set
   return work->answer.no || *work->answer.reason ? -1 : count;
 }
 
-/* The shape, or the strides, of all inputs. */
+/* Write the shape, or the strides, of all inputs. */
 SETT_INLINE void settp_layout_any_cute_part(settp_layout_any_work *work, int strides) {
   settp_layout_form *form = work->form;
   settp_layout_form_digit leaf[SETTP_LAYOUT_FORM_LIST];
@@ -1933,7 +1948,7 @@ SETT_INLINE void settp_layout_any_cute_part(settp_layout_any_work *work, int str
   if (form->ins != 1) settp_layout_any_write(work, ")");
 }
 
-/* Do the digits divide the sizes of the inputs, so that they are shapes? */
+/* Return 1 if the digits divide the sizes of the inputs, so that they form shapes. */
 SETT_INLINE int settp_layout_form_divides(const settp_layout_form *form) {
   settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
   int i, k;
@@ -1943,7 +1958,7 @@ SETT_INLINE int settp_layout_form_divides(const settp_layout_form *form) {
   return 1;
 }
 
-/* A swizzle under which the form is a shape:stride layout: 1, and the form is that one. spare: another form. */
+/* Find a swizzle under which the form is a shape:stride layout. Return 1 and change the form to that layout. spare is another form. */
 SETT_INLINE int settp_layout_any_swizzle(settp_layout_form *form, settp_layout_form *spare, sett_notation_part *part) {
   uint64_t all = 0, under[SETTP_LAYOUT_FORM_WIDTH], constant;
   int bits = form->bit_at[form->ins], width = 0, i, j, sign, b, m, s;
@@ -1977,9 +1992,10 @@ SETT_INLINE int settp_layout_any_swizzle(settp_layout_form *form, settp_layout_f
   return 0;
 }
 
-/* The same by looking at points, where sums may carry or sizes are no powers of two: 1, and the form is that layout; 0: no swizzle does it; -1: not decided. The
-   points are those of a box: all, if there are at most 2^16, else those of the dimensions whose digits do not divide first. A swizzle that moves bits beyond the
-   bit after the highest of the offsets changes nothing: a sum that carried into them would have it. */
+/* Find the swizzle by visiting points, if sums may carry or sizes are not powers of two. Return 1 and change the form to that layout, 0 if no swizzle
+ * fits, -1 if not decided. The points are those of a box: all points if there are at most 2^16, otherwise those of the dimensions whose digits first
+ * fail to divide. A swizzle that moves bits more than one above the highest bit of the offsets has no effect, because a sum that carried into them
+ * would have that bit. */
 SETT_INLINE int settp_layout_any_swizzle_by_points(settp_layout_any_work *work, settp_layout_form *made,
                                                    sett_notation_part *part) {
   settp_layout_form *form = work->form;
@@ -2022,7 +2038,7 @@ SETT_INLINE int settp_layout_any_swizzle_by_points(settp_layout_any_work *work, 
   return 0;
 }
 
-/* A negative offset of digits, as a no: an offset is added to what is not negative. */
+/* Set a no for a negative offset of digits: an offset is added to a value that is not negative. */
 SETT_INLINE int settp_layout_any_negative(settp_layout_any_work *work) {
   const settp_layout_form *form = work->form;
   int64_t point[SETT_ANY_DIMS], least;
@@ -2059,7 +2075,7 @@ SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
   plain = form->kind != SETTP_LAYOUT_FORM_VALUES && settp_layout_form_to_digits(form, &i, &j) &&
           (form->owners || settp_layout_form_divides(form));
   if (!plain && !form->owners) {
-    /* bits of sizes that are powers of two are a shape:stride layout under a swizzle only without carries */
+    /* with sizes that are powers of two, bits are a shape:stride layout under a swizzle only without carries */
     for (i = 0; i < form->ins; ++i) exact &= (form->in[i] & (form->in[i] - 1)) == 0;
     exact = exact && form->constant[0] == 0 && settp_layout_form_to_bits(&bits[0], 0);
     found = exact ? settp_layout_any_swizzle(&bits[0], &bits[1], &part)
@@ -2095,8 +2111,8 @@ SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
 
 /* ---- bodies: to linear layouts */
 
-/* The first point at which the values are not the XOR of those of its bits, as a no: 1. -1: there is none, and the form has the bases; 0: none among those that are
-   looked at. */
+/* Return 1 and set a no at the first point whose value is not the XOR of the values of its bits. Return -1 if there is none and the form has the
+ * bases, 0 if there is none among the points visited. */
 SETT_INLINE int settp_layout_any_not_linear(settp_layout_any_work *work) {
   enum { SETTP_LAYOUT_ANY_POINTS = 1 << 18 };
   settp_layout_form *form = work->form;
@@ -2165,7 +2181,7 @@ SETT_INLINE int settp_layout_any_not_linear(settp_layout_any_work *work) {
   return -1;
 }
 
-/* name = [[..], ..] of an input's bits, the values in each output. */
+/* Write name = [[..], ..] for the bits of an input, with their values in each output. */
 SETT_INLINE void settp_layout_any_bases(settp_layout_any_work *work, const char *name, int first, int last) {
   int i, o;
   settp_layout_any_write(work, name);
@@ -2243,7 +2259,7 @@ SETT_INLINE void settp_layout_any_to_triton(settp_layout_any_work *work) {
   settp_layout_any_write(work, "}");
 }
 
-/* From the index to the offset turned around, as shared memory has it, where that is one-to-one and onto. */
+/* Invert a layout from the index to the offset, as shared memory needs it, if it is a bijection. */
 SETT_INLINE void settp_layout_any_turn(sett_map_arena *arena, sett_any *made) {
   sett_notation inverse = sett_notation_invert(arena, &made->notation);
   settp_notation_work work = settp_notation_begin(arena);
@@ -2261,7 +2277,7 @@ SETT_INLINE void settp_layout_any_turn(sett_map_arena *arena, sett_any *made) {
 
 /* ---- bodies: to the notations of owners */
 
-/* Of each dimension of the index, the digits of owners, the least weight first: a tower without gaps, or a no. */
+/* Write for each dimension of the index the digits of owners, smallest weight first: a tower without gaps, or a no. */
 SETT_INLINE int settp_layout_any_owned(settp_layout_any_work *work, settp_layout_any_tower *tower, int in_of[3]) {
   static const char *const names[] = {"register", "lane", "warp"};
   settp_layout_form *form = work->form;
@@ -2333,7 +2349,8 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
   int in_of[3], next[SETT_ANY_DIMS], d, i, k = 0, phase, cursor;
   if (!settp_layout_any_owned(work, tower, in_of)) return;
   for (d = 0; d < form->outs; ++d) {
-    int level = SETT_NESTED_LEVELS; /* of the digit below: threads and subgroups come once, from the least weight on */
+    /* level of the digit below: threads and subgroups occur once, from the smallest weight on */
+    int level = SETT_NESTED_LEVELS;
     next[d] = 0;
     for (k = 0; k < SETT_NESTED_FIELD_COUNT; ++k) field[k][d] = k < SETT_NESTED_LEVELS;
     for (i = 0; i < tower[d].count; ++i) {
@@ -2351,7 +2368,7 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
       field[to == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE][d] = digit->low;
     }
   }
-  /* the registers, the fastest first: elements of all dimensions from the last on, then outer, then batch digits */
+  /* registers, fastest first: elements of all dimensions from the last on, then outer digits, then batch digits */
   for (phase = 0, cursor = form->outs; phase < 3;) {
     int found = -1;
     for (d = 0; d < form->outs; ++d)
@@ -2365,7 +2382,7 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
       cursor = form->outs;
       continue;
     }
-    if ((d & 2) || k < next[found]) break; /* below the thread's digit, but no element; or out of order */
+    if ((d & 2) || k < next[found]) break; /* below the thread's digit but not an element, or out of order */
     field[levels[phase]][found] = tower[found].at[k].digit.size;
     next[found] = k + 1;
     slot *= tower[found].at[k].digit.size;
@@ -2404,7 +2421,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
     total += tower[d].count;
     for (dims[d] = 1, i = 0; i < tower[d].count; ++i) dims[d] *= tower[d].at[i].digit.size;
   }
-  /* the most major digit first: registers in their order, before each what must stand above it; the rest at the end, dimension after dimension */
+  /* most major digit first: registers in their order, each after the digits that must precede it; the rest at the end, dimension by dimension */
   while (count < total) {
     const settp_layout_form_digit *top;
     int to = -1;
@@ -2413,7 +2430,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
         if (tower[d].at[i].digit.in == in_of[0] && tower[d].at[i].digit.low * tower[d].at[i].digit.size == registers &&
             tower[d].at[i].digit.low > 1)
           to = d;
-    if (to < 0) { /* only the fastest register is left, the vector: it ends its dimension if it can */
+    if (to < 0) { /* only the fastest register, the vector, is left: it ends its dimension if it can */
       int best = -1;
       for (d = 0; d < form->outs; ++d) {
         if (left[d] == 0 || (tower[d].at[left[d] - 1].digit.in != in_of[0]) <= best) continue;
@@ -2423,7 +2440,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
     }
     top = &tower[to].at[left[to] - 1].digit;
     if (top->in == in_of[0]) {
-      if (top->low > 1 && top->low * top->size != registers) { /* the vector may stand anywhere */
+      if (top->low > 1 && top->low * top->size != registers) { /* the vector may be at any place */
         settp_layout_any_no(work, "the registers are not in the order of the tiled shape, row-major");
         settp_layout_any_point(work, in_of[0], top->low, -1, 0);
         return;
@@ -2458,7 +2475,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
   }
   tiled->warps = tiled->lanes = 0;
   tiled->vector_dim = -1;
-  settp_notation_tile(tiled, form->outs, dims); /* for its digits: the roles are not known yet */
+  settp_notation_tile(tiled, form->outs, dims); /* only for its digits: the roles are not known yet */
   for (i = 0; i < form->outs; ++i) {
     if (i) settp_layout_any_write(work, "x");
     settp_layout_any_number(work, dims[i]);
@@ -2468,7 +2485,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
     settp_notation_write_python(&work->writer, tiles.rank[i], tiles.tile[i], 0);
     settp_layout_any_write(work, i < tiles.tiles - 1 ? "," : tiles.tiles == 1 ? ",))" : "))");
   }
-  for (k = 2; k > 0; --k) { /* warps, then lanes, the most major first */
+  for (k = 2; k > 0; --k) { /* warps, then lanes, most major first */
     int n = in_of[k] < 0 ? 0 : settp_layout_any_leaves(work, in_of[k], leaf);
     settp_layout_any_write(work, k == 2 ? ", warp_dims=(" : ", lane_dims=(");
     while (n-- > 0) {
@@ -2492,7 +2509,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
   settp_layout_any_write(work, ")");
 }
 
-/* Numbers behind each other, in brackets unless it is one. */
+/* Write numbers with commas, in brackets unless there is only one. */
 SETT_INLINE void settp_layout_any_tuple(settp_layout_any_work *work, int count, const int64_t *number) {
   int i;
   if (count != 1) settp_layout_any_write(work, "(");
@@ -2500,7 +2517,7 @@ SETT_INLINE void settp_layout_any_tuple(settp_layout_any_work *work, int count, 
   if (count != 1) settp_layout_any_write(work, ")");
 }
 
-/* The largest stride of a dimension that has other than one index; 0: none. */
+/* Return the largest stride of a dimension whose size is not 1, or 0. */
 SETT_INLINE int64_t settp_layout_any_stride(const sett_notation *layout, int dim) {
   settp_notation_work work = settp_notation_begin(NULL);
   settp_notation_flat leaves;
@@ -2515,8 +2532,8 @@ SETT_INLINE int64_t settp_layout_any_stride(const sett_notation *layout, int dim
   return most;
 }
 
-/* An array without elements: compact, its dimensions in the order of the layout's strides, sizes of 0 counted as 1. A dimension without a stride follows the one
-   before it. */
+/* Write an array without elements: compact, its dimensions in the order of the layout's strides, sizes of 0 counted as 1. A dimension without a
+ * stride follows the dimension before it. */
 SETT_INLINE void settp_layout_any_to_empty(settp_layout_any_work *work, int target) {
   const settp_layout_form *form = work->form;
   const sett_any *layout = work->layout;
@@ -2636,7 +2653,7 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
 
 /* ---- bodies: from threads to threads ------------------------------------------------------------------------------ */
 
-/* A layout as a distribution: which inputs are register, lane, warp and block (-1: it has none). */
+/* A layout as a distribution; the inputs that are register, lane, warp and block (-1: none). */
 typedef struct settp_layout_owner {
   const sett_any *layout;
   settp_layout_form *form;
@@ -2646,7 +2663,7 @@ typedef struct settp_layout_owner {
   int64_t *value; /* [(thread * registers + register) * outs + out] */
   int outs;
   int64_t dims[SETT_ANY_DIMS];
-  int masked; /* 1: an index outside of dims is no element */
+  int masked; /* 1: an index outside dims is not an element */
 } settp_layout_owner;
 
 SETT_INLINE void settp_layout_owner_read(sett_map_arena *arena, const sett_any *layout, settp_layout_owner *owner) {
@@ -2695,7 +2712,8 @@ SETT_INLINE void settp_layout_owner_read(sett_map_arena *arena, const sett_any *
     if (owner->size[k] == 0) owner->error = SETT_MOVE_ERROR_EMPTY;
 }
 
-/* The index that each register holds, -1 in threads that the layout does not have, and of dimensions whose size is not known the size that is needed. */
+/* Compute the index that each register holds, -1 for threads that the layout does not have, and the needed size of dimensions whose size is not
+ * known. */
 SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_owner *owner, int lanes, int warps,
                                          int blocks) {
   int64_t point[SETT_ANY_DIMS], value[SETT_ANY_DIMS], i, registers = owner->size[0];
@@ -2740,7 +2758,7 @@ SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_own
   }
 }
 
-/* A dimension whose size a layout does not say is as large as that of the other; an integer is split, the first dimension fastest. */
+/* Give a dimension of unknown size the size in the other layout; split an integer, first dimension fastest. */
 SETT_INLINE void settp_layout_owner_fit(sett_map_arena *arena, settp_layout_owner *owner,
                                         const settp_layout_owner *other, int64_t count) {
   int64_t size = 1, *split, i;
@@ -2795,7 +2813,7 @@ SETT_INLINE sett_move_table settp_layout_owner_table(sett_map_arena *arena, cons
   return table;
 }
 
-/* Do all blocks as the first does, up to other names of elements? Elements that another block holds are a no. */
+/* Check that all blocks move as the first does, up to the names of elements. If an element is in another block, the answer is no. */
 SETT_INLINE void settp_layout_owner_blocks(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                            int blocks, sett_move *move) {
   int64_t size = 1, held = (int64_t)a->lanes * a->warps * a->registers,
@@ -2810,7 +2828,8 @@ SETT_INLINE void settp_layout_owner_blocks(sett_map_arena *arena, const sett_mov
   }
   for (block = 0; block < blocks && !move->error && !move->no; ++block) {
     const int32_t *own = a->element + block * held, *other = b->element + block * wanted;
-    for (i = 0; i < 2 * size; ++i) name[i] = -1; /* of the first block's elements; whether the block has it */
+    /* of the first block's elements; and marks of those that the block has */
+    for (i = 0; i < 2 * size; ++i) name[i] = -1;
     for (i = 0; i < held; ++i) {
       if (own[i] < 0) continue;
       name[size + own[i]] = 1;
@@ -2832,7 +2851,7 @@ SETT_INLINE void settp_layout_owner_blocks(sett_map_arena *arena, const sett_mov
   }
 }
 
-/* The layout of shared memory that linear layouts have between them, or an error. */
+/* Return the layout of shared memory between two linear layouts, or an error. */
 SETT_INLINE sett_notation settp_layout_owner_exchange(sett_map_arena *arena, const sett_any *a, const sett_any *b,
                                                       int bits) {
   const sett_any *given[2];
@@ -2850,7 +2869,7 @@ SETT_INLINE sett_notation settp_layout_owner_exchange(sett_map_arena *arena, con
   return sett_notation_shared(arena, &linear[0].layout.notation, &linear[1].layout.notation, bits).layout;
 }
 
-/* The place of each element in it; NULL: there is none for these arrays. */
+/* Return the place of each element in it; NULL if these arrays have none. */
 SETT_INLINE const int32_t *settp_layout_owner_places(sett_map_arena *arena, const sett_any *a, const sett_any *b,
                                                      int bits, const sett_move_table *table) {
   sett_notation exchange;
@@ -2913,7 +2932,7 @@ SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
     for (i = 0; i < 2; ++i)
       if (owner[i].pair && owner[i].size[1] < 32 && owner[1 - i].size[1] <= owner[i].size[1])
         size[1] = owner[i].size[1];
-  for (i = 0; i < 2; ++i) { /* the warps that the others need */
+  for (i = 0; i < 2; ++i) { /* the warps that the other layout needs */
     int64_t warps = owner[i].size[2], of_ids = (owner[i].size[1] + size[1] - 1) / size[1];
     if (!owner[i].form->wraps && !owner[i].pair) continue;
     if (of_ids > warps) warps = of_ids;
@@ -2959,7 +2978,8 @@ SETT_PUBLIC int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, con
   return arrays > 0;
 }
 
-/* The places of an array that is a shape of XLA: those of a tag with all padding, of XLA's those of the shape, else up to the last element. */
+/* Return the number of places of an array that is an XLA shape: for a tag with all padding, for XLA's arrays those of the shape, otherwise up to the
+ * last element. */
 SETT_INLINE int64_t settp_layout_any_places(const sett_any *layout, const sett_tile_shape *shape,
                                             const sett_tile_plan *plan) {
   int64_t last[SETT_TILE_MAX_RANK], places = 1, block;
