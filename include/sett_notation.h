@@ -166,7 +166,7 @@ HISTORY
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
-/* The errors from NO_BREAK on are refusals: there is no such layout. */
+/* Errors from NO_BREAK on are refusals: no such layout exists. */
 #define SETT_NOTATION_ERRORS(X)                                                                                       \
   X(OK, "no error")                                                                                                   \
   X(ERROR_FULL, "the arena is full: expected more memory")                                                            \
@@ -251,13 +251,13 @@ enum {
 #undef SETTP_NOTATION_ENUM
 };
 
-enum { SETT_NOTATION_ERROR_FIRST = 4000 }; /* errors of this header, as errors of a map: FIRST + code */
+enum { SETT_NOTATION_ERROR_FIRST = 4000 }; /* errors of this header as errors of a map: FIRST + code */
 enum { SETT_NOTATION_LEAVES = 64, SETT_NOTATION_PLACES = 4, SETT_NOTATION_DEPTH = 32 };
 
-/* A mode of a CuTe layout, or an entry of a tuple: a leaf (rank -1) or rank modes. A leaf of a tuple has its number in size. */
+/* A mode of a CuTe layout, or an entry of a tuple: a leaf (rank -1) or `rank` modes. A leaf of a tuple has its number in size. */
 typedef struct sett_notation_mode {
-  int rank;                            /* -1: a leaf, SETT_NOTATION_SKIP: _ */
-  int places;                          /* of a stride such as 1@0@1: 2; of a tuple of tilers: -1 */
+  int rank;                            /* -1: a leaf; SETT_NOTATION_SKIP: _ */
+  int places;                          /* 2 for a stride such as 1@0@1; -1 for a tuple of tilers */
   int32_t place[SETT_NOTATION_PLACES]; /* innermost first, as in the text */
   int64_t size, stride;
   const struct sett_notation_mode *mode;
@@ -265,9 +265,9 @@ typedef struct sett_notation_mode {
 
 enum { SETT_NOTATION_LEAF = -1, SETT_NOTATION_SKIP = -2 };
 
-/* One function of a composition: a swizzle or a shape:stride layout, applied to offset + what the next part gives. */
+/* One function of a composition: a swizzle or a shape:stride layout, applied to offset + the value of the next part. */
 typedef struct sett_notation_part {
-  int swizzle; /* 1: bits, base and shift; 0: layout */
+  int swizzle; /* 1: a swizzle of bits, base and shift; 0: layout */
   int64_t bits, base, shift;
   sett_notation_mode layout, offset;
 } sett_notation_part;
@@ -281,39 +281,42 @@ enum {
   SETT_NOTATION_TRITON,
   SETT_NOTATION_MOSAIC,
   SETT_NOTATION_PADDED,
-  SETT_NOTATION_MASKED /* a linear layout of more than the array: what gives an index outside of dims holds no element */
+  /* a linear layout larger than the array: an input whose index is outside dims holds no element */
+  SETT_NOTATION_MASKED
 };
 
 enum { SETT_NOTATION_DIMS = 12, SETT_NOTATION_BITS = 62 };
 
-/* A linear layout: the XOR of the bases of the bits that are set. A basis has the bits of all output dimensions, the first lowest. */
+/* A linear layout: the XOR of the bases of the bits that are set. A basis is a packed value of all output dimensions, the first in the lowest bits.
+ */
 typedef struct sett_notation_linear {
   int ins, outs;
   int in_bits[SETT_NOTATION_DIMS], out_bits[SETT_NOTATION_DIMS];
   char in[SETT_NOTATION_DIMS][16], out[SETT_NOTATION_DIMS][16];
-  uint64_t basis[SETT_NOTATION_BITS]; /* of the first input dimension's bits, the lowest first, then of the next's */
+  /* bases of the first input dimension's bits, lowest bit first, then of the next dimension's */
+  uint64_t basis[SETT_NOTATION_BITS];
 } sett_notation_linear;
 
-/* A digit of Mosaic's tiled shape: (index of dim / low) mod size, times stride in what its role names. Copies: dim -1. */
+/* A digit of Mosaic's tiled shape: (index of dim / low) mod size, times stride in the coordinate that its role names. Copies have dim -1. */
 enum { SETT_NOTATION_REGISTER, SETT_NOTATION_ELEMENT, SETT_NOTATION_LANE, SETT_NOTATION_WARP, SETT_NOTATION_ROLES };
 typedef struct sett_notation_digit {
   int dim, role;
   int64_t low, size, stride;
 } sett_notation_digit;
 
-/* Mosaic GPU's TiledLayout: the tiles as the text has them, and the digits of the tiled shape, the most major first, then the copies. */
+/* Mosaic GPU's TiledLayout: the tiles of the text, and the digits of the tiled shape, most major first, then the copies. */
 enum { SETT_NOTATION_TILES = 12, SETT_NOTATION_DIGITS = 64 };
 typedef struct sett_notation_tiled {
   int tiles, tile_rank[SETT_NOTATION_TILES];
   int64_t tile[SETT_NOTATION_TILES][SETT_NOTATION_DIMS];
-  int warps, lanes; /* entries of warp_dims and lane_dims */
+  int warps, lanes; /* number of entries of warp_dims and lane_dims */
   int64_t warp_dim[SETT_NOTATION_DIMS], lane_dim[SETT_NOTATION_DIMS],
-      vector_dim; /* below 0; above 0: that many copies */
+      vector_dim; /* negative: a tiled dimension; positive: a number of copies */
   int digits;
   sett_notation_digit digit[SETT_NOTATION_DIGITS];
 } sett_notation_tiled;
 
-/* Triton's padded_shared: index of the array to its number by a linear layout, and after each interval of numbers so many elements more. */
+/* Triton's padded_shared: a linear layout maps an index of the array to its number, and each interval of numbers adds a number of elements. */
 enum { SETT_NOTATION_PADS = 8 };
 typedef struct sett_notation_padded {
   int pads; /* the intervals ascend */
@@ -321,23 +324,23 @@ typedef struct sett_notation_padded {
   const sett_notation_linear *inverse; /* from the index to the number */
 } sett_notation_padded;
 
-/* Any layout, or a tuple or a tile of tilers as operations take them. {0} is the empty tuple. Arrays lie in the arena. */
+/* Any layout, or a tuple or tile of tilers as an operand. {0} is the empty tuple. Arrays are in the arena. */
 typedef struct sett_notation {
   int kind;
-  int error;                     /* SETT_NOTATION_OK, or what went wrong */
-  int64_t column;                /* of the error in a text, from 1; 0: it was not a text */
-  int64_t witness, value, other; /* of a refusal, see ERRORS; witness -1: it has none */
+  int error;                     /* SETT_NOTATION_OK or an error code */
+  int64_t column;                /* column of the error in a text, from 1; 0 if there was no text */
+  int64_t witness, value, other; /* of a refusal, see ERRORS; witness -1: none */
   sett_notation_mode tuple;      /* of a tuple or a tile */
-  int parts;                     /* of a CuTe layout, the outermost first */
+  int parts;                     /* functions of a CuTe layout, outermost first */
   const sett_notation_part *part;
-  int rank; /* of the array, in front of @ */
+  int rank; /* dimensions of the array, before @ */
   int64_t dims[SETT_NOTATION_DIMS];
-  int64_t strides[SETT_NOTATION_DIMS], offset; /* STRIDES; of a tag: of the outer dimensions, in elements */
-  int order[SETT_NOTATION_DIMS];               /* of a tag: the outer dimensions, the outermost first */
-  int blocks;                                  /* of a tag: inner blocks, the outermost first */
+  int64_t strides[SETT_NOTATION_DIMS], offset; /* of STRIDES; for a tag those of the outer dimensions, in elements */
+  int order[SETT_NOTATION_DIMS];               /* of a tag: the outer dimensions, outermost first */
+  int blocks;                                  /* of a tag: the inner blocks, outermost first */
   int block_dim[SETT_NOTATION_DIMS];
   int64_t block_size[SETT_NOTATION_DIMS];
-  const sett_notation_linear *linear; /* TRITON; of PADDED from the number to the index */
+  const sett_notation_linear *linear; /* of TRITON; for PADDED from the number to the index */
   const sett_notation_tiled *tiled;   /* MOSAIC */
   const sett_notation_padded *padded; /* PADDED */
 } sett_notation;
@@ -345,89 +348,92 @@ typedef struct sett_notation {
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 /* ---- text ---- */
-/* CuTe's layouts, tuples and tiles; 4x8@strides(8,1)+0; 16x64@aB16b, an alias such as nChw16c too; {register = [[1], [2]], ..} -> {dim0 = 16};
- * 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts, also as #triton_gpu.blocked and #blocked; 64x8@TiledLayout(..). */
+/* Parse a text: CuTe's layouts, tuples and tiles; 4x8@strides(8,1)+0; 16x64@aB16b and aliases such as nChw16c; {register = [[1], [2]], ..} -> {dim0 =
+ * 16}; 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts, also spelled #triton_gpu.blocked and #blocked;
+ * 64x8@TiledLayout(..). */
 SETT_PUBLIC sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
-/* Writes the canonical text and a NUL, cut to capacity; returns the bytes that the whole text needs without the NUL. */
+/* Write the canonical text and a NUL, cut to capacity. Return the number of bytes of the whole text without the NUL. */
 SETT_PUBLIC size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity);
 SETT_PUBLIC const char *sett_notation_message(int error);
-SETT_PUBLIC int sett_notation_refused(int error); /* 1: a proof that there is no such layout */
+SETT_PUBLIC int sett_notation_refused(int error); /* 1: a proof that no such layout exists */
 
 /* ---- ask ---- */
-/* The number of coordinates; -1 where it is not finite or overflows. */
+/* Return the number of coordinates, or -1 if it is not finite or overflows. */
 SETT_PUBLIC int64_t sett_notation_size(const sett_notation *layout);
-/* 1 + the sum of (size - 1) * abs(stride) of the innermost layout; -1 after an error (strides with places, overflow). */
+/* Return 1 + the sum of (size - 1) * abs(stride) of the innermost layout, or -1 after an error (strides with places, overflow). */
 SETT_PUBLIC int64_t sett_notation_cosize(const sett_notation *layout);
-/* What the function gives at a coordinate: a tuple with one leaf, or a coordinate. An integer may stand for any tuple: it is split, the first mode fastest,
- * and the last mode takes what is left. */
+/* Return the value at a coordinate: a tuple with one leaf, or a coordinate. An integer may stand for any tuple: it is split, first mode fastest, and
+ * the last mode takes the rest. */
 SETT_PUBLIC sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
                                            const sett_notation *coordinate);
-/* The layout as an indexing map from its flattened leaves, the first mode first. */
+/* Return the layout as an indexing map from its flattened leaves, first mode first. */
 SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout);
 
 /* ---- CuTe's operations: R is the result ---- */
-/* The same function on [0, size), of the fewest modes; profile (or NULL): of each terminal of that tuple. Beyond its size it may differ: (4,1):(1,0) and 4:1. */
+/* Return the same function on [0, size) with the fewest modes; with a profile (not NULL), separately for each terminal of that tuple. Beyond its size
+ * the result may differ: (4,1):(1,0) and 4:1. */
 SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
                                                  const sett_notation *profile);
-/* R(c) = a(b(c)) for every coordinate c of b, and R's shape refines b's. Refused exactly where no such layout exists (sizes up to 65536 where strides do not
- * divide; ERROR_UNDECIDED beyond). CuTe's C++ gives (4,6,8):(2,3,5) o 6:3 = (2,3):(6,3), which is wrong at 2, and distributes over modes that carry. b may be a
- * tile or a tuple of tilers: then mode by mode, modes without a tiler dropped. b with a swizzle: the chain a o 0 o b.
- * A size of 1 may have any stride, and has CuTe's. */
+/* Return R with R(c) = a(b(c)) for every coordinate c of b, whose shape refines b's. The function refuses if and only if no such layout exists (for
+ * strides that do not divide: sizes up to 65536, ERROR_UNDECIDED beyond). CuTe's C++ returns (4,6,8):(2,3,5) o 6:3 = (2,3):(6,3), which is wrong at
+ * 2, and distributes over modes that carry. b may be a tile or a tuple of tilers: the composition is then mode by mode, and modes without a tiler are
+ * dropped. If b has a swizzle, the result is the chain a o 0 o b. A size of 1 may have any stride, and gets CuTe's. */
 SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b);
-/* The offsets that a leaves out: R's image is ordered, and disjoint from a's but for 0. bound (a tuple or a layout, whose shape counts; NULL: a's cosize) is
- * how far. A gap that a stride does not divide is rounded down, as CuTe does: (4,2):(1,6) to 24 gives 2:12, and offsets 4, 5, 10, 11 are in neither. */
+/* Return the offsets that a leaves out: R's image is ordered, and disjoint from a's except for 0. bound is a tuple, or a layout whose shape is used;
+ * NULL means a's cosize. A gap that a stride does not divide is rounded down, as in CuTe: (4,2):(1,6) to 24 gives 2:12, and offsets 4, 5, 10, 11 are
+ * in neither. */
 SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound);
-/* a(R(i)) = i for i < size(R), the largest by CuTe's rule; i is a coordinate where a's strides name places. */
+/* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R); i is a coordinate if a's strides name places. */
 SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
-/* a(R(a(i))) = a(i), and R(a(i)) = i where a is one-to-one. Where several R obey this, the result is CuTe's: in the order of strides, each leaf
- * reaches up to the next stride; strides of 0 are left out, so that 4:0 gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives
- * (2,2,2,5):(2,8,1,24). ERROR_INVERSE is no proof: CuTe's rule finds none, as for (2,2):(2,3), whose left inverse is (2,3):(1,1), or gives a layout that
- * is none, as (2,3,3):(0,3,1) for (3,5):(6,2). */
+/* Return R with a(R(a(i))) = a(i), and R(a(i)) = i if a is one-to-one. Of several such layouts the result is CuTe's: in the order of strides, each
+ * leaf extends to the next stride; strides of 0 are left out, so 4:0 gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives
+ * (2,2,2,5):(2,8,1,24). ERROR_INVERSE is not a proof that no R exists: CuTe's rule finds none, as for (2,2):(2,3), whose left inverse is (2,3):(1,1),
+ * or its result is not an inverse, as (2,3,3):(0,3,1) for (3,5):(6,2). */
 SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
 enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
-/* a composed with (tiler, complement of the tiler in a's shape): mode 0 is the tile, mode 1 the rest. form: (tile, rest) mode by mode, ((tiles), (rests)),
- * ((tiles), rest, ..), (tile, .., rest, ..). */
+/* Compose a with (tiler, complement of the tiler in a's shape): mode 0 is the tile, mode 1 the rest. form: (tile, rest) mode by mode; ((tiles),
+ * (rests)); ((tiles), rest, ..); (tile, .., rest, ..). */
 SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
                                                const sett_notation *tiler, int form);
-/* (a, complement of a, composed with tiler): mode 0 is a, mode 1 where its copies go. */
+/* Return (a, complement of a composed with tiler): mode 0 is a, mode 1 the places of its copies. */
 SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
                                                 const sett_notation *tiler, int form);
-/* Mode i is (a's mode i, the tiler's mode i); raked: the other way around. */
+/* Mode i of the result is (a's mode i, the tiler's mode i); raked: in the other order. */
 SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
                                                         const sett_notation *tiler, int raked);
-/* blocked_product with as many copies as cover the shape, placed in the order of a tuple (NULL: the first mode first). */
+/* Return blocked_product with enough copies to cover the shape, placed in the order of a tuple (NULL: first mode first). */
 SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, const sett_notation *a,
                                                       const sett_notation *shape, const sett_notation *order);
-/* a(R(i)) = b(R(i)) = i for i < size(R). */
+/* Return R with a(R(i)) = b(R(i)) = i for i < size(R). */
 SETT_PUBLIC sett_notation sett_notation_max_common_layout(sett_map_arena *arena, const sett_notation *a,
                                                           const sett_notation *b);
-/* b(R(i)) = 0: the modes of stride 0 as a layout of the domain. */
+/* Return R with b(R(i)) = 0: the modes of stride 0 as a layout of the domain. */
 SETT_PUBLIC sett_notation sett_notation_nullspace(sett_map_arena *arena, const sett_notation *a);
-/* The same memory in elements of other widths; refused where elements of the new width do not lie whole in a mode. */
+/* Return a layout of the same memory in elements of another width; refused if an element of the new width is not contained in a mode. */
 SETT_PUBLIC sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
                                                int64_t old_bits);
-/* The compact layout of a shape whose modes become faster in the order of that tuple (NULL: the first mode first). */
+/* Return the compact layout of a shape whose modes become faster in the order of a tuple (NULL: first mode first). */
 SETT_PUBLIC sett_notation sett_notation_ordered(sett_map_arena *arena, const sett_notation *shape,
                                                 const sett_notation *order);
-/* The strides of a shape are the places of its coordinates: (2,(3,4)) gives (2,(3,4)):(1@0,(1@0@1,1@1@1)). */
+/* Return a layout whose strides are the places of its coordinates: (2,(3,4)) gives (2,(3,4)):(1@0,(1@0@1,1@1@1)). */
 SETT_PUBLIC sett_notation sett_notation_identity(sett_map_arena *arena, const sett_notation *shape);
-/* shape:strides; outer o offset o inner. */
+/* Return shape:strides; return outer o offset o inner. */
 SETT_PUBLIC sett_notation sett_notation_make(sett_map_arena *arena, const sett_notation *shape,
                                              const sett_notation *strides);
 SETT_PUBLIC sett_notation sett_notation_compose_of(sett_map_arena *arena, const sett_notation *outer,
                                                    const sett_notation *offset, const sett_notation *inner);
-/* The quotients of two shapes of one form, rounded up. */
+/* Return the quotients of two shapes of one form, rounded up. */
 SETT_PUBLIC sett_notation sett_notation_shape_div(sett_map_arena *arena, const sett_notation *a,
                                                   const sett_notation *b);
-/* The index of a coordinate in a shape, the first mode fastest, and the coordinate of an index, whose last mode takes what is left. */
+/* Return the index of a coordinate in a shape, first mode fastest; return the coordinate of an index, whose last mode takes the rest. */
 SETT_PUBLIC sett_notation sett_notation_index(sett_map_arena *arena, const sett_notation *shape,
                                               const sett_notation *coordinate);
 SETT_PUBLIC sett_notation sett_notation_coordinate(sett_map_arena *arena, const sett_notation *shape,
                                                    const sett_notation *index);
 SETT_PUBLIC sett_notation sett_notation_flatten(sett_map_arena *arena, const sett_notation *a);
-/* The mode at a path; a tuple of chosen modes; modes [begin, end) as one. */
+/* Return the mode at a path; a tuple of chosen modes; modes [begin, end) as one mode. */
 SETT_PUBLIC sett_notation sett_notation_get(sett_map_arena *arena, const sett_notation *a, int count,
                                             const int64_t *path);
 SETT_PUBLIC sett_notation sett_notation_select(sett_map_arena *arena, const sett_notation *a, int count,
@@ -436,44 +442,45 @@ SETT_PUBLIC sett_notation sett_notation_group(sett_map_arena *arena, const sett_
                                               int64_t end);
 
 /* ---- linear layouts: the operations of LinearLayout.h, R is the result ---- */
-/* R(x) = b(a(x)). a's output dimensions are b's input dimensions. */
+/* Return R with R(x) = b(a(x)). a's output dimensions are b's input dimensions. */
 SETT_PUBLIC sett_notation sett_notation_compose(sett_map_arena *arena, const sett_notation *a, const sett_notation *b);
 SETT_PUBLIC sett_notation sett_notation_invert(sett_map_arena *arena, const sett_notation *a);
-/* b(R(x)) = a(x); bits of b that no value needs stay 0. Refused where b does not reach a value of a. */
+/* Return R with b(R(x)) = a(x); bits of b that no value needs stay 0. Refused if b does not reach a value of a. */
 SETT_PUBLIC sett_notation sett_notation_invert_and_compose(sett_map_arena *arena, const sett_notation *a,
                                                            const sett_notation *b);
-/* b's bits above a's, in input and in output dimensions of the same name. */
+/* Return a layout with b's bits above a's, in input and output dimensions of the same name. */
 SETT_PUBLIC sett_notation sett_notation_linear_product(sett_map_arena *arena, const sett_notation *a,
                                                        const sett_notation *b);
-/* b * R = a, or R * b = a (right). */
+/* Return R with b * R = a, or with R * b = a (right). */
 SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
                                                   int right);
-/* Without an input and output dimension of this name, on which the layout is the identity and which nothing else touches. */
+/* Remove an input and output dimension of this name, on which the layout is the identity and which no other bit touches. */
 SETT_PUBLIC sett_notation sett_notation_quotient(sett_map_arena *arena, const sett_notation *a, const char *dim);
-/* The dimensions that a text names, {in1, in2} -> {out1}, in a's order: at inputs whose other bits are 0, without the other output dimensions. */
+/* Return the dimensions in a text, {in1, in2} -> {out1}, in a's order: at inputs whose other bits are 0, without the other output dimensions. */
 SETT_PUBLIC sett_notation sett_notation_sublayout(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                   size_t length);
-/* The same packed inputs and values, the input dimensions (outs: the output dimensions) replaced by those of a text, {in1 = 2, in2 = 8}, the first lowest.
- * text NULL: by a single dimension, named as the first; no dimensions stay none. */
+/* Return the same packed inputs and values with other input dimensions (with outs, output dimensions): those of a text, {in1 = 2, in2 = 8}, the first
+ * lowest. text NULL: one dimension, named as the first; a layout without dimensions keeps none. */
 SETT_PUBLIC sett_notation sett_notation_reshape(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                 size_t length, int outs);
-/* Is every value 0; has every value at most, or at least, one input? 0 has a witness, packed: an input with another value; an input above 0 whose value is 0; a
- * value without input. It is -1 where the answer is 1, or a is no linear layout. */
+/* Return 1 if every value is 0; if every value has at most one input; if every value has at least one input. 0 has a packed witness: an input with
+ * another value; an input above 0 with value 0; a value without input. The witness is -1 if the answer is 1 or a is not a linear layout. */
 SETT_PUBLIC int sett_notation_is_zero(const sett_notation *a, int64_t *witness);
 SETT_PUBLIC int sett_notation_is_injective(const sett_notation *a, int64_t *witness);
 SETT_PUBLIC int sett_notation_is_surjective(const sett_notation *a, int64_t *witness);
-/* The bits of each input dimension whose basis is 0 or the XOR of bases before it (mask has SETT_NOTATION_DIMS entries); the number of input dimensions, or -1.
- * Every value has an input with 0 in these bits. */
+/* Write for each input dimension the bits whose basis is 0 or the XOR of earlier bases (mask has SETT_NOTATION_DIMS entries), and return the number
+ * of input dimensions, or -1. Every value has an input with 0 in these bits. */
 SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
-/* The largest size n of aligned runs of the first input dimension that are runs of the first output dimension; -1 where a is no linear layout. At in1 = n * x + j
- * with j < n, out1 is j more than at n * x, and the other output dimensions are equal. */
+/* Return the largest size n of aligned runs of the first input dimension that are runs of the first output dimension, or -1 if a is not a linear
+ * layout. At in1 = n * x + j with j < n, out1 is j more than at n * x, and the other output dimensions are equal. */
 SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 
-/* Shared memory between two distributions: what a warp of store writes and one of load reads, in vectors of the elements that both have in registers and that no
- * other bit of either moves, up to 16 bytes. turns: of one access of a warp, by counting the words that its lanes want of each of 32 banks of 4 bytes; least: no layout has fewer turns, as in
- * one turn the banks give 128 bytes. turns are least for every pair: over two elements two subspaces of one dimension, here the places that one turn of
- * each access takes, have a common complement, and that is numbered by the offset's bits above 128 bytes.
- * {register = [[1]], lane = [[2], [4], ..]} and one with other lanes: layout is {offset = [..], block = []} -> {dim0 = ..}, from the offset to the index. */
+/* Shared memory between two distributions, which a warp of `store` writes and a warp of `load` reads. Accesses are vectors, up to 16 bytes, of
+ * elements that both have in registers and that no other bit of either moves. turns is the number of turns of one access of a warp, by counting the
+ * words that its lanes access in each of 32 banks of 4 bytes. least is a lower bound for every layout, because in one turn the banks deliver 128
+ * bytes. turns equals least for every pair: two subspaces of one dimension over two elements (here the places that one turn of each access takes)
+ * have a common complement, and the offset's bits above 128 bytes number that complement. Example: for {register = [[1]], lane = [[2], [4], ..]} and
+ * a layout with other lanes, `layout` is {offset = [..], block = []} -> {dim0 = ..}, from the offset to the index. */
 typedef struct sett_notation_exchange {
   sett_notation layout; /* or the error */
   int64_t width;        /* elements of one access */
@@ -519,7 +526,7 @@ SETT_INLINE sett_notation settp_notation_fail(int error) {
   return layout;
 }
 
-/* What an operation works with: an error once, a witness, and where it allocates. */
+/* The state of an operation: the first error, its witness, and the arena. */
 typedef struct settp_notation_work {
   sett_map_arena *arena;
   int error;
@@ -568,7 +575,7 @@ SETT_INLINE int64_t settp_notation_mul(settp_notation_work *work, int64_t a, int
   return work->error ? 1 : out;
 }
 
-/* Memory for that many modes (0: one), or NULL with an error. */
+/* Return memory for that many modes (0 counts as 1), or NULL with an error. */
 SETT_INLINE sett_notation_mode *settp_notation_take(settp_notation_work *work, int count) {
   sett_notation_mode *modes;
   if (work->error) return NULL;
@@ -577,7 +584,7 @@ SETT_INLINE sett_notation_mode *settp_notation_take(settp_notation_work *work, i
   return modes;
 }
 
-/* The tuple of those modes, which are copied. */
+/* Return a tuple with copies of the modes. */
 SETT_INLINE sett_notation_mode settp_notation_tuple(settp_notation_work *work, int rank,
                                                     const sett_notation_mode *modes) {
   sett_notation_mode tuple = settp_notation_leaf(0, 0), *copy = settp_notation_take(work, rank);
@@ -596,13 +603,13 @@ SETT_INLINE sett_notation_mode settp_notation_pair(settp_notation_work *work, se
   return settp_notation_tuple(work, 2, modes);
 }
 
-/* Gives a tuple its modes; none where there was no memory. */
+/* Give a tuple its modes, or none if memory ran out. */
 SETT_INLINE void settp_notation_fill(sett_notation_mode *tuple, const sett_notation_mode *modes) {
   tuple->mode = modes;
   if (!modes) tuple->rank = 0;
 }
 
-/* A leaf is a tuple of itself. */
+/* A leaf counts as a tuple of itself. */
 SETT_INLINE int settp_notation_rank(const sett_notation_mode *mode) { return mode->rank < 0 ? 1 : mode->rank; }
 SETT_INLINE sett_notation_mode settp_notation_mode_of(const sett_notation_mode *mode, int i) {
   return mode->rank < 0 ? *mode : mode->mode[i];
@@ -628,7 +635,7 @@ SETT_INLINE int settp_notation_same_place(const sett_notation_mode *a, const set
   return 1;
 }
 
-/* The leaves of a tree, the first first. */
+/* The leaves of a tree in order. */
 typedef struct settp_notation_flat {
   int count;
   sett_notation_mode leaf[SETT_NOTATION_LEAVES];
@@ -652,21 +659,21 @@ SETT_INLINE void settp_notation_flatten_to(settp_notation_work *work, const sett
   settp_notation_collect(work, mode, flat);
 }
 
-/* One leaf stands for itself, none for 1:0. */
+/* Return a mode of the leaves: one leaf stands for itself, no leaf for 1:0. */
 SETT_INLINE sett_notation_mode settp_notation_unflat(settp_notation_work *work, const settp_notation_flat *flat) {
   if (flat->count == 0) return settp_notation_leaf(1, 0);
   if (flat->count == 1) return flat->leaf[0];
   return settp_notation_tuple(work, flat->count, flat->leaf);
 }
 
-/* b goes on where a ends: a's size * a's stride is b's stride. */
+/* Return 1 if b continues a: a's size * a's stride is b's stride. */
 SETT_INLINE int settp_notation_continues(const sett_notation_mode *a, const sett_notation_mode *b) {
   int64_t product;
   if (a->stride == 0 && b->stride == 0) return 1;
   return settp_notation_same_place(a, b) && !settp_map_mul(a->size, a->stride, &product) && product == b->stride;
 }
 
-/* Drops sizes of 1 and joins neighbours. beyond: the same function on all integers, so that a last leaf of 1 counts as one of 2. */
+/* Remove sizes of 1 and merge contiguous neighbours. beyond: keep the function on all integers, so that a last leaf of size 1 counts as size 2. */
 SETT_INLINE void settp_notation_merge(settp_notation_work *work, settp_notation_flat *flat, int beyond) {
   int i, count = 0;
   for (i = 0; i < flat->count; ++i) {
@@ -689,7 +696,7 @@ SETT_INLINE sett_notation_mode settp_notation_coalesced(settp_notation_work *wor
   return settp_notation_unflat(work, &flat);
 }
 
-/* A layout with these parts but another innermost layout. */
+/* Return a layout with these parts and another innermost layout. */
 SETT_INLINE sett_notation settp_notation_with(settp_notation_work *work, const sett_notation *layout,
                                               sett_notation_mode mode) {
   sett_notation result = *layout;
@@ -723,7 +730,7 @@ SETT_INLINE sett_notation settp_notation_tuple_of(sett_notation_mode mode, int k
   return layout;
 }
 
-/* The innermost shape:stride layout; an error where there is none. */
+/* Return the innermost shape:stride layout, or an error if there is none. */
 SETT_INLINE sett_notation_mode settp_notation_inner(settp_notation_work *work, const sett_notation *layout) {
   if (layout->error) {
     settp_notation_no(work, layout->error, layout->witness, layout->value, layout->other);
@@ -735,14 +742,14 @@ SETT_INLINE sett_notation_mode settp_notation_inner(settp_notation_work *work, c
   return settp_notation_leaf(1, 0);
 }
 
-/* The same of a layout without a swizzle or an offset. */
+/* Return it for a layout without a swizzle or an offset, else an error. */
 SETT_INLINE sett_notation_mode settp_notation_only(settp_notation_work *work, const sett_notation *layout) {
   if (!layout->error && layout->kind == SETT_NOTATION_CUTE && layout->parts > 1)
     settp_notation_stop(work, SETT_NOTATION_ERROR_KIND);
   return settp_notation_inner(work, layout);
 }
 
-/* The shape of a layout, or a tuple itself. */
+/* Return the shape of a layout, or a tuple itself. */
 SETT_INLINE sett_notation_mode settp_notation_shape(settp_notation_work *work, const sett_notation *layout) {
   if (!layout->error && layout->kind == SETT_NOTATION_TUPLE) return layout->tuple;
   return settp_notation_inner(work, layout);
@@ -757,7 +764,7 @@ SETT_INLINE int settp_notation_has_empty(const settp_notation_flat *flat) {
 
 /* ---- bodies: values --------------------------------------------------------------------------------------------- */
 
-/* The same walk gives numbers, or the expressions of an indexing map: a number is then a handle. */
+/* One walk computes either numbers or expressions of an indexing map; a number is then a handle. */
 typedef struct settp_notation_calc {
   settp_notation_work work;
   int symbolic;
@@ -774,7 +781,7 @@ SETT_INLINE int64_t settp_notation_plus(settp_notation_calc *calc, int64_t a, in
 
 enum { SETTP_NOTATION_TIMES, SETTP_NOTATION_QUOTIENT, SETTP_NOTATION_REST };
 
-/* a * k, or with k > 0 the quotient and the rest of a by k. */
+/* Return a * k, or for k > 0 the quotient or remainder of a by k. */
 SETT_INLINE int64_t settp_notation_by(settp_notation_calc *calc, int op, int64_t a, int64_t k) {
   sett_expr by;
   if (!calc->symbolic)
@@ -787,7 +794,7 @@ SETT_INLINE int64_t settp_notation_by(settp_notation_calc *calc, int op, int64_t
                                                    : sett_map_mod(calc->work.arena, (sett_expr)a, by));
 }
 
-/* Bits base.. are XORed with those at base + shift; shift < 0: bits base - shift.. with those at base. */
+/* XOR the bits from base on with those at base + shift; with shift < 0, XOR the bits from base - shift on with those at base. */
 SETT_INLINE int64_t settp_notation_swizzled(settp_notation_calc *calc, const sett_notation_part *part, int64_t x) {
   int64_t to = part->shift < 0 ? part->base - part->shift : part->base;
   int64_t from = part->shift < 0 ? part->base : part->base + part->shift, k, result = x;
@@ -809,7 +816,7 @@ SETT_INLINE int64_t settp_notation_swizzled(settp_notation_calc *calc, const set
   return result;
 }
 
-/* The zero that a layout's values add to: an integer, or the coordinate whose places its strides name. path: the places above, the outermost first. */
+/* Return the zero of a layout's values: an integer, or the coordinate whose places its strides name. path has the places above, outermost first. */
 SETT_INLINE sett_notation_mode settp_notation_zero(settp_notation_calc *calc, const settp_notation_flat *flat,
                                                    const int32_t *path, int depth) {
   sett_notation_mode zero = settp_notation_leaf(0, 0), *modes;
@@ -817,7 +824,7 @@ SETT_INLINE sett_notation_mode settp_notation_zero(settp_notation_calc *calc, co
   int i, j, rank = 0, leaves = 0;
   for (i = 0; i < flat->count; ++i) {
     const sett_notation_mode *leaf = &flat->leaf[i];
-    if (leaf->places == 0 && leaf->stride == 0) continue; /* it adds nothing anywhere */
+    if (leaf->places == 0 && leaf->stride == 0) continue; /* a leaf that adds nothing */
     if (leaf->places < depth) continue;
     for (j = 0; j < depth && leaf->place[leaf->places - 1 - j] == path[j]; ++j) {}
     if (j < depth) continue;
@@ -839,7 +846,7 @@ SETT_INLINE sett_notation_mode settp_notation_zero(settp_notation_calc *calc, co
   return zero;
 }
 
-/* Adds to the leaf of a value that the places name. Values are made by settp_notation_zero, so that their modes may be written. */
+/* Add to the leaf of a value that the places name. Values come from settp_notation_zero, so their modes may be written. */
 SETT_INLINE void settp_notation_put(settp_notation_calc *calc, sett_notation_mode *value,
                                     const sett_notation_mode *leaf, int64_t what) {
   int i;
@@ -857,7 +864,7 @@ SETT_INLINE void settp_notation_walk(settp_notation_calc *calc, const sett_notat
   int i;
   if (calc->work.error) return;
   if (coordinate->rank >= 0) {
-    if (layout->rank < 0 && coordinate->rank == 1) { /* a leaf is a tuple of itself */
+    if (layout->rank < 0 && coordinate->rank == 1) { /* a leaf counts as a tuple of itself */
       settp_notation_walk(calc, layout, &coordinate->mode[0], value);
       return;
     }
@@ -939,12 +946,12 @@ SETT_INLINE sett_notation_mode settp_notation_chain(settp_notation_calc *calc, c
 
 /* ---- bodies: arrays and linear layouts -------------------------------------------------------------------------- */
 
-/* Is it a linear layout, from its inputs to the index? */
+/* Return 1 for a linear layout from its inputs to the index. */
 SETT_INLINE int settp_notation_is_linear(const sett_notation *layout) {
   return layout->kind == SETT_NOTATION_TRITON || layout->kind == SETT_NOTATION_MASKED;
 }
 
-/* The inputs of an array's layout or of a linear layout: how many, and each one's size. */
+/* Return the number of inputs of an array's layout or of a linear layout, and the size of each. */
 SETT_INLINE int settp_notation_inputs(const sett_notation *layout) {
   return settp_notation_is_linear(layout)        ? layout->linear->ins
          : layout->kind >= SETT_NOTATION_STRIDES ? layout->rank
@@ -960,7 +967,7 @@ SETT_INLINE int settp_notation_total(int count, const int *bits) {
   return total;
 }
 
-/* The output dimensions of a packed value. */
+/* Return the output dimensions of a packed value. */
 SETT_INLINE uint64_t settp_notation_apply(const sett_notation_linear *linear, uint64_t bits) {
   uint64_t value = 0;
   int i;
@@ -972,7 +979,7 @@ SETT_INLINE uint64_t settp_notation_apply(const sett_notation_linear *linear, ui
 SETT_INLINE sett_expr settp_notation_linear_result(sett_map_arena *arena, const sett_notation_linear *linear, int shift,
                                                    int bits);
 
-/* The offset of an index in padded memory; expressions: of the first variables. */
+/* Return the offset of an index in padded memory; for expressions, of the first variables. */
 SETT_INLINE int64_t settp_notation_padded_place(settp_notation_calc *calc, const sett_notation *layout,
                                                 const int64_t *index) {
   const sett_notation_padded *padded = layout->padded;
@@ -993,7 +1000,7 @@ SETT_INLINE int64_t settp_notation_padded_place(settp_notation_calc *calc, const
   return sum;
 }
 
-/* The offset of an index: strides, or outer strides and inner blocks, of numbers or expressions. */
+/* Return the offset of an index by strides, or by outer strides and inner blocks, for numbers or expressions. */
 SETT_INLINE int64_t settp_notation_place(settp_notation_calc *calc, const sett_notation *layout, int64_t *index) {
   int64_t sum = settp_notation_constant(calc, layout->offset), stride = 1;
   int i;
@@ -1011,7 +1018,7 @@ SETT_INLINE int64_t settp_notation_place(settp_notation_calc *calc, const sett_n
   return sum;
 }
 
-/* An owner of Mosaic: register, element, lane, warp. copy: the number of the copy, or, of expressions, the first variable of the copies. */
+/* Compute an owner of Mosaic: register, element, lane, warp. copy is the number of the copy or, for expressions, the first variable of the copies. */
 SETT_INLINE void settp_notation_owner(settp_notation_calc *calc, const sett_notation *layout, const int64_t *index,
                                       int64_t copy, int64_t *owner) {
   int i;
@@ -1043,7 +1050,7 @@ SETT_INLINE int64_t settp_notation_copies(const sett_notation_tiled *tiled) {
   return copies;
 }
 
-/* The owner of an index, or a tuple of its owners. */
+/* Return the owner of an index, or a tuple of its owners. */
 SETT_INLINE sett_notation settp_notation_owners_at(settp_notation_calc *calc, const sett_notation *layout,
                                                    const int64_t *index) {
   int64_t copies = settp_notation_copies(layout->tiled), copy, owner[SETT_NOTATION_ROLES];
@@ -1061,7 +1068,7 @@ SETT_INLINE sett_notation settp_notation_owners_at(settp_notation_calc *calc, co
                             settp_notation_tuple_of(owners && copies == 1 ? owners[0] : all, SETT_NOTATION_TUPLE));
 }
 
-/* At a coordinate with a number for each input; where there is one input, a number. */
+/* Evaluate at a coordinate with one number per input; for one input, at a number. */
 SETT_INLINE sett_notation settp_notation_array_at(sett_map_arena *arena, const sett_notation *layout,
                                                   const sett_notation_mode *coordinate) {
   settp_notation_calc calc;
@@ -1103,7 +1110,8 @@ SETT_INLINE sett_notation settp_notation_array_at(sett_map_arena *arena, const s
       settp_notation_tuple_of(settp_notation_tuple(&calc.work, layout->linear->outs, values), SETT_NOTATION_TUPLE));
 }
 
-/* Runs of bits that go to runs of bits are one digit; an output bit of several input bits is their sum modulo 2. */
+/* Return an output dimension as an expression: a run of bits that goes to a run of bits is one digit, and an output bit of several input bits is
+ * their sum modulo 2. */
 SETT_INLINE sett_expr settp_notation_linear_result(sett_map_arena *arena, const sett_notation_linear *linear, int shift,
                                                    int bits) {
   sett_expr sum = sett_map_constant(arena, 0), two = sett_map_constant(arena, 2);
@@ -1199,7 +1207,7 @@ SETT_PUBLIC sett_notation sett_notation_at(sett_map_arena *arena, const sett_not
   return settp_notation_end(&calc.work, settp_notation_tuple_of(value, SETT_NOTATION_TUPLE));
 }
 
-/* A layout of integer strides at an index, without memory of its own: flat is merged, its last leaf unbounded. */
+/* Return the value of a layout of integer strides at an index, without memory: flat is merged, and its last leaf is unbounded. */
 SETT_INLINE int64_t settp_notation_value(settp_notation_work *work, const settp_notation_flat *flat, int64_t index) {
   int64_t sum = 0;
   int i;
@@ -1212,7 +1220,7 @@ SETT_INLINE int64_t settp_notation_value(settp_notation_work *work, const settp_
   return sum;
 }
 
-/* The coordinate that has these variables at the leaves of a shape. */
+/* Return the coordinate with these variables at the leaves of a shape. */
 SETT_INLINE sett_notation_mode settp_notation_variables(settp_notation_calc *calc, const sett_notation_mode *mode,
                                                         int *next) {
   sett_notation_mode result = *mode, *modes;
@@ -1304,13 +1312,14 @@ SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const se
 
 enum { SETTP_NOTATION_POINTS = 1 << 16 };
 
-/* What b's leaves address: a, or a mode of a that their places name. sum: the largest digit of each of its leaves, over all leaves of b. */
+/* The operand of b's leaves: a, or the mode of a that their places name. sum is the largest digit of each leaf of that operand, over all leaves of b.
+ */
 typedef struct settp_notation_target {
   int places;
   int32_t place[SETT_NOTATION_PLACES];
   settp_notation_flat flat;
   int64_t sum[SETT_NOTATION_LEAVES];
-  int uneven; /* a leaf of b was looked at point by point: sum does not say all */
+  int uneven; /* a leaf of b was computed point by point, so sum is incomplete */
 } settp_notation_target;
 
 enum { SETTP_NOTATION_TARGETS = 8 };
@@ -1333,7 +1342,7 @@ SETT_INLINE settp_notation_target *settp_notation_aim(settp_notation_composing *
       if (self->target[i].place[self->target[i].places - 1 - j] != leaf->place[leaf->places - 1 - j]) break;
     if (j < least) continue;
     if (self->target[i].places == leaf->places) return &self->target[i];
-    settp_notation_stop(self->work, SETT_NOTATION_ERROR_MIX); /* one names a part of the other */
+    settp_notation_stop(self->work, SETT_NOTATION_ERROR_MIX); /* one operand contains the other */
     return NULL;
   }
   for (j = leaf->places; j-- > 0;) {
@@ -1365,7 +1374,8 @@ SETT_INLINE int settp_notation_integer_strides(const settp_notation_flat *flat) 
   return 1;
 }
 
-/* The digits of a function i -> flat(i * step), i < count, by its values: each stride ends where the values leave it, and there its size must divide. */
+/* Find the digits of a function i -> flat(i * step), i < count, from its values: each stride ends where the values leave it, and its size must divide
+ * there. */
 SETT_INLINE void settp_notation_factor(settp_notation_work *work, const settp_notation_flat *flat, int64_t count,
                                        int64_t step, settp_notation_flat *digits) {
   int64_t done = 1, i;
@@ -1395,8 +1405,8 @@ SETT_INLINE void settp_notation_factor(settp_notation_work *work, const settp_no
   }
 }
 
-/* The layout of i -> a(i * step), i < size, for a leaf size:step of b. Where strides divide, each digit of a is used whole from the stride on; a digit ends where
- * a's does, because a's leaves are merged: the next stride is another. */
+/* Return the layout of i -> a(i * step), i < size, for a leaf size:step of b. If strides divide, each digit of a is used completely from the stride
+ * on. A digit ends where a's digit ends, because a's leaves are merged and the next stride is different. */
 SETT_INLINE sett_notation_mode settp_notation_compose_leaf(settp_notation_composing *self,
                                                            const sett_notation_mode *leaf) {
   settp_notation_work *work = self->work;
@@ -1479,8 +1489,8 @@ SETT_INLINE sett_notation_mode settp_notation_compose_tree(settp_notation_compos
   return result;
 }
 
-/* Leaf by leaf the composition is right; together, if no digit of a overflows into the next. Where one does, the point at which it first does is the witness:
- * it steps from leaf to leaf of b, and one step carries. */
+/* Check the composition of all leaves: leaf by leaf it is correct, and together if no digit of a overflows into the next digit. If one does, the
+ * first such point is the witness: it steps from leaf to leaf of b until one step carries. */
 SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, const settp_notation_flat *b,
                                             settp_notation_target *target) {
   settp_notation_work *work = self->work;
@@ -1499,7 +1509,7 @@ SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, cons
             ? points
             : points * (b->leaf[of[j]].size > SETTP_NOTATION_POINTS ? SETTP_NOTATION_POINTS + 1 : b->leaf[of[j]].size);
   if (points <= SETTP_NOTATION_POINTS &&
-      settp_notation_integer_strides(&target->flat)) { /* all points; the first is the plainest witness */
+      settp_notation_integer_strides(&target->flat)) { /* visit all points; the first is the simplest witness */
     for (i = 0; i < points && !work->error; ++i) {
       int64_t rest = i;
       place = apart = index = 0;
@@ -1524,7 +1534,7 @@ SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, cons
   for (k = 0, step = 1; k < target->flat.count - 1 && target->sum[k] < target->flat.leaf[k].size; ++k)
     step = settp_notation_mul(work, step, target->flat.leaf[k].size);
   for (j = 0; j < count && !work->error;
-       ++j) { /* as much of each leaf's digit k as fits: digit k alone, so that only k carries */
+       ++j) { /* take from each leaf as much of digit k as fits, and only digit k, so that only digit k carries */
     const sett_notation_mode *leaf = &b->leaf[of[j]];
     int64_t unit, each = 1, have, most, domain = 1;
     int m;
@@ -1574,7 +1584,7 @@ SETT_INLINE int settp_notation_is_tilers(const sett_notation_mode *tiler) {
   return tiler->rank >= 0 && tiler->places == -1;
 }
 
-/* A tuple of tilers is marked: an integer n is n:1 there. */
+/* Mark a tuple of tilers; an integer n there is n:1. */
 SETT_INLINE sett_notation_mode settp_notation_tilers(settp_notation_work *work, const sett_notation_mode *tuple) {
   sett_notation_mode result = *tuple, *modes;
   int i;
@@ -1590,14 +1600,14 @@ SETT_INLINE sett_notation_mode settp_notation_tilers(settp_notation_work *work, 
   return result;
 }
 
-/* A layout, a tile or a tuple as what tiles: a layout, or marked tuples of layouts. */
+/* Return a tiler from a layout, a tile or a tuple: a layout, or marked tuples of layouts. */
 SETT_INLINE sett_notation_mode settp_notation_tiler(settp_notation_work *work, const sett_notation *tiler) {
   if (!tiler->error && tiler->kind == SETT_NOTATION_TILE) return tiler->tuple;
   if (!tiler->error && tiler->kind == SETT_NOTATION_TUPLE) return settp_notation_tilers(work, &tiler->tuple);
   return settp_notation_only(work, tiler);
 }
 
-/* Room for the modes of a and of its tilers. */
+/* Return memory for the modes of a and of its tilers. */
 SETT_INLINE sett_notation_mode *settp_notation_modes(settp_notation_work *work, const sett_notation_mode *a,
                                                      const sett_notation_mode *tiler) {
   if (tiler->rank > settp_notation_rank(a)) settp_notation_stop(work, SETT_NOTATION_ERROR_TILER);
@@ -1646,7 +1656,7 @@ SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
-/* ceil(bound / last), mode by mode, as a compact layout that begins at stride last. */
+/* Return ceil(bound / last), mode by mode, as a compact layout that begins at stride last. */
 SETT_INLINE void settp_notation_rest(settp_notation_work *work, const sett_notation_mode *bound, int64_t last,
                                      settp_notation_flat *gaps) {
   settp_notation_flat flat;
@@ -1678,7 +1688,8 @@ SETT_INLINE void settp_notation_sort(settp_notation_flat *flat, int64_t *beside)
   }
 }
 
-/* Without what does not move: sizes of 1 and strides of 0. domain (or NULL): each leaf's stride in the domain. Integer strides that are not negative. */
+/* Remove leaves that do not move: sizes of 1 and strides of 0. domain (or NULL) has each leaf's stride in the domain. Strides are non-negative
+ * integers. */
 SETT_INLINE void settp_notation_moving(settp_notation_work *work, settp_notation_flat *flat, int64_t *domain) {
   int64_t prefix = 1;
   int i, count = 0;
@@ -1726,7 +1737,7 @@ SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const 
   return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, inner));
 }
 
-/* The leaves that continue each other from 1 on, as far as they go, with their strides in the domain. */
+/* Collect the leaves that continue each other from stride 1 on, with their strides in the domain. */
 SETT_INLINE sett_notation_mode settp_notation_right_inverse_of(settp_notation_work *work,
                                                                const settp_notation_flat *flat, const int64_t *domain) {
   settp_notation_flat result;
@@ -1746,8 +1757,8 @@ SETT_INLINE sett_notation_mode settp_notation_right_inverse_of(settp_notation_wo
   return settp_notation_unflat(work, &result);
 }
 
-/* CuTe's left inverse of leaves with integer strides, whose strides in the domain stand beside them: in the order of strides, each up to the next. It is one
- * if no offset has a digit as large as the leaf that the digit goes to; *open is 1 where that is not proved. */
+/* Return CuTe's left inverse of leaves with integer strides and their strides in the domain: in the order of strides, each leaf extends to the next.
+ * It is an inverse if no offset has a digit as large as the leaf that receives the digit; *open is 1 if that is not proved. */
 SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *work, settp_notation_flat *flat,
                                                            int64_t *domain, int *open) {
   settp_notation_flat result;
@@ -1773,8 +1784,9 @@ SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *
   return settp_notation_unflat(work, &result);
 }
 
-/* The inverse of the leaves whose places begin with path (the outermost first), by the place that follows. Its domain is as a's values are: also places that only leaves
- * of size 1 name; such leaves have 0 in domain. open as in settp_notation_left_inverse; NULL: the right inverse. */
+/* Return the inverse of the leaves whose places begin with path (outermost first), by the place that follows. Its domain has the form of a's values,
+ * including places that only leaves of size 1 name; these leaves have 0 in domain. open is as in settp_notation_left_inverse; NULL: the right
+ * inverse. */
 SETT_INLINE sett_notation_mode settp_notation_inverse_of(settp_notation_work *work, const settp_notation_flat *all,
                                                          const int64_t *domain, const int32_t *path, int depth,
                                                          int *open) {
@@ -1815,7 +1827,7 @@ SETT_INLINE int settp_notation_same_value(const sett_notation_mode *a, const set
   return same;
 }
 
-/* Is a(R(a(i))) = a(i) for all i? By looking at each. */
+/* Check a(R(a(i))) = a(i) by visiting all i. */
 SETT_INLINE void settp_notation_check_inverse(settp_notation_work *work, const sett_notation_mode *a,
                                               const sett_notation_mode *inverse) {
   sett_notation layout = settp_notation_plain(work, *a), back = settp_notation_plain(work, *inverse);
@@ -1834,8 +1846,8 @@ SETT_INLINE void settp_notation_check_inverse(settp_notation_work *work, const s
   }
 }
 
-/* The leaves of a, merged, with their strides in the domain, as settp_notation_inverse_of takes them: without those that do not move, but with those of them that name
- * a place. */
+/* Return the merged leaves of a with their strides in the domain, for settp_notation_inverse_of: without leaves that do not move, except those that
+ * name a place. */
 SETT_INLINE void settp_notation_inverse_leaves(settp_notation_work *work, const sett_notation_mode *a,
                                                settp_notation_flat *flat, int64_t *domain, int right) {
   settp_notation_flat all;
@@ -1844,7 +1856,7 @@ SETT_INLINE void settp_notation_inverse_leaves(settp_notation_work *work, const 
   *flat = all;
   settp_notation_merge(work, flat, 0);
   for (i = 0; i < flat->count && right; ++i)
-    if (flat->leaf[i].stride < 0) flat->leaf[i].stride = 0; /* no part of a right inverse */
+    if (flat->leaf[i].stride < 0) flat->leaf[i].stride = 0; /* not a part of a right inverse */
   settp_notation_moving(work, flat, domain);
   for (i = 0; i < all.count && !work->error; ++i) {
     if (all.leaf[i].places == 0 || (all.leaf[i].size > 1 && all.leaf[i].stride > 0)) continue;
@@ -1882,7 +1894,7 @@ SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, cons
   return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, result));
 }
 
-/* (tile, rest) in each mode that has a tiler. */
+/* Return (tile, rest) for each mode that has a tiler. */
 SETT_INLINE sett_notation_mode settp_notation_divide(settp_notation_work *work, const sett_notation_mode *a,
                                                      const sett_notation_mode *tiler) {
   sett_notation_mode result = *a, *modes;
@@ -1931,7 +1943,7 @@ SETT_INLINE sett_notation_mode settp_notation_product(settp_notation_work *work,
   return result;
 }
 
-/* ((tiles), (rests)) of (tile, rest) mode by mode; modes without a tiler are rests. */
+/* Return ((tiles), (rests)) from (tile, rest) mode by mode; modes without a tiler are rests. */
 SETT_INLINE void settp_notation_unzip(settp_notation_work *work, const sett_notation_mode *split,
                                       const sett_notation_mode *tiler, sett_notation_mode *tiles,
                                       sett_notation_mode *rests) {
@@ -1955,7 +1967,7 @@ SETT_INLINE void settp_notation_unzip(settp_notation_work *work, const sett_nota
   rests->mode = second;
 }
 
-/* Two modes as one tuple; a mode that is unpacked stands for its own modes. */
+/* Return two modes as one tuple; an unpacked mode contributes its own modes. */
 SETT_INLINE sett_notation_mode settp_notation_join(settp_notation_work *work, const sett_notation_mode *a, int unpack_a,
                                                    const sett_notation_mode *b, int unpack_b) {
   int na = unpack_a ? settp_notation_rank(a) : 1, nb = unpack_b ? settp_notation_rank(b) : 1, i;
@@ -1993,7 +2005,7 @@ SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const set
   return settp_notation_in_form(&work, a, settp_notation_product(&work, &inner, &by), &by, form);
 }
 
-/* With modes 1:0 behind it, up to that rank. */
+/* Append modes 1:0 up to that rank. */
 SETT_INLINE sett_notation_mode settp_notation_padded(settp_notation_work *work, const sett_notation_mode *mode,
                                                      int rank) {
   sett_notation_mode result = settp_notation_leaf(0, 0), *modes = settp_notation_take(work, rank);
@@ -2030,7 +2042,7 @@ SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, c
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
-/* The compact layout of a mode, from *stride on. */
+/* Return the compact layout of a mode, from *stride on. */
 SETT_INLINE sett_notation_mode settp_notation_compact(settp_notation_work *work, const sett_notation_mode *shape,
                                                       int64_t *stride) {
   sett_notation_mode result = settp_notation_leaf(shape->size, *stride), *modes;
@@ -2048,7 +2060,7 @@ SETT_INLINE sett_notation_mode settp_notation_compact(settp_notation_work *work,
   return result;
 }
 
-/* Every terminal of the order, with the mode of the shape that it is for. */
+/* The terminals of the order, each with the mode of the shape that it belongs to. */
 typedef struct settp_notation_ranking {
   int count;
   int64_t rank[SETT_NOTATION_LEAVES], stride[SETT_NOTATION_LEAVES];
@@ -2142,7 +2154,8 @@ SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, con
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
-/* The longest n:1 of at most 65536 points with a(R(i)) = i below n, where n ends in a leaf of R, behind whole ones, so that R composed with n:1 is a layout. */
+/* Return the longest n:1 of at most 65536 points with a(R(i)) = i for i < n, where n ends inside a leaf of R after complete leaves, so that R
+ * composed with n:1 is a layout. */
 SETT_INLINE sett_notation_mode settp_notation_agreeing(settp_notation_work *work, const sett_notation_mode *a,
                                                        const sett_notation_mode *inverse) {
   settp_notation_flat flat, back;
@@ -2195,7 +2208,7 @@ SETT_PUBLIC sett_notation sett_notation_nullspace(sett_map_arena *arena, const s
                             work.error ? *a : settp_notation_plain(&work, settp_notation_unflat(&work, &result)));
 }
 
-/* wider: factor old elements are one new one; else factor new ones are an old one. */
+/* wider: one new element is `factor` old elements; otherwise one old element is `factor` new elements. */
 SETT_INLINE sett_notation_mode settp_notation_recast(settp_notation_work *work, const sett_notation_mode *mode,
                                                      int64_t factor, int wider) {
   sett_notation_mode result = *mode, *modes;
@@ -2218,7 +2231,7 @@ SETT_INLINE sett_notation_mode settp_notation_recast(settp_notation_work *work, 
     result.stride = 0;
   } else if (factor % step != 0 || (mode->size % (factor / step) != 0 && (factor / step) % mode->size != 0)) {
     settp_notation_no(work, SETT_NOTATION_NO_RECAST, -1, 0, 0);
-  } else { /* factor / step of them are one; fewer are inside one */
+  } else { /* factor / step of them are one new element; fewer are inside one */
     result.size = mode->size % (factor / step) == 0 ? mode->size / (factor / step) : 1;
     result.stride = mode->stride < 0 ? -1 : 1;
   }
@@ -2284,7 +2297,7 @@ SETT_PUBLIC sett_notation sett_notation_identity(sett_map_arena *arena, const se
   return settp_notation_end(&work, work.error ? *shape : settp_notation_plain(&work, mode));
 }
 
-/* The tree that an accessor works on, and the layout with another one in its place. */
+/* Return the tree that an accessor works on, and the layout with that tree replaced. */
 SETT_INLINE sett_notation_mode settp_notation_tree(settp_notation_work *work, const sett_notation *a) {
   return !a->error && (a->kind == SETT_NOTATION_TUPLE || a->kind == SETT_NOTATION_TILE) ? a->tuple
                                                                                         : settp_notation_inner(work, a);
@@ -2372,7 +2385,7 @@ SETT_INLINE sett_notation_mode settp_notation_congruent(settp_notation_work *wor
   return result;
 }
 
-/* The tree of a tuple, an error for anything else. */
+/* Return the tree of a tuple, or an error for other layouts. */
 SETT_INLINE sett_notation_mode settp_notation_numbers(settp_notation_work *work, const sett_notation *a) {
   if (!a->error && a->kind != SETT_NOTATION_TUPLE) settp_notation_stop(work, SETT_NOTATION_ERROR_KIND);
   return settp_notation_shape(work, a);
@@ -2493,7 +2506,7 @@ SETT_INLINE int settp_notation_bad(settp_notation_reader *reader, int error) {
   return 0;
 }
 
-/* Over blanks; the next character, or 0 at the end. */
+/* Skip blanks; return the next character, or 0 at the end. */
 SETT_INLINE char settp_notation_peek(settp_notation_reader *reader) {
   while (reader->at < reader->length) {
     char c = reader->text[reader->at];
@@ -2517,7 +2530,7 @@ SETT_INLINE int settp_notation_is_name(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Exactly these characters; not a part of a longer name where they end with a letter. */
+/* Match exactly these characters; if they end with a letter, they must not continue a name. */
 SETT_INLINE int settp_notation_word(settp_notation_reader *reader, const char *word) {
   size_t i;
   if (reader->work.error) return 0;
@@ -2555,7 +2568,7 @@ SETT_INLINE int settp_notation_integer(settp_notation_reader *reader, int64_t *v
   return 1;
 }
 
-/* INT, INT@PLACE.., _4 (static 4) and _ ; the number is in size. */
+/* Read INT, INT@PLACE.., _4 (static 4) or _ ; the number is in size. */
 SETT_INLINE sett_notation_mode settp_notation_read_leaf(settp_notation_reader *reader) {
   sett_notation_mode leaf = settp_notation_leaf(0, 0);
   if (settp_notation_accept(reader, '_')) {
@@ -2605,7 +2618,7 @@ SETT_INLINE sett_notation_mode settp_notation_read_tuple(settp_notation_reader *
   return tuple;
 }
 
-/* The layout of a shape and strides; the column of an error is where they began. */
+/* Return the layout of a shape and strides; an error gets the column where they began. */
 SETT_INLINE sett_notation_mode settp_notation_zip(settp_notation_reader *reader, const sett_notation_mode *shape,
                                                   const sett_notation_mode *stride, size_t shape_at, size_t stride_at) {
   sett_notation_mode result = *shape, *modes;
@@ -2634,7 +2647,7 @@ SETT_INLINE sett_notation_mode settp_notation_zip(settp_notation_reader *reader,
   return result;
 }
 
-/* SHAPE:STRIDE where a ':' follows, *is_layout then; else the tuple. */
+/* Read SHAPE:STRIDE, and set *is_layout, if a ':' follows; otherwise read a tuple. */
 SETT_INLINE sett_notation_mode settp_notation_read_layout(settp_notation_reader *reader, int *is_layout) {
   sett_notation_mode shape, stride;
   settp_notation_flat flat;
@@ -2654,7 +2667,7 @@ SETT_INLINE sett_notation_mode settp_notation_read_layout(settp_notation_reader 
   return shape;
 }
 
-/* S<b,m,s>, Sw<..>, Swizzle(b,m,s); 0 where there is none. */
+/* Read S<b,m,s>, Sw<..> or Swizzle(b,m,s); return 0 if there is none. */
 SETT_INLINE int settp_notation_read_swizzle(settp_notation_reader *reader, sett_notation_part *part) {
   int64_t number[3];
   size_t start;
@@ -2694,7 +2707,7 @@ SETT_INLINE sett_notation_part settp_notation_no_part(void) {
 
 enum { SETTP_NOTATION_PARTS = 8 };
 
-/* Does a pointer stand here, as CuTe prints that of a tensor? */
+/* Return 1 if a pointer is here, as CuTe prints that of a tensor. */
 SETT_INLINE int settp_notation_is_pointer(const char *text, size_t length, size_t at) {
   static const char *const names[] = {"ptr[", "gmem_ptr[", "smem_ptr[", "rmem_ptr[", "tmem_ptr["};
   size_t i;
@@ -2706,8 +2719,8 @@ SETT_INLINE int settp_notation_is_pointer(const char *text, size_t length, size_
   return 0;
 }
 
-/* A pointer, smem_ptr[16b](unset) or ptr[32b](0x7f00), and the o behind it. It is no part of the layout; but a swizzle before it (NULL: none) is one of byte addresses,
-   and becomes one of elements: S<B,M,S> with M lower by log2 of their bytes. */
+/* Read a pointer, smem_ptr[16b](unset) or ptr[32b](0x7f00), and the o after it. It is not a part of the layout. A swizzle before it (NULL: none) is
+ * in byte addresses and becomes one of elements: S<B,M,S> with M lower by log2 of their bytes. */
 SETT_INLINE void settp_notation_read_pointer(settp_notation_reader *reader, sett_notation_part *part) {
   uint64_t address = 0;
   int64_t bits = 0, bytes, low = 0, shift = part ? part->shift < 0 ? -part->shift : part->shift : 0;
@@ -2744,7 +2757,7 @@ SETT_INLINE void settp_notation_read_pointer(settp_notation_reader *reader, sett
   part->base -= low;
 }
 
-/* A tuple, a layout, or a chain of them. */
+/* Read a tuple, a layout, or a chain of them. */
 SETT_INLINE sett_notation settp_notation_read_cute(settp_notation_reader *reader) {
   sett_notation layout = settp_notation_none(SETT_NOTATION_CUTE);
   sett_notation_part part[SETTP_NOTATION_PARTS], *copy;
@@ -2794,7 +2807,7 @@ SETT_INLINE sett_notation settp_notation_read_cute(settp_notation_reader *reader
   return layout;
 }
 
-/* [LAYOUT; n:1; _; ..] */
+/* Read [LAYOUT; n:1; _; ..]. */
 SETT_INLINE sett_notation settp_notation_read_tile(settp_notation_reader *reader) {
   sett_notation_mode modes[SETT_NOTATION_LEAVES], tile;
   int count = 0, is_layout;
@@ -2821,7 +2834,7 @@ SETT_INLINE sett_notation settp_notation_read_tile(settp_notation_reader *reader
 
 /* ---- bodies: the texts of arrays -------------------------------------------------------------------------------- */
 
-/* 16x64@: 1, and the reader is behind it; 0, and nothing was read. */
+/* Read 16x64@ and return 1; otherwise read nothing and return 0. */
 SETT_INLINE int settp_notation_read_dims(settp_notation_reader *reader, sett_notation *layout) {
   size_t at = reader->at;
   int good = 1, rank = 0;
@@ -2844,7 +2857,7 @@ SETT_INLINE int settp_notation_read_dims(settp_notation_reader *reader, sett_not
   return 1;
 }
 
-/* The next integers of a list between these brackets; the count. */
+/* Read the next integers of a list between these brackets, and return their number. */
 SETT_INLINE int settp_notation_read_list(settp_notation_reader *reader, char open, char shut, int64_t *list, int most) {
   int count = 0;
   settp_notation_want(reader, open, SETT_NOTATION_ERROR_LIST);
@@ -2875,7 +2888,7 @@ SETT_INLINE void settp_notation_read_strides(settp_notation_reader *reader, sett
   else if (settp_notation_peek(reader) == '-') settp_notation_integer(reader, &layout->offset);
 }
 
-/* The dimension that a letter of a tag or of an alias names, or -1. set: the letters of the text, bit 0 for a. */
+/* Return the dimension of a letter of a tag or alias, or -1. set has the letters of the text, bit 0 for a. */
 SETT_INLINE int settp_notation_letter(char letter, uint32_t set) {
   static const char *const orders[] = {"ldnc", "ldigo", "ldio", "ldgo", "tnc", "nt", "x", "ncdhw", "goidhw", "oidhw"};
   int k, i, dim = 0;
@@ -2939,7 +2952,7 @@ SETT_INLINE void settp_notation_read_tag(settp_notation_reader *reader, sett_not
     inner = settp_notation_mul(&reader->work, inner, size);
   }
   if (!reader->work.error && blocked != capital) settp_notation_bad(reader, SETT_NOTATION_ERROR_TAG);
-  { /* the one alias whose letters oneDNN's table has in another order */
+  { /* the one alias whose letters have another order in oneDNN's table */
     static const char odd[] = "gIOdhw2i8o16i2o";
     for (i = 0; odd[i] && start + (size_t)i < reader->at && reader->text[start + (size_t)i] == odd[i]; ++i) {}
     if (!odd[i] && start + (size_t)i == reader->at && rank == 6) {
@@ -2960,13 +2973,13 @@ SETT_INLINE void settp_notation_read_tag(settp_notation_reader *reader, sett_not
   if (reader->work.error && !reader->error_at) reader->error_at = start;
 }
 
-SETT_INLINE int settp_notation_log(int64_t value) { /* of a power of two, or -1 */
+SETT_INLINE int settp_notation_log(int64_t value) { /* Return the logarithm of a power of two, or -1. */
   int bits = 0;
   while (bits < SETT_NOTATION_BITS && ((int64_t)1 << bits) < value) ++bits;
   return ((int64_t)1 << bits) == value ? bits : -1;
 }
 
-/* A name of at most 15 characters. */
+/* Read a name of at most 15 characters. */
 SETT_INLINE void settp_notation_read_name(settp_notation_reader *reader, char *name) {
   size_t start, i;
   settp_notation_peek(reader);
@@ -2985,7 +2998,7 @@ SETT_INLINE int settp_notation_name_is(const char *a, const char *b) {
   return *a == *b;
 }
 
-/* The bases before they are packed: one number an output dimension. */
+/* The bases before they are packed: one number per output dimension. */
 typedef struct settp_notation_bases {
   int count[SETT_NOTATION_DIMS]; /* of each input dimension */
   int total, dims;
@@ -3025,7 +3038,8 @@ SETT_INLINE sett_notation_linear *settp_notation_new_linear(settp_notation_work 
   return linear;
 }
 
-SETT_INLINE void settp_notation_name(char *name, const char *text, int number) { /* number >= 0: behind the text */
+/* number >= 0 is appended to the text */
+SETT_INLINE void settp_notation_name(char *name, const char *text, int number) {
   int i = 0;
   for (; *text; ++text) name[i++] = *text;
   if (number >= 10) name[i++] = (char)('0' + number / 10);
@@ -3033,7 +3047,7 @@ SETT_INLINE void settp_notation_name(char *name, const char *text, int number) {
   name[i] = (char)0;
 }
 
-/* {name = size, ..}, or {name, ..} where sized is 0. */
+/* Read {name = size, ..}, or {name, ..} if sized is 0. */
 SETT_INLINE void settp_notation_read_sizes(settp_notation_reader *reader, int *count, char names[][16], int *bits,
                                            int sized) {
   int i;
@@ -3056,7 +3070,7 @@ SETT_INLINE void settp_notation_read_sizes(settp_notation_reader *reader, int *c
   }
 }
 
-/* The bits of a size that is no power of two, rounded up; the layout is one of more than the array. */
+/* Return the bits of a size, rounded up if it is not a power of two; the layout is then larger than the array. */
 SETT_INLINE int settp_notation_mask(sett_notation *layout, int d) {
   int bits = 0;
   while (bits < SETT_NOTATION_BITS && (int64_t)1 << bits < layout->dims[d]) ++bits;
@@ -3064,8 +3078,8 @@ SETT_INLINE int settp_notation_mask(sett_notation *layout, int d) {
   return (int64_t)1 << bits < layout->dims[d] ? -1 : bits;
 }
 
-/* {name = [[..], ..], ..} and, where arrow is 1, -> {name = size, ..}; else dims are the sizes of dim0, dim1, .., or the next powers of two; arrow -1: sizes may be
- * no powers of two. */
+/* Read {name = [[..], ..], ..} and, if arrow is 1, -> {name = size, ..}. Otherwise dims are the sizes of dim0, dim1, .., or the next powers of two;
+ * with arrow -1, sizes need not be powers of two. */
 SETT_INLINE void settp_notation_read_linear(settp_notation_reader *reader, sett_notation *layout, int arrow) {
   sett_notation_linear *linear = settp_notation_new_linear(&reader->work);
   settp_notation_bases *bases = NULL;
@@ -3187,13 +3201,13 @@ enum {
 
 enum { SETTP_NOTATION_LIST = 8 };
 
-/* An encoding as it was written: its kind, and the numbers of each key; no key: count 0. */
+/* An encoding as written: its kind, and the numbers of each key; count 0 for a missing key. */
 typedef struct settp_notation_encoding {
   int kind;
   int count[SETTP_NOTATION_KEY_COUNT];
   int64_t list[SETTP_NOTATION_KEY_COUNT][SETTP_NOTATION_LIST];
   const struct settp_notation_encoding *parent;
-  int blocks; /* bases of CGALayout; -1: the older keys say it */
+  int blocks; /* number of bases of CGALayout; -1: given by the older keys */
   int64_t block[SETTP_NOTATION_LIST][SETTP_NOTATION_LIST];
 } settp_notation_encoding;
 
@@ -3206,7 +3220,7 @@ SETT_INLINE const char *settp_notation_key(int key) {
   return names[key];
 }
 
-/* [[0, 1], ..]: a basis for each bit of the block, in parts of the array. */
+/* Read [[0, 1], ..]: a basis for each bit of the block, in parts of the array. */
 SETT_INLINE void settp_notation_read_blocks(settp_notation_reader *reader, settp_notation_encoding *encoding) {
   int i;
   encoding->blocks = 0;
@@ -3229,13 +3243,13 @@ SETT_INLINE void settp_notation_read_blocks(settp_notation_reader *reader, settp
   }
 }
 
-/* #ttg., as older dumps have it, or # alone. */
+/* Read #ttg., its older spellings, or # alone. */
 SETT_INLINE int settp_notation_dialect(settp_notation_reader *reader) {
   return settp_notation_word(reader, "#ttg.") || settp_notation_word(reader, "#triton_gpu.") ||
          settp_notation_word(reader, "#");
 }
 
-/* A dialect and this word; else the place stays. */
+/* Read a dialect and this word, or read nothing. */
 SETT_INLINE int settp_notation_attribute(settp_notation_reader *reader, const char *word) {
   size_t at = reader->at;
   if (settp_notation_dialect(reader) && settp_notation_word(reader, word)) return 1;
@@ -3299,7 +3313,7 @@ enum {
   SETTP_NOTATION_IN_DIMS
 };
 
-/* The tile of an encoding while it is made: the bases of each input dimension, and the size that each output dimension has so far. */
+/* The tile of an encoding under construction: the bases of each input dimension, and the size so far of each output dimension. */
 typedef struct settp_notation_tiling {
   settp_notation_work *work;
   int rank, count[SETTP_NOTATION_IN_DIMS];
@@ -3307,7 +3321,7 @@ typedef struct settp_notation_tiling {
   int64_t basis[SETTP_NOTATION_IN_DIMS][SETT_NOTATION_BITS][SETT_NOTATION_DIMS];
 } settp_notation_tiling;
 
-/* One basis of input dimension in: value at output dimension dim. */
+/* Append one basis of input dimension `in`: value at output dimension dim. */
 SETT_INLINE void settp_notation_basis(settp_notation_tiling *tiling, int in, int dim, int64_t value) {
   int d;
   if (tiling->count[in] == SETT_NOTATION_BITS || value < 0)
@@ -3317,7 +3331,7 @@ SETT_INLINE void settp_notation_basis(settp_notation_tiling *tiling, int in, int
   tiling->basis[in][tiling->count[in]++][dim] = value;
 }
 
-/* The next bits of an output dimension; copies: bits that change nothing. */
+/* Append the next bits of an output dimension; copies are bits that change nothing. */
 SETT_INLINE void settp_notation_bits(settp_notation_tiling *tiling, int in, int dim, int64_t size, int copies) {
   int bits = settp_notation_log(size), i;
   if (bits < 0) settp_notation_stop(tiling->work, SETT_NOTATION_ERROR_POWER);
@@ -3331,7 +3345,7 @@ SETT_INLINE int64_t settp_notation_entry(const settp_notation_encoding *encoding
   return i < encoding->count[key] ? encoding->list[key][i] : otherwise;
 }
 
-/* The order of dimensions, fastest first: a permutation from a key. */
+/* Read the order of dimensions, fastest first: a permutation from a key. */
 SETT_INLINE void settp_notation_order(settp_notation_work *work, const settp_notation_encoding *encoding, int key,
                                       int rank, int *order) {
   uint32_t seen = 0;
@@ -3348,12 +3362,12 @@ SETT_INLINE void settp_notation_order(settp_notation_work *work, const settp_not
   }
 }
 
-/* Behind an instruction's tile: tiles of a warp and repetitions in registers, dimension by dimension; warps; what is beyond the shape is a copy; blocks.
-   k: the dimension that warps share, or -1. */
+/* Append to an instruction's tile: the tiles of a warp and its repetitions in registers, dimension by dimension; then warps, of which those beyond
+ * the shape are copies; then blocks. k is the dimension that warps share, or -1. */
 SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                        const int64_t *shape, const int *order, const int *warp_order, int k) {
   settp_notation_work *work = tiling->work;
-  int64_t cta[SETT_NOTATION_DIMS], base[SETT_NOTATION_DIMS], value; /* base: where the bits of warps begin */
+  int64_t cta[SETT_NOTATION_DIMS], base[SETT_NOTATION_DIMS], value; /* base: the first bit of warps */
   int cta_order[SETT_NOTATION_DIMS], i, j, in, d, rank = tiling->rank;
   for (d = 0; d < rank; ++d) {
     int64_t split = settp_notation_entry(encoding, SETTP_NOTATION_CTA_SPLIT, d, 1);
@@ -3374,7 +3388,7 @@ SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const sett
     while (!work->error && tiling->size[d] < cta[d]) settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, d, 2, 0);
     if (work->error) return;
   }
-  for (i = 0; i < rank && !work->error; ++i) { /* a warp's bits lie above its tiles */
+  for (i = 0; i < rank && !work->error; ++i) { /* a warp's bits are above its tiles */
     int bits;
     d = warp_order[i];
     bits = settp_notation_log(settp_notation_entry(encoding, SETTP_NOTATION_WARPS, d, 1));
@@ -3411,7 +3425,7 @@ SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const sett
   }
 }
 
-/* The tile of one instruction, and what follows it; k: the dimension of a product's sum in an operand, or -1. */
+/* Append the tile of one instruction and everything after it; k is the dimension of a product's sum in an operand, or -1. */
 SETT_INLINE void settp_notation_instruction(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                             const settp_notation_encoding *operand, const int64_t *shape) {
   settp_notation_work *work = tiling->work;
@@ -3434,7 +3448,7 @@ SETT_INLINE void settp_notation_instruction(settp_notation_tiling *tiling, const
   if (settp_notation_log(m) < 0 || settp_notation_log(n) < 0) settp_notation_stop(work, SETT_NOTATION_ERROR_POWER);
   if (work->error) return;
   if (operand) k = index == 0 ? column : row;
-  other = k == row ? column : row; /* the dimension that is not summed over */
+  other = k == row ? column : row; /* the dimension that is not summed */
   for (i = 0; i < rank; ++i) order[i] = warps[i] = rank - 1 - i;
   if (k == row) {
     order[0] = row;
@@ -3487,7 +3501,7 @@ SETT_INLINE void settp_notation_instruction(settp_notation_tiling *tiling, const
 SETT_INLINE void settp_notation_blocked(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                         const settp_notation_encoding *operand, const int64_t *shape);
 
-/* The bases of an encoding on a shape. */
+/* Compute the bases of an encoding on a shape. */
 SETT_INLINE void settp_notation_distribute(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                            const int64_t *shape, int depth) {
   settp_notation_work *work = tiling->work;
@@ -3514,7 +3528,7 @@ SETT_INLINE void settp_notation_distribute(settp_notation_tiling *tiling, const 
       for (i = 0; i < tiling->count[in]; ++i)
         for (d = (int)gone; d < rank; ++d) tiling->basis[in][i][d] = tiling->basis[in][i][d + 1];
     for (i = 0; i < tiling->count[SETTP_NOTATION_REGISTER] && !work->error;
-         ++i) { /* registers that only went along the dimension are one */
+         ++i) { /* registers that only advanced along the dimension are one */
       int64_t all = 0;
       for (d = 0; d < rank; ++d) all |= tiling->basis[SETTP_NOTATION_REGISTER][i][d];
       if (all == 0) continue;
@@ -3540,7 +3554,7 @@ SETT_INLINE void settp_notation_distribute(settp_notation_tiling *tiling, const 
   }
 }
 
-/* Registers, lanes and warps, each an identity over the dimensions in order; an operand has all of its sum's dimension in registers. */
+/* Compute registers, lanes and warps, each an identity over the dimensions in order; an operand has the whole dimension of its sum in registers. */
 SETT_INLINE void settp_notation_blocked(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                         const settp_notation_encoding *operand, const int64_t *shape) {
   int order[SETT_NOTATION_DIMS], i, rank = tiling->rank, k = -1;
@@ -3559,7 +3573,7 @@ SETT_INLINE void settp_notation_blocked(settp_notation_tiling *tiling, const set
   settp_notation_repeat(tiling, encoding, shape, order, order, k);
 }
 
-/* Offsets of a shared tile: rows of columns, whose number a row's phase is XORed with. */
+/* Compute the offsets of a shared tile: rows of columns, whose number is XORed with the row's phase. */
 SETT_INLINE void settp_notation_shared(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                        const int64_t *shape) {
   settp_notation_work *work = tiling->work;
@@ -3666,12 +3680,12 @@ SETT_INLINE void settp_notation_linearise(settp_notation_reader *reader, sett_no
 
 /* ---- bodies: Mosaic's TiledLayout ------------------------------------------------------------------------------- */
 
-/* A name and '=', which may be missing. */
+/* Read an optional name and '='. */
 SETT_INLINE void settp_notation_read_key(settp_notation_reader *reader, const char *key) {
   if (settp_notation_word(reader, key)) settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
 }
 
-/* (-3, Replicated(times=4)) in these brackets; a trailing comma may stand. The count. */
+/* Read (-3, Replicated(times=4)) in these brackets, with an optional trailing comma; return the number of entries. */
 SETT_INLINE int settp_notation_read_dims_list(settp_notation_reader *reader, char open, char shut, int64_t *list) {
   int count = 0;
   settp_notation_want(reader, open, SETT_NOTATION_ERROR_MOSAIC);
@@ -3702,7 +3716,7 @@ SETT_INLINE int settp_notation_read_dims_list(settp_notation_reader *reader, cha
   return count;
 }
 
-/* The entries of warp_dims or lane_dims get their role; the last is the fastest. Their sizes make this number, or 0 is returned. */
+/* Give the entries of warp_dims or lane_dims their role; the last is the fastest. Return the product of their sizes, or 0. */
 SETT_INLINE int settp_notation_partition(sett_notation_tiled *tiled, int count, const int64_t *dims, int role,
                                          int64_t number) {
   int64_t stride = 1;
@@ -3730,7 +3744,7 @@ SETT_INLINE int settp_notation_partition(sett_notation_tiled *tiled, int count, 
   return stride == number;
 }
 
-/* The digits of a shape under these tiles and roles; 0 or an error. */
+/* Compute the digits of a shape under these tiles and roles; return 0 or an error. */
 SETT_INLINE int settp_notation_tile(sett_notation_tiled *tiled, int rank, const int64_t *dims) {
   sett_notation_digit next[SETT_NOTATION_DIGITS];
   int64_t registers = 1;
@@ -3776,7 +3790,7 @@ SETT_INLINE int settp_notation_tile(sett_notation_tiled *tiled, int rank, const 
   return 0;
 }
 
-/* Behind the name: Python's spelling in parentheses, or MLIR's in < >. */
+/* Read what follows the name: Python's spelling in parentheses, or MLIR's in < >. */
 SETT_INLINE void settp_notation_read_tiled(settp_notation_reader *reader, sett_notation *layout) {
   sett_notation_tiled *tiled = NULL;
   int angle, tiling = 0, error;
@@ -3843,7 +3857,7 @@ SETT_INLINE void settp_notation_read_tiled(settp_notation_reader *reader, sett_n
   reader->error_at = start;
 }
 
-/* [2:+1, 4:+2] {order = [1, 0], shape = [16, 32]}, or bases in place of order and shape. */
+/* Read [2:+1, 4:+2] {order = [1, 0], shape = [16, 32]}, or bases in place of order and shape. */
 SETT_INLINE void settp_notation_read_padded(settp_notation_reader *reader, sett_notation *layout) {
   settp_notation_reader ahead;
   sett_notation_padded *padded = NULL;
@@ -3942,7 +3956,7 @@ SETT_INLINE void settp_notation_read_padded(settp_notation_reader *reader, sett_
   if (reader->work.error) reader->error_at = start;
 }
 
-/* What stands behind SHAPE@, or a linear layout. */
+/* Read a layout after SHAPE@, or a linear layout. */
 SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_notation *layout) {
   char first = settp_notation_peek(reader);
   size_t start = reader->at;
@@ -3961,7 +3975,7 @@ SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_n
   } else if ((held = settp_notation_attribute(reader, "linear<")) ||
              settp_notation_attribute(reader, "shared_linear<")) {
     settp_notation_read_linear(reader, layout, held ? -1 : 0);
-    if (settp_notation_accept(reader, ',')) { /* alignment = 16: of no meaning for the function */
+    if (settp_notation_accept(reader, ',')) { /* alignment = 16 does not affect the function */
       int64_t alignment;
       if (!settp_notation_word(reader, "alignment")) settp_notation_bad(reader, SETT_NOTATION_ERROR_KEY);
       settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
@@ -4022,7 +4036,7 @@ SETT_INLINE void settp_notation_write_integer(settp_notation_writer *writer, int
   settp_notation_write(writer, digits + at);
 }
 
-/* what: 0 the numbers of a tuple or a shape, 1 the strides. */
+/* what: 0 for the numbers of a tuple or a shape, 1 for the strides. */
 SETT_INLINE void settp_notation_write_tree(settp_notation_writer *writer, const sett_notation_mode *mode, int what) {
   int i;
   if (mode->rank == SETT_NOTATION_SKIP) settp_notation_write(writer, "_");
@@ -4072,7 +4086,7 @@ SETT_INLINE int settp_notation_find(int count, const char names[][16], const cha
   return -1;
 }
 
-/* Where the bits of dimension i begin in a packed value. */
+/* Return the first bit of dimension i in a packed value. */
 SETT_INLINE int settp_notation_shift(int i, const int *bits) { return settp_notation_total(i, bits); }
 
 SETT_INLINE int settp_notation_both_linear(settp_notation_work *work, const sett_notation *a, const sett_notation *b) {
@@ -4089,7 +4103,7 @@ SETT_INLINE sett_notation settp_notation_of_linear(const sett_notation_linear *l
   return layout;
 }
 
-/* A packed value of dimensions (names, bits) in the order of others: error SAME_DIMS where a name is missing or smaller. */
+/* Return a packed value of dimensions (names, bits) in the order of other dimensions; error SAME_DIMS if a name is missing or smaller. */
 SETT_INLINE uint64_t settp_notation_reorder(settp_notation_work *work, uint64_t value, int count,
                                             const char names[][16], const int *bits, int into,
                                             const char into_names[][16], const int *into_bits) {
@@ -4134,8 +4148,8 @@ SETT_PUBLIC sett_notation sett_notation_compose(sett_map_arena *arena, const set
   return settp_notation_end(&work, settp_notation_of_linear(result));
 }
 
-/* Elimination over the basis of b: each pivot is a combination of b's bits. solve gives input bits whose value is target, *done 0 where there are none. Earlier
- * bits are used first, so that later ones that depend on them stay 0. */
+/* Eliminate over the bases of b: each pivot is a combination of b's bits. solve returns input bits whose value is target; *done is 0 if there are
+ * none. Earlier bits are used first, so that dependent later bits stay 0. */
 typedef struct settp_notation_solver {
   int count;
   uint64_t value[SETT_NOTATION_BITS], bits[SETT_NOTATION_BITS];
@@ -4209,19 +4223,20 @@ SETT_PUBLIC sett_notation sett_notation_invert(sett_map_arena *arena, const sett
   settp_notation_copy_dims(&result->outs, result->out, result->out_bits, a->linear->ins, a->linear->in,
                            a->linear->in_bits);
   solver = settp_notation_solve(a->linear);
-  for (i = 0; i < ins && !work.error; ++i) { /* a combination of bases that is 0, as that of none is */
+  for (i = 0; i < ins && !work.error; ++i) { /* a combination of bases that is 0, like the empty one */
     uint64_t rest, bits = settp_notation_reduce(&solver, a->linear->basis[i], &rest) ^ (uint64_t)1 << i;
     if (bits) settp_notation_no(&work, SETT_NOTATION_NO_INVERSE, (int64_t)bits, 0, (int64_t)bits);
   }
   for (i = 0; i < outs && !work.error; ++i) {
     uint64_t rest;
     result->basis[i] = settp_notation_reduce(&solver, (uint64_t)1 << i, &rest);
-    if (rest) settp_notation_no(&work, SETT_NOTATION_NO_INVERSE, -1, (int64_t)1 << i, 0); /* no input gives it */
+    /* no input has this value */
+    if (rest) settp_notation_no(&work, SETT_NOTATION_NO_INVERSE, -1, (int64_t)1 << i, 0);
   }
   return settp_notation_end(&work, settp_notation_of_linear(result));
 }
 
-/* The dimensions of a, then those of b that a has not; where both have one its bits are added. */
+/* Collect the dimensions of a, then those that only b has; the bits of a common dimension are added. */
 SETT_INLINE void settp_notation_join_dims(settp_notation_work *work, int *count, char names[][16], int *bits, int more,
                                           const char from[][16], const int *from_bits) {
   int i, k;
@@ -4240,7 +4255,7 @@ SETT_INLINE void settp_notation_join_dims(settp_notation_work *work, int *count,
   }
 }
 
-/* b's bits above a's in a layout that has the dimensions of both. */
+/* Put b's bits above a's in a layout with the dimensions of both. */
 SETT_INLINE void settp_notation_place_bits(sett_notation_linear *result, const sett_notation_linear *part,
                                            const sett_notation_linear *below) {
   int i, j, d, at = 0;
@@ -4298,7 +4313,7 @@ SETT_INLINE int settp_notation_same_linear(const sett_notation_linear *a, const 
   return 1;
 }
 
-/* The candidate has what b leaves of each dimension; it is the answer if its product with b is a. */
+/* The candidate has the part of each dimension that b leaves; it is the answer if its product with b is a. */
 SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
                                                   int right) {
   settp_notation_work work = settp_notation_begin(arena);
@@ -4393,7 +4408,7 @@ SETT_PUBLIC sett_notation sett_notation_quotient(sett_map_arena *arena, const se
   return settp_notation_of_linear(result);
 }
 
-/* Copies the dimensions that want names, in their own order; returns a mask of their bits. */
+/* Copy the named dimensions in their own order; return a mask of their bits. */
 SETT_INLINE uint64_t settp_notation_take_dims(settp_notation_work *work, int *count, char names[][16], int *bits,
                                               int from_count, const char from[][16], const int *from_bits, int wanted,
                                               const char want[][16]) {
@@ -4411,7 +4426,7 @@ SETT_INLINE uint64_t settp_notation_take_dims(settp_notation_work *work, int *co
   return taken;
 }
 
-/* The bits of value at the places that are set in mask, moved together. */
+/* Return the bits of value at the places that are set in mask, compacted. */
 SETT_INLINE uint64_t settp_notation_extract(uint64_t value, uint64_t mask) {
   uint64_t result = 0;
   int at = 0;
@@ -4420,7 +4435,7 @@ SETT_INLINE uint64_t settp_notation_extract(uint64_t value, uint64_t mask) {
   return result;
 }
 
-/* After the text of an operation: its end, or the error with its column. */
+/* Finish an operation's text: check its end, or return the error with its column. */
 SETT_INLINE sett_notation settp_notation_end_text(settp_notation_reader *reader, const sett_notation_linear *linear) {
   sett_notation layout;
   settp_notation_peek(reader);
@@ -4480,7 +4495,7 @@ SETT_PUBLIC sett_notation sett_notation_reshape(sett_map_arena *arena, const set
   return made;
 }
 
-/* 1 where a is a linear layout; *witness begins as -1. */
+/* Return 1 if a is a linear layout; set *witness to -1. */
 SETT_INLINE int settp_notation_asked(const sett_notation *a, int64_t *witness) {
   *witness = -1;
   return !a->error && a->kind == SETT_NOTATION_TRITON;
@@ -4533,7 +4548,7 @@ SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask) 
   return a->linear->ins;
 }
 
-/* One more vector of a span; 0: it was in the span. */
+/* Add a vector to a span; return 0 if it was in the span. */
 SETT_INLINE int settp_notation_span_add(settp_notation_solver *span, uint64_t value) {
   uint64_t rest;
   settp_notation_reduce(span, value, &rest);
@@ -4543,7 +4558,7 @@ SETT_INLINE int settp_notation_span_add(settp_notation_solver *span, uint64_t va
   return 1;
 }
 
-/* The bases of an input dimension, as values of another layout's output dimensions; their count. */
+/* Write the bases of an input dimension as values of another layout's output dimensions; return their number. */
 SETT_INLINE int settp_notation_bases_of(settp_notation_work *work, const sett_notation_linear *linear, const char *name,
                                         const sett_notation_linear *like, uint64_t *basis) {
   int i, j, at = 0;
@@ -4557,7 +4572,7 @@ SETT_INLINE int settp_notation_bases_of(settp_notation_work *work, const sett_no
   return 0;
 }
 
-/* A span with all bases of a layout, in another's output dimensions, but the registers that are in a vector. */
+/* Build a span of all bases of a layout, in another's output dimensions, except the registers of a vector. */
 SETT_INLINE void settp_notation_others(settp_notation_work *work, const sett_notation_linear *linear,
                                        const sett_notation_linear *like, int vectors, const uint64_t *chosen,
                                        settp_notation_solver *span) {
@@ -4573,7 +4588,7 @@ SETT_INLINE void settp_notation_others(settp_notation_work *work, const sett_not
   }
 }
 
-/* One access of a warp: turns of 32 banks of 4 bytes, and how few could hold its elements. place: from the index to the offset. */
+/* Count the turns of one access of a warp on 32 banks of 4 bytes, and the minimum for its elements. place maps the index to the offset. */
 SETT_INLINE void settp_notation_turns(const sett_notation_linear *place, int lanes, const uint64_t *lane, int64_t width,
                                       int64_t bits, int64_t *turns, int64_t *least) {
   int64_t wide = width * bits, phase = wide > 32 ? 1024 / wide : 32, first, i, j, w;
@@ -4632,7 +4647,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
   }
   total = settp_notation_total(store->linear->outs, store->linear->out_bits);
   others.count = 0;
-  while (((int64_t)bits << row) < 1024) ++row; /* bits of an offset in a turn of all banks */
+  while (((int64_t)bits << row) < 1024) ++row; /* bits of an offset within one turn of all banks */
   for (i = 0; i < register_count[0] && bits << vectors < 128; ++i) {
     for (k = 0; k < register_count[1] && registers[1][k] != registers[0][i]; ++k) {}
     if (k < register_count[1] && registers[0][i]) chosen[vectors++] = registers[0][i];
@@ -4649,12 +4664,12 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
   }
   result.width <<= vectors;
   used = vectors;
-  /* what shares a word of a bank beside the vector: neighbouring lanes, then any */
+  /* share a word of a bank beside the vector: neighbouring lanes, then any bits */
   for (i = 0; i < lane_count[0] + total && ((int64_t)bits << used) < 32; ++i) {
     uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
     if (settp_notation_span_add(&word, value)) chosen[used++] = value;
   }
-  for (s = 0; s < 2; ++s) { /* what one turn takes, as many dimensions as a turn has bits */
+  for (s = 0; s < 2; ++s) { /* the bits of one turn: one dimension per bit of a turn */
     span[s] = word;
     for (i = 0; i < lane_count[s] && bits * result.width << i < 1024 && i < 5; ++i)
       settp_notation_span_add(&span[s], lanes[s][i]);
@@ -4664,7 +4679,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
       settp_notation_span_add(&span[s], span[1 - s].value[i]);
   for (s = 0; s < 2; ++s)
     for (i = 0; i < total && span[s].count < row; ++i) settp_notation_span_add(&span[s], (uint64_t)1 << i);
-  /* the common complement: what is in neither, and sums of what is in one alone */
+  /* the common complement: bits that are in neither, and sums of bits that are in one */
   both = span[0];
   for (i = 0; i < span[1].count; ++i) settp_notation_span_add(&both, span[1].value[i]);
   all = word;
@@ -4680,13 +4695,13 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     for (i = 0; i < total; ++i)
       if (settp_notation_span_add(&both, (uint64_t)1 << i)) above[count++] = (uint64_t)1 << i;
     for (i = 0; i < count; ++i) settp_notation_span_add(&all, above[i]);
-    for (i = 0; i < lane_count[0] + total; ++i) { /* the banks: lanes of the store, then any */
+    for (i = 0; i < lane_count[0] + total; ++i) { /* the banks: lanes of the store, then any bits */
       uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
       if (settp_notation_span_add(&all, value)) chosen[used++] = value;
     }
     for (i = 0; i < count && used < SETT_NOTATION_BITS; ++i) chosen[used++] = above[i];
   }
-  /* all but the vector in what holds the other bits and nothing of the vector */
+  /* everything but the vector, in a place that holds the other bits and nothing of the vector */
   for (i = 0; i < total; ++i) {
     both = others;
     for (k = 0; k < vectors; ++k) settp_notation_span_add(&both, chosen[k]);
@@ -4778,7 +4793,7 @@ SETT_INLINE void settp_notation_write_linear(settp_notation_writer *writer, cons
   settp_notation_write(writer, "}");
 }
 
-/* (1, 2), (1,) ; above 0 where copies is 1: Replicated(times=n). */
+/* Write (1, 2) or (1,); with copies, a positive entry is Replicated(times=n). */
 SETT_INLINE void settp_notation_write_python(settp_notation_writer *writer, int count, const int64_t *list,
                                              int copies) {
   int i;
