@@ -2,9 +2,9 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  Reads, prints and evaluates layouts as CuTe writes them, ((2,2),3):((1,6),2), with swizzles, offsets and strides that are coordinates, as Triton does (encodings and
-  linear layouts over bits), as Mosaic GPU's TiledLayout, as oneDNN's tags and as strided arrays; makes indexing maps of them, and has CuTe's and the linear layouts' operations, each exact or
-  refused with a witness. It needs no allocator and no library.
+  Read, print and evaluate layouts in the notations of CuTe, ((2,2),3):((1,6),2), with swizzles, offsets and strides that are coordinates; of Triton (encodings,
+  and linear layouts over bits); of Mosaic GPU (TiledLayout); of oneDNN (tags); and of strided arrays. The header converts layouts to indexing maps, and has the
+  operations of CuTe and of linear layouts. Each operation is exact, or refuses with a witness. The header needs no allocator and no library.
 
 INCLUDE
     #include "sett_indexing_map.h"
@@ -36,28 +36,29 @@ A FIRST LOOK
     ((4,2),(4,2)):((1,8),(16,4))
 
 THE MODEL
-  shape:stride  two tuples nested alike; a leaf s:d is i -> i * d for i in [0, s). A coordinate is a tuple as deep as the shape, or has an integer where the shape
-                has a tuple: it is split, the first mode fastest, and the last mode takes what is left. So a layout is a function on all integers from 0 on.
+  shape:stride  two tuples of equal nesting; a leaf s:d is i -> i * d for i in [0, s). A coordinate is a tuple as deep as the shape. An integer may replace a tuple:
+                it is split, first mode fastest, and the last mode takes the rest. A layout is therefore a function on all integers from 0 on.
                 ((2,2),3):((1,6),2) by index: 0,1,6,7,2,3,8,9,4,5,10,11. (4) and 4 are different shapes of the same function
   d@p           a stride that adds to place p of a coordinate: (4,8):(1@1,1@0) is (i, j) -> (j, i). 1@0@1 is place 0 of place 1
-  S<B,M,S>      a swizzle: XOR of the B bits at M + S into those at M; S < 0: of those at M into those at M - S. Its unit is the layout's, elements: CuTe prints
-                swizzles of bytes for shared memory. A tensor's pointer says the unit, and is read: Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1) is
-                S<3,3,3> o 0 o (8,64):(64,1), from a place on that the swizzle leaves alone; ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
+  S<B,M,S>      a swizzle: the B bits from M + S on are XORed into those from M on; with S < 0, those from M on into those from M - S on. Its unit is that of the
+                layout, elements. CuTe prints swizzles of bytes for shared memory. The parser reads the pointer of a tensor, which gives the unit:
+                Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1) is S<3,3,3> o 0 o (8,64):(64,1), relative to a place that the swizzle does not change;
+                ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
   strides       4x8@strides(8,1)+3 is (i, j) -> 8 * i + j + 3, in elements
-  size 0        an array without elements is one, of CuTe, strides and tags: (0,4):(4,1), 0x4@strides(4,1), 0x4@aB16b; its map is KNOWN EMPTY. Operations that divide
-                by a size refuse it; linear layouts, encodings and TiledLayout have none
-  tag           16x20@aB16b, oneDNN's: outer dimensions, the outermost first, then blocks, the outermost first; a blocked dimension is a capital, and padded up to
-                its blocks. Aliases (nChw16c) are read, letters of dimensions printed
+  size 0        arrays without elements exist in CuTe, strides and tags: (0,4):(4,1), 0x4@strides(4,1), 0x4@aB16b; their map is KNOWN EMPTY. Operations that
+                divide by a size refuse them. Linear layouts, encodings and TiledLayout have no arrays without elements
+  tag           16x20@aB16b, oneDNN's: outer dimensions, outermost first, then blocks, outermost first. A blocked dimension is a capital letter and is padded to a
+                multiple of its blocks. Aliases (nChw16c) are read and printed as letters of dimensions
   TiledLayout   64x8@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1), Mosaic
-                GPU's: from the index to (register, element, lane, warp), the warp of 4 and the lane of 32. Copies, Replicated(times=4), have several owners
-  linear        {register = [[0, 1], [8, 0]], lane = [[0, 2]]} -> {dim0 = 16, dim1 = 4}, Triton's: the XOR of the bases of the bits that are set, the lowest bit first
-  encoding      16x32@#ttg.blocked<{..}>: Triton's attributes on a shape; they become linear layouts. In shared memory from the offset to the index
-  no 2^n        24x32@#ttg.blocked<{..}> of threads is the layout of the next powers of two, 32x32, of which registers outside of the array hold no element:
-                24x32@#ttg.linear<{..}>. Triton itself masks such arrays. In shared memory they are refused, and by operations on linear layouts
-  padded        16x32@#ttg.padded_shared<[8:+2] {offset = [[0, 1], ..], block = []}>: number i of a linear layout lies at i + 2 * (i / 8). A sum is no XOR,
-                so it goes from the index to the offset, as arrays do. {order = [1, 0], shape = [16, 32]} is row-major
+                GPU's: from the index to (register, element, lane, warp), with 4 warps and 32 lanes. Copies, Replicated(times=4), have several owners
+  linear        {register = [[0, 1], [8, 0]], lane = [[0, 2]]} -> {dim0 = 16, dim1 = 4}, Triton's: the XOR of the bases of the bits that are set, lowest bit first
+  encoding      16x32@#ttg.blocked<{..}>: Triton's attributes on a shape become linear layouts; in shared memory, from the offset to the index
+  no 2^n        24x32@#ttg.blocked<{..}> of threads is the layout of the next powers of two, 32x32, in which registers outside the array hold no element:
+                24x32@#ttg.linear<{..}>. Triton itself masks such arrays. Shared memory, and operations on linear layouts, refuse them
+  padded        16x32@#ttg.padded_shared<[8:+2] {offset = [[0, 1], ..], block = []}>: number i of a linear layout is at i + 2 * (i / 8). A sum is not an XOR, so the
+                layout goes from the index to the offset, like an array. {order = [1, 0], shape = [16, 32]} is row-major
   f o c o g     x -> f(c + g(x)), any number of times: S<2,0,3> o 0 o (8,8):(8,1). Operations change the innermost layout
-  [a;b;_]       a tile: a tiler for each mode, _ leaves a mode alone. A tuple (4,8) is [4:1;8:1]
+  [a;b;_]       a tile: one tiler per mode; _ leaves a mode unchanged. A tuple (4,8) is [4:1;8:1]
 
 FUNCTIONS
   text      sett_notation_parse, _print, _message, _refused
@@ -69,11 +70,11 @@ FUNCTIONS
   make      sett_notation_make, _compose_of, _ordered, _identity, _flatten, _get, _select, _group, _shape_div, _index, _coordinate
 
 LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
-  1 print_parse   parse(print(l)) prints the same.
+  1 print_parse   parse(print(l)) prints the same text.
   2 map           the map's value at each point is that of sett_notation_at.
-  3 composition   R(c) = a(b(c)) for every coordinate of b; refused only where no shape:stride layout with a shape that refines b's has these values.
-  4 inverses      a(right(i)) = i below its size; a(left(a(i))) = a(i). Where several layouts obey a law, the result is that of CuTe's C++ and Python.
-  5 divide        the function is a composed with (tiler, rest); product: mode 0 is a, mode 1 has 0 and otherwise what a has not.
+  3 composition   R(c) = a(b(c)) for every coordinate of b; a refusal means that no shape:stride layout whose shape refines b's has these values.
+  4 inverses      a(right(i)) = i below its size; a(left(a(i))) = a(i). If several layouts obey a law, the result is that of CuTe's C++ and Python.
+  5 divide        the function is a composed with (tiler, rest); product: mode 0 is a, mode 1 has 0 and otherwise only offsets that a does not have.
   6 linear         compose is b(a(x)); invert_and_compose R has b(R(x)) = a(x); divide_by R has b * R = a; reshape keeps packed inputs and
                     values; at consecutive() * x + j, packed, the value is that at consecutive() * x, plus j; an encoding has one owner of each element, or copies;
                     the two accesses of shared memory laid out by _shared take the turns that are counted, and no layout has fewer (tests/layouts/test_swizzles.py).
@@ -92,14 +93,14 @@ ARGUMENTS (in all sett headers)
   is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
 
 ERRORS
-  The error travels in the layout: error, and column (of a text, from 1). Operations give a failed operand back. A refusal (sett_notation_refused) says that there
-  is no such layout, and most have a witness: at this input the value is value, and with any such layout it would be other. Inputs and values of linear layouts are
-  packed, the first dimension lowest. NO_BREAK, NO_SUM: an index of composition's second layout. NO_COVER: an input of the first layout; other is what the second
-  reaches of its value. NO_QUOTIENT: an input at which the product with the factor would be other. NO_INVERSE: an input above 0 whose value is 0; witness -1: no input
-  has this value. NO_OVERLAP is no proof, but the end of CuTe's rule; ERROR_UNDECIDED and ERROR_INVERSE are no refusals.
+  The error is part of the layout: error, and column (of a text, from 1). Operations return a failed operand. A refusal (sett_notation_refused) means that no such
+  layout exists. Most refusals have a witness: at the input `witness` the value is `value`, but every such layout would have `other`. Inputs and values of linear
+  layouts are packed, the first dimension lowest. NO_BREAK, NO_SUM: an index of composition's second layout. NO_COVER: an input of the first layout; other is the
+  part of its value that the second layout reaches. NO_QUOTIENT: an input at which the product with the factor would be other. NO_INVERSE: an input above 0 whose
+  value is 0; with witness -1, no input has this value. NO_OVERLAP is not a proof but the end of CuTe's rule; ERROR_UNDECIDED and ERROR_INVERSE are not refusals.
 
 LIMITS
-  64 leaves, 32 parentheses inside each other, 8 functions in a chain, 64-bit sizes. Where strides do not divide, composition looks at up to 65536 points.
+  64 leaves, 32 nested parentheses, 8 functions in a chain, 64-bit sizes. If strides do not divide, composition visits up to 65536 points.
 
 HISTORY
   0.4  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
