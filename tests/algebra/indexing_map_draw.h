@@ -663,6 +663,273 @@ static inline void draw_pair(draw *r, int style, draw_chain *c) {
   draw_one(r, style, constraints >> 1, between, 0, c);
 }
 
+/* ---- classes of minima, products and divisors: one step ---- */
+
+/* Terms that the operations of a map share, so that there is something to absorb, to take out or to cancel. */
+typedef struct draw_terms {
+  int dims, count;
+  char text[4][64];
+} draw_terms;
+
+/* A sum of one or two variables, with small factors and a constant. */
+static inline void draw_linear(draw *r, draw_out *o, int dims) {
+  static const int64_t factors[] = {1, 1, 1, 1, 1, 2, 3, 4, 8, -1, -1, -2, -4};
+  int terms = (int)draw_int(r, 1, 2), i;
+  for (i = 0; i < terms; ++i) {
+    int64_t k = DRAW_OF(r, factors);
+    draw_put(o, k == 1 ? "%sd%d" : "%sd%d * %lld", i ? " + " : "(", (int)draw_int(r, 0, dims - 1), (long long)k);
+  }
+  if (draw_one_in(r, 2)) draw_put(o, " + %lld", (long long)draw_int(r, -9, 9));
+  draw_put(o, ")");
+}
+
+static inline void draw_make_terms(draw *r, draw_terms *t) {
+  draw_out o;
+  for (t->count = 0; t->count < 4; ++t->count) {
+    o = draw_on(t->text[t->count], sizeof t->text[0]);
+    if (draw_one_in(r, 2)) draw_put(&o, "d%d", (int)draw_int(r, 0, t->dims - 1));
+    else draw_linear(r, &o, t->dims);
+  }
+}
+
+static inline const char *draw_term(draw *r, const draw_terms *t) { return t->text[draw_int(r, 0, t->count - 1)]; }
+
+static inline const char *draw_end(draw *r) { return draw_one_in(r, 2) ? "min" : "max"; }
+
+/* min and max of terms, terms with offsets and constants. */
+static inline void draw_lattice(draw *r, draw_out *o, const draw_terms *t, int depth) {
+  if (depth && !draw_one_in(r, 4)) {
+    draw_put(o, "%s(", draw_end(r));
+    draw_lattice(r, o, t, depth - 1);
+    draw_put(o, ", ");
+    draw_lattice(r, o, t, depth - 1);
+    draw_put(o, ")");
+  } else if (draw_one_in(r, 6)) {
+    draw_put(o, "%lld", (long long)draw_int(r, -12, 12));
+  } else if (draw_one_in(r, 4)) {
+    draw_put(o, "%s + %lld", draw_term(r, t), (long long)draw_int(r, -4, 4));
+  } else {
+    draw_put(o, "%s", draw_term(r, t));
+  }
+}
+
+/* A minimum of sums with a common term, and what may cancel that: min(a + s, b + s) - s, min(a, b) + max(a, b), a - max(a - b, c). */
+static inline void draw_common(draw *r, draw_out *o, const draw_terms *t) {
+  static const int64_t factors[] = {1, 1, 2, 3, 4, -1, -2};
+  const char *a = draw_term(r, t), *b = draw_term(r, t), *s = draw_term(r, t);
+  int64_t k = DRAW_OF(r, factors);
+  switch (draw_int(r, 0, 5)) {
+    case 0: draw_put(o, "%s(%s + %s, %s %c %s)", draw_end(r), a, s, b, draw_one_in(r, 4) ? '-' : '+', s); break;
+    case 1:
+      draw_put(o, "%s(%s, %s) %c %s(%s, %s)", draw_end(r), a, b, draw_one_in(r, 2) ? '-' : '+', draw_end(r), b, a);
+      break;
+    case 2: draw_put(o, "%s - %s(%s %c %s, %s)", a, draw_end(r), a, draw_one_in(r, 2) ? '-' : '+', b, s); break;
+    case 3:
+      draw_put(o, "%s(%s * %lld, %s * %lld + %lld)", draw_end(r), a, (long long)k, b, (long long)k,
+               (long long)draw_int(r, -8, 8));
+      break;
+    case 4:
+      draw_put(o, "%s(%s + %lld, %s(%s, %s) + %lld)", draw_end(r), a, (long long)draw_int(r, -3, 3), draw_end(r), b, s,
+               (long long)draw_int(r, -3, 3));
+      break;
+    default: draw_put(o, "%s(%s - %s, %lld)", draw_end(r), a, b, (long long)draw_int(r, -9, 9));
+  }
+  if (draw_one_in(r, 3)) draw_put(o, " %c %s", draw_one_in(r, 3) ? '+' : '-', draw_one_in(r, 2) ? s : a);
+}
+
+/* A function of a minimum, or the minimum of a function of several terms. */
+static inline void draw_monotone(draw *r, draw_out *o, const draw_terms *t) {
+  static const char *const functions[] = {" floordiv %lld", " floordiv %lld", " * %lld",
+                                          " ceildiv %lld",  " mod %lld",      " + %lld"};
+  const char *f = DRAW_OF(r, functions);
+  int64_t k = draw_one_in(r, 4) ? -draw_int(r, 2, 6) : draw_int(r, 2, 12);
+  int inside = !draw_one_in(r, 3), i;
+  draw_put(o, inside ? "%s((" : "(%s((", draw_end(r));
+  for (i = 0; i < 2; ++i) {
+    if (i) draw_put(o, ", (");
+    if (draw_one_in(r, 5)) draw_put(o, "%lld)", (long long)draw_int(r, -30, 30));
+    else draw_put(o, draw_one_in(r, 3) ? "%s * %lld)" : "%s)", draw_term(r, t), (long long)k);
+    if (inside) draw_put(o, f, (long long)k);
+  }
+  draw_put(o, inside ? ")" : "))");
+  if (!inside) draw_put(o, f, (long long)k);
+}
+
+/* What padded and tiled loops ask: clamps, the size of the last tile, sizes rounded up, and quotients and remainders of these. */
+static inline void draw_clamp(draw *r, draw_out *o, const draw_terms *t) {
+  const char *x = draw_term(r, t), *n = draw_term(r, t);
+  int64_t k = draw_int(r, 2, 16), lo = draw_int(r, -12, 4), hi = lo + draw_int(r, 0, 24);
+  switch (draw_int(r, 0, 5)) {
+    case 0: draw_put(o, "min(max(%s, %lld), %lld)", x, (long long)lo, (long long)hi); break;
+    case 1:
+      draw_put(o, "min(%s - (%s floordiv %lld) * %lld, %lld)", x, x, (long long)k, (long long)k,
+               (long long)draw_int(r, 1, 16));
+      break;
+    case 2: draw_put(o, "min(%s - %s * %lld, %lld)", n, x, (long long)k, (long long)k); break;
+    case 3:
+      draw_put(o, "%s(((%s + %lld) floordiv %lld) * %lld, %s)", draw_end(r), x, (long long)draw_int(r, 0, k),
+               (long long)k, (long long)k, draw_one_in(r, 3) ? n : x);
+      break;
+    case 4: draw_put(o, "max(min(%s, %lld), %s) mod %lld", x, (long long)hi, n, (long long)k); break;
+    default:
+      draw_put(o, "(min(max(%s, %lld), %lld) - %s) floordiv %lld", x, (long long)lo, (long long)hi,
+               draw_one_in(r, 2) ? n : x, (long long)k);
+  }
+}
+
+/* A sum of products with common factors. */
+static inline void draw_products(draw *r, draw_out *o, const draw_terms *t) {
+  const char *c = draw_term(r, t);
+  int terms = (int)draw_int(r, 2, 3), i;
+  for (i = 0; i < terms; ++i) {
+    const char *with = draw_one_in(r, 3) ? draw_term(r, t) : c;
+    if (i) draw_put(o, draw_one_in(r, 2) ? " + " : " - ");
+    switch (draw_int(r, 0, 4)) {
+      case 0: draw_put(o, "%s * %lld", with, (long long)draw_int(r, -8, 12)); break;
+      case 1: draw_put(o, "(%s - %s) * %s", draw_term(r, t), draw_term(r, t), with); break;
+      case 2: draw_put(o, "%s", with); break;
+      default: draw_put(o, "%s * %s", draw_term(r, t), with);
+    }
+  }
+}
+
+/* A divisor that is an expression of the last variable, which a class makes positive or not. */
+static inline void draw_divisor(draw *r, draw_out *o, int dims) {
+  int v = dims - 1;
+  switch (draw_int(r, 0, 7)) {
+    case 0: draw_put(o, "(d%d * %lld)", v, (long long)draw_int(r, 2, 8)); break;
+    case 1: draw_put(o, "(d%d * d%d)", v, (int)draw_int(r, 0, v)); break;
+    case 2: draw_put(o, "(d%d + %lld)", v, (long long)draw_int(r, 1, 5)); break;
+    case 3: draw_put(o, "max(d%d, %lld)", v, (long long)draw_int(r, 0, 3)); break;
+    default: draw_put(o, "d%d", v);
+  }
+}
+
+static inline const char *draw_division(draw *r) {
+  return draw_one_in(r, 8) ? "ceildiv" : draw_one_in(r, 2) ? "floordiv" : "mod";
+}
+
+static inline void draw_symbolic(draw *r, draw_out *o, const draw_terms *t) {
+  char divisor[64], power[140];
+  const char *a = draw_term(r, t), *b = draw_term(r, t);
+  draw_out d = draw_on(divisor, sizeof divisor);
+  int64_t k = draw_int(r, 1, 16);
+  draw_divisor(r, &d, t->dims);
+  if (draw_one_in(r, 3)) draw_set(power, sizeof power, "%s * %s", divisor, a);
+  else draw_set(power, sizeof power, draw_one_in(r, 2) ? "%s * %lld" : "%s", divisor, (long long)k);
+  switch (draw_int(r, 0, 6)) {
+    case 0: draw_put(o, "(%s * %s + %s) %s %s", a, divisor, b, draw_division(r), divisor); break;
+    case 1: draw_put(o, "(%s * %s * %lld) %s (%s)", a, divisor, (long long)k, draw_division(r), power); break;
+    case 2: draw_put(o, "(%s - %s mod %s) %s %s", a, a, divisor, draw_division(r), divisor); break;
+    case 3: draw_put(o, "(%s floordiv %s) * %s + %s mod %s", a, divisor, divisor, a, divisor); break;
+    case 4: draw_put(o, "(%s * %lld + %s * %s) %s (%s)", a, (long long)k, b, divisor, draw_division(r), power); break;
+    case 5:
+      draw_put(o, "(%s mod %s + %s) %s %s", a, divisor, draw_one_in(r, 2) ? b : divisor, draw_division(r), divisor);
+      break;
+    default: draw_put(o, "%s(%s, %s - 1) %s %s", draw_end(r), a, divisor, draw_division(r), divisor);
+  }
+}
+
+/* Quotients of one form with different offsets, and remainders of it. */
+static inline void draw_neighbours(draw *r, draw_out *o, const draw_terms *t) {
+  const char *x = draw_term(r, t);
+  int64_t c = draw_int(r, 2, 9), s = draw_one_in(r, 2) ? 1 : draw_int(r, 1, 4);
+  int terms = (int)draw_int(r, 2, 3), i;
+  for (i = 0; i < terms; ++i) {
+    if (i) draw_put(o, draw_one_in(r, 3) ? " + " : " - ");
+    switch (draw_int(r, 0, 6)) {
+      case 0: draw_put(o, "%s", draw_one_in(r, 2) ? x : draw_term(r, t)); break;
+      case 1:
+        draw_put(o, "((%s + %lld) mod %lld) * %lld", x, (long long)draw_int(r, -c, 2 * c), (long long)c, (long long)s);
+        break;
+      case 2:
+        draw_put(o, "((%s floordiv %lld) * %lld + %lld) floordiv %lld", x, (long long)c, (long long)draw_int(r, 2, 6),
+                 (long long)draw_int(r, -3, 3), (long long)(c * draw_int(r, 1, 3)));
+        break;
+      case 3:
+        draw_put(o, "(%s + %s + %lld) floordiv %lld", x, draw_term(r, t), (long long)draw_int(r, -c, c), (long long)c);
+        break;
+      default:
+        draw_put(o, "((%s + %lld) %s %lld) * %lld", x, (long long)draw_int(r, -c, 3 * c),
+                 draw_one_in(r, 6) ? "ceildiv" : "floordiv", (long long)c, (long long)s);
+    }
+  }
+}
+
+enum {
+  DRAW_OF_LATTICE,
+  DRAW_OF_COMMON,
+  DRAW_OF_MONOTONE,
+  DRAW_OF_CLAMPS,
+  DRAW_OF_PRODUCTS,
+  DRAW_OF_DIVISORS,
+  DRAW_OF_ZERO_DIVISORS,
+  DRAW_OF_NEIGHBOURS
+};
+
+static inline void draw_of(draw *r, draw_out *o, const draw_terms *t, int kind) {
+  switch (kind) {
+    case DRAW_OF_LATTICE: draw_lattice(r, o, t, 3); break;
+    case DRAW_OF_COMMON: draw_common(r, o, t); break;
+    case DRAW_OF_MONOTONE: draw_monotone(r, o, t); break;
+    case DRAW_OF_CLAMPS: draw_clamp(r, o, t); break;
+    case DRAW_OF_PRODUCTS: draw_products(r, o, t); break;
+    case DRAW_OF_NEIGHBOURS: draw_neighbours(r, o, t); break;
+    default: draw_symbolic(r, o, t);
+  }
+}
+
+/* One map of a kind, one in eight with a result of another kind; bounds are small, around 0, or [-1000, 1000]; one in three has constraints. The last variable
+   of a map with symbolic divisors is positive, but for DRAW_OF_ZERO_DIVISORS. */
+static inline void draw_algebra(draw *r, int kind, draw_chain *c) {
+  static const int64_t widths[] = {1, 2, 3, 4, 5, 6, 8, 9, 12, 16};
+  char text[1 << 13];
+  draw_out o = draw_on(text, sizeof text);
+  draw_terms t;
+  int i, large = draw_one_in(r, 2), results = draw_one_in(r, 3) ? 2 : 1;
+  int64_t lo, width, points = 1;
+  draw_clear(c);
+  t.dims = (int)draw_int(r, 1, 4);
+  draw_make_terms(r, &t);
+  draw_head(&o, t.dims, 0, 0);
+  for (i = 0; i < results; ++i) {
+    if (i) draw_put(&o, ", ");
+    draw_of(r, &o, &t, draw_one_in(r, 8) ? (int)draw_int(r, DRAW_OF_LATTICE, DRAW_OF_NEIGHBOURS) : kind);
+  }
+  draw_put(&o, "), domain: ");
+  for (i = 0; i < t.dims; ++i) {
+    width = DRAW_OF(r, widths);
+    if (points * width > r->points) width = 1;
+    points *= width;
+    lo = draw_one_in(r, 2) ? 0 : draw_int(r, -12, 4);
+    if (large && !draw_one_in(r, 4)) lo = -1000, width = 2001;
+    if (i + 1 == t.dims && kind == DRAW_OF_DIVISORS) lo = 1 + draw_one_in(r, 4);
+    draw_put(&o, "%sd%d in [%lld, %lld]", i ? ", " : "", i, (long long)lo, (long long)(lo + width - 1));
+  }
+  for (i = draw_one_in(r, 3) ? (int)draw_int(r, 1, 2) : 0; i > 0; --i) {
+    const char *a = draw_term(r, &t), *b = draw_term(r, &t);
+    lo = draw_int(r, -8, 3);
+    switch (draw_int(r, 0, 5)) {
+      case 0:
+        width = draw_int(r, 2, 9);
+        lo = draw_int(r, 0, width - 1);
+        draw_put(&o, ", %s mod %lld in [%lld, %lld]", a, (long long)width, (long long)lo, (long long)lo);
+        break;
+      case 1: draw_put(&o, ", %s - %s in [%lld, 10000]", a, b, (long long)lo); break;
+      case 2:
+        draw_put(&o, ", %s(%s, %s) in [%lld, %lld]", draw_end(r), a, b, (long long)lo,
+                 (long long)(lo + draw_int(r, 0, 20)));
+        break;
+      case 3:
+        draw_put(&o, ", %s * %s in [%lld, %lld]", a, b, (long long)lo, (long long)(lo + draw_int(r, 0, 60)));
+        break;
+      case 4: draw_put(&o, ", %s - 1 in [0, 10000]", a); break;
+      default: draw_put(&o, ", %s - %s in [%lld, %lld]", a, b, (long long)lo, (long long)(lo + draw_int(r, 0, 12)));
+    }
+  }
+  c->step[c->steps++] = draw_keep(c, &o);
+}
+
 /* ---- all classes ---- */
 
 #define DRAW_CLASSES(X)                                                                             \
@@ -681,10 +948,21 @@ static inline void draw_pair(draw *r, int style, draw_chain *c) {
   X(GENERAL, "every operator", draw_expressions(r, DRAW_EVERY, draw_one_in(r, 2), c))               \
   X(PAIR, "two of these", draw_pair(r, DRAW_EVERY, c))                                              \
   X(ZERO, "divisors that may be 0", draw_expressions(r, DRAW_PARTIAL, !draw_one_in(r, 4), c))       \
-  X(ZERO_PAIR, "two of these", draw_pair(r, DRAW_PARTIAL, c))
+  X(ZERO_PAIR, "two of these", draw_pair(r, DRAW_PARTIAL, c))                                       \
+  X(LATTICE, "minima of maxima", draw_algebra(r, DRAW_OF_LATTICE, c))                               \
+  X(COMMON, "minima with common terms", draw_algebra(r, DRAW_OF_COMMON, c))                         \
+  X(MONOTONE, "functions of minima", draw_algebra(r, DRAW_OF_MONOTONE, c))                          \
+  X(CLAMPS, "clamps and padded loops", draw_algebra(r, DRAW_OF_CLAMPS, c))                          \
+  X(PRODUCTS, "sums of products", draw_algebra(r, DRAW_OF_PRODUCTS, c))                             \
+  X(SYMBOLIC, "positive symbolic divisors", draw_algebra(r, DRAW_OF_DIVISORS, c))                   \
+  X(SYMBOLIC_ZERO, "any symbolic divisors", draw_algebra(r, DRAW_OF_ZERO_DIVISORS, c))              \
+  X(NEIGHBOURS, "neighbouring quotients", draw_algebra(r, DRAW_OF_NEIGHBOURS, c))
 
 #define DRAW_CLASS_ENUM(name, text, call) DRAW_##name,
-enum { DRAW_CLASSES(DRAW_CLASS_ENUM) DRAW_CLASS_COUNT };
+enum {
+  DRAW_CLASSES(DRAW_CLASS_ENUM) DRAW_CLASS_COUNT,
+  DRAW_ALGEBRA = DRAW_LATTICE /* these and the ones behind them */
+};
 
 static inline const char *draw_class_text(int which) {
 #define DRAW_CLASS_TEXT(name, text, call) text,

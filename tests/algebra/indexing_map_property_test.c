@@ -2,8 +2,9 @@
    without a value where a divisor is 0 or 64 bits do not do. The oracle reads and evaluates the texts of the drawn steps and of the results by itself and
    shares no code with the header.
    Run: indexing_map_property_test [SEED [COUNT [FILE [RANK DEPTH | CLASS]]]]; FILE gets a line for every map that is right but not simple, '-' is none. With RANK
-   and DEPTH only identities of that many moves and as many back, of up to 2^20 elements; with a CLASS (ZERO, ..) only that; without them also COUNT/8 of 4
-   and 3, COUNT/40 of 6 and 6. */
+   and DEPTH only identities of that many moves and as many back, of up to 2^20 elements; with a CLASS (ZERO, ..) only that, with ALGEBRA those of minima,
+   products and divisors; without them also COUNT/8 of 4 and 3, COUNT/40 of 6 and 6, and COUNT of ALGEBRA.
+   indexing_map_property_test texts SEED COUNT: so many maps of ALGEBRA, a line each. */
 #include "indexing_map_draw.h"
 
 #include <time.h>
@@ -286,7 +287,7 @@ static void evaluate_text(function *f, const char *text, const columns *points, 
 
 static uint64_t seed;
 static int wrong, maps, whole, partial, empties, empties_left, identities[DRAW_CLASS_COUNT], left[DRAW_CLASS_COUNT],
-    again, history, huge, asked, exact, linear, printed;
+    again, history, huge, asked, exact, linear, printed, longer, undecided, mutants, mutants_found, mutants_left;
 static draw_chain chain; /* the map at hand */
 static FILE *account;
 
@@ -307,7 +308,7 @@ static void note(const char *what, const char *input, const char *output) {
 /* ================================================================ one map */
 
 static function step[2 * DRAW_DEPTH], oracle;
-static columns points, truth, values;
+static columns points, truth, values, one;
 static uint64_t memory[1 << 24];
 static sett_map_arena arena;
 static char composed_text[1 << 15], simple_text[1 << 16], again_text[1 << 16];
@@ -330,7 +331,13 @@ static int draw_points(draw *r, int (*place)[2]) {
   }
   points.n = total <= POINTS ? (int)total : POINTS / 4;
   for (p = 0; p < points.n; ++p) {
-    for (i = 0; i < n; ++i) points.value[i][p] = total <= POINTS ? now[i] : draw_int(r, lo[i], hi[i]);
+    int64_t base = draw_one_in(r, 3) ? draw_int(r, lo[0], hi[0]) : 0, near = 1 + 3 * draw_int(r, 0, 3);
+    for (i = 0; i < n; ++i) {
+      int64_t least = base - near > lo[i] ? base - near : lo[i], most = base + near < hi[i] ? base + near : hi[i];
+      int anywhere = least > most || p % 2 == 0 ||
+                     draw_one_in(r, 4); /* every second point has variables that are close to each other */
+      points.value[i][p] = total <= POINTS ? now[i] : draw_int(r, anywhere ? lo[i] : least, anywhere ? hi[i] : most);
+    }
     for (i = n - 1; i >= 0 && now[i]++ == hi[i]; --i) now[i] = lo[i];
   }
   return total <= POINTS;
@@ -462,6 +469,82 @@ static void check_partial(sett_map map, sett_map simple) {
   }
 }
 
+/* Operators, variables and constants of the results. */
+static int symbols(const char *text) {
+  const char *p = strstr(text, "-> ("), *end = strstr(text, "), domain: ");
+  int n = 0, in_word = 0;
+  for (p = p ? p + 4 : text; *p && p != end; ++p) {
+    int letter = *p == '_' || (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z');
+    n += (letter && !in_word) || *p == '+' || *p == '-' || *p == '*';
+    in_word = letter;
+  }
+  return n;
+}
+
+/* A copy of the map's text in which one number, sign, function or variable of the results is another one; 0 where none was found. */
+static int mutate(draw *r, const char *text, char *mutant) {
+  const char *first = strstr(text, "-> (") + 4, *end = strstr(first, "), domain: "), *p;
+  int tries;
+  for (tries = 0; tries < 100; ++tries) {
+    p = first + draw_int(r, 0, end - first - 1);
+    memcpy(mutant, text, (size_t)(p - text));
+    if (*p >= '0' && *p <= '9' && p[-1] != 'd' && !(p[-1] >= '0' && p[-1] <= '9')) {
+      char *after;
+      int64_t k = strtoll(p, &after, 10);
+      sprintf(mutant + (p - text), "%lld%s", (long long)(k + (draw_one_in(r, 2) && k ? -1 : 1)), after);
+    } else if (*p == '+') {
+      sprintf(mutant + (p - text), "-%s", p + 1);
+    } else if (*p == 'd' && p[1] >= '0' && p[1] <= '9') {
+      sprintf(mutant + (p - text), "d%d%s", (int)draw_int(r, 0, step[0].dims - 1), p + 2);
+    } else if (!strncmp(p, "min(", 4) || !strncmp(p, "max(", 4)) {
+      sprintf(mutant + (p - text), "%s%s", p[1] == 'i' ? "max" : "min", p + 3);
+    } else {
+      continue;
+    }
+    if (strcmp(text, mutant)) return 1;
+  }
+  return 0;
+}
+
+/* A map of one step equals what it simplifies to and differs from a mutant as the oracle says. */
+static void check_equal(draw *r, sett_map map, sett_map simple) {
+  static char mutant[1 << 14];
+  sett_map_answer answer = sett_map_equal(&arena, map, simple);
+  sett_map other;
+  int i, p, differs = 0;
+  if (answer.no) fail("different when simplified", composed_text);
+  undecided += !answer.yes && !answer.no;
+  if (!mutate(r, chain.step[0], mutant)) return;
+  other = draw_parse(&arena, mutant);
+  if (other.kind != SETT_MAP_DEFINED) return;
+  answer = sett_map_equal(&arena, map, other);
+  ++mutants;
+  evaluate_text(&oracle, mutant, &points, &values);
+  for (p = 0; p < points.n; ++p) {
+    if (truth.failed[p] || values.failed[p]) continue;
+    differs |= truth.inside[p] != values.inside[p];
+    for (i = 0; i < oracle.results; ++i) differs |= truth.inside[p] && truth.value[i][p] != values.value[i][p];
+  }
+  mutants_found += differs;
+  mutants_left += !answer.yes && !answer.no;
+  if (answer.yes && differs) fail("equal to another map", mutant);
+  if (answer.no && answer.point) {
+    int64_t at_point[VARIABLES], here[VARIABLES];
+    int inside, failed;
+    for (i = 0; i < step[0].variables; ++i) one.value[i][0] = answer.point[i];
+    one.n = 1;
+    evaluate_text(&oracle, chain.step[0], &one, &values);
+    inside = values.inside[0];
+    failed = values.failed[0];
+    for (i = 0; i < oracle.results; ++i) at_point[i] = values.value[i][0];
+    evaluate_text(&oracle, mutant, &one, &values);
+    for (i = 0; i < oracle.results; ++i) here[i] = values.value[i][0];
+    for (differs = inside != values.inside[0], i = 0; i < oracle.results; ++i)
+      differs |= inside && at_point[i] != here[i];
+    if (!failed && !values.failed[0] && !differs) fail("no difference at the point that is said to be one", mutant);
+  }
+}
+
 /* Does the header refuse a step of several, which divides by 0 everywhere? */
 static int is_refused(void) {
   int i, refused = 0;
@@ -567,13 +650,20 @@ static void check_map(draw *r, int which) {
 
   if (fits && (lost || maps % 4 == 0)) check_guards(map);
   if (lost) check_partial(map, simple);
+  if (which >= DRAW_ALGEBRA) {
+    if (simple.kind == SETT_MAP_DEFINED && symbols(simple_text) > symbols(composed_text)) {
+      ++longer;
+      note("longer than before", composed_text, simple_text);
+    }
+    check_equal(r, map, simple);
+  }
 
   /* ---- further operations are checked HERE: inverse, is_injective, image, contiguity, .. against points, truth and step[] ---- */
 
   sett_map_arena_rewind(&arena, mark);
 }
 
-/* n maps, of one class if only is not -1; with a rank, identities. 1: something is wrong, or too much is left that should be simple: of identities of rank 4, depth 3 none, of others 1%
+/* n maps, of one class if only is not -1, of those of minima, products and divisors if it is DRAW_CLASS_COUNT; with a rank, identities. 1: something is wrong, or too much is left that should be simple: of identities of rank 4, depth 3 none, of others 1%
    (and a few: some hundred are no sample). */
 static int run(int n, int only, int rank, int depth) {
   static const int64_t sizes[] = {24, 60, 100, 200, 400, 800, 2000};
@@ -582,10 +672,14 @@ static int run(int n, int only, int rank, int depth) {
   draw r = draw_make(seed, 1 << 20);
   clock_t start = clock();
   maps = whole = partial = again = history = huge = empties = empties_left = exact = asked = linear = 0;
+  longer = undecided = mutants = mutants_found = mutants_left = 0;
   memset(identities, 0, sizeof identities);
   memset(left, 0, sizeof left);
   for (i = 0; i < n && wrong < 10; ++i) {
-    int which = rank ? inverses[i % 3] : only >= 0 ? only : i % DRAW_CLASS_COUNT;
+    int which = rank                       ? inverses[i % 3]
+                : only == DRAW_CLASS_COUNT ? DRAW_ALGEBRA + i % (DRAW_CLASS_COUNT - DRAW_ALGEBRA)
+                : only >= 0                ? only
+                                           : i % DRAW_ALGEBRA;
     if (rank) {
       draw_map(&r, which, rank, depth, &chain);
     } else {
@@ -607,18 +701,36 @@ static int run(int n, int only, int rank, int depth) {
       "%d of %d empty not found, %d of %d ranges exact, %d strides, %.0f maps/s\n",
       (unsigned long long)seed, maps, whole, partial, wrong, all_left, all, again, history, huge, empties_left, empties,
       exact, asked, linear, maps / ((double)(clock() - start) / CLOCKS_PER_SEC));
+  if (mutants)
+    printf(
+        "  %d longer than before, %d not decided equal to what they were; of %d mutants %d differ at a point looked at, %d are not decided\n",
+        longer, undecided, mutants, mutants_found, mutants_left);
   fflush(stdout);
   return wrong || all_left > (rank && rank <= 4 && depth <= 3 ? 0 : 5 + all / 100) || empties_left * 100 > empties ||
          again + history > 2 + maps / 1000;
 }
 
+static int print_texts(int n) {
+  draw r = draw_make(seed, 1 << 10);
+  int i;
+  for (i = 0; i < n; ++i) {
+    draw_map(&r, DRAW_ALGEBRA + i % (DRAW_CLASS_COUNT - DRAW_ALGEBRA), 0, 0, &chain);
+    puts(chain.step[0]);
+  }
+  return 0;
+}
+
 int main(int argc, char **argv) {
-  int n = argc > 2 ? atoi(argv[2]) : 3000, bad, only = argc == 5 ? draw_class_find(argv[4]) : -1;
+  int n = argc > 2 ? atoi(argv[2]) : 3000, bad,
+      only = argc != 5                    ? -1
+             : strcmp(argv[4], "ALGEBRA") ? draw_class_find(argv[4])
+                                          : DRAW_CLASS_COUNT;
   if (argc == 5 && only < 0) {
     fprintf(stderr, "expected a class of maps, as in tests/algebra/indexing_map_draw.h\n");
     return 2;
   }
-  seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+  seed = argc > 1 ? strtoull(argv[1 + (argc == 4 && !strcmp(argv[1], "texts"))], NULL, 10) : 1;
+  if (argc == 4 && !strcmp(argv[1], "texts")) return print_texts(atoi(argv[3]));
   if (argc > 3 && strcmp(argv[3], "-") && !(account = fopen(argv[3], "w"))) {
     perror(argv[3]);
     return 2;
@@ -629,5 +741,6 @@ int main(int argc, char **argv) {
   if (only >= 0) return bad;
   bad |= run(n / 8, -1, 4, 3);
   bad |= run(n / 40, -1, 6, 6);
+  bad |= run(n, DRAW_CLASS_COUNT, 0, 0);
   return bad;
 }
