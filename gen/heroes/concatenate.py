@@ -1,10 +1,11 @@
-"""The concatenate hero: each operand has a walk of its own, over its own shape, and is written where the concatenation
-puts it.
+"""The concatenate hero: each operand has a walk of its own, over its own shape, and is written at its place in the
+result.
 
-A result that is a concatenation (or elementwise after one, or a bitcast of that) becomes a nest for each operand, whose
-results are at the map from the operand to the output. There every index falls on the same side, so no thread tests it
-(`only_side` of gen/plan/partition.py). Kernels of the loop hero are joined to one kernel, with a range of its blocks
-for each walk (`Kernel.walk`), or with the steps of all walks side by side where they read the same; others, as of an operand that is transposed, stay kernels of their own.
+A result that is a concatenation (or elementwise after one, or a bitcast of that) becomes one nest for each operand,
+whose results are at the map from the operand to the output. On that map every index belongs to the same operand, so no
+thread tests it (`only_side` of gen/plan/partition.py). Kernels of the loop hero are joined to one kernel: each walk has
+a range of its blocks (`Kernel.walk`), or, if the walks read the same, a step does the steps of all walks. Other
+kernels, for example of a transposed operand, stay separate.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class Sections(Schedule):
-    """The schedule of a kernel whose blocks are those of several walks."""
+    """The schedule of a kernel that contains several walks."""
 
     schedules: Tuple[Schedule, ...] = ()
     alternate: bool = False
@@ -37,7 +38,7 @@ class Sections(Schedule):
 
 @dataclass(frozen=True)
 class WalkRange:
-    """A walk that has the kernel's blocks from `first` to before `last`."""
+    """A walk that has the kernel's blocks first <= block < last."""
 
     walk: Walk
     first: int
@@ -46,9 +47,9 @@ class WalkRange:
 
 @dataclass(frozen=True)
 class ConcatenateRecord:
-    """The walks of a kernel. `together`: the walk whose every step is a step of each part, so that what they share is
-    read once; `alternate`: block b belongs to part b mod len(parts), so that neighbours in time read the same operand,
-    which is in the cache then; else each part has the blocks `first` to `last`."""
+    """The walks of a kernel. together: a walk whose step does a step of each part, so that shared data is read once.
+    alternate: block b belongs to part b mod len(parts), so that blocks which run at the same time read the same operand
+    from the cache; otherwise each part has the blocks `first` to `last`."""
 
     parts: List[WalkRange]
     alternate: bool
@@ -56,7 +57,7 @@ class ConcatenateRecord:
 
 
 class ConcatenateHero(Hero[Concatenate, Optional[Sections]]):
-    """One kernel for all parts where all are walks of the loop hero, else a kernel for each part."""
+    """One kernel for all parts if all are walks of the loop hero, else a kernel for each part."""
 
     name = "concatenate"
     nest_class = Concatenate
@@ -73,7 +74,7 @@ class ConcatenateHero(Hero[Concatenate, Optional[Sections]]):
         settled = replace(context, threads=threads)
         parts = [choice if choice.schedule.threads == threads else context.choose(choice.nest, settled)[0]
                  for choice in parts]
-        # bursts of prefetches are for a kernel of their own
+        # only separate kernels use bursts of prefetches
         parts = [replace(choice, schedule=choice.schedule.without_bursts or choice.schedule) for choice in parts]
         loops = tuple(choice.schedule for choice in parts)
         reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
@@ -88,10 +89,11 @@ class ConcatenateHero(Hero[Concatenate, Optional[Sections]]):
         yield Choice(self, nest, sections, first.index, parts=parts)
 
     def grids(self, choice: Choice[Concatenate, Optional[Sections]], context: Context) -> "List[Grid]":
-        """The blocks of all parts, one after another, or those of one where a step of each part is one step."""
+        """Return the blocks of all parts, one after another; or those of one part, if a step does a step of each
+        part."""
         if not choice.schedule:
             return []
-        for part in choice.parts:   # their schedules may be others than they chose
+        for part in choice.parts:   # their schedules may differ from those that they chose
             part.grids = part.hero.grids(part, context)
         grids = [part.grids[0] for part in choice.parts]
         largest = max(choice.parts, key=lambda part: part.nest.shape.elements).grids[0]
@@ -108,7 +110,7 @@ HERO = ConcatenateHero()
 
 def _joined(choice: Choice[Concatenate, Optional[Sections]], sections: Sections, kernels: List[Kernel],
             context: Context) -> Kernel:
-    """One kernel whose blocks are those of the parts' kernels, one after another."""
+    """One kernel that has the blocks of the parts' kernels, one after another."""
     nest = choice.nest
     reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
     writes = [root.buffer for part in nest.parts for root in part.partition.roots]
@@ -123,6 +125,6 @@ def _joined(choice: Choice[Concatenate, Optional[Sections]], sections: Sections,
 
 
 def _together(walks: List[Walk]) -> Walk:
-    """The walk of the steps of all parts, with the prefetches of each once."""
+    """The walk of the steps of all parts, with each prefetch once."""
     prefetch = [list(lines) for lines in dict.fromkeys(tuple(lines) for w in walks for lines in w.prefetch)]
     return replace(walks[0], group=any(w.group for w in walks), item=any(w.item for w in walks), prefetch=prefetch)

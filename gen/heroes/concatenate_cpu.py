@@ -1,9 +1,9 @@
-"""The concatenate hero on a CPU where rows end within a line.
+"""The concatenate hero on a CPU, for rows that end within a cache line.
 
-A work-item puts a block of the output together in L1, one run of each operand after the other. Then it stores the block
-in whole lines, past the caches where the arrays are large: a store of part of a line makes the processor read that line
-first. The last vector of a run ends where the run ends. It overlaps the vector before it, and writes the elements that
-both have twice, with equal values.
+A work-item assembles a block of the output in L1, one run of each operand after the other. Then it stores the block in
+whole lines, past the caches if the arrays are large: a store of a part of a line would make the processor read the line
+first. The last vector of a run ends where the run ends. It overlaps the vector before it, and writes the elements in
+both a second time, with equal values.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from gen.targets import COMPLEX, TINY
 
 @dataclass(frozen=True)
 class Staged(Schedule):
-    """chunks: blocks of a work-item, each of `block` elements, which are put together at once. lanes: of a line."""
+    """The schedule. chunks: blocks of a work-item. block: elements of a block, which are assembled together. lanes:
+    elements of a cache line."""
 
     block: int = 0
 
@@ -41,7 +42,7 @@ class Staged(Schedule):
 
 
 class ConcatenateCpuHero(Hero[Concatenate, Staged]):
-    """Rows of several operands, put together before they are stored."""
+    """Rows of several operands, assembled in L1 before they are stored."""
 
     name = "concatenate"
     nest_class = Concatenate
@@ -86,10 +87,12 @@ HERO = ConcatenateCpuHero()
 
 @dataclass(frozen=True)
 class OperandRun:
-    """A part's run in each row, as C text that computes `lanes` elements from element `at` of row `row` on.
+    """A part's run in each row: C text that computes `lanes` elements from element `at` of row `row` on.
 
-    begin: the first element's column in the output; length: of the run. last: the first element of the last vector.
-    prefetch: lines that prefetch later elements. lines: the computation. store: that of the vector to `target`."""
+    begin: the first element's column in the output. length: of the run. last: the first element of the last vector.
+    prefetch: statements that prefetch later elements. lines: the computation. store: the store of the vector to
+    `target`.
+    """
 
     begin: int
     length: int
@@ -102,10 +105,10 @@ class OperandRun:
 
 @dataclass(frozen=True)
 class ConcatenateCpuRecord:
-    """What templates/kernels/concatenate_cpu.j2 prints. group: whether the number of the work-group is used. first, row, column: C texts of the block's first element: its
-    position, from the numbers of the work-item and the block, then its row and column, from that. register: a line as
-    memory has it; element: of it. lanes: of a line. margin: lines before and after the staged ones that a vector may
-    overlap."""
+    """The values that templates/kernels/concatenate_cpu.j2 prints. group: whether the number of the work-group is used.
+    first: C text of the position of the block's first element, from the numbers of the work-item and the block; row,
+    column: C texts of its row and column, from `first`. register: the type of a line in memory, with elements
+    `element`. lanes: elements of a line. margin: lines before and after the block that a vector may overlap."""
 
     group: bool
     first: str
@@ -178,13 +181,13 @@ def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, grid: Grid, con
 
 
 def _run_form(part: Nest, rows: SideBySide, k: int, staged: Staged, device: Device) -> Form:
-    """A vector of the run of part k."""
+    """The form of a vector of the run of part k."""
     length = rows.runs[k]
     (root,), space = part.partition.roots, iteration_space(part.partition, part.shape)
     moved = (space is not None and moves(part.partition, space) and space.sizes[-1] == length
              and all(a.strides and a.strides[-1] == 1 for a in space.accesses))
     lanes = _lanes(device, staged, length, moved)
-    # where an operand's rows follow one another, so do the elements that are prefetched
+    # if an operand's rows are contiguous, the prefetched elements are too
     follows = space is not None and any(not a.write and a.strides and a.strides[-2:] == (length, 1)
                                         for a in space.accesses)
     long = staged.stream and follows and lanes * dtypes.storage_bytes(root.shape.dtype) >= LINE // 2
@@ -219,8 +222,8 @@ def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str,
 
 
 def _lanes(device: Device, staged: Staged, length: int, moved: bool) -> int:
-    """The elements of a vector: a line where they are only moved, else a register of 32-bit elements; fewer where the
-    run is shorter."""
+    """The number of elements in a vector: a cache line if they are only moved, else a register of 32-bit elements;
+    fewer if the run is shorter."""
     lanes, least = (staged.lanes, 2) if moved else (device.lanes, device.lanes // 2)
     while lanes > length and lanes > least:
         lanes //= 2

@@ -1,14 +1,14 @@
-"""The loop hero's schedule where the HLO text names a nested layout for a result: which thread of a GPU holds, so
-computes, what.
+"""The loop hero's schedule when the HLO text names a nested layout for a result: the layout decides which elements each
+thread of a GPU holds, and so computes.
 
     ROOT y = f32[64,64]{1,0} add(a, b), frontend_attributes={sett_distribute="NV_MMA_SYNC_F32_16x8x16_F16.acc"}
 
-The text is the spec: the attribute stands with the result it is for, every verb of gen reads it, and its faults have a
-line and a column. The layout's vector is a tile of the result's last dimensions; a block computes a tile with a thread
-for each (subgroup, thread) of the layout, th_x = subgroup * threads + thread. The map (th_x, bl_x)[chunk, vec] -> index
-is `nested map` with the block's tile added: vec runs over the element tile that is vectors, chunk over all other slots.
-What is beyond the result's end is outside of the domain, and so are the threads of a replicated layout that are not the
-smallest owner: `nested map` and then `nested unmap` say who that is.
+The attribute belongs to the instruction of the result; every verb of gen reads it, and its faults have a line and a
+column. The layout's vector is a tile of the result's last dimensions. A block computes a tile, with one thread for each
+(subgroup, thread) of the layout: th_x = subgroup * threads + thread. The map (th_x, bl_x)[chunk, vec] -> index is
+`nested map` with the block's tile added; vec runs over the element tile in vectors, chunk over all other slots.
+Elements beyond the end of the result are outside the domain. If the layout replicates an element, only its smallest
+owner is inside; `nested map` followed by `nested unmap` gives that owner.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from gen.hlo import distribution
 from gen.plan.nest import Nest
 from gen.schedule import LANES, LoopSchedule
 
-SHOWN = (16, 110)         # lines and columns of a picture
+SHOWN = (16, 110)         # lines and columns of a picture, at most
 
 
 @dataclass(frozen=True)
 class Distributed(LoopSchedule):
-    """layout: canonical; grid: tiles; index: (th_x, bl_x)[(chunk,) vec] -> the result's index; whole: no step is cut by
-    the result's end."""
+    """A loop schedule by a nested layout. layout: canonical. grid: the number of tiles. index: the map (th_x,
+    bl_x)[(chunk,) vec] -> the result's index. whole: true if the end of the result cuts no step."""
 
     layout: str = ""
     grid: int = 1
@@ -48,8 +48,8 @@ class Distributed(LoopSchedule):
         return f"{super().text()}, {self.grid} tiles distributed by {self.layout}"
 
     def picture(self) -> "List[str]":
-        """Who holds what: the beginning of `nested draw`, then what the kernel's own map gives the first threads in the
-        first tile."""
+        """Return the beginning of `nested draw`, and the elements that the kernel's own map gives the first threads in
+        the first tile."""
         (lines, columns), info = SHOWN, distribution.info(self.layout)
         try:
             drawn = algebra.call("nested", "draw", self.layout).splitlines()
@@ -69,7 +69,7 @@ class Distributed(LoopSchedule):
 
 
 class DistributeHero(loop.LoopHero):
-    """A walk in which a layout says which thread of a GPU computes what."""
+    """A walk in which a nested layout decides which thread of a GPU computes which elements."""
 
     def takes(self, nest: Nest, context: Context) -> bool:
         return bool(nest.layout) and not context.device.cpu
@@ -91,7 +91,7 @@ HERO = DistributeHero()
 
 
 def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]") -> Distributed:
-    """The schedule of a result of these dimensions, in this order in memory, by a layout that fits."""
+    """Return the schedule of a result of these dimensions, in this order in memory, by a layout that fits."""
     info = distribution.info(layout)
     tile, subgroups, threads = info["undistributed"], info["subgroups"][0], info["threads"][0]
     nested = algebra.call("nested", "map", layout)
@@ -99,7 +99,7 @@ def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]"
     first = len(dims) - len(tile)              # the result's dimension that is the layout's first
     minor = next((d for d in minor_to_major if d >= first and slots[f"e{d - first}"] > 1), -1)
     element = f"e{minor - first}" if minor >= 0 else ""
-    # some steps are whole
+    # so that at least some steps are whole
     vec = max(n for n in range(1, LANES + 1) if slots.get(element, 1) % n == 0 and (n == 1 or n <= dims[minor]))
     counts = {name: size // vec if name == element else size for name, size in slots.items()}
     chunks, below, digits = math.prod(counts.values()), math.prod(counts.values()), []

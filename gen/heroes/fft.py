@@ -1,10 +1,10 @@
-"""The hero of fft: one kernel for each dimension that is transformed, two for a long one. gen/plan/fft.py says how a
-row is transformed.
+"""The hero of fft: one kernel for each dimension that is transformed, two for a long one. gen/plan/fft.py describes the
+transform of a row.
 
-A work-item transforms one row at a time, or several rows beside each other, a lane for each: rows that are neighbours
-in memory, or short ones. The elements, real and imaginary parts apart, go between two buffers. These are arrays of the
-work-item where they are small, else they lie in scratch. An inverse transform is the forward transform of numbers whose
-parts are swapped.
+A work-item transforms one row at a time, or several rows side by side, one in each lane, if the rows are neighbours in
+memory or short. The real and the imaginary parts are separate; they alternate between two buffers, which are arrays of
+the work-item if small, else scratch memory. An inverse transform is the forward transform of numbers with real and
+imaginary parts swapped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gen.targets import Target
 
 @dataclass(frozen=True)
 class Pass:
-    """A pass over the elements of the rows: load, stage, turn, times, store, or fill and keep, which compute the kernel
+    """A pass over the elements of the rows. kind: load, stage, turn, times or store; fill and keep compute the kernel
     of a convolution. of, to: the buffers, "a" and "b". offset: of a stage's roots in the table."""
 
     kind: str
@@ -42,14 +42,14 @@ class Pass:
 
 @dataclass(frozen=True)
 class Axis:
-    """A kernel: transforms of length n. source, target: names of the arrays that it reads and writes. others: of the
-    rows, size and strides in both arrays, the dimension last along which rows are taken beside each other. along: the
-    strides of a row. reads, writes: "complex" numbers, "real" ones, or "half" a spectrum; of an even length 2 n,
-    real ones as "pairs", each a complex number, and half a spectrum "folded" to that of the pairs. swaps: whether the
-    parts of what is read are swapped, and of what is written. late: whether the kernel of a convolution is computed at
-    run time. lanes: rows beside each other. turned: the length of
-    the roots that results are multiplied by, to the power of their place times that of the row; 0: they are not. whole:
-    the length that this kernel and another one transform together; 0: the kernel does it alone."""
+    """A kernel of transforms of length n. source, target: names of the arrays that it reads and writes. others: for
+    each other dimension the size and the strides in both arrays; along the last one, rows are taken side by side.
+    along: the strides within a row. reads, writes: "complex" numbers, "real" ones, or "half" a spectrum; for an even
+    length 2 n, real numbers as "pairs", each taken as a complex number, and half a spectrum "folded" from the transform
+    of the pairs. swaps: for reading and for writing, whether real and imaginary parts are swapped. late: whether the
+    kernel of a convolution is computed at run time. lanes: rows side by side. turned: if not 0, results are multiplied
+    by the root of this length to the power of (place in the row) * (number of the row). whole: the length that this
+    kernel and another one transform together; 0 if this kernel is alone."""
 
     source: str
     target: str
@@ -68,7 +68,7 @@ class Axis:
 
     @property
     def m(self) -> int:
-        """The length of the transforms that it is made of."""
+        """Return the length of the transforms that it consists of."""
         return self.n if fft.is_smooth(self.n) else fft.padded(self.n)
 
     @property
@@ -81,7 +81,7 @@ class Axis:
 
     @property
     def numbers(self) -> int:
-        """Of a work-item's buffers."""
+        """Return the number of real numbers in a work-item's buffers."""
         return 4 * self.m * self.lanes + 2 * self.m * self.late
 
     @property
@@ -90,7 +90,7 @@ class Axis:
 
 
 def rows_of(source: Shape, target: Shape, dimension: int) -> "Tuple[Tuple[int, int, int], ...]":
-    """The other dimensions, the fastest last, neighbours merged."""
+    """Return the other dimensions, the fastest one last, with neighbours merged."""
     of, to = strides_of(source), strides_of(target)
     merged: List[Tuple[int, int, int]] = []
     for d in sorted((d for d in range(source.rank) if d != dimension and source.dims[d] != 1), key=lambda d: -of[d]):
@@ -103,7 +103,7 @@ def rows_of(source: Shape, target: Shape, dimension: int) -> "Tuple[Tuple[int, i
 
 @dataclass(frozen=True)
 class FftSchedule:
-    """axes: the kernels in their order. between: the arrays that they leave for each other, by name."""
+    """The schedule. axes: the kernels in order. between: the arrays that they pass on, by name."""
 
     axes: Tuple[Axis, ...]
     between: Dict[str, Shape]
@@ -111,9 +111,10 @@ class FftSchedule:
 
 @dataclass(frozen=True)
 class Roots:
-    """The tables of roots that a kernel reads, by name, "" where there is none: w of stages; turn between two lengths,
-    or high and low, whose products are the roots (window: entries of low; block: of neighbours that are computed
-    together); kernel and chirp of a convolution, or their roots' tables; fold of half a spectrum."""
+    """The names of the tables of roots that a kernel reads; "" for none. w: roots of the stages. turn: roots between
+    two lengths; or high and low, whose products are these roots (window: entries of low; block: number of neighbours
+    computed together). kernel, chirp: of a convolution, or the tables of their roots. fold: roots for half a
+    spectrum."""
 
     axis: Axis
     w: str
@@ -130,15 +131,15 @@ class Roots:
     chirp_window: int
 
     def number(self, value: float) -> str:
-        """A constant in the type, as C text."""
+        """Return a constant of the part's type, as C text."""
         return number(value, self.axis.part)
 
     def cosine(self, index: int, length: int) -> str:
-        """The real part of a root of unity."""
+        """Return the real part of a root of unity."""
         return self.number(fft.root(index, length).real)
 
     def sine(self, index: int, length: int) -> str:
-        """Minus the imaginary part of a root of unity."""
+        """Return minus the imaginary part of a root of unity."""
         return self.number(-fft.root(index, length).imag)
 
     @property
@@ -148,10 +149,11 @@ class Roots:
 
 @dataclass(frozen=True)
 class FftRecord(Roots):
-    """The values that templates/kernels/fft.j2 prints. real: the type of a number. origin: of a unit of rows in the array that is
-    read and in the one that is written; steps: elements from one to the next along the row, and from row to row. count:
-    rows of the unit, as C text; whole: whether it is the same for all; group: the number of the unit among
-    those along the last other dimension. work: the scratch buffer, "" where buffers are the work-item's own."""
+    """The values that templates/kernels/fft.j2 prints. real: the type of a number. origin: the start of a unit of rows
+    in the array that is read and in the one that is written. steps: the elements from one to the next along the row,
+    and from row to row. count: rows of the unit, as C text. whole: whether all units have the same number of rows.
+    group: the number of the unit among those along the last other dimension. work: the scratch buffer; "" if the
+    buffers are the work-item's own."""
 
     real: str
     wide: str
@@ -174,12 +176,12 @@ class FftRecord(Roots):
 
     @property
     def over(self) -> str:
-        """One over the length of a convolution's transforms."""
+        """Return 1 / (the length of a convolution's transforms)."""
         return number(1 / self.axis.m, self.axis.part)
 
 
 class FftHero(Hero[Whole, FftSchedule]):
-    """All dimensions of one fft."""
+    """The kernels for all dimensions of one fft."""
 
     name = "fft"
     nest_class = Whole
@@ -234,10 +236,11 @@ Divide = Callable[[Axis, Dict[str, Shape]], List[Axis]]
 
 
 def plan(nest: Whole, device: Device, divided: "Optional[Divide]" = None, longest: int = 0) -> FftSchedule:
-    """The kernels of an fft: the last dimension goes first where it is real before, last where it is real after.
+    """Return the kernels of an fft. The last dimension is transformed first if its input is real, and last if its
+    output is real.
 
-    divided: gives the kernels of an axis; None: a work-item transforms a row. longest: length up to which real numbers
-    are transformed in pairs, each as a complex number; 0: any.
+    divided: returns the kernels of an axis; None: a work-item transforms a row. longest: the length up to which real
+    numbers are transformed in pairs, each pair as a complex number; 0: any length.
     """
     of, to, kind = nest.op.operands[0].shape, nest.op.shape, nest.op.attributes["fft_type"]
     lengths = nest.op.attributes["fft_length"]
@@ -276,8 +279,8 @@ def plan(nest: Whole, device: Device, divided: "Optional[Divide]" = None, longes
 
 
 def _divided(axis: Axis, device: Device, between: "Dict[str, Shape]") -> "List[Axis]":
-    """The axis with rows beside each other, where that is better than one by one; a long one as two kernels, of the
-    columns of n1 rows and then of n2."""
+    """Return the axis with rows side by side if that is better than one by one, or as two kernels if it is long: of the
+    columns of n1 rows, then of n2."""
     cpu, numbers = device.cpu, device.fft
     lanes = LINE // axis.bytes if cpu else 1
     size, of, _ = axis.others[-1]
@@ -298,8 +301,8 @@ def _divided(axis: Axis, device: Device, between: "Dict[str, Shape]") -> "List[A
 
 
 def columns_and_rows(axis: Axis, n1: int, n2: int, between: "Dict[str, Shape]") -> "Tuple[Axis, Axis]":
-    """An axis of length n1 * n2 as two kernels, and the array between them: transforms of the columns of n1 rows, whose
-    results are multiplied by roots, then of n2 of these results."""
+    """Return an axis of length n1 * n2 as two kernels, and add the array between them: transforms of the columns of n1
+    rows, whose results are multiplied by roots, then transforms of n2 of these results."""
     middle = array_shape({"f32": "c64", "f64": "c128"}[axis.part], (*(size for size, _, _ in axis.others), axis.n))
     between["middle"] = max(middle, between.get("middle", middle), key=lambda shape: shape.elements)
     steps = strides_of(middle)[:-1]
@@ -313,17 +316,17 @@ def columns_and_rows(axis: Axis, n1: int, n2: int, between: "Dict[str, Shape]") 
 
 
 def units(axis: Axis) -> int:
-    """Of rows that are transformed at once."""
+    """Return the number of units; the rows of a unit are transformed together."""
     return math.prod(size for size, _, _ in axis.others[:-1]) * -(-axis.others[-1][0] // axis.lanes)
 
 
 def in_own_buffers(axis: Axis, context: Context) -> bool:
-    """True if a work-item's buffers are its own."""
+    """True if the buffers of a work-item are its own arrays."""
     return axis.numbers * axis.bytes <= context.device.fft.own_bytes
 
 
 def items(axis: Axis, context: Context) -> "Tuple[int, int]":
-    """Work-items, and the units that each has."""
+    """Return the number of work-items, and the units of each."""
     numbers = context.device.fft
     most = numbers.items
     if numbers.scratch_bytes and not in_own_buffers(axis, context):
@@ -335,7 +338,7 @@ def items(axis: Axis, context: Context) -> "Tuple[int, int]":
 # ---- a kernel ----
 
 def core(axis: Axis, of: str, pair: "Tuple[int, int]") -> "Tuple[List[Pass], str]":
-    """The passes of a transform of length m, from a buffer on, and the buffer that has the result."""
+    """Return the passes of a transform of length m that starts in a buffer, and the buffer of the result."""
     made: List[Pass] = []
     offset = 0
 
@@ -357,7 +360,7 @@ def core(axis: Axis, of: str, pair: "Tuple[int, int]") -> "Tuple[List[Pass], str
 
 
 def halves(axis: Axis) -> "Tuple[int, int]":
-    """The two lengths that a row is transformed by in one kernel; the second is 1 where there is one."""
+    """Return the two lengths by which one kernel transforms a row; the second is 1 if there is only one."""
     return fft.split(axis.m, LINE // axis.bytes) if axis.lanes == 1 and not axis.whole else (axis.m, 1)
 
 
@@ -397,24 +400,24 @@ def axis_kernel(context: Context, grid: Grid, choice: Choice[Whole, FftSchedule]
 
 
 def in_parts(d: Target, of: "List[Argument]", part: str) -> "List[Argument]":
-    """Arguments whose complex numbers are pairs of their parts."""
+    """Return the arguments with complex numbers as pairs of their parts."""
     return [replace(argument, type=d.array(part, argument.read_only))
             if dtypes.is_complex(argument.buffer.shape.dtype) else argument for argument in of]
 
 
 def index_types(schedule: FftSchedule) -> "Sequence[str]":
-    """Return the types that may hold the positions of the numbers' parts."""
+    """Return the types that can hold the positions of real and imaginary parts."""
     most = max(4 * axis.rows * axis.m for axis in schedule.axes)
     return INDEX_TYPES if most < 1 << 31 else INDEX_TYPES[-1:]
 
 
 def origin(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int, index_type: str) -> str:
-    """The position of the first element of a unit of rows, as C text."""
+    """Return the position of the first element of a unit of rows, as C text."""
     return algebra.c_text(origin_map(others, lanes, which), index_type).results[0]
 
 
 def origin_map(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int) -> str:
-    """The map from a unit of rows to the position of its first element."""
+    """Return the map from a unit of rows to the position of its first element."""
     sizes = [*(size for size, *_ in others[:-1]), -(-others[-1][0] // lanes)]
     terms, below = [], 1
     for other, size, step in zip(reversed(others), reversed(sizes), [lanes, *[1] * len(others)]):
@@ -424,15 +427,15 @@ def origin_map(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int)
 
 
 def number(value: float, part: str) -> str:
-    """A constant, rounded to the type."""
+    """Return a constant, rounded to the type."""
     exact = dtypes.decode(dtypes.encode(value, part), part)
     text = f"{exact:.9g}" if part == "f32" else repr(exact)
     return text + ("" if set(text) & set(".en") else ".0") + ("f" if part == "f32" else "")
 
 
 def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]", by_power: bool = False) -> Roots:
-    """The tables of roots that a kernel needs, each with its name. by_power: the roots of one power of a stage lie
-    together, else those of one block."""
+    """Return the names of the tables of roots that a kernel needs, after adding the tables. by_power: the roots of one
+    power in a stage are contiguous; otherwise the roots of one block are."""
     m, n = axis.m, axis.n
     given: "Dict[str, Any]" = {**{role.name: "" for role in fields(Roots)}, "window": 0, "block": 1, "chirp_window": 0,
                                "axis": axis}
@@ -442,7 +445,7 @@ def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]", by_
         add_table(context, given[role], axis.part, values)
 
     def pair_of_tables(prefix: str, length: int) -> None:
-        """Two tables whose products are all roots of a length."""
+        """Add two tables whose products are all roots of a length."""
         given[f"{prefix}window"] = window = 1 << (length.bit_length() + 1) // 2
         table(f"{prefix}low", [fft.root(e, length) for e in range(window)])
         table(f"{prefix}high", [fft.root(e * window, length) for e in range(-(-length // window))])
@@ -473,7 +476,7 @@ def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]", by_
 
 
 def add_table(context: Context, name: str, part: str, values: "Sequence[complex]") -> None:
-    """A table of complex numbers among those of the file, real and imaginary part in turn."""
+    """Add a table of complex numbers to the file, with real and imaginary parts alternating."""
     texts = [f"{number(value.real, part)}, {number(value.imag, part)}" for value in values]
     lines = [", ".join(texts[at:at + 4]) for at in range(0, len(texts), 4)]
     context.helpers.add_table(name, name, context.target.register(part), lines)

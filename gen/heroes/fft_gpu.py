@@ -1,13 +1,13 @@
-"""The hero of fft on GPUs: a block of threads transforms a row of each dimension, or several, in shared memory.
+"""The hero of fft on GPUs: a block of threads transforms one or several rows of a dimension in shared memory.
 
-A stage of radix p (gen/plan/fft.py) is a step of the block: each thread transforms p numbers in registers at a time.
-The first step reads the numbers from memory and the last one writes them there; between two steps they go through
-shared memory, where one array has the real parts and one the imaginary parts. Threads that are neighbours take
-neighbours in memory, so that both are coalesced: neighbours in a row, or neighbouring rows. How the arrays are padded
-is chosen by counting bank conflicts.
+A stage of radix p (gen/plan/fft.py) is a step of the block, in which each thread transforms p numbers in registers at a
+time. The first step reads the numbers from memory, the last one writes them to memory. Between two steps they go
+through shared memory, in one array for the real and one for the imaginary parts. Neighbouring threads access neighbours
+in memory, in a row or in neighbouring rows, so that reads and writes are coalesced. The padding of the arrays is chosen
+by counting bank conflicts.
 
-A row that is too long for shared memory is transformed by two kernels (`columns_and_rows`). Where that is not possible
-either, a thread transforms each row (gen/heroes/fft.py), slowly.
+Two kernels transform a row that does not fit into shared memory (`columns_and_rows`). If that is not possible either, a
+thread transforms a row alone (gen/heroes/fft.py), which is slow.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class FftBlocks(Schedule):
-    """rows: that a block transforms. elements: of a row in shared memory."""
+    """The schedule of a block. rows: the rows that it transforms. elements: of a row in shared memory."""
 
     rows: int = 1
     elements: int = 1
@@ -43,8 +43,8 @@ class FftBlocks(Schedule):
 
 @dataclass(frozen=True)
 class SharedLayout:
-    """The place of an element of a row in shared memory: rows lie one after another, or (across) the rows' elements of
-    one number. After each `every` numbers `extra` places are left out; every 0: none are."""
+    """The positions of elements in shared memory: one row after another or, if `across`, the elements of one number of
+    all rows after another. After every `every` positions, `extra` positions stay unused; every 0: no padding."""
 
     rows: int
     elements: int
@@ -53,21 +53,21 @@ class SharedLayout:
     extra: int = 0
 
     def place(self, row: str, element: str) -> str:
-        """The place, as an expression of a map."""
+        """Return the position of an element, as an expression of a map."""
         plain = f"({element}) * {self.rows} + {row}" if self.across else f"{row} * {self.elements} + {element}"
         return f"{plain} + (({plain}) floordiv {self.every}) * {self.extra}" if self.every else plain
 
     @property
     def room(self) -> int:
-        """The places in all."""
+        """Return the number of positions."""
         last = self.rows * self.elements - 1
         return last + 1 + (last // self.every * self.extra if self.every else 0)
 
 
 @dataclass(frozen=True)
 class Butterflies:
-    """The transforms of `radix` numbers that the threads of a block do for a stage: `count` for each row, `turns` for
-    each thread. across: neighbouring threads are in different rows."""
+    """The butterflies of a stage: transforms of `radix` numbers, `count` in each row, which each thread does in `turns`
+    turns. across: neighbouring threads are in different rows."""
 
     stage: fft.RadixStage
     schedule: FftBlocks
@@ -86,13 +86,13 @@ class Butterflies:
         return -(-self.total // self.schedule.threads)
 
     def own(self, butterfly: str) -> "Tuple[str, str]":
-        """The row of a butterfly, and its number in it, as expressions of a map."""
+        """Return the row of a butterfly and its number in the row, as expressions of a map."""
         by = self.schedule.rows if self.across else self.count
         high, low = f"({butterfly}) floordiv {by}", f"({butterfly}) mod {by}"
         return (low, high) if self.across else (high, low)
 
     def reads(self, butterfly: str, j: "int | str") -> str:
-        """The element that it reads as number j, as an expression of a map."""
+        """Return the element that a butterfly reads as its number j, as an expression of a map."""
         return f"{butterfly} + {j} * {self.count}"
 
     def writes(self, butterfly: str, j: "int | str") -> str:
@@ -100,7 +100,7 @@ class Butterflies:
         return f"(({butterfly}) floordiv {s}) * {s * self.stage.radix} + ({butterfly}) mod {s} + {j} * {s}"
 
     def access(self, layout: SharedLayout, writes: bool) -> str:
-        """The map from a thread, its turn and the number j to the place that it accesses."""
+        """Return the map from a thread, its turn and the number j to the position that is accessed."""
         all_ = f"t + turn * {self.schedule.threads}"
         row, butterfly = self.own(all_)
         element = (self.writes if writes else self.reads)(butterfly, "j")
@@ -110,10 +110,10 @@ class Butterflies:
 
 @dataclass(frozen=True)
 class Step:
-    """A stage of a kernel, as C text of a butterfly's row and its number in the row (`row`, `butterfly`), which are C
-    text of `work`: the number of a thread's turn. reads, writes: places in shared memory; none where the elements are
-    in memory. before, after: numbers of the elements that are read and written, as factors. roots: places in the table
-    of the roots that all results but the first are multiplied by; none: they are 1. kernel: the same in the transform
+    """A stage of a kernel. row, butterfly: C texts of a butterfly's row and its number in the row, in terms of `work`,
+    the number of a thread's turn. reads, writes: positions in shared memory; empty if the elements are in memory.
+    before, after: numbers of the elements that are read and written, as factors. roots: positions in the table of the
+    roots by which all results but the first are multiplied; empty if the roots are 1. kernel: the same in the transform
     of a convolution's kernel."""
 
     radix: int
@@ -131,8 +131,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Fold:
-    """The step that makes half a spectrum of the transform of pairs: a thread's turns at elements, of which `near` and
-    `far` are the places of element j and of the one before the end. As Step says it, with `j` for the butterfly."""
+    """The step that computes half a spectrum from the transform of pairs. `near` is the position of element j, `far`
+    that of the element j before the end. The other fields are as in Step, with `j` in place of the butterfly."""
 
     turns: int
     guard: str
@@ -144,10 +144,10 @@ class Fold:
 
 @dataclass(frozen=True)
 class FftBlockRecord(Roots):
-    """The values that templates/kernels/fft_gpu.j2 prints. real: the type of a number. rows: of a block; row_guard: the
-    condition that a row is one ("": all are). first: the number of the block's first row, "" where it is 0. starts: of
-    the row `unit` in the array that is read and in the one that is written, as C text; part: its number among
-    the rows of one transform by two kernels, of which there are `parts`. room: elements of shared memory."""
+    """The values that templates/kernels/fft_gpu.j2 prints. real: the type of a number. rows: of a block. row_guard: the
+    condition that a row exists; "" if all rows do. first: the number of the block's first row, "" for 0. starts: C
+    texts of the start of row `unit` in the array that is read and in the one that is written. part: the row's number
+    among the `parts` rows of a transform that two kernels do. room: elements of shared memory."""
 
     real: str
     wide: str
@@ -167,7 +167,7 @@ class FftBlockRecord(Roots):
 
 
 class FftGpuHero(Hero[Whole, FftSchedule]):
-    """All dimensions of one fft, by blocks of threads."""
+    """The kernels for all dimensions of one fft, transformed by blocks of threads."""
 
     name = "fft"
     nest_class = Whole
@@ -239,12 +239,13 @@ HERO = FftGpuHero()
 
 
 def longest(context: Context, part: str) -> int:
-    """The length of a row that fits shared memory, without padding."""
+    """Return the longest row that fits into shared memory, without padding."""
     return context.target.shared_bytes // (2 * dtypes.storage_bytes(part))
 
 
 def divided(axis: Axis, between: "Dict[str, Shape]", most: int) -> "List[Axis]":
-    """The axis as one kernel, or as two. Refused: rows of two would not fit shared memory either."""
+    """Return the axis as one kernel or two. Raise Refused if the rows of two kernels would not fit into shared memory
+    either."""
     if axis.m <= most:
         return [axis]
     if axis.convolved:
@@ -262,8 +263,8 @@ def is_across(axis: Axis, side: int) -> bool:
 
 
 def blocks_of(axis: Axis, context: Context) -> FftBlocks:
-    """The rows of a block: enough for its threads, and where neighbouring rows are neighbours in memory enough to read
-    and write whole lines; fewer where there are too few blocks for the device, down to a sector of a line."""
+    """Return the rows of a block: enough for its threads and, if neighbouring rows are neighbours in memory, enough for
+    whole lines; fewer, down to a sector of a line, if the device would have too few blocks."""
     device, pair = context.device, 2 * axis.bytes
     numbers = device.fft_gpu
     fitting = max(1, min(numbers.rows_bytes, context.target.shared_bytes) // (pair * axis.m))
@@ -285,8 +286,8 @@ def stages(axis: Axis) -> "List[fft.RadixStage]":
 
 
 def butterflies(axis: Axis, schedule: FftBlocks) -> "List[Butterflies]":
-    """The butterflies of each step, of both transforms of a convolution: those of the first step are where memory is
-    read, those of the last one where it is written, all others one row after another."""
+    """Return the butterflies of each step, of both transforms of a convolution. In the first step they follow the
+    memory that is read, in the last step the memory that is written; in other steps they go row by row."""
     of = stages(axis) * (1 + axis.convolved)
     is_folded = axis.writes == "folded"
     both = is_across(axis, 0) and is_across(axis, 1)
@@ -297,7 +298,8 @@ def butterflies(axis: Axis, schedule: FftBlocks) -> "List[Butterflies]":
 
 def exchanges(axis: Axis, schedule: FftBlocks,
               context: Context) -> "Iterator[Tuple[Butterflies, Optional[Butterflies], SharedLayout]]":
-    """The steps between which elements go through shared memory, and how they lie there; None: the step that folds."""
+    """Yield the pairs of steps between which elements go through shared memory, and the layout there; None in place of
+    the second step stands for the fold."""
     steps: "List[Optional[Butterflies]]" = [*butterflies(axis, schedule), *([None] if axis.writes == "folded" else [])]
     most = context.target.shared_bytes // (2 * axis.bytes)
     for before, after in zip(steps, steps[1:]):
@@ -306,8 +308,7 @@ def exchanges(axis: Axis, schedule: FftBlocks,
 
 
 def layout(before: Butterflies, after: "Optional[Butterflies]", part: str, most: int) -> SharedLayout:
-    """The places of all elements between two steps: those with the fewest turns of banks, the first of these; at most
-    `most`."""
+    """Return the first layout between two steps with the fewest bank turns, of at most `most` positions."""
     rows, elements, stage = before.schedule.rows, before.schedule.elements, before.stage
     plain = SharedLayout(rows, elements, before.across and (after is None or after.across))
     width = stage.stride * stage.radix
@@ -326,7 +327,7 @@ def layout(before: Butterflies, after: "Optional[Butterflies]", part: str, most:
 
 
 def turns_of(access: str, part: str) -> "Tuple[int, int]":
-    """The turns that banks take for all accesses of a map, and the fewest that they could take."""
+    """Return the bank turns of all accesses of a map, and a lower bound of them."""
     answer = algebra.call("banks", access, part)
     if answer.startswith("no: "):
         found = re.search(r"(\d+) turns? instead of (\d+)", answer)
@@ -365,7 +366,7 @@ def block_kernel(context: Context, grid: Grid, choice: Choice[Whole, FftSchedule
     return kernel
 
 
-# Writes a map of one result as C text, where "factor" or "" stands beside it.
+# a function that writes a map of one result as C text; the second argument is its context, "factor" or ""
 Write = Callable[[str, str], str]
 
 
@@ -404,13 +405,13 @@ def steps_of(axis: Axis, schedule: FftBlocks, between: "Sequence[SharedLayout]",
 
 
 def own_texts(each: Butterflies, write: Write) -> "Tuple[str, str]":
-    """A turn's row and its butterfly in the row, as C text; "" where there is one."""
+    """Return C texts of a turn's row and of its butterfly in the row; "" if there is only one."""
     texts = [write(f"(work) -> ({own}), domain: work in [0, {each.total - 1}]", "") for own in each.own("work")]
     return texts[0] if each.schedule.rows > 1 else "", texts[1] if each.count > 1 else ""
 
 
 def guard(each: Butterflies) -> str:
-    """The condition that a turn has a butterfly."""
+    """Return the condition that a turn has a butterfly."""
     return f"work < {each.total}" if each.turns * each.schedule.threads > each.total else ""
 
 

@@ -1,4 +1,4 @@
-"""A kernel before it is text: what its hero's template prints."""
+"""A kernel before it becomes text: the values that its hero's template prints."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class Grid:
-    """A kernel as it is launched, which is chosen before it has a statement.
+    """A kernel with its launch, decided before its first statement.
 
-    name: of the C function. loop: its schedule. index: the index type. blocks: that are launched. thread: the map from
-    a work-item's step to the index, for people. own_threads: of a block; 0: its schedule's. written_by: the name of the
-    hero, where that is not the choice's. plain: the kernel where SETT_BURSTS is 0, if that is another. dynamic_bytes: of
-    shared memory that the launch gives to each block.
+    name: of the C function. loop: its schedule. index: the index type. blocks: of the launch. thread: the map from a
+    work-item's step to the index, for people. own_threads: threads of a block; 0: those of the schedule. written_by:
+    the name of the hero, if it differs from the choice's hero. plain: the kernel for SETT_BURSTS 0, if that differs.
+    dynamic_bytes: shared memory that the launch gives to each block.
     """
 
     name: str
@@ -45,13 +45,13 @@ class Grid:
 
     @property
     def threads(self) -> int:
-        """The threads of a block."""
+        """Return the threads of a block."""
         return self.own_threads or self.loop.threads
 
 
 @dataclass
 class CFunction:
-    """leads: the leading dimensions among its arguments."""
+    """A C function that kernels call. leads: the leading dimensions among its arguments."""
 
     name: str
     type: str
@@ -62,10 +62,10 @@ class CFunction:
 
 @dataclass(frozen=True)
 class Argument:
-    """A buffer among a kernel's parameters. type: of the pointer, as C text, with its star. restrict: the word for a
-    pointer that is alone with its buffer, or "". Where the call chooses how words of several elements are accessed
-    (`Target.chooses_words`), word: bytes of the widest ones; atomic: bytes of those that atomic operations access, which
-    the pointer must be aligned to."""
+    """A buffer among a kernel's parameters. type: of the pointer, as C text, with its star. restrict: the keyword for a
+    pointer without aliases, or "". The next two are used if the call chooses how words of several elements are accessed
+    (`Target.chooses_words`). word: bytes of the widest words. atomic: bytes of the words of atomic operations, to which
+    the pointer must be aligned."""
 
     type: str
     buffer: Buffer
@@ -80,7 +80,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A part of a work-item's place: a variable and its value, as C text."""
+    """A coordinate of a work-item: a variable and its value, as C text."""
 
     name: str
     text: str
@@ -88,9 +88,9 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Placing:
-    """Where a work-item stands, which templates/parts/frame.j2 prints. group, item: whether the text names the numbers
-    of the work-group and of the work-item in it. guard: the condition that a work-item has something to do ("": it
-    always has). spare: whether the text may leave coordinates unread."""
+    """The coordinates of a work-item, printed by templates/parts/frame.j2. group, item: whether the text uses the
+    numbers of the work-group and of the work-item in it. guard: the condition that a work-item has something to do; ""
+    if it always has. spare: whether the text may leave coordinates unused."""
 
     group: bool
     item: bool
@@ -100,7 +100,7 @@ class Placing:
 
     @staticmethod
     def of(counts: "Sequence[Tuple[str, int]]", threads: int, index_type: str) -> "Tuple[Placing, int]":
-        """Of work-items whose number counts these, and the number of work-groups."""
+        """Return the coordinates of work-items, which count through these counts, and the number of work-groups."""
         index, blocks = place(counts, threads)
         c = algebra.c_text(index, index_type)
         coordinates = [Coordinate(name, text) for (name, _), text in zip(counts, c.results)]
@@ -110,9 +110,9 @@ class Placing:
 
 @dataclass(frozen=True)
 class StepCode:
-    """The C lines of a step of `vec` registers of `lanes` elements (parts/step.j2): loads of whole vectors, the
-    computation of one register, stores of whole vectors. repeated: words for people, where the text is not done once
-    for each register ("for each update")."""
+    """The C lines of a step of `vec` registers of `lanes` elements (parts/step.j2). before: loads of whole vectors.
+    text: the computation of one register. after: stores of whole vectors. repeated: words for people if the text is not
+    run once for each register ("for each update")."""
 
     before: Sequence[Statement]
     text: Sequence[Statement]
@@ -128,7 +128,7 @@ class StepCode:
 
 @dataclass
 class Table:
-    """A function of one 16-bit value, and the kernel that fills its table; number: of the file's tables."""
+    """A function of one 16-bit value, and the kernel that fills its table. number: of the table in the file."""
 
     fill: str
     value: str
@@ -139,9 +139,10 @@ class Table:
 class Text:
     """The text of a kernel, without its name and its arguments.
 
-    template: of templates/. record: what it prints, a dataclass of the hero's. functions: that the kernel calls.
-    attribute: after the word for a kernel. table: that the kernel reads. inlined: whether a compiler is to put it into
-    the program's function."""
+    template: the file in templates/. record: the dataclass of the hero that it prints. functions: the functions that
+    the kernel calls. attribute: printed after the kernel's qualifiers. table: the table that the kernel reads. inlined:
+    whether a compiler shall inline it into the program's function.
+    """
 
     template: str
     record: Any
@@ -153,12 +154,13 @@ class Text:
 
 @dataclass
 class Report:
-    """The facts of a kernel that explain and the manifest tell.
+    """The facts about a kernel that explain and the manifest print.
 
-    touched: the buffers that are read and written, each with the map to the position in it. code: of a step or of an
-    element; None where `scheduled` kernels have it. refusals: who did not write the nest although it is made for its
-    kind, and why. manifest: what a manifest says beside name, schedule and launch. leads: leading dimensions that the
-    text names beside those of the maps in `touched`."""
+    touched: the accessed buffers, each with the map to the position in it. code: of a step or of an element; None if
+    the `scheduled` kernels have it. refusals: the heroes of this kind of nest that refused it, and why. manifest:
+    entries of the manifest besides name, schedule and launch. leads: leading dimensions in the text besides those of
+    the maps in `touched`.
+    """
 
     touched: "List[Touched]" = field(default_factory=list)
     code: "Optional[StepCode]" = None
@@ -171,10 +173,11 @@ class Report:
 class Kernel:
     """A kernel of a nest.
 
-    sections: the kernels whose blocks it has, one after another (gen/heroes/concatenate.py). walk: that another kernel
-    may do in a range of its blocks. without_bursts: the kernel where SETT_BURSTS is 0, if that is another. hero: the
-    name of the hero that wrote it. overwrites: it reads an element before it writes at its place. matrix: the macro in C
-    that is 1 where the compiler has matrix instructions for it; "": it has none."""
+    sections: the kernels whose blocks it contains, one after another (gen/heroes/concatenate.py). walk: its walk, if
+    another kernel may contain that in a range of its blocks. without_bursts: the kernel for SETT_BURSTS 0, if that
+    differs. hero: the name of the hero that wrote it. overwrites: it reads an element before it writes at the same
+    position. matrix: the C macro that is 1 if the compiler has matrix instructions for it; "" if it needs none.
+    """
 
     grid: Grid
     nest: Nest
@@ -217,24 +220,25 @@ class Kernel:
         return self.text.table
 
     def as_function(self) -> "Kernel":
-        """The kernel as a function of the file. It does not say `restrict`: clang makes an intrinsic of it where it
-        inlines a function, and oclgrind 21.10 does not know that intrinsic."""
+        """Return the kernel as a function of the file, without `restrict`: when clang inlines such a function, it emits
+        an intrinsic that oclgrind 21.10 does not know."""
         return replace(self, text=replace(self.text, attribute=""),
                        arguments=[replace(argument, restrict="") for argument in self.arguments])
 
     @property
     def is_loop(self) -> bool:
-        """Whether no thread of a block waits for another one."""
+        """True if no thread of a block waits for another one."""
         return self.text.template == "kernels/loop"
 
     @property
     def buffers(self) -> List[Buffer]:
-        """The buffers that it takes, in the order of its arguments."""
+        """Return its buffers in the order of its arguments."""
         return [argument.buffer for argument in self.arguments]
 
     @property
     def leads(self) -> List[str]:
-        """The leading dimensions that it takes behind its pointers: those that its accesses or its functions name."""
+        """Return the leading dimensions that are its arguments after the pointers: those in its accesses and its
+        functions."""
         named = {name for access in self.report.touched if access.position != EMPTY
                  for result in algebra.info(access.position).results for name in result.variables}
         named.update(self.report.leads, *(function.leads for function in self.text.functions))
@@ -246,7 +250,7 @@ class Kernel:
         return any(argument.word for argument in self.arguments)
 
     def arguments_in_words(self) -> "List[Argument]":
-        """The arguments, with the words of their accesses."""
+        """Return the arguments, with the words of their accesses."""
         def widest(buffer: Buffer, atomic: bool) -> int:
             return max((access.word for access in self.report.touched
                         if access.buffer == buffer and (access.verb == "combine") == atomic), default=0)
@@ -258,34 +262,34 @@ class Kernel:
 
     @property
     def scheduled(self) -> "List[Kernel]":
-        """The kernels with schedules of their own: those whose blocks it has, or itself and the one where bursts are
-        off."""
+        """Return the kernels with schedules of their own: the sections; or the kernel itself, and the one without
+        bursts."""
         return self.sections or [kernel for kernel in (self, self.without_bursts) if kernel]
 
 
 def arguments(d: Target, reads: "Iterable[Buffer]", writes: "Iterable[Buffer]",
               shared: "Collection[Buffer]" = ()) -> "List[Argument]":
-    """A kernel's arguments: the buffers that it reads, then those that it writes, each sorted. shared: those that other
-    pointers lead to as well."""
+    """Return a kernel's arguments: the buffers that it reads, then those that it writes, each group sorted. shared:
+    buffers that other pointers also lead to."""
     return [Argument(d.array(_numbers(buffer), read_only, buffer.own), buffer, read_only,
                      "" if buffer in shared else d.restrict)
             for buffers, read_only in ((reads, True), (writes, False)) for buffer in sorted(set(buffers))]
 
 
 def _numbers(buffer: Buffer) -> str:
-    """The type of what is in a buffer."""
+    """The element type of a buffer."""
     dtype = buffer.shape.dtype
     return next(name for name, of in dtypes.TABLE.items() if of.kind == "complex" and of.part == dtype) \
         if buffer.parts else dtype
 
 
 def elements_of(d: Target, buffer: Buffer) -> str:
-    """The pointer to the elements that are read of a buffer, as C text."""
+    """Return the pointer to the elements that are read from a buffer, as C text."""
     return f"({d.array(buffer.shape.dtype, True, buffer.own)}){buffer.pointer}" if buffer.parts else buffer.pointer
 
 
 def function_text(d: Target, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
-    """A function of the partition in the narrowest index type that holds."""
+    """Return a function of the partition in the narrowest index type that is wide enough."""
     form = Form(partition, function)
     index_type = next((kind for kind in INDEX_TYPES if form.fits(d, kind)), None)
     if not index_type:
@@ -314,8 +318,8 @@ def function_text(d: Target, helpers: Helpers, partition: Partition, function: F
 def kernel_of(d: Target, helpers: Helpers, excess: bool, grid: Grid, nest: Nest, partitions: "Sequence[Partition]",
               text: Text, report: Report, reads: "Optional[Iterable[Buffer]]" = None,
               writes: "Optional[Iterable[Buffer]]" = None) -> Kernel:
-    """A kernel that evaluates partitions, with the functions that they call, each once. reads, writes: its buffers; None:
-    those of the partitions, and of the nest's roots."""
+    """Return a kernel that evaluates partitions, with the functions that they call, each once. reads, writes: its
+    buffers; by default those of the partitions, and of the nest's roots."""
     called = {f.name: (partition, f) for partition in partitions for f in reversed(partition.functions[1:])}
     text.functions = [function_text(d, helpers, partition, f, excess) for partition, f in called.values()]
     if reads is None:
@@ -328,8 +332,8 @@ def kernel_of(d: Target, helpers: Helpers, excess: bool, grid: Grid, nest: Nest,
 # ---- the ends of loops, as C text ----
 
 def share(number: str, size: int, count: int, total: int) -> Tuple[str, str]:
-    """The first of a share's units, and the first after them. number: of the share, of `count` that have `size` units
-    each; the last one has all that are left of `total`."""
+    """Return C texts of the first unit of a share and of the first unit after it. number: the share's number, of
+    `count` shares with `size` units each; the last share has the rest of `total`."""
     first, end = f"{number} * {size}", f"{number} * {size} + {size}"
     if count * size != total:
         end = f"({number} < {count - 1} ? {end} : {total})" if count > 1 else str(total)
@@ -337,13 +341,14 @@ def share(number: str, size: int, count: int, total: int) -> Tuple[str, str]:
 
 
 def even_share(number: str, count: int, total: int, first: str) -> Tuple[str, str]:
-    """The first of a share's units, and the first after them, where `count` shares differ by one unit at most, the
-    longer ones first. first: the name of the share's first unit in the second text."""
+    """Return C texts of the first unit of a share and of the first unit after it, for `count` shares that differ by at
+    most one unit, the larger ones first. first: the variable in the second text that is the first unit."""
     size, longer = divmod(total, count)
     before, one = (f" + ({number} < {longer} ? {number} : {longer})", f" + ({number} < {longer})") if longer else ("", "")
     return f"{number} * {size}{before}", f"{first} + {size}{one}"
 
 
 def piece_end(first: str, size: int, total: str, even: bool) -> str:
-    """The end of a piece that begins at `first`. even: all pieces have `size` units, else the total cuts the last one."""
+    """Return the end of a piece that begins at `first`. even: all pieces have `size` units; otherwise the total cuts
+    the last one."""
     return f"{first} + {size}" if even else f"({first} + {size} < {total} ? {first} + {size} : {total})"

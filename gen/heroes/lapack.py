@@ -1,7 +1,8 @@
-"""The lapack hero: calls of LAPACK's routines by their C symbols, a work-item for each matrix of the batch, in C alone.
+"""The lapack hero: calls LAPACK's routines by their C symbols, one work-item for each matrix of the batch; in C only.
 
-What LAPACK gets are results and scratch memory, where matrices lie column by column. Operands are copied there, and
-results that lie otherwise are copied from there."""
+LAPACK's arguments are results and scratch memory with column-major matrices. Operands are copied there, and results
+with another layout are copied from there.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from gen.targets import Target
 
 
 class Copy(NamedTuple):
-    """Elements from one view to another, in columns and rows."""
+    """A copy from one view to another, in columns and rows."""
 
     to: View
     of: View
@@ -31,7 +32,7 @@ class Copy(NamedTuple):
 
 @dataclass(frozen=True)
 class Numbers:
-    """Neighbours in memory: a pointer to the first, number i, their type in C and how many there are."""
+    """Contiguous numbers: a pointer to the first, the variable that counts them, their C type and their count."""
 
     pointer: str
     at: str
@@ -41,9 +42,9 @@ class Numbers:
 
 @dataclass(frozen=True)
 class LapackRecord(BatchRecord):
-    """The values that the template prints. before, after: copies around the call. cleared: results that the routine may
-    leave. symbol: of the routine. operand: of which all must be finite, else the floats of results are
-    NaN and info is -4; None where all are good. info: the place of info."""
+    """The values that the template prints. symbol: of the routine. before, after: copies around the call. cleared:
+    results that the routine may leave unwritten. operand: the operand whose elements must all be finite; otherwise
+    float results are NaN and info is -4 (None: no such condition). info: the position of info."""
 
     symbol: str
     before: List[Copy]
@@ -113,14 +114,15 @@ HERO = LapackHero()
 
 
 def declaration(routine: str, given: "Tuple[Argument, ...]", d: Target) -> str:
-    """A routine's prototype: of Fortran, whose functions take the lengths of letters behind all others."""
+    """Return a routine's prototype. It is in Fortran, whose functions take the lengths of letters after all other
+    arguments."""
     types = [f"{d.register(a.dtype)} *" if isinstance(a, Room) else "void *" if a is None else
              f"const {'char' if isinstance(a, str) else d.types['s32']} *" for a in given]
     return f"{Call(f'void {routine}_', *types, *('size_t' for a in given if isinstance(a, str)))}\n"
 
 
 def argument_text(argument: Argument, pointer: str) -> str:
-    """An argument as C text."""
+    """Return an argument as C text."""
     if isinstance(argument, Room):
         return pointer
     return "NULL" if argument is None else f'"{argument}"' if isinstance(argument, str) else f"&(int32_t){{{argument}}}"
@@ -131,7 +133,7 @@ def _rooms(nest: Whole) -> "List[Room]":
 
 
 def _in_scratch(nest: Whole) -> "List[Room]":
-    """The rooms that lie in scratch memory."""
+    """The rooms in scratch memory."""
     return [room for room in _rooms(nest) if not _in_place(nest, room)]
 
 

@@ -1,4 +1,5 @@
-"""The loop hero: every work-item computes its steps of the output; a step that the end cuts, element by element."""
+"""The loop hero: every work-item computes its steps of the output; a step that the end cuts is computed element by
+element."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def _widths(nest: Nest) -> Tuple[List[int], int]:
 
 
 def _along(flat: str, elements: int, run: int) -> "Optional[int]":
-    """The stride of a map of positions within each run of `run` positions; None where there is none."""
+    """The stride of a map of positions within each run of `run` positions; None if it is not constant."""
     run = min(run, elements)
     split = f"(run)[lane] -> (run * {run} + lane), domain: run in [0, {elements // run - 1}], lane in [0, {run - 1}]"
     return algebra.access(compose(split, flat), "lane")[0].stride
@@ -57,9 +58,9 @@ def _mostly_contiguous(flat: str, elements: int) -> bool:
 
 
 def _lanes(device: Device, nest: Nest) -> int:
-    """The lanes of the vectors in which few elements take the least time; fewer than the device's only where they fill
-    these vectors wholly. Lanes that do not lie side by side are loaded one by one, but for those of one vector, which
-    are known when it is compiled."""
+    """The number of lanes in the vectors that compute few elements fastest; fewer than the device's only if the
+    elements fill such vectors exactly. Lanes that are not contiguous are loaded one by one, except those of a single
+    vector, whose positions are compile-time constants."""
     elements, numbers, partition = nest.shape.elements, device.loop_cpu, nest.partition
     if not device.wide or elements > numbers.few_elements or elements == device.lanes:
         return device.lanes
@@ -86,14 +87,16 @@ def _lanes(device: Device, nest: Nest) -> int:
 
 
 def _repeats(partition: Partition, region: Region) -> int:
-    """How often a region is done for an element."""
+    """The number of times that a region runs for an element."""
     return math.prod(partition.ranges[name] for name in region.ranges)
 
 
 def _widened(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
-    """The schedule with steps widened to the bytes that one index selects, so that an address is computed once a step.
+    """Return the schedule with steps widened to the bytes that one index selects, so that an address is computed once a
+    step.
 
-    They are widened up to the device's gathered_bytes. Rows that indices of later steps select are prefetched."""
+    They are widened up to the device's gathered_bytes. The rows that indices of later steps select are prefetched.
+    """
     elements, unmap = nest.shape.elements, algebra.call("shape", "unmap", nest.shape.text)
     indices = []
     if loop.step != loop.vec * loop.lanes or loop.lanes == 1 or loop.interleaved > 1 or loop.row:
@@ -118,15 +121,15 @@ def _widened(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
 
 
 def _looping(nest: Nest) -> "Optional[Entry]":
-    """The loop of elements that is all that a nest computes; None where there is no such loop."""
+    """The loop of elements that is all that a nest computes; None if there is no such loop."""
     entries = nest.partition.entry.body.entries
     alone = len(entries) == 1 and entries[0].instruction.opcode == element_loops.OPCODE
     return entries[0] if alone and entries[0].callee is None else None
 
 
 def _together(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
-    """The schedule of a loop of elements: as many registers run together as there is room for; where they are single
-    elements, as many as a vector has."""
+    """Return the schedule of a loop of elements: as many registers run together as fit; if they are single elements, as
+    many as a vector has."""
     entry, numbers = _looping(nest), device.loop_cpu
     if not entry or loop.vec > 1 or loop.interleaved > 1 or loop.row or loop.registers_down > 1 or device.lanes == 1:
         return loop
@@ -144,19 +147,19 @@ def _together(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
 
 
 def thread_map(nest: Nest, loop: LoopSchedule) -> str:
-    """The map (th_x, bl_x)[..] -> the index of the first root, in its memory order or as a layout distributes it."""
+    """Return the map (th_x, bl_x)[..] -> index of the first root, in its memory order or as a layout distributes it."""
     if loop.index:
         return loop.index
     return compose(loop.thread_map(nest.shape.elements), algebra.call("shape", "unmap", nest.shape.text))
 
 
 def guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop: LoopSchedule, whole: bool) -> str:
-    """The condition that a step (an element, if not `whole`) is inside, as C text; "" where it always is."""
+    """Return the condition that a step (an element, if not `whole`) is inside, as C text; "" if it always is."""
     return " && ".join(conditions(_at_last(thread, loop) if whole else thread, box, index_type))
 
 
 def is_cut(nest: Nest, loop: LoopSchedule) -> bool:
-    """Whether some step is not inside."""
+    """True if some step is not inside."""
     return bool(tested(_at_last(thread_map(nest, loop), loop), loop.box(nest.shape.elements)))
 
 
@@ -171,7 +174,7 @@ def _at_last(thread: str, loop: LoopSchedule) -> str:
 
 
 class LoopHero(Hero[Nest, LoopSchedule]):
-    """Every nest, in the memory order of its first result."""
+    """Takes every nest, and walks it in the memory order of its first result."""
 
     name, walks, overwrites, leads = "loop", True, True, True
     nest_class: Type[Nest] = Nest
@@ -187,15 +190,15 @@ class LoopHero(Hero[Nest, LoopSchedule]):
         if lanes < device.lanes:
             loops = [narrowed_walk(device, nest.shape.elements, lanes), *loops]
         packed = _packed(nest)
-        if packed:      # a work-item writes whole bytes; elements that do not fill one byte are one work-item's
+        if packed:      # a work-item writes whole bytes, so elements that share a byte belong to one work-item
             few = nest.shape.elements < max(packed)
             loops = [LoopSchedule(chunks=nest.shape.elements, blocked=True) if few
                      else replace(loops[-1], vec=max(packed))]
-        if touches(nest, COMPLEX) or (nest.reads_first and not device.cpu):     # written from any element on
+        if touches(nest, COMPLEX) or (nest.reads_first and not device.cpu):  # they may be written from any element on
             loops = loops[-1:]
         products = any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries)
         down = falling(nest) if device.wide and plain and not at_index else 0
-        if at_index or products or down:    # their operands are read as contiguous vectors
+        if at_index or products or down:    # operands are read as contiguous vectors
             loops = [loop for loop in loops if not loop.interleaved_pairs]
         if at_index and device.cpu:
             loops = [_widened(device, nest, loop) for loop in loops]
@@ -218,7 +221,7 @@ class LoopHero(Hero[Nest, LoopSchedule]):
                 yield step_form(nest, loop, thread=later)
 
     def maps(self, nest: Nest, schedule: LoopSchedule, context: Context) -> "Iterable[str]":
-        """Those of the last element of a step that is cut, whose guards are C text."""
+        """Return the map of the last element of a step that may be cut; its guards become C text."""
         for loop in schedule.variants():
             if is_cut(nest, loop):
                 yield from (_at_last(thread, loop) for thread in (thread_map(nest, loop), _later(nest, loop)) if thread)
@@ -245,27 +248,28 @@ HERO = LoopHero()
 
 
 def _with_bursts(nest: Nest, loop: LoopSchedule) -> LoopSchedule:
-    """The schedule, without bursts of prefetches where no read is contiguous."""
+    """The schedule without bursts of prefetches if no read is contiguous."""
     if not loop.burst or step_form(nest, loop).has_prefetches():
         return replace(loop, without_bursts=_with_bursts(nest, loop.without_bursts)) if loop.without_bursts else loop
     return _with_bursts(nest, loop.without_bursts or replace(loop, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0))
 
 
 def _packed(nest: Nest) -> "List[int]":
-    """The elements in a byte of each result that has several in one."""
+    """For each result of a packed type, the number of elements in a byte."""
     return [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
 
 
 class Gathered(NamedTuple):
-    """The lines of code that prefetch the rows that the indices of a later step select: before a step's registers, and
-    for each register."""
+    """Statements that prefetch the rows that the indices of a later step select. before: before a step's registers.
+    register: for each register."""
 
     before: Sequence[Statement]
     register: Sequence[Statement]
 
 
 def _later(nest: Nest, loop: LoopSchedule) -> str:
-    """The map from a thread and its step to the index of the later step whose rows it prefetches; "": there is none."""
+    """The map from a thread and its step to the index of the later step whose rows it prefetches; "" if there is
+    none."""
     elements, distance = nest.shape.elements, loop.gathered_prefetch_steps * loop.step
     if not distance or distance >= elements:
         return ""
@@ -274,10 +278,11 @@ def _later(nest: Nest, loop: LoopSchedule) -> str:
 
 
 def _gathered_prefetches(context: Context, nest: Nest, loop: LoopSchedule, index_type: str) -> Gathered:
-    """The prefetches of the rows that the indices of a later step select, where there is such a step.
+    """Return the prefetches of the rows that the indices of a later step select, if there is such a step.
 
-    A register of at least a line prefetches its own part of that step's row: as many prefetches at once would wait for
-    one another."""
+    A register of at least a cache line prefetches its own part of that step's row: too many prefetches at once would
+    wait for one another.
+    """
     elements, thread, d = nest.shape.elements, _later(nest, loop), context.target
     if not thread:
         return Gathered([], [])
@@ -300,13 +305,13 @@ def _gathered_prefetches(context: Context, nest: Nest, loop: LoopSchedule, index
 
 
 def walk_grid(nest: Nest, loop: LoopSchedule, index_type: str) -> Grid:
-    """The kernel of a nest that walks as `loop` says."""
+    """Return the kernel of a nest that walks by the schedule `loop`, with its launch."""
     plain = walk_grid(nest, loop.without_bursts, index_type) if loop.without_bursts else None
     return Grid(nest.name, loop, index_type, loop.blocks(nest.shape.elements), thread_map(nest, loop), plain=plain)
 
 
 def walk_kernel(context: Context, nest: Nest, grid: Grid) -> Kernel:
-    """The kernel of a walk; its record is a Walk or, where the grid has another, Bursts."""
+    """Return the kernel of a walk; its record is a Walk, or Bursts if the grid has a second schedule."""
     d, elements = context.target, nest.shape.elements
     loop, index_type = grid.loop, grid.index
     assert isinstance(loop, LoopSchedule)
@@ -337,22 +342,22 @@ def walk_kernel(context: Context, nest: Nest, grid: Grid) -> Kernel:
 
 
 def step_form(nest: Nest, loop: LoopSchedule, whole: bool = True, thread: str = "") -> Form:
-    """A step of `loop` in whole vectors where it can or, if not `whole`, one element of it. thread: another map than
-    the schedule's."""
+    """Return the form of a step of `loop`, in whole vectors if possible; or, if not `whole`, of one element. thread: a
+    map to use in place of the schedule's."""
     return Form(nest.partition, nest.partition.entry, thread or thread_map(nest, loop), loop if whole else Schedule(),
                 loop.box(nest.shape.elements), steady=whole, walked=None if loop.index else nest.shape,
                 shared=nest.shared, reads_first=nest.reads_first, rows=_rows(nest, loop, whole))
 
 
 def _rows(nest: Nest, loop: LoopSchedule, whole: bool) -> "Optional[Rows]":
-    """The registers of a step that run together; those of a step that is cut are `left` elements."""
+    """The registers of a step that run together; a step that is cut has `left` elements."""
     if not _looping(nest) or loop.vec == 1 or not loop.blocked:
         return None
     return Rows(str(loop.vec), loop.vec) if whole else Rows("left", loop.step)
 
 
 def step_body(context: Context, form: Form, index_type: str) -> Body:
-    """The body of a form that writes all roots."""
+    """Return the body of a form that writes all roots."""
     body, partition = Body(context.target, context.helpers, form, index_type, context.excess), form.partition
     body.region(partition.entry.body)
     if form.reads_first:
@@ -360,7 +365,7 @@ def step_body(context: Context, form: Form, index_type: str) -> Body:
             body.read(partition.root_read(root), partition.entry.body)
             body.bind(partition.starts(root), partition.entry.body)
     elif len(partition.roots) > 1 and not form.interleaves_words:
-        for read in map(partition.root_read, partition.roots):      # a store may be over another root's buffer
+        for read in map(partition.root_read, partition.roots):      # a store may overwrite another root's buffer
             if buffer_of(partition, read):
                 body.read(read, partition.entry.body)
     for root in partition.roots:

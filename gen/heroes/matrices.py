@@ -1,10 +1,11 @@
-"""The matrices hero: factorisations and solutions of small systems, a work-item for each matrix of the batch.
+"""The matrices hero: factorisations and solutions of small systems, with a work-item for each matrix of the batch.
 
-A template of templates/kernels/ has the op of its name. Sizes are constants, so that a compiler unrolls what is small.
-Small matrices are worked on in arrays of the work-item, large ones in the memory of the results, or in scratch memory
-where no result holds them. The innermost loop runs along memory: the record says in which of two orders the loops
-stand. templates/kernels/ say which algorithm each op has; all of them are as LAPACK's, but for Jacobi's method in place
-of a reduction to tridiagonal or bidiagonal form."""
+An op has the template of its name in templates/kernels/. Sizes are constants, so that a compiler unrolls small loops.
+Small matrices are in arrays of the work-item, large ones in the memory of the results, or in scratch memory if no
+result holds them. The innermost loop runs along memory: the record chooses between two orders of the loops. The
+templates say which algorithm each op uses. The algorithms are LAPACK's, except that Jacobi's method replaces the
+reduction to tridiagonal or bidiagonal form.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +28,14 @@ from gen.schedule import LINE, Device, Schedule
 from gen.targets import Target
 
 EPSILON = {"f32": "0x1p-24f", "f64": "0x1p-53"}
-# Attributes that may be left out.
+# defaults of optional attributes
 _DEFAULTS = {"lower": False, "left_side": False, "unit_diagonal": False, "info": False}
 
 
 @dataclass(frozen=True)
 class Matrices(Schedule):
-    """chunks: matrices of a work-item. sizes: of the op. local: whether arrays of the work-item hold its matrices."""
+    """The schedule. chunks: matrices of a work-item. sizes: of the op. local: whether arrays of the work-item contain
+    its matrices."""
 
     sizes: Sizes = Sizes(1, 1, 1)
     local: bool = True
@@ -45,14 +47,14 @@ class Matrices(Schedule):
 
 class View(NamedTuple):
     """A matrix, or a line of elements, in memory. start: C text of the position of its first element, or "". strides:
-    between neighbours along each of its dimensions."""
+    the distances between neighbours along each of its dimensions."""
 
     pointer: str
     start: str
     strides: Tuple[int, ...]
 
     def at(self, *index: "str | int | Tuple[str | int, ...]") -> str:
-        """The element at an index, as C text. A tuple: a sum of its terms."""
+        """Return the element at an index, as C text. A tuple stands for the sum of its terms."""
         terms = [self.start] if self.start else []
         for number, stride in zip(index, self.strides):
             if number != 0 and stride:
@@ -62,7 +64,7 @@ class View(NamedTuple):
         return f"{self.pointer}[{' + '.join(terms) or '0'}]"
 
     def rows(self, size: int) -> "View":
-        """The elements as rows of that many."""
+        """Return the elements as rows of `size` elements."""
         return View(self.pointer, self.start, (size, 1))
 
     @property
@@ -84,10 +86,10 @@ class LocalArray:
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """The values of a kernel whose work-items have a matrix each, one after another.
+    """The values of a kernel in which each work-item has one matrix after another.
 
-    type: of elements. chunk, count, threads: matrices of a work-item, of all, work-items of a group. group, item:
-    whether the text names their numbers. starts: the variables with the positions of this matrix. locals: arrays of the
+    type: of elements. chunk: matrices of a work-item. count: all matrices. threads: work-items of a group. group, item:
+    whether the text uses their numbers. starts: the variables with the positions of this matrix. locals: arrays of the
     work-item. nan: as C text.
     """
 
@@ -107,10 +109,10 @@ class MatricesRecord(BatchRecord):
     """The values that the templates of matrices print.
 
     dtype: of elements. operands, results, work: views of them. sizes, attributes: of the op. unrolled: whether loops
-    are. epsilon: half the distance from 1 to the next number. vector_sizes: numbers of left and of right vectors in the
-    results of svd. lanes: right sides of a triangular solve that are lanes of a vector; 1: no vectors are written.
-    complex: of complex elements, the functions of each operation on them; {}: elements are real. real: the type of an
-    element's size.
+    are unrolled. epsilon: half the distance from 1 to the next number. vector_sizes: the numbers of left and of right
+    vectors in the results of svd. lanes: the number of right-hand sides of a triangular solve in a vector; 1 for no
+    vectors. complex: for complex elements, the function of each operation; {} for real elements. real: the type of an
+    element's absolute value.
     """
 
     dtype: str
@@ -146,7 +148,7 @@ class MatricesHero(Hero[Whole, Matrices]):
         return [Matrices(threads=context.threads or numbers.threads, sizes=sizes, local=local)]
 
     def index_types(self, schedule: Matrices) -> "Sequence[str]":
-        """Signed ones, as loops run downwards."""
+        """Return signed types, as some loops run downwards."""
         return "int", "long"
 
     def forms(self, nest: Whole, schedule: Matrices, context: Context) -> "Iterable[Form]":
@@ -200,14 +202,14 @@ HERO = MatricesHero()
 
 def batch(d: Target, dtype: str, schedule: Matrices, grid: Grid, starts: "Dict[str, Coordinate]",
           arrays: "List[LocalArray]") -> BatchRecord:
-    """What a kernel's record says of the batch."""
+    """Return the record's values about the batch."""
     part = dtypes.TABLE[dtype].part or dtype
     return BatchRecord(d.register(dtype), schedule.chunks, schedule.sizes.matrices, schedule.threads, grid.blocks > 1,
                        schedule.threads > 1, list(starts.values()), arrays, d.special(dtypes.quiet_nan(part), part))
 
 
 def view(nest: Whole, buffer: Buffer, index: str, starts: "Dict[str, Coordinate]") -> View:
-    """A matrix in a buffer of operands or results, whose start is added to the variables."""
+    """Return the view of a matrix in a buffer of operands or results; its start is added to the variables."""
     text, name = _start(nest, buffer.shape), ""
     if text:
         name = f"{buffer.pointer}_at"
@@ -216,7 +218,7 @@ def view(nest: Whole, buffer: Buffer, index: str, starts: "Dict[str, Coordinate]
 
 
 def scratch_view(buffer: Buffer, size: int, count: int, starts: "Dict[str, Coordinate]") -> View:
-    """A matrix's part of a buffer that has that many elements for each."""
+    """Return the view of a matrix's part of a scratch buffer, which has `size` elements for each matrix."""
     name = f"{buffer.pointer}_at" if count > 1 else ""
     if name:
         starts[name] = Coordinate(name, f"matrix * {size}")
@@ -224,31 +226,31 @@ def scratch_view(buffer: Buffer, size: int, count: int, starts: "Dict[str, Coord
 
 
 def matrix_maps(nest: Whole) -> "List[str]":
-    """The maps to elements of the operands and the results, and to the first element of a matrix in each."""
+    """Return the maps to the elements of the operands and the results, and to the first element of a matrix in each."""
     buffers = [*nest.operands, *nest.results]
     return [text for buffer in buffers for text in (memory_map(buffer.shape), _start(nest, buffer.shape)) if text]
 
 
 def attributes_of(nest: Whole) -> "Dict[str, Any]":
-    """The attributes of the op, with those that it leaves out."""
+    """Return the attributes of the op, with defaults for those that it leaves out."""
     return {**_DEFAULTS, **nest.op.attributes}
 
 
 def matrix_map(schedule: Matrices, blocks: int) -> str:
-    """The map from a work-item and its step to the number of its matrix, for people."""
+    """Return the map from a work-item and its step to the number of its matrix, for people."""
     return (f"(th_x, bl_x)[chunk] -> (bl_x * {schedule.threads * schedule.chunks} + th_x * {schedule.chunks} + chunk), "
             f"domain: th_x in [0, {schedule.threads - 1}], bl_x in [0, {blocks - 1}], "
             f"chunk in [0, {schedule.chunks - 1}]")
 
 
 def _batch_rank(nest: Whole) -> int:
-    """Of the dimensions before those of a matrix."""
+    """The number of dimensions before those of a matrix."""
     return max(operand.shape.rank for operand in nest.op.operands) - 2
 
 
 def _start(nest: Whole, shape: Shape) -> str:
-    """The map from the number of a matrix to the position of its first element; "" where there is one matrix, or none has
-    elements."""
+    """The map from the number of a matrix to the position of its first element; "" if there is one matrix, or if
+    matrices have no elements."""
     rank = _batch_rank(nest)
     if math.prod(shape.dims[:rank]) <= 1 or not shape.elements:
         return ""
@@ -258,7 +260,8 @@ def _start(nest: Whole, shape: Shape) -> str:
 
 
 def _lanes(nest: Whole, local: bool, device: Device) -> int:
-    """The right sides of a triangular solve that a vector has, where there are as many; 1: no vectors are written."""
+    """The number of right-hand sides of a triangular solve in a vector, if there are at least that many; 1 for no
+    vectors."""
     (_, rows, columns, _), lanes = sizes_of(nest.op), LINE // dtypes.storage_bytes(nest.shape.dtype)
     n, sides = (rows, columns) if nest.op.attributes.get("left_side") else (columns, rows)
     fits = device.wide and not local and n * LINE <= device.matrices.block_bytes
@@ -275,7 +278,7 @@ def _matrices(nest: Whole) -> "List[Shape]":
 
 
 def _scratch(nest: Whole, small: bool) -> "List[int]":
-    """Elements of the arrays that a matrix needs beside its results: in local arrays (small), or in scratch memory."""
+    """The sizes of the arrays that a matrix needs besides its results, in local arrays (small) or in scratch memory."""
     sizes, opcode = sizes_of(nest.op), nest.op.opcode
     m, n = sizes.rows, sizes.columns
     if opcode == "eigh":

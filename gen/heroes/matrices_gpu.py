@@ -1,8 +1,9 @@
-"""The matrices hero on GPUs where matrices are large enough, or few: a block of threads has a matrix of the batch.
+"""The matrices hero on GPUs, for matrices that are large, or few: a block of threads works on a matrix of the batch.
 
-A matrix that fits is worked on in shared memory, a larger one in the memory of the result, or in scratch memory. The
-threads of a block wait for each other after each column. A triangular solve has several blocks for the right sides of a
-matrix. Small matrices of a large batch, and the other ops, have a thread each (gen/heroes/matrices.py)."""
+A matrix that fits is in shared memory, a larger one in the memory of the result, or in scratch memory. The threads of a
+block wait for each other after each column. A triangular solve has several blocks for the right-hand sides of a matrix.
+In a large batch of small matrices, and for the other ops, each thread has a matrix (gen/heroes/matrices.py).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ TILE, VECTORS = "tile", "vectors"
 
 @dataclass(frozen=True)
 class SharedArray:
-    """An array in shared memory. type: of its elements, in HLO's words. pitch: elements of a row of a matrix."""
+    """An array in shared memory. type: of its elements, an HLO type. pitch: the elements of a matrix row."""
 
     name: str
     type: str
@@ -39,9 +40,9 @@ class SharedArray:
 
 @dataclass(frozen=True)
 class MatrixBlocks(Schedule):
-    """sizes: of the op. across: threads along which neighbours are accessed; a block has several such groups. parts:
-    blocks of a matrix. sides: right sides of a block. work: the matrix where it is worked on, and that of vectors;
-    in_shared: whether that is shared memory. shared: the block's other arrays."""
+    """The schedule. sizes: of the op. across: the number of threads that access neighbours; a block has several such
+    groups. parts: blocks of a matrix. sides: right-hand sides of a block. work: the arrays for the matrix and for
+    vectors. in_shared: whether these are in shared memory. shared: the block's other arrays."""
 
     sizes: Sizes = Sizes(1, 1, 1)
     across: int = 1
@@ -61,13 +62,14 @@ class MatrixBlocks(Schedule):
 class MatrixBlockRecord:
     """The values that the templates of blocks print.
 
-    type, dtype: of elements, as C text and in HLO's words. count, parts: matrices, and blocks of each. threads,
-    across, groups: of a block, along neighbours, and groups of these. group: whether the text names the number of the
-    block. starts: the variables with the positions of a block's matrix. shared: arrays in shared memory, each with
-    its type as C text. in_shared: whether work and vectors, where the matrix is worked on, are there too; barrier: where
-    threads wait until others have written them. sides, solved: right sides of a block, and their place. vector_sizes: numbers
-    of left and of right vectors in the results of svd. even: rows that are paired, the last one of zeros where their
-    number is odd; pair: C text of the rows of a pair in a round, of pair 0 but the first. searching: threads that look for a pivot. epsilon: half the distance from 1 to the next
+    type, dtype: of elements, as C text and as an HLO type. count: matrices. parts: blocks of each matrix. threads: of a
+    block. across: threads of a group, which access neighbours. groups: of a block. group: whether the text uses the
+    number of the block. starts: the variables with the positions of a block's matrix. shared: arrays in shared memory,
+    each with its type as C text. in_shared: whether the matrix and its vectors are there too. barrier: the barrier
+    after which threads see what others have written. sides, solved: the number of right-hand sides of a block, and
+    where they are. vector_sizes: the numbers of left and of right vectors in the results of svd. even: the number of
+    rows to pair; if it was odd, a row of zeros is added. pair: C text of the rows of a pair in a round, of pair 0
+    except its first row. searching: threads that search for a pivot. epsilon: half the distance from 1 to the next
     number. nan: as C text.
     """
 
@@ -123,7 +125,7 @@ class MatricesGpuHero(Hero[Whole, MatrixBlocks]):
         few, even = min(rows, columns), _even(sizes)
         height, width = {"eigh": (even, even), "svd": (even, max(rows, columns)), "triangular-solve": (rows, rows)}.get(
             op, (rows, columns))
-        # neighbours of a group, and elements of all groups at once
+        # the neighbours of a group, and the elements of all groups together
         line, wanted = sides if solves else width, rows * (sides if solves else width) // numbers.block_thread_elements
         if op == "svd":
             line = max(1, min(line, numbers.block_threads // (even // 2)))
@@ -164,7 +166,7 @@ class MatricesGpuHero(Hero[Whole, MatrixBlocks]):
         return [array_shape(array.type, (schedule.sizes.matrices, array.elements)) for array in schedule.work]
 
     def index_types(self, schedule: MatrixBlocks) -> "Tuple[str, ...]":
-        """Signed ones, as loops run downwards."""
+        """Return signed types, as some loops run downwards."""
         return "int", "long"
 
     def forms(self, nest: Whole, schedule: MatrixBlocks, context: Context) -> "Iterable[Form]":
@@ -216,17 +218,17 @@ HERO = MatricesGpuHero()
 
 
 def _unknowns(nest: Whole) -> "Tuple[int, int]":
-    """The unknowns of a triangular solve, and its right sides."""
+    """The number of unknowns of a triangular solve, and of its right-hand sides."""
     sizes = sizes_of(nest.op)
     return (sizes.rows, sizes.columns) if nest.op.attributes.get("left_side") else (sizes.columns, sizes.rows)
 
 
 def _even(sizes: Sizes) -> int:
-    """The rows or columns of a matrix, those of which there are fewer, or one more so that they can be paired."""
+    """The smaller number of a matrix's rows and columns, rounded up to an even number so that they can be paired."""
     few = min(sizes.rows, sizes.columns)
     return few + few % 2
 
 
 def _power(least: int) -> int:
-    """The least power of two that is not below a number."""
+    """The smallest power of two that is at least `least`."""
     return 1 << max(0, least - 1).bit_length()

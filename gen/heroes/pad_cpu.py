@@ -1,8 +1,8 @@
-"""The pad hero on CPUs: rows are filled with the padding value, then the operand's elements are stored where they lie.
+"""The pad hero on CPUs: rows are filled with the padding value, then the operand's elements are stored at their places.
 
-It is for pads that the window hero does not take: rows of few elements, and elements that padding lies between. Nothing
-is divided for an element, and no test stands between neighbours. A row is one or several of the contiguous dimensions,
-of a few KiB, so that it is in the first level when it is written again.
+It takes pads that the window hero does not take: rows of few elements, and interior padding. There is no division and
+no test per element. A row consists of one or several contiguous dimensions; it has a few KiB, so that it is still in L1
+when it is written again.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from gen.targets import COMPLEX, TINY
 
 @dataclass(frozen=True)
 class PadSchedule(Schedule):
-    """chunks: rows of a work-item. outer: the result's dimensions that count rows, inner: those of a row, both in the
-    order of memory, the outermost first. rows, row: number of rows, elements of a row."""
+    """The schedule. chunks: rows of a work-item. outer: the result's dimensions that count rows. inner: those of a row.
+    Both are in the order of memory, outermost first. rows, row: the number of rows, and of elements in a row."""
 
     outer: Tuple[int, ...] = ()
     inner: Tuple[int, ...] = ()
@@ -42,7 +42,7 @@ class PadSchedule(Schedule):
 
 @dataclass(frozen=True)
 class OperandLoop:
-    """A loop over a dimension of the operand: its variable, and the first and the last index that the result has."""
+    """A loop over a dimension of the operand: its variable, and the first and the last index that are in the result."""
 
     name: str
     first: int
@@ -51,12 +51,14 @@ class OperandLoop:
 
 @dataclass(frozen=True)
 class PadCpuRecord:
-    """What templates/kernels/pad_cpu.j2 prints.
+    """The values that templates/kernels/pad_cpu.j2 prints.
 
-    group: whether there are several work-items. chunk, rows, row: rows of a work-item, of all, elements of a row.
-    pointer: of the result. begin, value: the lines that compute the padding value, and that value. coordinates: the
-    indices of a row. inside: the condition that the operand has elements in it. places: the operand's indices there.
-    covered: whether these are all elements of the row. loops, element: over the operand's elements of a row."""
+    group: whether there are several work-items. chunk, rows, row: rows of a work-item, all rows, elements of a row.
+    pointer: of the result. begin, value: the statements that compute the padding value, and the value. coordinates: the
+    indices of a row. inside: the condition that the row contains elements of the operand. places: the operand's indices
+    there. covered: whether these are all elements of the row. loops, element: the loops over the operand's elements in
+    a row, and their body.
+    """
 
     group: bool
     chunk: int
@@ -74,7 +76,7 @@ class PadCpuRecord:
 
 
 def _pad_of(nest: Nest) -> "Optional[Instruction]":
-    """The pad that a nest is, in an array of its own; None where it is more."""
+    """The pad that is all that a nest computes, into an array of its own; None for other nests."""
     pad, root = nest.only("pad"), nest.partition.roots[0]
     return pad if pad and root.map == nest.partition.entry.index and not root.at and not root.shape.place else None
 
@@ -99,7 +101,7 @@ class PadCpuHero(Hero[Nest, PadSchedule]):
         if pad is None or len(order) < 2:
             return []
         if dims[order[0]] % max(device.lanes, 2) == 0 and pad.attributes["padding"][order[0]] == (0, 0, 0):
-            return []       # vectors of the loop hero have no border in them
+            return []       # the loop hero's vectors have no border inside
         size, count = dtypes.storage_bytes(nest.shape.dtype), 1
         while count < len(order) - 1 and math.prod(dims[d] for d in order[:count]) * size < device.pad_cpu.row:
             count += 1
@@ -110,7 +112,7 @@ class PadCpuHero(Hero[Nest, PadSchedule]):
         return [PadSchedule(chunks=chunks, outer=outer, inner=inner, rows=rows, row=row)]
 
     def index_types(self, schedule: PadSchedule) -> "Sequence[str]":
-        """Signed ones: a row may lie before the operand's first."""
+        """Return signed types: a row may lie before the operand's first."""
         return "int", "long"
 
     def forms(self, nest: Nest, schedule: PadSchedule, context: Context) -> "Iterable[Form]":
@@ -131,7 +133,7 @@ HERO = PadCpuHero()
 
 
 def _forms(nest: Nest) -> "List[Form]":
-    """The padding value, and an element of the operand by its own index."""
+    """The forms of the padding value, and of an element of the operand at its own index."""
     pad = _pad_of(nest)
     assert pad is not None
     operand, init = pad.operands
@@ -145,7 +147,7 @@ def _forms(nest: Nest) -> "List[Form]":
 
 
 def _place(nest: Nest) -> str:
-    """The map from the operand's index to the result's."""
+    """The map from the operand's index to the result's index."""
     pad = _pad_of(nest)
     assert pad is not None
     dims = pad.operands[0].shape.dims
@@ -166,13 +168,13 @@ def _rows_map(nest: Nest, form: PadSchedule) -> str:
 
 
 def _backs(nest: Nest, form: PadSchedule) -> "Dict[int, str]":
-    """For each dimension that counts rows, or has one element, the map from its coordinate to the operand's index."""
+    """For each dimension that counts rows, or has size 1, the map from its coordinate to the operand's index."""
     pad, backs = _pad_of(nest), {}
     assert pad is not None
     for k in range(len(pad.operands[0].shape.dims)):
         if k not in form.inner:
             back = algebra.rename(_along(pad, k), f"g{k}")
-            # dimensions of one element are no coordinates
+            # a dimension of size 1 has no coordinate
             backs[k] = back if k in form.outer else algebra.substitute(back, **{f"g{k}": 0})
     return backs
 

@@ -1,10 +1,10 @@
-"""The base of the reductions of CPUs and of GPUs: the digits of the input, accumulators and their combination, results
-from totals.
+"""The common part of the reductions of CPUs and of GPUs: the digits of the input, accumulators and their combination,
+and results from totals.
 
-The input's position is split into digits, kept and reduced ones (gen/plan/digits.py). Accumulators start from
-gen/hlo/combiner.py's start values; f16 and bf16 sums are kept in f32 and rounded once. Where a combiner minds the
-order of NaNs only (most argmax) those are looked for on the way, and results that met one are computed again in the
-order of the elements.
+The input's position is split into kept and reduced digits (gen/plan/digits.py). Accumulators start from the values of
+gen/hlo/combiner.py; sums of f16 and bf16 are accumulated in f32 and rounded once. If a combiner is independent of the
+order except for NaNs (as most argmax), the kernel looks for NaNs, and computes results that met one again in the order
+of the elements.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from gen.targets import COMPLEX, SMALL, TINY
 
 @dataclass
 class Digits:
-    """The digits of the input: their sizes, and the strides of each in the input (weights) and in the result (out; 0:
-    it is reduced)."""
+    """The digits of the input. sizes: of the digits. weights: their strides in the input. out: their strides in the
+    result; 0 for a reduced digit."""
 
     sizes: Tuple[int, ...]
     weights: Tuple[int, ...]
@@ -53,7 +53,8 @@ class Digits:
 
 
 def digits_of(nest: Reduction) -> "Tuple[Digits, IterationSpace]":
-    """The digits of the input and the accesses along them. Refused: a result or side result has no stride there."""
+    """Return the digits of the input and the accesses along them. Raise Refused if a result or side result has no
+    constant stride there."""
     dims, gone = nest.space.dims, nest.reduced
     names = [f"i{k}" for k in range(len(dims))]
     kept = [n for k, n in enumerate(names) if k not in gone]
@@ -71,7 +72,7 @@ def digits_of(nest: Reduction) -> "Tuple[Digits, IterationSpace]":
 
 
 def plain(nest: Nest) -> bool:
-    """Whether a nest is a reduction. Refused: of elements that are not whole bytes and whole registers."""
+    """True if a nest is a reduction. Raise Refused if its elements are not whole bytes and whole registers."""
     if not isinstance(nest, Reduction):
         return False
     leaves = [root.shape for root in nest.partition.roots] + [leaf for hero in nest.heroes
@@ -82,11 +83,12 @@ def plain(nest: Nest) -> bool:
 
 
 class ReductionWriter:
-    """The state from which the kernels of a nest are written.
+    """Writes the kernels of a nest.
 
-    sweep: the schedule. accumulators: the components of all heroes. results: their count.
-    watched: the heroes whose NaNs are looked for. partial: the scratch buffers for totals of parts; the last one says
-    where a NaN was met. seen: accesses, for explain."""
+    sweep: the schedule. accumulators: the components of all heroes. results: the number of results. watched: the heroes
+    whose NaNs are looked for. partial: the scratch buffers for totals of parts; the last one records where a NaN was
+    met. seen: accesses, for explain.
+    """
 
     def __init__(self, context: Context, nest: Reduction, digits: Digits, sweep: Schedule, index_type: str) -> None:
         self.context, self.d, self.helpers, self.excess = context, context.target, context.helpers, context.excess
@@ -96,7 +98,7 @@ class ReductionWriter:
         self.accumulators = combiner.components(nest.heroes)
         self.results = math.prod(digits.sizes[k] for k in digits.kept())
         self.seen: List[Touched] = []
-        self.of_thread = ""         # the map from a work-item's step to the index, of the first body of a kernel
+        self.of_thread = ""         # the map from a work-item's step to the index, of a kernel's first body
         self.partial: List[Buffer] = []
         self.watched = [h for h, analysed in enumerate(self.combiners) if not analysed.free]
 
@@ -105,7 +107,7 @@ class ReductionWriter:
 
     @staticmethod
     def kept_as(dtype: str) -> str:
-        """The type of partial results in memory."""
+        """Return the type of partial results in memory."""
         return "f32" if dtype in SMALL else dtype
 
     def start(self, h: int, k: int) -> str:
@@ -115,7 +117,8 @@ class ReductionWriter:
         return [dtype for hero, _, dtype in self.accumulators if hero == h]
 
     def combined(self, body: Body, h: int, a: Sequence[str], b: Sequence[str], lanes: int) -> List[str]:
-        """C text of f(a, b) for each component; the lines that compute them are in body.text."""
+        """Return C texts of f(a, b), one for each component, after adding the statements that compute them to
+        body.text."""
         dtypes_ = self.types_of(h)
         values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*dtypes_, *dtypes_])]
         new = body.with_excess().scalar(self.nest.heroes[h].called[0], values)
@@ -136,16 +139,16 @@ class ReductionWriter:
         return Body(self.d, self.helpers, form, self.index_type, self.excess)
 
     def plain(self, lanes: int = 1) -> Body:
-        """A body for statements that read nothing. Like every body it names its values from the beginning: its lines
-        stand in braces of their own."""
+        """Return a body for statements that read nothing. Its names start anew, as in every body, so its lines need
+        braces of their own."""
         partition = self.nest.epilogue
         form = Form(partition, partition.entry, loop=Schedule(lanes=lanes))
         return Body(self.d, self.helpers, form, self.index_type, self.excess)
 
-    # ---- where things are ----
+    # ---- positions ----
 
     def out_position(self, at: "Dict[int, str]", inner: str = "") -> str:
-        """Where a result is among all results, as text of a map."""
+        """Return the position of a result among all results, as text of a map."""
         digits = self.digits
         parts = [f"({at[k]}) * {digits.out[k]}" for k in digits.kept()]
         return " + ".join(parts + ([inner] if inner else [])) or "0"
@@ -162,7 +165,7 @@ class ReductionWriter:
     # ---- elements ----
 
     def values(self, body: Body) -> List[Value]:
-        """The elements at the step, and side results written."""
+        """Return the elements of the step, after writing side results."""
         body.region(body.function.body)
         roots = self.nest.inputs.roots
         values = [body.real(body.without_excess(body.read(self.nest.inputs.root_read(root), body.function.body), "x"))
@@ -180,7 +183,7 @@ class ReductionWriter:
 
     def epilogue(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule,
                  texts: "List[List[str]]") -> Body:
-        """From the totals to the results."""
+        """Return the body that computes the results from the totals."""
         partition = self.nest.epilogue
         body = self.body(compose(position, algebra.call("shape", "unmap", self.nest.shape.text)), box, sweep, partition,
                          {hero: partial(self.total, h=h, texts=texts[h]) for h, hero in enumerate(self.nest.heroes)})
@@ -191,7 +194,7 @@ class ReductionWriter:
         return body
 
     def total(self, body: Body, h: int, texts: List[str]) -> List[Value]:
-        """A hero's values, with its init where the parts did not start from it."""
+        """Return a hero's values, with its init combined if the parts did not start from it."""
         hero, kinds, lanes = self.nest.heroes[h], self.types_of(h), body.lanes
         if self.combiners[h].apply_init:
             partition = self.nest.epilogue
@@ -204,9 +207,11 @@ class ReductionWriter:
 
     def store_totals(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]",
                      odd: str) -> Body:
-        """The body that stores totals in the scratch buffers of parts, or computes and stores the results from them.
+        """Return the body that stores totals in the scratch buffers of parts, or computes and stores the results from
+        them.
 
-        texts: of the totals, by hero and component. odd: C text that is not 0 where a NaN was met that matters."""
+        texts: of the totals, by hero and component. odd: C text that is not 0 if a relevant NaN was met.
+        """
         ranges = ("vec", "lane") if sweep.lanes > 1 else ()
         if not self.partial:
             return self.epilogue(self.map(position, box, ranges), box, sweep, texts)
@@ -221,10 +226,10 @@ class ReductionWriter:
         return body
 
     def stored_forms(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule) -> "List[Form]":
-        """What the bodies of `stored` and `in_order` compute."""
+        """Return the forms of the bodies of `store_totals` and `in_order`."""
         ranges = ("vec", "lane") if sweep.lanes > 1 else ()
         if self.partial:
-            # an empty partition, at these positions
+            # an empty partition at these positions
             empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
             return [self.form(self.map(f"part * {self.results} + {position}", box, ranges), box, sweep, empty)]
         thread = compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.shape.text))
@@ -232,7 +237,7 @@ class ReductionWriter:
         return forms + [self.form(thread, box, Schedule(), self.nest.partition)] * bool(self.watched)
 
     def in_order(self, position: str, box: "Dict[str, Tuple[int, int]]", ranges: Sequence[str] = ()) -> Body:
-        """Results computed once more, in the order of the elements."""
+        """Return the body that computes results again, in the order of the elements."""
         partition = self.nest.partition
         thread = compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.shape.text))
         body = self.body(thread, box, Schedule(), partition)
@@ -242,21 +247,21 @@ class ReductionWriter:
         return body
 
     def results_of(self) -> List[Partition]:
-        """The partitions whose code makes results."""
+        """Return the partitions that compute results."""
         return [self.nest.epilogue] + [self.nest.partition] * bool(self.watched)
 
     def read_for_results(self) -> "List[Buffer]":
         return [buffer for partition in self.results_of() for buffer in buffers_of(partition, partition.entry)]
 
     def parts(self, count: int) -> "List[Shape]":
-        """The shapes of the buffers for the totals of so many parts."""
+        """Return the shapes of the buffers for the totals of `count` parts."""
         kinds = [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched)
         return [array_shape(dtype, (count, self.results)) for dtype in kinds]
 
     def kernel(self, grid: Grid, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
                partitions: Sequence[Partition]) -> Kernel:
-        """A kernel whose code is of these partitions; the hero adds its template, its record and
-        its code for people."""
+        """Return a kernel that evaluates these partitions; the hero adds its template, its record and its code for
+        people."""
         return kernel_of(self.d, self.helpers, self.excess, grid, self.nest, partitions,
                          Text("", None, attribute=self.d.launch_bounds(grid.threads)), Report(list(self.seen)), reads,
                          writes)

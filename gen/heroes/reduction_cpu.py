@@ -1,22 +1,22 @@
-"""The reduction hero on CPUs: one pass over the input in the order of its memory, many partial accumulators.
+"""The reduction hero on CPUs: one pass over the input in the order of its memory, with many partial accumulators.
 
-The input's position is split into digits, kept and reduced ones (gen/plan/digits.py). Its kernels are
+The input's position is split into kept and reduced digits (gen/plan/digits.py). The kernels are
 templates/kernels/reduction_cpu_*.j2:
 
   rows        the minor digit is reduced. A work-item folds blocks of 16 neighbouring results, whose rows are
-              contiguous: each row into a few vector accumulators, the vectors of the 16 rows into one vector of
+              contiguous: each row into a few vector accumulators, then the vectors of the 16 rows into one vector of
               results. Up to four blocks, far apart, are walked side by side
-  short_rows  the same of 2, 4 or 8 elements: the rows of 16 results fill that many vectors
-  columns     the minor digit is kept. A work-item takes a block of neighbouring columns, a vector accumulator for each
-              16
-  flat        few results: the minor reduced digit and the few columns that are kept below it are one stream of vectors,
-              each lane of which is of the same column in every step; lanes are folded in pairs at the end
-  parts       the second kernel. Where there are too few results to keep all threads busy, the reduced digit is cut into
-              parts: partial results go to a scratch buffer [part][result], which this kernel combines in the order of
-              the parts
+  short_rows  the same for rows of 2, 4 or 8 elements: the rows of 16 results are then 2, 4 or 8 vectors
+  columns     the minor digit is kept. A work-item takes a block of neighbouring columns, with a vector accumulator for
+              each 16 columns
+  flat        few results: the minor reduced digit, with the few kept columns below it, is one stream of vectors, in
+              which a lane belongs to the same column in every step; lanes are folded in pairs at the end
+  parts       the second kernel. If there are too few results for all threads, the reduced digit is cut into parts:
+              partial results go to a scratch buffer [part][result], which this kernel combines in the order of the
+              parts
 
-Every order is fixed, so the same input gives the same bits. What reductions share with those of GPUs, NaNs among it:
-gen/heroes/reduction.py.
+Every order is fixed, so the same input gives the same bits. gen/heroes/reduction.py has the parts that reductions on
+CPUs and GPUs share, such as the handling of NaNs.
 """
 
 from __future__ import annotations

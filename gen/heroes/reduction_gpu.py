@@ -1,21 +1,21 @@
-"""The reduction hero on GPUs: blocks of threads that read side by side, and fold what they have among them.
+"""The reduction hero on GPUs: the threads of a block read neighbouring elements, and fold their values together.
 
-The input's position is split into digits, kept and reduced ones (gen/plan/digits.py). A block's threads are a box
+The input's position is split into kept and reduced digits (gen/plan/digits.py). A block's threads are a box
 [rows][fold][across]:
 
-  across  neighbouring columns, where the minor digit is kept (a thread takes a vector of them), or the lowest kept
-          digit where the reduced digits below it are too short to fill a line
-  fold    shares of one reduction: neighbouring vectors of a row, or rows of a column. A thread takes each `fold`-th of
-          them, so that in every step the threads of a block are neighbours in memory
-  rows    results further apart, where the threads of a block are enough for several
+  across  neighbouring columns, if the minor digit is kept (a thread takes a vector of them); or the lowest kept digit,
+          if the reduced digits below it are too short to fill a cache line
+  fold    shares of one reduction: neighbouring vectors of a row, or rows of a column. A thread takes every `fold`-th
+          share, so that in each step the threads of a block access neighbours in memory
+  rows    results further apart, if the block has enough threads for several
 
-A thread folds its own accumulators, then a warp its lanes by shuffles, then the block its warps through the memory that
-its threads share (OpenCL 1.2 has no shuffles: threads fold in halves there), and the thread whose share is the first
-has the result. Where the results are too few to keep all processors busy the reduced positions are cut into parts;
-partial results go to a scratch buffer [part][result], and a second kernel, the same over that buffer, combines them.
-Every order is fixed, and there are no atomics: the same input gives the same bits. Barriers and shuffles stand outside
-of all conditions; threads outside of the results hold the start value. NaNs that a combiner minds the order of are
-looked for on the way (gen/heroes/reduction.py).
+A thread folds its own accumulators; then a warp folds its lanes by shuffles, and the block folds its warps through
+shared memory (OpenCL 1.2 has no shuffles: there, threads fold in halves through shared memory). The thread with the
+first share has the result. If there are too few results for all processors, the reduced positions are cut into parts:
+partial results go to a scratch buffer [part][result], and a second kernel of the same form combines them. Every order
+is fixed and there are no atomics, so the same input gives the same bits. Barriers and shuffles are outside of all
+conditions; threads without a result hold the start value. If a combiner depends on the order of NaNs, the kernel looks
+for NaNs (gen/heroes/reduction.py).
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""The rows hero on CPUs: stages over the same rows (gen/plan/rows.py), each row or block of 16 rows through all of them
-before the next one.
+"""The rows hero on CPUs: stages over the same rows (gen/plan/rows.py). Each row, or block of 16 rows, goes through all
+stages before the next one.
 
 The rows are contiguous along the minor digit, which is reduced. A stage folds each row into a few vector accumulators
-as the reduction hero does (gen/heroes/reduction_cpu.py), from whose parts it is made; its totals, and what follows from
-them for the row, are what later stages use. The first stage reads a row from memory, later ones from the caches; values
-that are kept are in an array of registers on the work-item's stack. Meanwhile the lines of the next rows are
-prefetched, by each later stage an equal part: while they compute, memory works on.
+with the methods of the reduction hero (gen/heroes/reduction_cpu.py). Later stages use its totals, and the values that
+follow from them for the row. The first stage reads a row from memory, later stages read it from the caches; kept
+values are in an array of registers on the work-item's stack. Meanwhile the lines of the next rows are prefetched, an
+equal share by each later stage, so that memory accesses overlap with the computation.
 
-  block   16 short rows: each stage takes one after the other, then the 16 vectors of accumulators are folded into one vector of totals, of which the values of
-          the rows are computed in vectors
-  single  a row by itself: its accumulators are folded into one number
+  block   16 short rows: each stage takes one row after another, then folds the 16 vectors of accumulators into one
+          vector of totals, from which the values of the rows are computed in vectors
+  single  one row at a time: its accumulators are folded into one number
 
-Reductions of the rows, whose totals are one for each element of a row, go with a stage: a work-item has an accumulator
-for each register of a row, in the first level, and leaves them as a part of the rows, which a second kernel combines.
+Reductions over the rows, with one total for each element of a row, are part of a stage: a work-item has accumulators
+for all registers of a row, in L1, and stores them as a part, which a second kernel combines with the other parts.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """The scan hero on CPUs: each element is read once, and each result written once.
 
-A position in memory is (outer * size + place) * below + column (gen/plan/scan.py). Its kernels are
+A position in memory is (outer * size + place) * below + column (gen/plan/scan.py). The kernels are
 templates/kernels/scan_cpu_rows.j2 and scan_columns.j2:
 
-  rows       below is 1, and the combiner is free: a vector of neighbours becomes its own prefixes in registers, with
-             what is carried from the vector before
-  row_lanes  below is 1: a lane for each of 16 rows, whose elements are transposed in registers after loads and before
-             stores
-  columns    a lane for each of 16 neighbouring columns, one after another down the rows; or one element a register,
-             where no vector fits
+  rows       below is 1, and the combiner is free: a vector of neighbours becomes the vector of its prefixes in
+             registers, combined with the carry from the vector before
+  row_lanes  below is 1: 16 rows, one in each lane; elements are transposed in registers after loads and before stores
+  columns    16 neighbouring columns, one in each lane, are walked down the rows; or one column in a scalar register, if
+             vectors do not fit
 """
 
 from __future__ import annotations

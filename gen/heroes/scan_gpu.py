@@ -2,14 +2,14 @@
 
 A position in memory is (outer * size + place) * below + column (gen/plan/scan.py).
 
-  rows     below is 1, and the combiner is free: the threads of a block have neighbours of a row each, which each scans
-           for itself. Their totals are scanned by shuffles in a warp, then over warps in shared memory; what is carried
-           goes on from step to step. templates/kernels/scan_gpu_rows.j2
-  columns  a thread carries the values of one column down the rows; without columns, along a row.
+  rows     below is 1, and the combiner is free: each thread of a block scans some neighbouring elements of a row. The
+           threads' totals are scanned by shuffles within a warp, then over warps in shared memory; a carry goes from
+           step to step. Template: templates/kernels/scan_gpu_rows.j2
+  columns  a thread carries the values of one column down the rows or, if there are no columns, along a row. Template:
            templates/kernels/scan_columns.j2
 
-The last thread has the first elements, so that what comes before lies in later lanes: shuffles go down only. In reverse
-it is the first thread.
+The last thread has the first elements, so that earlier elements are in later lanes, and shuffles go down only. In a
+reverse scan, the first thread has the first elements.
 """
 
 from __future__ import annotations

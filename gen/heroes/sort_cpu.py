@@ -1,21 +1,21 @@
 """The hero of sort and topk on CPUs: a work-item sorts rows, one after another (templates/kernels/sort_cpu.j2), or
-keeps the first k elements of each (templates/kernels/topk_cpu.j2). All of these ways are stable.
+selects the first k elements of each row (templates/kernels/topk_cpu.j2). All methods are stable.
 
-  network    many short rows side by side, by words from which all operands of an element can be had again, or by words
-             of a key and a place
+  network    many short rows side by side, by words from which all operands' elements can be recovered, or by words of a
+             key and a place
   insertion  short rows, by keys
-  words      by radix: of words from which all operands of an element can be had again. Each pass moves words from one
+  words      radix sort of words from which all operands' elements can be recovered. Each pass moves words from one
              array to the results, or back. Elements whose keys are constants (gen/heroes/sort.py, Word) are read again
-  ranges     long rows, also in parts: a first pass moves elements to ranges of words, each of which is then sorted by
-             words. Where there is one operand, the ranges lie in the result, and no memory is needed beside it
-  indices    by radix: of words of a key, of 32 bits or less, and the place of its element; then the operands are
+  ranges     long rows, possibly in parts: a first pass moves elements to ranges of words; each range is then sorted as
+             words. If there is one operand, the ranges are in the result, and no further memory is needed
+  indices    radix sort of words of a key, of at most 32 bits, and the place of its element; then the operands are
              gathered
-  keys       the same with keys and places in arrays of their own; several groups of keys are sorted one after another,
-             the least significant first
-  merge      where the comparator's graph does not prove that it is an order (gen/hlo/order.py): places are merged in
-             runs of 1, 2, 4, .. as in gen/reference, so that the result is the same for any comparator at all
+  keys       the same with keys and places in separate arrays; several groups of keys are sorted one after another, the
+             least significant first
+  merge      for comparators whose graph does not prove that they are an order (gen/hlo/order.py): places are merged in
+             runs of 1, 2, 4, .. as in gen/reference, so that the result is the same for any comparator
   few        topk: the first k elements so far, sorted
-  heap       topk of many: the one that would leave first is on top
+  heap       topk with large k: a heap with the element to be replaced next on top
 """
 
 from __future__ import annotations

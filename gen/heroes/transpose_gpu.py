@@ -1,17 +1,17 @@
-"""The transpose hero on a GPU: one block moves one tile through the memory that its threads share.
+"""The transpose hero on a GPU: a block moves a tile through shared memory.
 
 A tile is a box of `rows` positions along the digits in which the transposed accesses are contiguous, times `lanes`
-positions along those in which the first result is. There are three phases, in each of which neighbouring threads have
+positions along those in which the first result is. There are three phases; in each of them, neighbouring threads have
 neighbouring addresses:
 
-    load   buffers that are contiguous along rows are read in their own order and left in tiles
+    load   buffers that are contiguous along rows are read in their own order and stored to tiles
     take   (after a barrier) threads go along lanes: they read tiles across and other buffers directly, compute, and
            store results
     store  (after a barrier) results that are contiguous along rows are read from tiles and written in their own order
 
-A word of 32 bits in a tile holds elements of one or two bytes from `pack` rows. A thread has `pack` rows of them, and
-transposes blocks of pack x pack elements in its registers. Where the minor digit stays minor and is short, its `unit`
-elements stay joined. Pitch and rotation of a tile's lines are chosen by counting bank conflicts at the addresses that
+A 32-bit word in a tile has elements of one or two bytes from `pack` rows. A thread has `pack` rows of such words, and
+transposes blocks of pack x pack elements in its registers. If the minor digit stays minor and is short, its `unit`
+elements stay together. Pitch and rotation of a tile's lines are chosen by counting bank conflicts at the addresses that
 the maps give.
 """
 
