@@ -1,4 +1,4 @@
-"""The heroes: which there are, and which one writes a nest."""
+"""The heroes, and the choice of the hero that writes a nest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.plan.buffers import buffers_of
 from gen.plan.nest import BuildError, Nest
 
-# The first that takes a nest and has a schedule that its maps allow writes it; loop takes every nest.
+# the first hero that takes a nest, and has a schedule that the maps allow, writes it; loop takes every nest
 HEROES: Sequence[Hero[Any, Any]] = (
     matrices_gpu.HERO, matrices.HERO, lapack.HERO, sort_cpu.HERO, sort_gpu.HERO, sort_gpu.ROWS, fft_gpu.HERO,
     fft.HERO, scatter.HERO,
@@ -26,8 +26,8 @@ HEROES: Sequence[Hero[Any, Any]] = (
 
 
 def choose(nest: Nest, context: Context) -> List[Choice[Any, Any]]:
-    """The first choice of the first hero that takes the nest, with the buffers that it needs, then those of side
-    results that are not among its own. Where no hero takes a nest that is made of others: the choices of these."""
+    """Return the first choice of the first hero that takes the nest, with the buffers that it needs, then the choices
+    for side results that it does not include. If no hero takes a combined nest, return the choices for its members."""
     refusals: List[str] = []
     for hero in HEROES:
         if not isinstance(nest, hero.nest_class) or hero.members != bool(nest.members):
@@ -55,7 +55,7 @@ def choose(nest: Nest, context: Context) -> List[Choice[Any, Any]]:
 
 
 def _has_leads(nest: Nest) -> bool:
-    """True if a nest, or a side of it, reads or writes an array whose leading dimension the caller gives."""
+    """True if a nest, or a side of it, accesses an array whose leading dimension the caller passes."""
     partitions = [partition for each in (nest, *nest.sides) for partition in each.partitions]
     return any(root.shape.lead for partition in partitions for root in partition.roots) or any(
         buffer.shape.lead for partition in partitions for function in partition.functions

@@ -46,12 +46,11 @@ from gen.targets import FLOATS
 
 @dataclass(frozen=True)
 class SweepSchedule(Schedule):
-    """kind: rows, columns, flat, parts (the second kernel). rows: results a work-item folds together; per_part: steps
-    of the digit that is cut into `parts`;
-    streams: equal pieces of a part, or of all blocks of rows; chunks: blocks of rows that a work-item takes one after
-    another;
-    blocked: a work-item has a block of the columns, not all; burst: lines that are prefetched together.
-    rows_together: rows of a block of columns that are folded into a group of accumulators before the next group."""
+    """The schedule of a reduction. kind: rows, columns, flat, parts (the second kernel). rows: results that a work-item
+    folds together. parts: the parts of the digit that is cut. per_part: its steps in a part. streams: equal pieces of a
+    part, or of all blocks of rows. chunks: blocks of rows that a work-item takes one after another. blocked: whether a
+    work-item has a block of the columns, not all. burst: cache lines that are prefetched together. rows_together: rows
+    of a block of columns that are folded into a group of accumulators before the next group."""
 
     lanes: int = LANES
     kind: str = "flat"
@@ -64,12 +63,12 @@ class SweepSchedule(Schedule):
 
     @property
     def registers(self) -> int:
-        """Accumulators."""
+        """Return the number of accumulators."""
         return self.vec * self.streams
 
     @property
     def span(self) -> int:
-        """Elements of a step of all streams."""
+        """Return the number of elements in one step of all streams."""
         return self.registers * self.lanes
 
     def text(self) -> str:
@@ -85,7 +84,7 @@ Candidate = Tuple[Digits, SweepSchedule]
 
 
 class ReductionCpuHero(Hero[Reduction, Candidate]):
-    """A sweep, and a second kernel that combines its parts."""
+    """A sweep over the input, and a second kernel that combines its parts."""
 
     name, sides, leads = "reduction", True, True
     nest_class = Reduction
@@ -133,7 +132,8 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
 
     def parts(items: int, steps: int, bytes_a_step: int, least: int, unit_items: int = device.unit_items,
               together: int = 1) -> Tuple[int, int]:
-        """(parts, steps a part): enough items for all threads, each with enough to do, `together` at a time."""
+        """Return (parts, steps of a part): enough items for all threads, each with enough to do; the steps of a part
+        are a multiple of `together`."""
         wanted = max(1, min(-(-unit_items * device.units // items), steps * bytes_a_step // device.part_bytes,
                             steps // least))
         per = -(-steps // (wanted * together)) * together
@@ -144,7 +144,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         row = next((k for k in digits.kept() if out[k] == 1), None)
         if row is not None and sizes[row] >= LANES:
             many = sum(len(hero.operands) // 2 for hero in nest.heroes) * max(1, width // 4)
-            many += many > 1     # NaNs may be watched
+            many += many > 1     # the flag of watched NaNs
             blocks, outer = sizes[row] // LANES, results // sizes[row]
             streams = numbers.streams if size * width > numbers.short_row else numbers.streams // 2
             streams = (
@@ -182,7 +182,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
 
         def cut_in(registers: int) -> Tuple[int, int, int]:
-            """(work-items without parts, parts, steps a part) with blocks of so many accumulators."""
+            """Return (work-items without parts, parts, steps of a part) for blocks of `registers` accumulators."""
             items = -(-size // (registers * LANES)) * results // size
             together = numbers.column_rows if registers > numbers.column_registers and inner == 1 else 1
             return items, *parts(items, sizes[cut], inner * registers * LANES * width, numbers.part_rows,
@@ -192,7 +192,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         if size > LANES * numbers.column_registers:
             widths = [dtypes.storage_bytes(hero.operands[k].shape.dtype)
                       for hero in nest.heroes for k in range(len(hero.operands) // 2)]
-            widths += [4] * (len(widths) > 1)     # NaNs may be watched
+            widths += [4] * (len(widths) > 1)     # the flags of watched NaNs
             most = max(numbers.column_registers, numbers.column_bytes // (LANES * sum(widths)))
             while most * LANES * width > device.page:
                 items, count, _ = cut_in(_column_block(device, most, size))
@@ -230,14 +230,15 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         raise Refused(f"{lane} contiguous elements are fewer than {vec * LANES * streams}")
     inner = math.prod(sizes[k] for k in digits.reduced()) * below // lane
     count, per = parts(results // below, steps, vec * LANES * streams * width * inner, numbers.part_steps)
-    if streams > 1 and count * per != steps:   # all parts are alike: further steps belong to the rest
+    if streams > 1 and count * per != steps:   # all parts must be alike: further steps belong to the rest
         per = steps // count
     return SweepSchedule(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
                          burst=numbers.prefetch_burst, parts=count, per_part=per)
 
 
 def _column_block(device: Device, most: int, size: int) -> int:
-    """Accumulators of a block of columns, `most` at most, in the fewest blocks that cover all."""
+    """The number of accumulators in a block of columns, at most `most`, such that the fewest blocks cover all
+    columns."""
     def covered(count: int) -> int:
         return -(-size // (count * LANES))
     least = device.reduction_cpu.column_registers // 2
@@ -245,7 +246,7 @@ def _column_block(device: Device, most: int, size: int) -> int:
 
 
 def _periodic(device: Device, digits: Digits) -> bool:
-    """Whether there are few columns and many rows, so that vectors that go over several rows pay."""
+    """True if there are few columns and many rows, so that vectors over several rows pay."""
     numbers = device.reduction_cpu
     minor = digits.minor
     below = digits.sizes[minor]
@@ -255,14 +256,13 @@ def _periodic(device: Device, digits: Digits) -> bool:
                              and digits.sizes[minor - 1] * below >= least)
 
 
-# ---- what the templates are handed ----
+# ---- records for the templates ----
 
 @dataclass(frozen=True)
 class Accumulator:
-    """A value of a result while elements are folded into it. id: what the names of its variables end with (a0, t0; a1_0
-    of the second of several reduces).
-    type: of a register; element: of a lane; start: what a register holds before the first element. even, odd: the
-    functions that give the even and the odd lanes of two registers, where lanes are folded in pairs."""
+    """The value of a result while elements are folded into it. id: the end of its variables' names (a0, t0; a1_0 for
+    the second of several reduces). type: of a register. element: of a lane. start: the initial value of a register.
+    even, odd: the functions that return the even and the odd lanes of two registers, if lanes are folded in pairs."""
 
     id: str
     dtype: str
@@ -275,8 +275,8 @@ class Accumulator:
 
 @dataclass(frozen=True)
 class Flags:
-    """Which lanes met a NaN that matters: nan_a beside the accumulators a0, a1, .. type: of a register of them; clear:
-    none."""
+    """Registers that record the lanes in which a relevant NaN was met: nan_a beside the accumulators a0, a1, .. type:
+    of such a register. clear: its value without NaNs."""
 
     type: str
     clear: str
@@ -284,8 +284,8 @@ class Flags:
 
 @dataclass(frozen=True)
 class Reduce:
-    """One reduce of the graph. combine(into, a, b, lanes): the lines of into = f(a, b), where # in a name stands for
-    each accumulator's id."""
+    """A reduce of the graph. combine(into, a, b, lanes): the lines of into = f(a, b); # in a name stands for each
+    accumulator's id."""
 
     accumulators: List[Accumulator]
     combine: "Callable[..., List[Statement]]"
@@ -293,7 +293,7 @@ class Reduce:
 
 @dataclass(frozen=True)
 class Digit:
-    """A loop over a reduced digit: its variable, and where that begins and ends, as C text."""
+    """A loop over a reduced digit: its variable, first and end value, as C text."""
 
     name: str
     first: str
@@ -302,9 +302,9 @@ class Digit:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A work-item's blocks of neighbouring results, one after another: numbers from `first` to `last`. start: the first
-    result of a block, where the last block is moved back to end with the results ("": the element's code has it);
-    number: that of the block in a stream ("": the same in all)."""
+    """A work-item's blocks of neighbouring results, numbered from `first` to `last` (exclusive). start: the first
+    result of a block, if the last block is moved back to end with the results (""; the element's code computes it).
+    number: the block's number in a stream ("": the same in all)."""
 
     first: str
     last: str
@@ -314,8 +314,8 @@ class Blocks:
 
 @dataclass(frozen=True)
 class RowSteps:
-    """Steps along a row, from `first` to `last`. prefetches: lines, for each step; burst: steps whose prefetches stand
-    together (0: of all), which end before `burst_end`. step: a[..] = f(a[..], element)."""
+    """Steps along a row, from `first` to `last`. prefetches: lines for each step. burst: the number of steps whose
+    prefetches are done together (0: those of all); bursts end before `burst_end`. step: a[..] = f(a[..], element)."""
 
     first: str
     last: str
@@ -329,8 +329,9 @@ class RowSteps:
 class Rest:
     """The rest of a row after its steps: registers that end where the row ends.
 
-    numbers: of the lanes of register `vec`, counted from the first. skipped: lanes before this one are in a step
-    already, which `inside` says (0: none)."""
+    numbers: the numbers of the lanes of register `vec`. skipped: lanes before this number are already in a step, and
+    `inside` excludes them (0: none).
+    """
 
     numbers: str
     skipped: int
@@ -339,7 +340,8 @@ class Rest:
 
 @dataclass(frozen=True)
 class ScalarRest:
-    """Elements after the last step, one by one: their count; part: which part has them ("": there is but one)."""
+    """Elements after the last step, one by one: their count. part: the condition that a part has them ("": there is
+    only one part)."""
 
     count: int
     part: str
@@ -348,11 +350,11 @@ class ScalarRest:
 
 @dataclass(frozen=True)
 class Results:
-    """The step that writes results from totals.
+    """The step that computes results from totals.
 
-    again: the same results, computed in the order of their elements, where `when` says that a NaN was met (None: none
-    matters).
-    lanes: of a register. nan: the register of flags."""
+    again: the same results, computed in the order of their elements, if `when` says that a NaN was met (None: NaNs do
+    not matter). lanes: of a register. nan: the register of flags.
+    """
 
     step: StepCode
     again: Optional[StepCode]
@@ -363,8 +365,8 @@ class Results:
 
 @dataclass(frozen=True)
 class ReductionCpuRecord:
-    """What all CPU reductions have. digits: loops around the steps. registers: of each accumulator. flags: None where
-    NaNs need no care."""
+    """The common fields of CPU reductions. digits: loops around the steps. registers: of each accumulator. flags: None
+    if NaNs do not matter."""
 
     placing: Placing
     lanes: int
@@ -379,9 +381,9 @@ class ReductionCpuRecord:
 
 @dataclass(frozen=True)
 class RowsRecord(ReductionCpuRecord):
-    """templates/kernels/reduction_cpu_rows.j2. streams: blocks that are walked side by side, each with `vec` of the
-    registers. As C text: first, the number of a stream's first register; stream, that of the stream; total, that of a
-    row's total among those of all streams. halves: registers after each fold of pairs."""
+    """Printed by templates/kernels/reduction_cpu_rows.j2. streams: blocks that are walked side by side, each with `vec`
+    registers. C texts: first, the number of a stream's first register; stream, the stream's number; total, the number
+    of a row's total among those of all streams. halves: the number of registers after each fold of pairs."""
 
     blocks: Blocks
     digits: List[Digit]
@@ -398,7 +400,7 @@ class RowsRecord(ReductionCpuRecord):
 
 @dataclass(frozen=True)
 class ShortRowsRecord(ReductionCpuRecord):
-    """templates/kernels/reduction_cpu_short_rows.j2."""
+    """Printed by templates/kernels/reduction_cpu_short_rows.j2."""
 
     blocks: Blocks
     digits: List[Digit]
@@ -409,10 +411,10 @@ class ShortRowsRecord(ReductionCpuRecord):
 
 @dataclass(frozen=True)
 class ColumnsRecord(ReductionCpuRecord):
-    """templates/kernels/reduction_cpu_columns.j2. groups: groups of `step.vec` accumulators, which are in memory where
-    there is more than one. rows: rows that are folded into a group before the next; unrolled: whether their loop is;
-    rest: whether some may be left. blocks: None where all columns are one block; edge: the step of a
-    register that ends with the columns, where they are no multiple of its lanes."""
+    """Printed by templates/kernels/reduction_cpu_columns.j2. groups: groups of `step.vec` accumulators, which are in
+    memory if there are several. rows: rows that are folded into a group before the next group. unrolled: whether the
+    loop over them is unrolled. rest: whether rows may be left over. blocks: None if all columns are one block. edge:
+    the step of a register that ends with the columns, if their number is not a multiple of its lanes."""
 
     groups: int
     rows: int
@@ -429,9 +431,9 @@ class ColumnsRecord(ReductionCpuRecord):
 
 @dataclass(frozen=True)
 class FlatRecord(ReductionCpuRecord):
-    """templates/kernels/reduction_cpu_flat.j2. columns: results that lie side by side; column: the variable that counts
-    them, or 0. turn: steps from `first` to `last` that are summed by themselves; 0: all are. whole: whether these are a
-    multiple of a turn."""
+    """Printed by templates/kernels/reduction_cpu_flat.j2. columns: results side by side. column: the variable that
+    counts them, or 0. turn: the number of steps, from `first` to `last`, that are summed separately (0: all). whole:
+    whether the steps are a multiple of a turn."""
 
     digits: List[Digit]
     streams: int
@@ -448,17 +450,17 @@ class FlatRecord(ReductionCpuRecord):
 
 @dataclass(frozen=True)
 class PartsRecord(ReductionCpuRecord):
-    """templates/kernels/reduction_cpu_parts.j2. step: t[0] = f(t[0], the part's)."""
+    """Printed by templates/kernels/reduction_cpu_parts.j2. step: t[0] = f(t[0], the part's total)."""
 
     parts: int
     step: StepCode
     results: Results
 
 
-# ---- how they are filled ----
+# ---- the writer of the records ----
 
 class ReductionCpuWriter(reduction.ReductionWriter):
-    """The kernels of one nest."""
+    """Writes the kernels of one nest."""
 
     sweep: SweepSchedule
 
@@ -470,10 +472,11 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         self.box: Dict[str, Tuple[int, int]] = {}       # the bounds of its variables
         self.blocks: Optional[Blocks] = None
 
-    # ---- where things are ----
+    # ---- positions ----
 
     def coordinates(self, block: str = "block") -> "List[Tuple[str, int]]":
-        """What a work-item's number counts, each with its count. block: the variable that counts a work-item's blocks."""
+        """Return the coordinates that a work-item's number counts, each with its size. block: the variable that counts
+        a work-item's blocks."""
         digits, sweep = self.digits, self.sweep
         counts: List[Tuple[str, int]] = []
         special = self.special()
@@ -496,7 +499,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return counts
 
     def in_blocks(self, digit: int, size: int, width: int, block: str) -> int:
-        """A digit in blocks of `width`; the work-items that share them."""
+        """Divide a digit into blocks of `width`; return the number of work-items that share them."""
         sweep, streams = self.sweep, self.sweep.streams
         whole = max(1, size // width)
         per_stream, moved = whole // streams, size % (width * streams) != 0
@@ -509,7 +512,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                 else f"({block} < {per_stream} ? {block} + stream * {per_stream} : {streams * per_stream} + stream)"
             )
         start = ""
-        if moved:   # the last block is moved back onto the one before, of the same work-item
+        if moved:   # the last block overlaps the one before it, of the same work-item
             self.at[digit], self.box["first"] = "first", (0, size - width)
             name = "block_of_stream" if streams > 1 else block
             start = f"{name} < {whole} ? {name} * {width} : {size - width}"
@@ -520,14 +523,14 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return items
 
     def special(self) -> Optional[int]:
-        """The kept digit that is walked in blocks."""
+        """Return the kept digit that is walked in blocks, if any."""
         digits, sweep = self.digits, self.sweep
         if sweep.kind == "rows":
             return next(k for k in digits.kept() if digits.out[k] == 1)
         return digits.minor if digits.out[digits.minor] else None
 
     def loops(self, skip: Sequence[int] = (), cut: Optional[int] = None) -> List[Digit]:
-        """Loops over the reduced digits; the one that is cut goes over its part."""
+        """Return the loops over the reduced digits; the loop of the digit that is cut goes over its part."""
         loops = []
         for k in self.digits.reduced():
             if k in skip:
@@ -542,14 +545,14 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return share("part", self.sweep.per_part, self.sweep.parts, size)
 
     def position(self, inner: str) -> str:
-        """A position in the input, as text of a map."""
+        """Return a position in the input, as text of a map."""
         parts = [f"({text}) * {self.digits.weights[k]}" for k, text in self.at.items()]
         return " + ".join(parts + [inner])
 
     # ---- the kernels ----
 
     def kernels(self, between: "Sequence[Buffer]") -> List[Kernel]:
-        """between: for the totals of parts."""
+        """Return the kernels. between: the buffers for the totals of parts."""
         sweep, self.partial = self.sweep, list(between)
         counts = self.coordinates()
         common, blocks = self.common(counts, sweep.threads, LANES, sweep.registers)
@@ -574,7 +577,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
 
     def common(self, counts: "List[Tuple[str, int]]", threads: int, lanes: int,
                registers: int) -> "Tuple[Dict[str, Any], int]":
-        """The fields of ReductionCpuRecord, and the number of work-groups."""
+        """Return the fields of ReductionCpuRecord, and the number of work-groups."""
         placing, blocks = Placing.of(counts, threads, self.index_type)
         pairs = self.sweep.kind == "rows" and lanes > 1
         reduces = [Reduce([self.accumulator(h, k, lanes, pairs) for k in range(len(self.types_of(h)))],
@@ -590,14 +593,14 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                            self.d.splat(dtype, lanes, start) if lanes > 1 else start, even, odd)
 
     def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES) -> List[Statement]:
-        """The lines of into = f(a, b), where {} stands for the id of each of a reduce's accumulators."""
+        """Return the lines of into = f(a, b); {} stands for the id of each of a reduce's accumulators."""
         body, ids = self.plain(lanes), [self.name(h, k, "") for k in range(len(self.types_of(h)))]
         before, x = ([side.format(number) for number in ids] for side in (a, b))
         texts = self.combined(body, h, before, x, lanes)
         return body.text.lines + [Assign(into.format(number), text) for number, text in zip(ids, texts)]
 
     def fold_step(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> StepCode:
-        """A step of `count` registers: a[slot] = f(a[slot], element), in the lanes that are inside."""
+        """Return a step of `count` registers: a[slot] = f(a[slot], element), in the lanes that are inside."""
         values = self.values(body)
         lanes = body.lanes
         texts = [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in values]
@@ -622,7 +625,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
     # ---- sweeps ----
 
     def rows(self, common: "Dict[str, Any]") -> RowsRecord:
-        """Each of 16 rows into its accumulators, these into one vector; then the 16 vectors are folded."""
+        """Fold each of 16 rows into its accumulators, and these into one vector; then fold the 16 vectors."""
         sweep, digits, row = self.sweep, self.digits, self.special()
         size, step, vec = digits.sizes[digits.minor], sweep.step, sweep.vec
         assert row is not None and self.blocks
@@ -639,7 +642,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                           results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
     def short_rows(self, common: "Dict[str, Any]") -> ShortRowsRecord:
-        """16 rows of 2, 4 or 8 elements are that many vectors; the neighbouring lanes of a row are folded together."""
+        """Fold 16 rows of 2, 4 or 8 elements, which are 2, 4 or 8 vectors; the neighbouring lanes of a row are folded
+        together."""
         sweep, row = self.sweep, self.special()
         assert row is not None and self.blocks
         before = dict(self.at)
@@ -653,8 +657,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                                results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
     def steps(self, first: str, last: str, count: int, known: int, base: str = "") -> RowSteps:
-        """Whole steps along the minor positions; with streams of a part count is a stream's length. known: number of
-        steps from `first` to `last`, or a divisor of it (0: it is not known)."""
+        """Return whole steps along the minor positions. count: the length of a stream, if a part has streams. known:
+        the number of steps from `first` to `last`, or a divisor of it (0: unknown)."""
         sweep = self.sweep
         inner = "lane * 2 + vec" if sweep.interleaved_pairs else f"vec * {LANES} + lane"
         box = {**self.box, "step": (0, max(0, count - 1)), "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
@@ -674,8 +678,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return RowSteps(first, last, prefetches, burst, piece_end("burst", burst, last, even), step)
 
     def rest(self, rest: int, size: int) -> Optional[Rest]:
-        """The rest of a row after its whole steps: vectors that end where the row ends, without the lanes that steps
-        have folded."""
+        """Return the rest of a row after its whole steps: vectors that end where the row ends, without the lanes that
+        are already folded."""
         if not rest:
             return None
         count, sweep = -(-rest // LANES), self.sweep
@@ -689,12 +693,13 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return Rest(numbers, skipped, self.fold_step(body, slot, count, "inside" if skipped else ""))
 
     def numbers(self, count: int) -> str:
-        """C text: the numbers of the elements in one of `count` registers."""
+        """C text of the numbers of the elements in one of `count` registers."""
         of_registers = f" + {self.d.splat('s32', LANES, f'(int)vec * {LANES}')}" if count > 1 else ""
         return f"{self.helpers.numbers(LANES)}()" + of_registers
 
     def columns(self, common: "Dict[str, Any]") -> ColumnsRecord:
-        """A vector for each 16 columns, and where all are one block, one that ends with them."""
+        """Fold columns: a vector for each 16 columns; if all columns are one block, one more vector that ends with
+        them."""
         sweep, digits, minor = self.sweep, self.digits, self.digits.minor
         size = digits.sizes[minor]
         before = dict(self.at)
@@ -729,7 +734,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                              edge_results=edge_results)
 
     def flat(self, common: "Dict[str, Any]") -> FlatRecord:
-        """Few results: a stream of vectors, whose lanes are folded in pairs at the end."""
+        """Fold the input for few results: a stream of vectors, whose lanes are folded in pairs at the end."""
         sweep, digits, minor = self.sweep, self.digits, self.digits.minor
         columns = digits.sizes[minor] if digits.out[minor] else 1
         lane = minor - 1 if digits.out[minor] else minor
@@ -758,7 +763,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                              self.nest.inputs)
             rest = ScalarRest(left, str(sweep.parts - 1) if sweep.parts > 1 else "",
                               self.fold_step(body, "rest" if left <= span else f"rest % {span}", 1, of="x"))
-        for h in range(len(self.nest.heroes)):      # now: so that the file has the functions that this calls
+        for h in range(len(self.nest.heroes)):      # done here so that the file has the functions that this calls
             self.combine(h, "t{}", "t{}", "x{}[at]", 1)
         self.at = {k: text for k, text in before.items() if digits.out[k]}
         if digits.out[minor]:
@@ -771,20 +776,21 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                           steps=steps, rest=rest, columns=columns, column="column" if columns > 1 else "0", results=results)
 
     def sums(self) -> bool:
-        """Whether all reduces are sums of floats."""
+        """True if all reduces are sums of floats."""
         roots = [hero.attributes["to_apply"].root for hero in self.nest.heroes]
         return all(root.opcode == "add" and root.shape.dtype in FLOATS
                    and all(o.opcode == "parameter" for o in root.operands) for root in roots)
 
     def shuffle(self, which: int, dtype: str) -> str:
-        """A function of two vectors that gives their even (0) or odd (1) lanes, one after another."""
+        """Return a function of two vectors whose result is their even (0) or odd (1) lanes, in order."""
         name = f"{('even', 'odd')[which]}_{self.kept_as(dtype)}"
         return self.helpers.shuffle(name, dtype, LANES, range(which, 2 * LANES, 2), lane=f"2 * i + {which}")
 
     # ---- results ----
 
     def wide_results(self, of: str, count: int, inner: str, digit: int, groups: int = 1) -> Results:
-        """`count` vectors of results that are neighbours along a digit; of one of `groups`, where there are several."""
+        """Return the step for `count` vectors of results that are neighbours along a digit; for one of `groups`, if
+        there are several."""
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != digit}
         position = self.out_position({**at, digit: "0"}, f"({inner}) * {self.digits.out[digit]}")
         box = {**{n: b for n, b in self.box.items() if n in ("block", "first", "part", "stream") or n in at.values()},
@@ -797,29 +803,30 @@ class ReductionCpuWriter(reduction.ReductionWriter):
 
     def finish(self, position: str, box: "Dict[str, Tuple[int, int]]", schedule: Schedule, total: str,
                nan: str) -> Results:
-        """The step that stores totals, or results from them. total: the text of a total, with # for the accumulator's
-        id.
+        """Return the step that stores totals, or results computed from them. total: the text of a total, with # for the
+        accumulator's id.
 
-        nan: C text that is not 0 where a NaN was met that matters."""
+        nan: C text that is not 0 if a relevant NaN was met.
+        """
         totals = [[total.format(self.name(h, k, "")) for k in range(len(self.types_of(h)))]
                   for h in range(len(self.nest.heroes))]
         step = StepCode.of_body(self.store_totals(position, box, schedule, totals, nan), schedule.vec)
         again = None
         if self.watched and not self.partial:
             again = StepCode.of_body(self.in_order(position, box, ("vec", "lane") if schedule.lanes > 1 else ()), 1)
-        # a lane of rows' input is not one of the results
+        # in rows, a lane of the input is not one of the results
         when = (" | ".join(f"odd[{n}]" for n in range(LANES)) if self.sweep.kind == "rows" else "odd[lane]"
                 if schedule.lanes > 1 else nan)
         return Results(step, again, schedule.lanes, nan, when)
 
     def prefetches_of(self, body: Body) -> List[str]:
-        """The lines that prefetch a step."""
+        """Return the lines that prefetch a step."""
         return [line for key in sorted(body.prefetches) for line in body.prefetches[key]]
 
     # ---- the second kernel ----
 
     def part(self, flat: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, buffers: "Sequence[Buffer]") -> StepCode:
-        """The step that folds a part into the totals."""
+        """Return the step that folds a part into the totals."""
         body = self.body(flat, box, sweep, self.nest.epilogue)
         values = [body.load_flat(buffer, flat, body.function.body) for buffer in buffers]
         if self.watched:
@@ -832,7 +839,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return StepCode.of_body(body, 1)
 
     def parts_kernel(self) -> Kernel:
-        """Combines the parts of every result in their order."""
+        """Return the kernel that combines the parts of every result in order."""
         least = self.device.reduction_cpu.fold_vectors * LANES
         lanes = LANES if self.results % LANES == 0 and self.results >= least else 1
         items = self.results // lanes
@@ -860,8 +867,8 @@ NOTHING = StepCode([], [], [])
 
 
 class FormCollector(ReductionCpuWriter):
-    """Collects what a writer's kernels need, without a statement. forms: what the bodies compute; maps: the maps that
-    are C text beside them; grids: the kernels as they are launched."""
+    """Collects what a writer's kernels need, without writing statements. forms: of the bodies. maps: further maps that
+    become C text. grids: the kernels with their launches."""
 
     @cached_property
     def forms(self) -> List[Form]:
@@ -918,7 +925,7 @@ class FormCollector(ReductionCpuWriter):
 
 
 def collected_forms(writer: FormCollector) -> FormCollector:
-    """The collector, with the forms, maps and grids of all kernels."""
+    """Return the collector, with the forms, maps and grids of all kernels."""
     parts = writer.sweep.parts
     writer.kernels([Buffer(Role.SCRATCH, k, shape, "x") for k, shape in enumerate(writer.parts(parts))]
                    if parts > 1 else [])
@@ -926,5 +933,5 @@ def collected_forms(writer: FormCollector) -> FormCollector:
 
 
 def _halves(count: int) -> List[int]:
-    """Registers after each fold of neighbours: half of them, .., one."""
+    """The number of registers after each fold of neighbours: a half, a quarter, .., one."""
     return [count >> n for n in range(1, count.bit_length())]

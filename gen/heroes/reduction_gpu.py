@@ -48,9 +48,9 @@ Box = Dict[str, Tuple[int, int]]
 
 @dataclass(frozen=True)
 class BlockSchedule(Schedule):
-    """digit: the one that `across` goes along (None: none). slots: accumulators of a thread for each value; steps of
-    `fold` units (a vector where the minor digit is reduced, else one row), cut into parts of `per_part`; unroll: steps
-    whose loads may be together."""
+    """The schedule of a block. digit: the digit that `across` follows (None: none). slots: accumulators of a thread for
+    each value. steps: of `fold` units (a vector if the minor digit is reduced, else a row), cut into parts of
+    `per_part` steps. unroll: steps whose loads may be issued together."""
 
     rows: int = 1
     fold: int = 1
@@ -63,7 +63,8 @@ class BlockSchedule(Schedule):
 
     @property
     def even(self) -> bool:
-        """Whether the threads that fold are powers of two: a warp holds whole groups of them, or is part of one."""
+        """True if the threads that fold are a power of two: a warp then contains whole groups of them, or is part of
+        one group."""
         return all(n & (n - 1) == 0 for n in (self.fold, self.across))
 
     def text(self) -> str:
@@ -74,7 +75,7 @@ class BlockSchedule(Schedule):
 # ---- numbers ----
 
 def _digit_units(digits: Digits, vec: int) -> "Dict[int, int]":
-    """Units of the reduced digits."""
+    """The number of units along each reduced digit."""
     return {k: digits.sizes[k] // (vec if k == digits.minor else 1) for k in digits.reduced()}
 
 
@@ -84,7 +85,8 @@ def _pow2(n: int) -> int:
 
 
 def _across(wide: int, most: int) -> int:
-    """Threads along `wide` units, in equal parts: a power of two unless more than a quarter would be idle."""
+    """The number of threads along `wide` units, in equal parts: a power of two unless more than a quarter of the
+    threads would be idle."""
     part = -(-wide // -(-wide // most))
     even = 1 << (part - 1).bit_length()
     return even if 4 * part >= 3 * even else part
@@ -92,9 +94,9 @@ def _across(wide: int, most: int) -> int:
 
 def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, most_vec: int, threads: int,
            first: bool) -> BlockSchedule:
-    """widths: bytes of the elements that neighbouring positions read or write side by side; values: accumulators for
-    each result.
-    first: the kernel that reads the inputs; the second finds what it reads in a cache, and there is little of it."""
+    """The schedule of a block. widths: bytes of the elements that neighbouring positions access side by side. values:
+    accumulators for each result. first: true for the kernel that reads the inputs; the second kernel has few inputs,
+    and finds them in a cache."""
     numbers = device.reduction_gpu
     minor, sizes, kept = digits.minor, digits.sizes, digits.kept()
     column = bool(digits.out[minor])
@@ -116,7 +118,7 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
         fold = min(most,
                    max(fold, min(max(1, device.coalesced // (vec * width)),
                                  1 << (-(-units * vec * width // numbers.thread_bytes) - 1).bit_length())))
-        while fold > 1 and 3 * -(-units // fold) * fold > 4 * units:   # at most a quarter is idle
+        while fold > 1 and 3 * -(-units // fold) * fold > 4 * units:   # at most a quarter of the threads is idle
             fold //= 2
     while 2 * fold <= min(most, units) and rows * wide * fold < numbers.unit_threads * device.units:
         fold *= 2
@@ -125,7 +127,7 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     used = -(-together * fold * across // device.warp) * device.warp
     blocks, steps, parts, per = -(-rows // together) * columns, units // fold, 1, 1
     loads = max(1, numbers.loading_bytes // (vec * width))      # steps that are loaded at once
-    # fewer are done before a second kernel starts
+    # fewer steps take less time than a second kernel
     if first and blocks < numbers.unit_blocks * device.units and steps >= numbers.part_loads * loads:
         per = -(-steps // (loads * -(-numbers.part_blocks * device.units // blocks))) * loads
         parts = -(-steps // per)
@@ -139,8 +141,8 @@ def _widths(digits: Digits, space: IterationSpace) -> List[int]:
 
 
 def _as_read(nest: Reduction) -> Reduction:
-    """The nest walked in the order in which most of what it reads and writes lies in memory: its results do not
-    mind."""
+    """The nest walked in the order in which most of its memory accesses are contiguous; the results do not depend on
+    the order."""
     dims, partition = nest.space.dims, nest.inputs
     moved: Dict[Tuple[int, ...], int] = {}
     heroes = sum(len(hero.operands) // 2 for hero in nest.heroes)
@@ -164,7 +166,7 @@ T = TypeVar("T")
 
 
 class Candidate(NamedTuple):
-    """The nest as it is walked, its digits, and its accesses in these."""
+    """A nest in the order in which it is walked, its digits, and its accesses along these."""
 
     nest: Reduction
     digits: Digits
@@ -172,7 +174,7 @@ class Candidate(NamedTuple):
 
 
 class ReductionGpuHero(Hero[Reduction, Candidate]):
-    """A block's share of the results, and a second kernel that combines parts."""
+    """The kernel in which each block computes a share of the results, and a second kernel that combines parts."""
 
     name, sides, leads = "reduction", True, True
     nest_class = Reduction
@@ -210,14 +212,14 @@ HERO = ReductionGpuHero()
 
 
 def _writer(context: Context, candidate: Candidate, index_type: str = "") -> "ReductionGpuWriter":
-    """index_type: "" where only maps and forms are needed."""
+    """The writer of a candidate. index_type: "" if only maps and forms are needed."""
     digits = candidate.digits
     return ReductionGpuWriter(context, candidate.nest, digits, _widths(digits, candidate.space), index_type)
 
 
 def _needed(index: str, box: Box, index_type: str) -> str:
-    """What a point of a box must satisfy to lie in a map's domain, without bounds of variables that follow from the
-    rest."""
+    """The conditions under which a point of a box is in a map's domain, without bounds of variables that other
+    conditions imply."""
     info = algebra.info(index)
     bounds = ", ".join(f"{v.name} in [{box[v.name][0]}, {box[v.name][1]}]" for v in info.variables)
     rest = "".join(f", {c.text} in [{c.lo}, {c.hi}]" for c in info.constraints)
@@ -228,12 +230,12 @@ def _needed(index: str, box: Box, index_type: str) -> str:
     return " && ".join(algebra.c_text(index, index_type).constraints if same else conditions(index, box, index_type))
 
 
-# ---- what templates/kernels/reduction_gpu.j2 is handed ----
+# ---- the record for templates/kernels/reduction_gpu.j2 ----
 
 @dataclass(frozen=True)
 class Accumulator:
-    """One value of a thread, in each of its slots. shared: its array in the memory that a block's threads share; other:
-    what another slot or thread holds."""
+    """A value of a thread, in each of its slots. shared: its array in shared memory. other: the value of another slot
+    or thread."""
 
     name: str
     dtype: str
@@ -245,8 +247,8 @@ class Accumulator:
 
 @dataclass(frozen=True)
 class Cell:
-    """Where in shared memory a thread's values are, as C text: of the slot `vec`, and of the first; guard: which
-    threads have any ("": all)."""
+    """The position of a thread's values in shared memory, as C text: of slot `vec`, and of the first slot. guard: the
+    condition that a thread has a value; "" if all have one."""
 
     at: str
     first: str
@@ -255,7 +257,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class ThreadSteps:
-    """Steps that all threads of a block take: their count, how many may have their loads together, and one of them."""
+    """Steps that all threads of a block take: their count, the number whose loads may be issued together, and a
+    step."""
 
     count: int
     unroll: int
@@ -264,7 +267,7 @@ class ThreadSteps:
 
 @dataclass(frozen=True)
 class Rest:
-    """The last step, which some threads take."""
+    """The last step, which only some threads take."""
 
     guard: str
     step: StepCode
@@ -272,12 +275,13 @@ class Rest:
 
 @dataclass(frozen=True)
 class FoldRecord:
-    """What templates print of a block whose threads share results.
+    """The values that templates print for a block whose threads share results.
 
-    guard: the condition that a thread has a result ("": all have). fold: threads that share a result; warps: those of
-    these. shuffles: whether lanes of a warp fold by shuffles, else all fold in halves through shared memory. width:
-    lanes of a warp in a row of the block. cells: values of a slot in shared memory (0: none). own: where a thread leaves
-    its values. others: where it finds those that it folds into its own."""
+    guard: the condition that a thread has a result; "" if all have one. fold: threads that share a result. warps: warps
+    that share a result. shuffles: whether the lanes of a warp fold by shuffles; otherwise all threads fold in halves
+    through shared memory. width: lanes of a warp in a row of the block. cells: values of a slot in shared memory (0:
+    none). own: where a thread stores its values. others: where it reads the values that it folds into its own.
+    """
 
     placing: Placing
     guard: str
@@ -292,14 +296,14 @@ class FoldRecord:
 
 @dataclass(frozen=True)
 class ReductionGpuRecord(FoldRecord):
-    """What templates/kernels/reduction_gpu.j2 prints.
+    """Printed by templates/kernels/reduction_gpu.j2.
 
-    held: slots of an accumulator in the steps. slots: slots that are results (held, or 1 where they are folded into the
-    first). slot: the text of a slot's number. watched: whether bits of `odd` say which results met a NaN.
-    parts, per_part: parts of the reduced positions, and steps of a part.
-    across: columns between threads that share a result.
-    results: the step that writes results from totals, for each slot. again: the same results, computed in the order of
-    their elements, for those that met a NaN. combine(slot): the lines of slot = f(slot, other), for all accumulators.
+    held: slots of an accumulator during the steps. slots: slots that are results (held, or 1 if they are folded into
+    the first). slot: the text of a slot's number. watched: whether bits of `odd` record which results met a NaN. parts,
+    per_part: parts of the reduced positions, and steps of a part. across: columns between threads that share a result.
+    results: the step that computes results from totals, for each slot. again: the same results, computed in the order
+    of their elements, for those that met a NaN. combine(slot): the lines of slot = f(slot, other), for all
+    accumulators.
     """
 
     accumulators: List[Accumulator]
@@ -318,8 +322,8 @@ class ReductionGpuRecord(FoldRecord):
 
 
 class BlockPlace(NamedTuple):
-    """Which results a thread is for. map: (th_x, bl_x) -> coordinates. coordinates: those of more than one value.
-    condition: what a thread must satisfy to have any."""
+    """The results of a thread. map: (th_x, bl_x) -> coordinates. coordinates: those with more than one value.
+    condition: true if the thread has results."""
 
     map: str
     coordinates: List[Coordinate]
@@ -327,8 +331,8 @@ class BlockPlace(NamedTuple):
 
 
 class ThreadPlacement(NamedTuple):
-    """map: from the ids of a thread to its coordinates, which have `names`; box: the bounds of the ids; share: the map to
-    the number of the thread among those that share a result; blocks: that are launched."""
+    """The placement of threads. map: from the ids of a thread to its coordinates, called `names`. box: the bounds of
+    the ids. share: the map to the number of the thread among those that share a result. blocks: of the launch."""
 
     map: str
     names: List[str]
@@ -338,14 +342,15 @@ class ThreadPlacement(NamedTuple):
 
 
 class StepUnit(NamedTuple):
-    """A step's reduced unit, as text of a map, and the bounds of the variables in it."""
+    """The reduced unit of a step, as text of a map, and the bounds of its variables."""
 
     text: str
     more: Box
 
 
 class OwnSteps(NamedTuple):
-    """steps: those that all threads of a block take; rest: a last one that some do; body: of the first of these."""
+    """A thread's own steps. steps: those that all threads of a block take. rest: a last step that only some take. body:
+    of the first of these."""
 
     steps: Optional[ThreadSteps]
     rest: Optional[Rest]
@@ -353,10 +358,11 @@ class OwnSteps(NamedTuple):
 
 
 class BlockWriter(reduction.ReductionWriter):
-    """What the threads of a block do for their results: their own steps, and what they leave for each other.
+    """Writes the work of a block's threads: their own steps, and the exchange of totals.
 
-    source: the scratch buffers that a kernel over totals of parts reads (none: it reads the inputs). slots: results of
-    a thread."""
+    source: the scratch buffers that a kernel over totals of parts reads (empty: it reads the inputs). slots: results of
+    a thread.
+    """
 
     sweep: BlockSchedule
 
@@ -373,8 +379,8 @@ class BlockWriter(reduction.ReductionWriter):
         return self.d.has_shuffles and block.even and block.fold > 1
 
     def cells(self, block: BlockSchedule) -> int:
-        """Values of one slot that a block's threads leave for each other: 0, of every thread, or of the first lanes of
-        every warp."""
+        """Return the number of values of one slot that a block's threads exchange: 0, one for every thread, or one for
+        each of the first lanes of every warp."""
         if block.fold == 1:
             return 0
         if not self.shuffles(block):
@@ -386,10 +392,10 @@ class BlockWriter(reduction.ReductionWriter):
         return Accumulator(self.name(h, k), dtype, self.d.register(dtype), self.start(h, k), self.name(h, k, "shared"),
                            self.name(h, k, "other"))
 
-    # ---- where a thread is ----
+    # ---- positions of threads ----
 
     def placement(self) -> ThreadPlacement:
-        """Which results a thread is for, as maps; then `bounds` has the bounds of its coordinates."""
+        """Return the placement of threads as maps; sets `bounds` to the bounds of the coordinates."""
         block, digits, kept = self.sweep, self.digits, [k for k in self.digits.kept() if k != self.sweep.digit]
         rows, wide = math.prod(digits.sizes[k] for k in kept), self.wide()
         across, down = -(-wide // block.across), -(-rows // block.rows)
@@ -419,7 +425,7 @@ class BlockWriter(reduction.ReductionWriter):
         return ThreadPlacement(place, list(texts), box, share, blocks)
 
     def place(self) -> BlockPlace:
-        """The same as C text."""
+        """Return the same as C text."""
         place, names, box, share, _ = self.placement()
         values = [*zip(names, algebra.c_text(place, self.index_type).results),
                   ("f", algebra.c_text(share, self.index_type).results[0])]
@@ -428,12 +434,12 @@ class BlockWriter(reduction.ReductionWriter):
                           _needed(place, box, self.index_type))
 
     def wide(self) -> int:
-        """Units along the digit that goes across."""
+        """Return the number of units along the digit that `across` follows."""
         digit = self.sweep.digit
         return 1 if digit is None else self.digits.sizes[digit] // (self.sweep.vec if digit == self.digits.minor else 1)
 
     def kept_at(self) -> "Dict[int, str]":
-        """Texts of the coordinates of kept digits."""
+        """Return the texts of the coordinates of kept digits."""
         block, minor = self.sweep, self.digits.minor
         along = f"column * {block.vec} + vec" if block.digit == minor and block.vec > 1 else "column"
         return {k: along if k == block.digit else f"g{k}" for k in self.digits.kept()}
@@ -441,7 +447,7 @@ class BlockWriter(reduction.ReductionWriter):
     # ---- a thread's own steps ----
 
     def units(self) -> "Tuple[Optional[StepUnit], Optional[StepUnit]]":
-        """The unit of a step that all threads of a block take, and of a last one that some do."""
+        """Return the unit of a step that all threads of a block take, and that of a last step that only some take."""
         block = self.sweep
         count, left = divmod(math.prod(_digit_units(self.digits, block.vec).values()), block.fold)
         share = "f" if block.fold > 1 else "0"
@@ -449,7 +455,7 @@ class BlockWriter(reduction.ReductionWriter):
                 if count else None, StepUnit(f"{count * block.fold} + f", {"f": (0, left - 1)}) if left else None)
 
     def steps(self) -> OwnSteps:
-        """What a thread does alone."""
+        """Return the steps that a thread does alone."""
         block, (unit, short), steps, rest, body = self.sweep, self.units(), None, None, None
         if unit:
             body = self.step_body(unit)
@@ -462,7 +468,7 @@ class BlockWriter(reduction.ReductionWriter):
         return OwnSteps(steps, rest, body)
 
     def step_form(self, unit: StepUnit) -> Form:
-        """What a step computes."""
+        """Return the form of a step."""
         block, digits = self.sweep, self.digits
         box = {**self.bounds, **unit.more, "vec": (0, block.vec - 1)}
         over, at = _digit_units(digits, block.vec), self.kept_at()
@@ -478,7 +484,7 @@ class BlockWriter(reduction.ReductionWriter):
         return self.form(self.thread(position, box, ranges), box, block, self.nest.inputs)
 
     def step_body(self, unit: StepUnit) -> Body:
-        """A step's body."""
+        """Return the body of a step."""
         block, body = self.sweep, self.body_for(self.step_form(unit))
         slot = "0" if block.slots == 1 else "vec" if block.slots == block.vec else f"vec % {block.slots}"
         if self.source:
@@ -495,11 +501,11 @@ class BlockWriter(reduction.ReductionWriter):
         return body
 
     def in_slot(self, text: str) -> str:
-        """A flag of what the thread's result number vec met."""
+        """Return the flag of a NaN in the thread's result number vec."""
         return f"{text} << vec" if self.slots > 1 else text
 
     def merge(self, body: Body, slot: str, others: Sequence[str]) -> None:
-        """a[slot] = f(a[slot], others)"""
+        """Write a[slot] = f(a[slot], others)."""
         for h in range(len(self.nest.heroes)):
             mine = [n for n, (hero, _, _) in enumerate(self.accumulators) if hero == h]
             old = [f"{self.name(h, k)}[{slot}]" for k in range(len(mine))]
@@ -507,7 +513,7 @@ class BlockWriter(reduction.ReductionWriter):
             body.text.add(*(Assign(a, b) for a, b in zip(old, new)))
 
     def combine(self, slot: str) -> List[Statement]:
-        """The lines of a[slot] = f(a[slot], other)."""
+        """Return the lines of a[slot] = f(a[slot], other)."""
         body = self.plain()
         self.merge(body, slot, [self.name(h, k, "other") for h, k, _ in self.accumulators])
         return body.text.lines
@@ -515,8 +521,8 @@ class BlockWriter(reduction.ReductionWriter):
     # ---- shared memory ----
 
     def cell_maps(self) -> "List[Tuple[str, Box]]":
-        """Where a thread and a slot have their value in shared memory, and where that of another thread is which is
-        folded into it."""
+        """Return the position of the value of a thread and a slot in shared memory, and the position of the other
+        thread's value that is folded into it."""
         block, warp = self.sweep, self.device.warp
         if not self.cells(block):
             return []
@@ -529,14 +535,14 @@ class BlockWriter(reduction.ReductionWriter):
                               f", th_x mod {group} in [0, {block.across - 1}]", {"warp": (0, warps - 1)})]
 
     def warps(self) -> int:
-        """Warps that share a result and leave values for each other."""
+        """Return the number of warps that share a result and exchange values."""
         block = self.sweep
         if not self.cells(block) or not self.shuffles(block):
             return 1
         return block.fold * block.across // max(self.device.warp, block.across)
 
     def folded(self, grid: Grid) -> Dict[str, Any]:
-        """The fields of a FoldRecord."""
+        """Return the fields of a FoldRecord."""
         _, coordinates, guard = self.place()
         own, others = [self.cell(*of) for of in self.cell_maps()] or (None, None)
         return {"placing": Placing(grid.blocks > 1, True, coordinates), "guard": guard, "fold": self.sweep.fold,
@@ -544,7 +550,8 @@ class BlockWriter(reduction.ReductionWriter):
                 "width": min(self.device.warp, self.sweep.fold * self.sweep.across), "warps": self.warps()}
 
     def cell_map(self, text: str, domain: str = "", more: "Optional[Box]" = None) -> "Tuple[str, Box]":
-        """The map to a value in shared memory, and the bounds of its variables; text: of a map, in the slot's part."""
+        """Return the map to a value in shared memory, and the bounds of its variables. text: of a map, within the
+        slot's part."""
         box = {"th_x": (0, self.sweep.threads - 1), **(more or {}), "vec": (0, self.slots - 1)}
         bounds = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
         names = ", ".join(name for name in box if name != "vec")
@@ -556,32 +563,32 @@ class BlockWriter(reduction.ReductionWriter):
                      for index in (cell, algebra.substitute(cell, vec=0)))
         return Cell(at, first, _needed(cell, box, self.index_type))
 
-    # ---- forms and maps, before a statement exists ----
+    # ---- forms and maps, before the first statement ----
 
     def result_place(self) -> "Tuple[str, Box]":
-        """Where a thread's results are, as text of a map, and the bounds of its variables."""
+        """Return the positions of a thread's results, as text of a map, and the bounds of its variables."""
         return self.out_position(self.kept_at()), {**self.bounds,
                                                    **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
 
     def block_forms(self) -> "List[Form]":
-        """What the bodies of a kernel compute."""
+        """Return the forms of a kernel's bodies."""
         self.slots = self.sweep.slots if self.sweep.digit == self.digits.minor else 1
         self.placement()
         steps = [self.step_form(unit) for unit in self.units() if unit]
-        if self.source:     # totals are read as they lie
+        if self.source:     # totals are read at their positions in scratch
             empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
             steps = [self.form(form.thread, form.box, form.loop, empty) for form in steps]
         return steps + self.stored_forms(*self.result_place(), Schedule(vec=self.slots))
 
     def block_maps(self) -> "List[str]":
-        """The maps that are C text beside those."""
+        """Return the further maps that become C text."""
         self.slots = self.sweep.slots if self.sweep.digit == self.digits.minor else 1
         placed = self.placement()
         return [placed.map, placed.share, *(cell for cell, _ in self.cell_maps())]
 
 
 class ReductionGpuWriter(BlockWriter):
-    """One nest's kernels: the second one, if any, combines what parts left in scratch buffers."""
+    """Writes a nest's kernels; a second kernel, if any, combines the totals of parts in scratch buffers."""
 
     def __init__(self, context: Context, nest: Reduction, digits: Digits, widths: Sequence[int],
                  index_type: str) -> None:
@@ -589,7 +596,7 @@ class ReductionGpuWriter(BlockWriter):
         self.sweep = self.fitting(digits, widths, True)
 
     def fitting(self, digits: Digits, widths: Sequence[int], first: bool) -> BlockSchedule:
-        """The largest block whose values fit into the shared memory."""
+        """Return the largest block whose values fit into shared memory."""
         sizes = [self.d.register_bits(dtype) // 8 for _, _, dtype in self.accumulators] + [4] * bool(self.watched)
         for vec in (16, 4, 2, 1):
             for threads in (self.device.reduction_gpu.threads, self.device.reduction_gpu.least_threads):
@@ -606,11 +613,11 @@ class ReductionGpuWriter(BlockWriter):
         return self._of_each_kernel(self.block_maps)
 
     def positions(self) -> "List[str]":
-        """The map from a thread to its results, of each kernel."""
+        """Return the map from a thread to its results, for each kernel."""
         return self._of_each_kernel(lambda: [self.placement().map])
 
     def grids(self) -> "List[Grid]":
-        """The kernels as they are launched."""
+        """Return the kernels with their launches."""
         def grid() -> "List[Grid]":
             thread, block = self.block_forms()[0].thread, self.sweep
             return [Grid(self.nest.name + "_parts" * bool(self.source), block, self.index_type, self.placement().blocks,
@@ -618,7 +625,7 @@ class ReductionGpuWriter(BlockWriter):
         return self._of_each_kernel(grid)
 
     def _of_each_kernel(self, of_kernel: "Callable[[], List[T]]") -> "List[T]":
-        """What the function gives for the kernel and, where there are parts, for the kernel that combines them."""
+        """The function's results for the kernel and, if there are parts, for the kernel that combines them."""
         parts = self.sweep.parts
         if parts == 1:
             return of_kernel()
@@ -628,7 +635,7 @@ class ReductionGpuWriter(BlockWriter):
         return of_first + of_kernel()
 
     def fold_parts(self) -> None:
-        """From here on the writer is of the kernel that combines parts."""
+        """Switch the writer to the kernel that combines parts."""
         parts = self.sweep.parts
         self.source, self.partial, self.seen = self.partial, [], []
         self.digits = Digits((parts, self.results), (self.results, 1),
@@ -637,7 +644,7 @@ class ReductionGpuWriter(BlockWriter):
                                   False)
 
     def kernels(self, between: "List[Buffer]", grids: "List[Grid]") -> List[Kernel]:
-        """between: for the totals of parts."""
+        """Return the kernels. between: the buffers for the totals of parts."""
         nest = self.nest
         reads, writes = buffers_of(nest.inputs, nest.inputs.entry), [root.buffer for root in self.sides]
         results = [root.buffer for root in nest.epilogue.roots]
@@ -651,7 +658,7 @@ class ReductionGpuWriter(BlockWriter):
 
     def block_kernel(self, grid: Grid, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
                      partitions: Sequence[Partition]) -> Kernel:
-        """One kernel: the threads' own steps, the fold, the results."""
+        """Return one kernel: the threads' own steps, the fold, the results."""
         block, digits = self.sweep, self.digits
         self.slots = block.slots if block.digit == digits.minor else 1
         slot = "vec" if self.slots > 1 else "0"

@@ -1,5 +1,5 @@
-"""What the rows heroes of CPUs and of GPUs share: a stage as a reduction, and what stages leave for later ones
-(gen/plan/rows.py)."""
+"""The common part of the rows heroes of CPUs and GPUs: a stage as a reduction, and the values that stages pass to later
+ones (gen/plan/rows.py)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gen.targets import COMPLEX, SMALL, TINY
 
 @dataclass(frozen=True)
 class RegisterArray:
-    """An array of registers of a work-item, as C text: its type, its name and its length."""
+    """An array of registers of a work-item: its type, its name and its length, as C text."""
 
     type: str
     name: str
@@ -31,11 +31,11 @@ class RegisterArray:
 
 
 class RowsHero(Hero[Rows, S]):
-    """All stages in one kernel."""
+    """Writes all stages as one kernel."""
 
     name, sides, members, leads = "rows", True, True, True
     nest_class = Rows
-    columns = False     # whether it reduces by columns too
+    columns = False     # whether it also reduces by columns
 
     def takes(self, nest: Rows, context: Context) -> bool:
         if any(touches(member, {*COMPLEX, *TINY, *dtypes.PACKED}) for member in nest.members):
@@ -60,14 +60,14 @@ class RowsHero(Hero[Rows, S]):
 
 
 def digits_of(nest: Rows) -> "Digits | None":
-    """The digits of the space; out: steps in the rows."""
+    """Return the digits of the space. out: the steps in the rows."""
     space = nest.iteration_space()
     steps = space.accesses[0].strides if space else None
     return Digits(space.sizes, space.weights(), steps) if space and steps else None
 
 
 def reads_of(nest: Rows) -> "Set[Buffer]":
-    """The buffers that all stages read."""
+    """Return the buffers that all stages read."""
     return {buffer for stage in nest.stages for partition in (stage.inputs, stage.totals)
             for buffer in buffers_of(partition, partition.entry)}
 
@@ -78,30 +78,30 @@ def writes_of(nest: Rows) -> "Set[Buffer]":
 
 def kernel_of_stages(context: Context, nest: Rows, grid: Grid, text: Text, report: Report,
                      partial: "Iterable[Buffer]" = ()) -> Kernel:
-    """The kernel of all stages. partial: buffers that it writes for another kernel."""
+    """Return the kernel of all stages. partial: buffers that it writes for another kernel."""
     partitions = [partition for stage in nest.stages for partition in (stage.inputs, stage.totals)]
     return kernel_of(context.target, context.helpers, context.excess, grid, nest, partitions, text, report,
                      writes=[*writes_of(nest), *partial])
 
 
 def view(nest: Rows, stage: Stage) -> Reduction:
-    """A stage as the reduction that the parts of its writer expect."""
+    """Return a stage as the reduction that its writer's methods expect."""
     return Reduction(nest.name, nest.rows, stage.totals, [], stage.heroes, stage.inputs, stage.totals, nest.space)
 
 
 def without_excess(context: Context, body: Body, value: Value) -> Value:
-    """A value as it is left for later stages: rounded, where excess precision is not kept."""
+    """Return a value in the form for later stages: rounded, unless excess precision is kept."""
     value = body.real(value)
     return value if context.excess else body.without_excess(value, "x")
 
 
 def later_values(context: Context, i: Instruction, text: str, lanes: int = 1) -> "List[Value]":
-    """The same as a later stage reads it."""
+    """Return the same value as a later stage reads it."""
     dtype = i.shape.leaves()[0].dtype
     return [Value(text, dtype, lanes, rounded=not (context.excess and dtype in SMALL))]
 
 
 def totals(writers: "Sequence[ReductionWriter]", form: str) -> "Dict[Instruction, Given]":
-    """The totals of stages, by the texts of their accumulators' names; form: of a name."""
+    """Return the totals of stages, by the names of their accumulators. form: the pattern of a name."""
     return {hero: partial(writer.total, h=h, texts=[form.format(writer.name(h, 0, ""))])
             for writer in writers for h, hero in enumerate(writer.nest.heroes)}

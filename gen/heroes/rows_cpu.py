@@ -47,8 +47,9 @@ from gen.schedule import LANES, Device, Schedule
 
 @dataclass(frozen=True)
 class RowSweepSchedule(SweepSchedule):
-    """kept: registers of each kept value of a row. columns: of each accumulator of columns. distances: of each buffer that is read, the prefetch distance
-    in bytes, from what is read for some rows to the same for the next ones."""
+    """The schedule. kept: registers of each kept value of a row. columns: registers of each accumulator of columns.
+    distances: for each buffer that is read, the prefetch distance in bytes, from the reads of some rows to the same
+    reads of the next rows."""
 
     kept: int = 0
     columns: int = 0
@@ -67,7 +68,7 @@ Candidate = Tuple[Digits, RowSweepSchedule]
 
 
 class RowsCpuHero(RowsHero[Candidate]):
-    """All stages in one kernel, and a second one that combines the parts of columns."""
+    """The kernel of all stages, and a second one that combines the parts of columns."""
 
     columns = True
 
@@ -179,25 +180,24 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
 
 
 def _goes_by_strips(digits: Digits, row: int, elements: int, strip: int) -> bool:
-    """Whether a strip is some work-items, one after another. row: the digit of a work-item's rows; elements: of a
-    row."""
+    """True if a strip is a sequence of whole work-items. row: the digit of a work-item's rows. elements: of a row."""
     parts = list(zip(digits.weights, digits.sizes))
     return (all(weight >= strip or weight * size <= strip for weight, size in parts)
             and all(digits.weights[k] >= elements for k in digits.kept()) and digits.weights[row] < strip)
 
 
 def _cost(stage: Stage) -> int:
-    """Instructions for a register."""
+    """The number of instructions for a register."""
     ops = [entry.instruction.opcode for entry in stage.inputs.entry.body.entries]
     return sum(ELEMENTWISE[op].cost for op in ops if op in ELEMENTWISE) + len(stage.heroes) + len(stage.columns)
 
 
-# ---- what the template is handed ----
+# ---- records for the template ----
 
 @dataclass(frozen=True)
 class ColumnTotals:
-    """Accumulators of columns: an array c of `count` registers, each of which begins as `start`, and the lines that
-    store them: those of a row's steps (`steps` of them), and of its rest."""
+    """Accumulators of columns: an array c of `count` registers, each with initial value `start`, and the lines that
+    store them: those of a row's `steps` steps, and of its rest."""
 
     type: str
     name: str
@@ -210,9 +210,9 @@ class ColumnTotals:
 
 @dataclass(frozen=True)
 class StageLines:
-    """A stage. reduces: of accumulators a; digits: loops around the steps of a row, whose number is count; turn: steps
-    that are summed by themselves, 0: all are; row_step: what follows from the totals, of a row or of the 16 rows of a
-    block."""
+    """A stage. reduces: of the accumulators a. digits: loops around the steps of a row. count: the number of steps.
+    turn: steps that are summed separately (0: all). row_step: the code that follows the totals, for a row or for the 16
+    rows of a block."""
 
     reduces: List[Reduce]
     digits: List[Digit]
@@ -231,11 +231,11 @@ class StageLines:
 
 @dataclass(frozen=True)
 class RowsCpuRecord:
-    """templates/kernels/rows_cpu.j2. rows: that go through the stages together, 16 or 1; vec: registers of an
-    accumulator; values: arrays of what stages leave of each row; late: those that the last stage needs, where it goes
-    with the last but one of the next row (None: it does not), then of the row `before` that; kept: of what they keep; columns: of each reduce by
-    columns; digits: loops around the registers of a row. halves: registers after each
-    fold of pairs of lanes."""
+    """Printed by templates/kernels/rows_cpu.j2. rows: rows that go through the stages together, 16 or 1. vec: registers
+    of an accumulator. values: arrays of the values that stages leave for each row. late: the values, of the row before,
+    that the last stage needs if it runs together with the second to last stage of the next row (None: it does not).
+    kept: arrays of kept values. columns: of each reduce by columns. digits: loops around the registers of a row.
+    halves: the number of registers after each fold of pairs of lanes."""
 
     placing: Placing
     blocks: Blocks
@@ -251,14 +251,15 @@ class RowsCpuRecord:
 
 
 class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
-    """The lines of one stage. number: of its first accumulator among all; whole: who writes all stages."""
+    """Writes the lines of one stage. number: of its first accumulator among all. whole: the writer of all stages."""
 
     def __init__(self, whole: "RowsCpuWriter", stage: Stage, number: int) -> None:
         context = whole.context
         self.whole, self.stage, self.number, self.slot, self.column = whole, stage, number, "", ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
-        self.late = False       # whether it goes with the next row
-        self.before_kept: "List[Statement]" = []      # lines of the row before, which come before what is kept is replaced
+        self.late = False       # whether it runs together with the next row
+        # lines of the row before, which must precede the lines that replace kept values
+        self.before_kept: "List[Statement]" = []
         super().__init__(context, view(whole.nest, stage), whole.digits, whole.sweep, whole.index_type)
 
     def name(self, h: int, k: int, of: str = "a") -> str:
@@ -266,7 +267,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
 
     def form(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
-        """For elements: with what earlier stages have left of the row and kept."""
+        """Return a form; for elements, it includes the row's values and the kept values of earlier stages."""
         if partition is self.nest.inputs:
             given = {i: values for i, values in {**self.whole.of_row(self.late),
                                                  **self.whole.kept_at(self.slot)}.items() if i in partition.given}
@@ -299,8 +300,9 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         self, coordinates: "Dict[int, str]", box: "Dict[str, Tuple[int, int]]", prefetch: int, prefetches: "List[str]",
         row_before: "Optional[StageLines]" = None,
     ) -> StageLines:
-        """prefetch: a distance in bytes, after which `prefetched` has the lines; prefetches: what to prefetch beside
-        the steps; row_before: the last stage, of the row before, which goes with the steps."""
+        """Return the stage's lines. prefetch: a distance in bytes; `prefetched` then has the lines. prefetches:
+        lines to prefetch beside the steps. row_before: the last stage of the row before, which runs together with
+        the steps."""
         digits, sweep, together = self.digits, self.sweep, self.sweep.rows
         self.at, self.box = dict(coordinates), dict(box)
         row = self.special()
@@ -338,7 +340,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         return StageLines(reduces, loops, count, turn, steps, rest, self.row_step(row, box))
 
     def row_form(self, row: int, box: "Dict[str, Tuple[int, int]]") -> Form:
-        """What follows from the totals."""
+        """Return the form of the code that follows the totals."""
         wide = self.sweep.rows > 1
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != row}
         inner = f"({self.at[row]})" + (" + lane" if wide else "")
@@ -348,7 +350,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
                             Schedule(lanes=LANES if wide else 1), self.nest.epilogue, self.whole.totals(self))
 
     def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> StepCode:
-        """The statements of that."""
+        """Return the step of the code that follows the totals."""
         wide, partition, body = self.sweep.rows > 1, self.nest.epilogue, self.body_for(self.row_form(row, box))
         body.region(partition.entry.body)
         roots = partition.roots
@@ -364,7 +366,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
 
 
 class _Columns:
-    """A reduction by columns. number: of its accumulators among those of all."""
+    """A reduction by columns. number: of its accumulators among all."""
 
     def __init__(
         self, whole: "RowsCpuWriter", nest: Reduction, hero: Instruction, number: int, strides: "Sequence[int]"
@@ -375,13 +377,14 @@ class _Columns:
         self.dtype = self.column_writer.kept_as(hero.shape.dtype)
 
     def add(self, body: Body, read: Read, slot: str) -> None:
-        """The lines that add an element to a register."""
+        """Add the lines that fold an element into a register."""
         value = body.real(body.without_excess(body.read(read, body.function.body), "x"))
         new = self.column_writer.combined(body, self.h, [f"c{self.number}[{slot}]"], [body.splat(value)], LANES)
         body.text.add(Assign(f"c{self.number}[{slot}]", new[0]))
 
     def lines(self, part: str, box: "Dict[str, Tuple[int, int]]", buffer: Buffer) -> ColumnTotals:
-        """What declares and stores them in a buffer. part: the number of the work-item, as text of a map."""
+        """Return the lines that declare the accumulators and store them in a buffer. part: the number of the work-item,
+        as text of a map."""
         digits, sweep, d = self.whole.digits, self.whole.sweep, self.whole.context.target
         size, vec, run = digits.sizes[digits.minor], sweep.vec, []
         count = size // sweep.step
@@ -407,7 +410,7 @@ class _Columns:
         return ColumnTotals(d.register(self.dtype, LANES), f"c{self.number}", weight, start, count, step, rest)
 
     def form(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, by_lane: bool) -> Form:
-        """Registers at a position, or their lanes one by one: no values are read."""
+        """Return the form of registers at a position, or of their lanes one by one; it reads no values."""
         of = self.column_writer.nest.epilogue
         empty = Partition(of.computation, [], "", of.entry.dims)
         thread = self.column_writer.map(position, box, () if by_lane else ("vec", "lane"))
@@ -415,7 +418,7 @@ class _Columns:
 
     def store_step(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer,
                    by_lane: bool = False) -> StepCode:
-        """A step that stores `vec` registers from a slot on. by_lane: lanes are no neighbours in memory."""
+        """Return a step that stores `vec` registers from a slot on. by_lane: the lanes are not neighbours in memory."""
         column_writer, d = self.column_writer, self.whole.context.target
         slot += " + vec" if vec > 1 else ""
         box = {**box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
@@ -434,13 +437,13 @@ class _Columns:
 
 
 def _by_columns(nest: Reduction, parts: int) -> "Tuple[Digits, SweepSchedule]":
-    """The digits and the schedule of a reduction by columns, in so many parts."""
+    """The digits and the schedule of a reduction by columns in `parts` parts."""
     return digits_of_reduction(nest)[0], SweepSchedule(kind="columns", parts=parts)
 
 
 class RowsCpuWriter:
-    """The kernel of all stages, and those that combine parts of columns. writers: of the stages; values, kept: the arrays of what is left of each row and of what is
-    kept; columns: of each reduce by columns."""
+    """Writes the kernel of all stages, and the kernels that combine parts of columns. writers: of the stages. values,
+    kept: the arrays of row values and of kept values. columns: of each reduce by columns."""
 
     of_columns: "Type[_Columns]" = _Columns
 
@@ -463,7 +466,7 @@ class RowsCpuWriter:
                                                              for before in nest.stages[: len(self.writers)])))
 
     def stage_writer(self, stage: Stage, number: int) -> RowsCpuStageWriter:
-        """The writer of a stage. number: of its first accumulator among all."""
+        """Return the writer of a stage. number: of its first accumulator among all."""
         return RowsCpuStageWriter(self, stage, number)
 
     def of_row(self, late: bool = False) -> "Dict[Instruction, Given]":
@@ -474,17 +477,17 @@ class RowsCpuWriter:
         return {i: later_values(self.context, i, f"{array.name}[{slot}]", LANES) for i, array in self.kept.items()}
 
     def totals(self, upto: RowsCpuStageWriter) -> "Dict[Instruction, Given]":
-        """The totals of a stage and of those before it."""
+        """Return the totals of a stage and of the stages before it."""
         return totals(self.writers[:self.writers.index(upto) + 1], "t{}[0]" if self.sweep.rows > 1 else "t{}")
 
     def column_writer(self, nest: Reduction, parts: int = 1) -> reduction_cpu.ReductionCpuWriter:
-        """The one of a reduction by columns, in so many parts."""
+        """Return the writer of a reduction by columns in `parts` parts."""
         return reduction_cpu.ReductionCpuWriter(self.context, nest, *_by_columns(nest, parts), self.index_type)
 
     def late(self) -> bool:
-        """Whether the last stage of a row goes with the last but one of the next row: what streams past the caches,
-        and else would be waited for, while that computes. It needs of its row what that has kept, at the same places,
-        and nothing of memory that differs by rows; it stores register by register."""
+        """True if the last stage of a row can run together with the second to last stage of the next row: its streaming
+        stores then overlap with that computation. The last stage must read only kept values of its row at the same
+        positions and memory that is the same for all rows, and it must store register by register."""
         *before, last = self.nest.stages
         blocks = self.writers[0].blocks
         given, read = set(last.inputs.given), {buffer.pointer for buffer in buffers_of(last.inputs, last.inputs.entry)}
@@ -503,7 +506,7 @@ class RowsCpuWriter:
     def lines(
         self, at: "Dict[int, str]", box: "Dict[str, Tuple[int, int]]", prefetches: "List[str]"
     ) -> "List[StageLines]":
-        """Of all stages."""
+        """Return the lines of all stages."""
         *before, last = self.writers
         row_before = self.row_before() if self.late() else None
         last.late = row_before is not None
@@ -514,28 +517,28 @@ class RowsCpuWriter:
         return stages + ([row_before] if row_before else [])
 
     def row_before(self) -> StageLines:
-        """The last stage, of the row before."""
+        """Return the lines of the last stage, for the row before."""
         last = self.writers[-1]
         last.late, last.at, last.box = True, {}, {}
         last.coordinates("before")
         return last.lines(last.at, last.box, 0, [])
 
     def of_row_before(self, step: StepCode) -> "List[Statement]":
-        """The statements of a step of the row before, where there is one."""
+        """Return the statements of a step for the row before, if there is one."""
         blocks = self.writers[0].blocks
         assert blocks
         return [If(f"block > {blocks.first}", [*step.text])]
 
     def needed(self) -> "List[RegisterArray]":
-        """What a late stage needs of its row."""
+        """Return the row values that a late stage needs."""
         last = self.nest.stages[-1].inputs
         sources = {read.source for read, _ in operands_of(last, last.entry)}
         return [value for i, value in self.values.items() if i in sources]
 
     def shares(self, count: int, late: bool) -> "List[int]":
-        """Which of the lines to prefetch are the stages': of each its first, and their count. The first stage reads
-        what was prefetched. Those that write rows keep memory busy, so the others have as many as they compute; what is
-        left, these share."""
+        """Return, for each stage, the first of the lines that it prefetches, and its number of lines. The first stage
+        reads what was prefetched. Stages that write rows keep memory busy, so the other stages prefetch as much as
+        their computation hides; the rest is divided among the writing stages."""
         later = self.nest.stages[1:len(self.nest.stages) - late]
         if not later:
             return [0, count, count]
@@ -549,17 +552,17 @@ class RowsCpuWriter:
         return [0, *(count * sum(room[:n]) // max(1, sum(room)) for n in range(len(later) + 1))]
 
     def grid(self, groups: int) -> Grid:
-        """The kernel of all stages as it is launched."""
+        """Return the kernel of all stages with its launch."""
         return Grid(self.nest.name, self.sweep, self.index_type, groups, self.writers[0].of_thread)
 
     def scratch_shapes(self) -> "List[Shape]":
-        """The shapes of the buffers for the parts of columns."""
+        """Return the shapes of the buffers for the parts of columns."""
         parts = math.prod(size for _, size in self.writers[0].coordinates())
         return [array_shape(self.columns[hero].dtype, (parts, self.column_writer(member, parts).results))
                 for member in self.nest.columns for hero in member.heroes]
 
     def kernels(self, between: "List[Buffer]") -> "List[Kernel]":
-        """between: for the parts of columns."""
+        """Return the kernels. between: the buffers for the parts of columns."""
         d, nest, sweep = self.context.target, self.nest, self.sweep
         first = self.writers[0]
         counts = first.coordinates()
@@ -607,7 +610,7 @@ class RowsCpuWriter:
         return [kernel_of_stages(self.context, nest, self.grid(groups), text, Report(seen, code), partial), *seconds]
 
 
-# ---- forms and maps, before a statement exists ----
+# ---- forms and maps, before the first statement ----
 
 class StageFormCollector(reduction_cpu.FormCollector, RowsCpuStageWriter):
     """Collects the forms of a stage."""
@@ -629,8 +632,8 @@ class ColumnsFormCollector(_Columns):
 
 
 class RowsFormCollector(RowsCpuWriter):
-    """Collects what the kernels of all stages need, without a statement. forms: what the bodies compute; maps: the maps
-    that are C text beside them; grids: the kernels as they are launched."""
+    """Collects what the kernels of all stages need, without writing statements. forms: of the bodies. maps: further
+    maps that become C text. grids: the kernels with their launches."""
 
     of_columns = ColumnsFormCollector
 
@@ -676,7 +679,7 @@ class RowsFormCollector(RowsCpuWriter):
         return self
 
     def beyond_registers(self) -> bool:
-        """Whether the last stage loads or stores what is not register by register."""
+        """True if the last stage has a load or store that does not go register by register."""
         last = self.stages[-1]
         last.late, last.at, last.box = True, {}, {}
         last.coordinates("before")

@@ -1,11 +1,11 @@
-"""The rows hero on GPUs: stages over the same rows (gen/plan/rows.py), each row by threads of one block that hold it in
+"""The rows hero on GPUs: stages over the same rows (gen/plan/rows.py); the threads of one block hold a row in
 registers.
 
-`fold` threads share a row, as threads of the reduction hero do (gen/heroes/reduction_gpu.py), from whose parts this one
-is made; short rows share a block. What several stages read, and what stages keep for later ones, is in registers of the
-thread that has the element: loops over a thread's steps are unrolled. Totals go to all threads of a row through the
-memory that a block shares; what follows from them for the row each thread computes for itself. Rows that the registers
-do not hold are left to kernels for each stage.
+`fold` threads share a row, as in the reduction hero (gen/heroes/reduction_gpu.py), whose parts this one uses; short
+rows share a block. Elements that several stages read, and values that stages keep for later ones, are in registers of
+the thread that has the element; the loops over a thread's steps are unrolled. Totals reach all threads of a row through
+shared memory; each thread computes the values that follow from them for itself. Rows that do not fit into registers are
+left to kernels for each stage.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gen.targets import bits
 
 @dataclass(frozen=True)
 class RowBlockSchedule(BlockSchedule):
-    """steps: of a thread. held: registers of a thread that hold its part of a row."""
+    """The schedule. steps: of a thread. held: registers of a thread that hold its part of a row."""
 
     steps: int = 1
     held: int = 0
@@ -48,8 +48,8 @@ class RowBlockSchedule(BlockSchedule):
 
 
 class Candidate(NamedTuple):
-    """The digits of the rows, a block of threads, and the parameters that it holds in registers, with the map of each
-    to its place in the row."""
+    """The digits of the rows, the schedule of a block, and the parameters that it holds in registers, each with the map
+    to its position in the row."""
 
     digits: Digits
     block: RowBlockSchedule
@@ -57,7 +57,7 @@ class Candidate(NamedTuple):
 
 
 class RowsGpuHero(RowsHero[Candidate]):
-    """All stages in one kernel."""
+    """Writes all stages as one kernel."""
 
     def takes(self, nest: Rows, context: Context) -> bool:
         return not context.device.cpu and super().takes(nest, context)
@@ -97,7 +97,7 @@ HERO = RowsGpuHero()
 
 @dataclass(frozen=True)
 class StageRead:
-    """Where a stage reads a parameter; in_body: whether each element of the row does, under no condition."""
+    """A read of a parameter in a stage. in_body: true if each element of the row reads it, unconditionally."""
 
     stage: Stage
     index: str
@@ -105,7 +105,7 @@ class StageRead:
 
 
 def _held(nest: Rows) -> "Dict[Instruction, str]":
-    """The parameters that more than one stage reads, all at one place of the row, with the map to it."""
+    """The parameters that several stages read, all at one position of the row, with the map to it."""
     readers: Dict[Instruction, List[StageRead]] = {}
     for stage in nest.stages:
         for function in stage.inputs.functions:
@@ -120,7 +120,7 @@ def _held(nest: Rows) -> "Dict[Instruction, str]":
 
 
 def _words(i: Instruction) -> int:
-    """Registers of 32 bits that a value is in."""
+    """The number of 32-bit registers of a value."""
     return max(1, bits(i.shape.dtype) // 32)
 
 
@@ -139,7 +139,8 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         vec //= 2
     in_registers = [*held, *(i for stage in nest.stages for i in stage.kept)]
     units, words = elements // vec, vec * sum(_words(i) for i in in_registers)
-    for registers in (device.rows_gpu.registers, 2 * device.rows_gpu.registers):    # more for rows that else do not fit
+    # twice as many for rows that would not fit otherwise
+    for registers in (device.rows_gpu.registers, 2 * device.rows_gpu.registers):
         steps, fold = max(1, registers // max(vec, words)), 2
         while fold < min(units, device.rows_gpu.threads) and (fold * vec * min(widths) < device.coalesced
                                                               or fold * steps < units):
@@ -157,19 +158,19 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         raise Refused(f"{shared} bytes of shared memory are more than {context.target.shared_bytes}")
     long = elements * max(widths) > device.reduction_gpu.threads * device.reduction_gpu.loading_bytes
     if rows < device.units // device.rows_gpu.few_rows and long:
-        # reductions in parts keep more processors busy
+        # a reduction in parts would keep more processors busy
         raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all processors")
     threads, count = -(-together * fold // device.warp) * device.warp, -(-units // fold)
     return RowBlockSchedule(threads, vec=vec, rows=together, fold=fold, unroll=count, per_part=count, steps=count,
                             held=count * words)
 
 
-# ---- what templates/kernels/rows_gpu.j2 is handed ----
+# ---- records for templates/kernels/rows_gpu.j2 ----
 
 @dataclass(frozen=True)
 class StageLines:
     """A stage. steps, rest: of a thread. combine(slot): slot = f(slot, other) for all accumulators. row_values,
-    row_writes: lines of what follows from the totals, for all threads and for the first of the row."""
+    row_writes: the lines after the totals, for all threads, and for the first thread of the row."""
 
     accumulators: List[Accumulator]
     steps: Optional[ThreadSteps]
@@ -181,7 +182,8 @@ class StageLines:
 
 @dataclass(frozen=True)
 class RowsGpuRecord(reduction_gpu.FoldRecord):
-    """row: the number of a thread's row in the block. rows: of a block, with those that its last threads would have."""
+    """Printed by templates/kernels/rows_gpu.j2. row: the number of a thread's row in the block. rows: of a block,
+    including rows that the last threads would have."""
 
     row: str
     rows: int
@@ -191,8 +193,8 @@ class RowsGpuRecord(reduction_gpu.FoldRecord):
 
 
 class RowsGpuStageWriter(reduction_gpu.BlockWriter):
-    """The lines of one stage. number: of its first accumulator among all; slot: the register of held and kept values
-    at a step."""
+    """Writes the lines of one stage. number: of its first accumulator among all. slot: the register of held and kept
+    values at a step."""
 
     def __init__(self, whole: "RowsGpuWriter", stage: Stage, number: int) -> None:
         super().__init__(whole.context, view(whole.nest, stage), whole.digits, whole.block, whole.index_type)
@@ -204,7 +206,7 @@ class RowsGpuStageWriter(reduction_gpu.BlockWriter):
 
     def form(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
-        """For elements: with what earlier stages have left of the row, kept and held."""
+        """Return a form; for elements, it includes the row's values, kept and held values of earlier stages."""
         if partition is self.nest.inputs:
             given = self.whole.given(self, self.slot)
         return super().form(thread, box, sweep, partition, given)
@@ -231,12 +233,12 @@ class RowsGpuStageWriter(reduction_gpu.BlockWriter):
         return super().step_body(unit)
 
     def stage_forms(self) -> "List[Form]":
-        """What its bodies compute."""
+        """Return the forms of its bodies."""
         self.placement()
         return [*(self.step_form(unit) for unit in self.units() if unit), self.row_form()]
 
     def row_form(self) -> Form:
-        """What follows from the totals of a row."""
+        """Return the form of the code that follows the totals of a row."""
         position = self.map(self.out_position(self.kept_at()), self.bounds, ())
         row = compose(position, algebra.call("shape", "unmap", self.nest.shape.text))
         return super().form(row, self.bounds, Schedule(), self.nest.epilogue, self.whole.totals(self))
@@ -258,7 +260,7 @@ class RowsGpuStageWriter(reduction_gpu.BlockWriter):
 
 
 class RowsGpuWriter:
-    """The one kernel. arrays: the registers of what is held and kept; values: those of what is left of a row."""
+    """Writes the only kernel. arrays: the registers of held and kept values. values: those of row values."""
 
     def __init__(self, context: Context, nest: Rows, digits: Digits, block: RowBlockSchedule, held: "Dict[Instruction, str]",
                  index_type: str) -> None:
@@ -280,7 +282,7 @@ class RowsGpuWriter:
             self.writers.append(RowsGpuStageWriter(self, stage, number))
 
     def given(self, writer: RowsGpuStageWriter, slot: str) -> "Dict[Instruction, Given]":
-        """What a stage finds in registers."""
+        """Return the values that a stage finds in registers."""
         of_partition = writer.stage.inputs.given
         given: "Dict[Instruction, Given]" = {i: later_values(self.context, i, array.name)
                                              for i, array in self.values.items() if i in of_partition}
@@ -294,13 +296,13 @@ class RowsGpuWriter:
         return totals(self.writers[:self.writers.index(upto) + 1], "t{}")
 
     def row(self) -> str:
-        """The map from a thread to its row in the block."""
+        """Return the map from a thread to its row in the block."""
         block = self.block
         return algebra.simplify(f"(th_x) -> (th_x floordiv {block.fold}), domain: th_x in [0, {block.threads - 1}]")
 
     @property
     def shared_bytes(self) -> int:
-        """The bytes that a block's threads share: values that they leave for each other, and totals."""
+        """Return the bytes of shared memory: values that threads exchange, and totals."""
         sizes = sum(self.context.target.register_bits(dtype) // 8 for writer in self.writers
                     for _, _, dtype in writer.accumulators)
         return sizes * (self.writers[0].cells(self.block) + self.block.threads // self.block.fold)

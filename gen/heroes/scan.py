@@ -1,8 +1,7 @@
-"""What the scans of CPUs and of GPUs share: how values are carried from element to element, and the results made of
-them.
+"""The common part of the scans of CPUs and GPUs: carries from element to element, and the results computed from them.
 
-Where a combiner is free (gen/hlo/combiner.py) parts of a prefix are combined in any grouping: sums of f16 and bf16 are
-then carried in f32. Any other combiner takes the elements one after the other, and rounds as the graph says.
+If a combiner is free (gen/hlo/combiner.py), parts of a prefix are combined in any grouping, and sums of f16 and bf16
+are carried in f32. Any other combiner takes the elements one after another, and rounds as the graph says.
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ Box = Dict[str, Tuple[int, int]]
 
 
 class At(NamedTuple):
-    """Where a step is: the map to the index of an element, the bounds of its variables, and the step's counts."""
+    """The place of a step: the map to the index of an element, the bounds of its variables, and the step's counts."""
 
     thread: str
     box: Box
     schedule: Schedule
 
 
-# a hero's results, as texts, of its elements; what is carried goes on
+# takes a hero's elements; returns its results as texts, after updating the carry
 Extend = Callable[[Body, int, List[Value]], List[str]]
 
 
 @dataclass(frozen=True)
 class Carry:
-    """A value that goes from element to element. id: what its name ends with. type: of a register; element: of a lane;
-    start: what a lane begins with."""
+    """A value carried from element to element. id: the end of its name. type: of a register. element: of a lane. start:
+    the initial value of a lane."""
 
     id: str
     dtype: str
@@ -56,8 +55,8 @@ class Carry:
 
 @dataclass(frozen=True)
 class ScanSchedule(Schedule):
-    """kind: rows, row_lanes (of CPUs), columns. chunks: rows (or 16 rows) of a work-item; registers: of a block of
-    columns."""
+    """The schedule of a scan. kind: rows, row_lanes (CPUs only), columns. chunks: rows (or blocks of 16 rows) of a
+    work-item. registers: of a block of columns."""
 
     kind: str = "columns"
     registers: int = 1
@@ -71,9 +70,8 @@ class ScanSchedule(Schedule):
 
 @dataclass(frozen=True)
 class ScanRecord:
-    """What all have.
-    begin: lines that compute what is started from. first, last: a work-item's rows, or blocks of rows, as C text. size:
-    elements of a row."""
+    """The common fields. begin: lines that compute the initial values. first, last: a work-item's rows, or blocks of
+    rows, as C text. size: elements of a row."""
 
     placing: Placing
     begin: Sequence[Statement]
@@ -86,8 +84,9 @@ class ScanRecord:
 
 @dataclass(frozen=True)
 class ScanColumnsRecord(ScanRecord):
-    """templates/kernels/scan_columns.j2. lanes: columns of a register. registers: of a block, the last one of which
-    has `remaining`, and the columns that are left over: one more register, that ends with the columns (edge)."""
+    """Printed by templates/kernels/scan_columns.j2. lanes: columns of a register. blocks, registers: blocks of columns,
+    and registers of a block; the last block has `remaining` registers. edge: the step of one more register, which ends
+    with the columns, if columns are left over."""
 
     lanes: int
     blocks: int
@@ -98,26 +97,27 @@ class ScanColumnsRecord(ScanRecord):
 
 
 def whole_bytes(nest: Nest) -> bool:
-    """Whether a nest is a scan. Refused: of elements that share bytes, of which several would be written at once."""
+    """True if a nest is a scan. Raise Refused if its elements share bytes, as several work-items could write one
+    byte."""
     if isinstance(nest, Scan) and touches(nest, dtypes.PACKED):
         raise Refused("some elements share bytes")
     return isinstance(nest, Scan)
 
 
 def widths(nest: Scan) -> List[int]:
-    """Bytes of the elements that are read and written."""
+    """Return the bytes of the elements that are read and written."""
     buffers = [*buffers_of(nest.partition, nest.partition.entry), *(root.buffer for root in nest.partition.roots)]
     return [dtypes.storage_bytes(buffer.shape.dtype) for buffer in buffers if buffer.shape.dims] or [4]
 
 
 def free(nest: Scan) -> bool:
-    """Whether prefixes may be put together of parts, from values that are known."""
+    """True if prefixes may be combined from parts, starting from known values."""
     return all(laws.free and laws.starts_known for laws in map(combiner.analyse, nest.heroes))
 
 
 class ScanWriter:
-    """What the kernels of a nest are written with. free: its combiners are. components: of all heroes;
-    seen: accesses, for explain."""
+    """Writes the kernels of a nest. free: whether its combiners are free. components: of all heroes. seen: accesses,
+    for explain."""
 
     def __init__(self, nest: Scan, schedule: ScanSchedule, index_type: str, context: Context) -> None:
         self.nest, self.schedule, self.index_type, self.context = nest, schedule, index_type, context
@@ -128,18 +128,18 @@ class ScanWriter:
         self.seen: List[Touched] = []
 
     def types_of(self, h: int) -> List[str]:
-        """The types of a hero's components."""
+        """Return the types of a hero's components."""
         return [dtype for hero, _, dtype in self.components if hero == h]
 
     def id(self, h: int, k: int) -> str:
         return f"{h}_{k}" if len(self.nest.heroes) > 1 else str(k)
 
     def identity(self, h: int, k: int) -> str:
-        """What may stand before the first element of any part: of free combiners."""
+        """Return the value that may precede the first element of any part, for free combiners."""
         return self.d.literal(self.combiners[h].start_of(k), self.types_of(h)[k])
 
     def begin(self) -> Tuple[List[Statement], List[str]]:
-        """Lines that compute what the heroes start from, and its texts."""
+        """Return the lines that compute the heroes' initial values, and the values' texts."""
         partition = self.nest.inits
         body = Body(self.d, self.helpers, Form(partition, partition.entry), self.index_type, self.excess)
         body.region(partition.entry.body)
@@ -152,7 +152,8 @@ class ScanWriter:
                 for (h, k, dtype), start in zip(self.components, starts)]
 
     def combined(self, body: Body, h: int, a: Sequence[str], b: Sequence[str], lanes: int) -> List[str]:
-        """Texts of f(a, b) by components, after the statements that compute them in body.text."""
+        """Return texts of f(a, b), one for each component, after adding the statements that compute them to
+        body.text."""
         values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*self.types_of(h), *self.types_of(h)])]
         new = (body.with_excess() if self.free else body).scalar(self.nest.heroes[h].called[0], values)
         new = [body.declare("next", v.dtype, v.lanes, self.in_all_lanes(body, v)) for v in new] if len(new) > 1 else new
@@ -162,7 +163,8 @@ class ScanWriter:
         return value.text if value.lanes == body.lanes else self.d.splat(value.dtype, body.lanes, value.text)
 
     def next_prefix(self, body: Body, h: int, before: Sequence[str], x: Sequence[str]) -> List[str]:
-        """f of what came before and the element, each on its side: in reverse what came before lies behind."""
+        """Return f of the carry and the element, in the order of the elements: in reverse, the carry is the second
+        argument."""
         return self.combined(body, h, x, before,
                              body.lanes) if self.nest.reverse else self.combined(body, h, before, x, body.lanes)
 
@@ -183,14 +185,14 @@ class ScanWriter:
                     self.excess)
 
     def form(self, at: "At", partition: Partition, given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
-        """What a step there computes."""
+        """Return the form of a step."""
         stores = () if partition is self.nest.inputs else self.nest.partition.roots
         return Form(partition, partition.entry, at.thread, at.schedule, at.box, given=given or {}, stores=stores)
 
-    # ---- forms, before a statement exists ----
+    # ---- forms, before the first statement ----
 
     def steps_and_partitions(self) -> "List[Tuple[At, Partition]]":
-        """The steps, and what they compute."""
+        """Return the places of the steps, and the partitions that they compute."""
         return [(at, self.nest.steps) for at in self.columns_at() if at]
 
     def forms(self) -> "List[Form]":
@@ -198,19 +200,19 @@ class ScanWriter:
         return [Form(inits, inits.entry), *(self.form(*of) for of in self.steps_and_partitions())]
 
     def counts(self) -> "Tuple[List[Tuple[str, int]], int]":
-        """What a work-item's number counts beside rows, or blocks of rows, and the number of these."""
+        """Return the counts in a work-item's number besides rows (or blocks of rows), and the number of these."""
         count = -(-(self.nest.below // self.schedule.lanes) // self.schedule.registers)
         return [("block", count)] * (count > 1), self.nest.outer
 
     def placement(self, counts: "List[Tuple[str, int]]", turns: int) -> "Tuple[str, List[str], int]":
-        """The map from a work-item to where it stands, the names of that, and the number of work-groups."""
+        """Return the map from a work-item to its coordinates, their names, and the number of work-groups."""
         items = -(-turns // self.schedule.chunks)
         counts = [("chunk", items)] * (items > 1) + counts
         index, blocks = place(counts, self.schedule.threads)
         return index, [name for name, _ in counts], blocks
 
     def results(self, at: "At", extend: Extend) -> Body:
-        """A step: elements are read, what is carried goes on, results are written."""
+        """Return the body of a step: it reads elements, updates the carries, and writes results."""
         partition = self.nest.steps
 
         def of_hero(h: int) -> Given:
@@ -230,26 +232,26 @@ class ScanWriter:
         return [v if self.excess else body.without_excess(v, "scan") for v in values]
 
     def elements(self, body: Body, h: int, partition: Partition) -> List[Value]:
-        """A hero's elements at the step."""
+        """Return a hero's elements at the step."""
         first = sum(len(self.types_of(k)) for k in range(h))
         roots = partition.roots[len(partition.roots) - len(self.components):][first:first + len(self.types_of(h))]
         return [body.real(body.without_excess(body.read(partition.root_read(root), body.function.body), "x"))
                 for root in roots]
 
     def grid(self) -> Grid:
-        """The kernel as it is launched."""
+        """Return the kernel with its launch."""
         return Grid(self.nest.name, self.schedule, self.index_type, self.placement(*self.counts())[2],
                     self.steps_and_partitions()[0][0].thread)
 
     def kernel(self, template: str, record: Any, code: StepCode, *partitions: Partition) -> Kernel:
-        """The kernel, which evaluates these partitions and what the heroes start from."""
+        """Return the kernel, which evaluates these partitions and the initial values."""
         partitions = (self.nest.inits, *partitions)
         return kernel_of(self.d, self.helpers, self.excess, self.grid(), self.nest, partitions,
                          Text(template, record, attribute=self.d.launch_bounds(self.schedule.threads, 1)),
                          Report(list(self.seen), code))
 
     def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Dict[str, Any]":
-        """The fields of ScanRecord. turns: rows, or blocks of rows, that the work-items share."""
+        """Return the fields of ScanRecord. turns: rows, or blocks of rows, that the work-items share."""
         chunks, threads = self.schedule.chunks, self.schedule.threads
         items, (at, names, blocks) = -(-turns // chunks), self.placement(counts, turns)
         c = algebra.c_text(at, self.index_type)
@@ -265,7 +267,7 @@ class ScanWriter:
                 "last": last, "size": self.nest.size, "reverse": self.nest.reverse}
 
     def carry(self, slot: str, of: str = "a") -> Extend:
-        """What is carried is the result before: of{id}slot."""
+        """Return the function whose carry is the previous result, of{id}slot."""
         def extend(body: Body, h: int, x: List[Value]) -> List[str]:
             names = [f"{of}{self.id(h, k)}{slot}" for k in range(len(self.types_of(h)))]
             new = self.next_prefix(body, h, names, [self.in_all_lanes(body, v) for v in x])
@@ -274,7 +276,8 @@ class ScanWriter:
         return extend
 
     def columns_at(self) -> "Tuple[At, Optional[At]]":
-        """The steps of a block of columns, and of the register that ends with the columns where some are left over."""
+        """Return the place of the steps of a block of columns, and that of the register that ends with the columns if
+        some are left over."""
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         counts, _ = self.counts()
         ranges, row = ("vec", "lane") if lanes > 1 else (), {"row": (0, nest.outer - 1), "place": (0, nest.size - 1)}

@@ -63,13 +63,13 @@ HERO = ScanCpuHero()
 
 
 def _streams(device: Device, nest: Scan) -> bool:
-    """Whether results go past the caches."""
+    """True if results bypass the caches."""
     return sum(root.shape.bytes for root in nest.partition.roots) + \
         sum(buffer.shape.bytes for buffer in buffers_of(nest.partition, nest.partition.entry)) > device.cache
 
 
 def _shared(device: Device, rows: int, row_bytes: int) -> "Tuple[int, int]":
-    """The rows of a work-item and the work-items of a group, for rows of `each` bytes."""
+    """The rows of a work-item and the work-items of a group, for rows of `row_bytes` bytes."""
     chunks = max(1, min(rows // (device.unit_items * device.units), device.part_bytes // max(1, row_bytes)))
     return chunks, device.group if -(-rows // chunks) >= device.group_items * device.group else 1
 
@@ -96,8 +96,8 @@ def _wide(device: Device, nest: Scan) -> "Iterable[ScanSchedule]":
 
 
 def _cheap(nest: Scan) -> bool:
-    """Whether combiners are an instruction or two each: a register of neighbours takes six of them, a lane for each row
-    one."""
+    """True if a combiner takes one or two instructions: a register of neighbours takes six combinations, a lane for
+    each row only one."""
     ops = [i.opcode for hero in nest.heroes for i in hero.called[0].instructions
            if i.opcode not in ("parameter", "tuple")]
     return all(opcode in ("maximum", "minimum") or opcode in ELEMENTWISE and ELEMENTWISE[opcode].operator
@@ -105,8 +105,8 @@ def _cheap(nest: Scan) -> bool:
 
 
 def _columns(device: Device, nest: Scan, lanes: int) -> ScanSchedule:
-    """A block of columns is walked down; where there are few columns, a work-item has several outer positions, one
-    after another."""
+    """The schedule for columns: a block of columns is walked down. If there are few columns, a work-item has several
+    outer positions, one after another."""
     width = max(widths(nest))
     whole = max(1, nest.below // lanes)
     registers = min(whole, max(1, device.scan_cpu.bytes // (lanes * width)))
@@ -118,13 +118,13 @@ def _columns(device: Device, nest: Scan, lanes: int) -> ScanSchedule:
     return ScanSchedule(threads, chunks, lanes=lanes, kind="columns", registers=registers, stream=_streams(device, nest))
 
 
-# ---- what the templates are handed ----
+# ---- records for the templates ----
 
 @dataclass(frozen=True)
 class ScanCpuRecord(ScanRecord):
-    """templates/kernels/scan_cpu_rows.j2. row: the text of a block's first row ("": the element's code has it). count:
-    steps of a row; step: of `vec` registers; left: elements that are in no step, rest: the code for one of them, which
-    carries a scalar where `scalar`: what all lanes of the register have."""
+    """Printed by templates/kernels/scan_cpu_rows.j2. row: the text of a block's first row ("": the element's code has
+    it). count: steps of a row. step: of `vec` registers. left: the number of elements that are in no step. rest: the
+    code for one of them, which carries a scalar if `scalar`: the value that all lanes of the register have."""
 
     row: str
     count: int
@@ -134,10 +134,10 @@ class ScanCpuRecord(ScanRecord):
     scalar: bool
 
 
-# ---- how they are filled ----
+# ---- the writer of the records ----
 
 class ScanCpuWriter(scan.ScanWriter):
-    """The kernel of one nest."""
+    """Writes the kernel of one nest."""
 
     def nest_kernel(self) -> Kernel:
         if self.schedule.kind == "columns":
@@ -146,11 +146,11 @@ class ScanCpuWriter(scan.ScanWriter):
         rows = self.rows() if self.schedule.kind == "rows" else self.row_lanes()
         return self.kernel("kernels/scan_cpu_rows", rows, rows.step, self.nest.steps)
 
-    # ---- what is carried ----
+    # ---- carries ----
 
     def prefixes(self, body: Body, h: int, x: List[Value]) -> List[str]:
-        """The prefixes of a register's lanes by doubling; then with what is carried, which grows by the whole
-        register."""
+        """Return the prefixes of a register's lanes by doubling, combined with the carry; the carry then includes the
+        whole register."""
         kinds, names = self.types_of(h), [f"a{self.id(h, k)}" for k in range(len(self.types_of(h)))]
         now = [self.in_all_lanes(body, v) for v in x]
         distance = 1
@@ -166,22 +166,22 @@ class ScanCpuWriter(scan.ScanWriter):
         return new
 
     def filling(self, h: int, k: int) -> str:
-        """What lanes before the first are filled with: of a sum of floats -0.0, because LLVM makes expansions of shuffles
-        with zeros, which take three times as long on Zen 4."""
+        """Return the value that fills lanes before the first: -0.0 for a sum of floats, because LLVM turns shuffles
+        with zeros into expansions, which take three times as long on Zen 4."""
         ops = [i for i in self.nest.heroes[h].called[0].instructions if i.opcode != "parameter"]
         dtype = self.types_of(h)[k]
         start = identity(ops[0].opcode, dtype) if len(ops) == 1 and ops[0].opcode == "add" else None
         return self.identity(h, k) if start is None else self.d.literal(start, dtype)
 
     def shift(self, dtype: str, distance: int) -> str:
-        """A function that moves a register's lanes on, and fills up with a second register's."""
+        """Return a function that shifts a register's lanes and fills up with a second register's lanes."""
         way = "back" if self.nest.reverse else "on"
         picks = range(distance, LANES + distance) if self.nest.reverse else [*range(LANES, LANES + distance),
                                                                              *range(LANES - distance)]
         return self.helpers.shuffle(f"{way}_{distance}_{self.d.register(dtype, LANES)}", dtype, LANES, picks)
 
     def last(self, dtype: str) -> str:
-        """A function that gives a register's last prefix in all lanes."""
+        """Return a function whose result has a register's last prefix in all lanes."""
         word, lane = ("first", 0) if self.nest.reverse else ("last", LANES - 1)
         return self.helpers.shuffle(f"{word}_{self.d.register(dtype, LANES)}", dtype, LANES, [lane] * LANES, two=False)
 
@@ -199,7 +199,7 @@ class ScanCpuWriter(scan.ScanWriter):
         return [(at, self.nest.steps) for at in steps if at]
 
     def rows_at(self) -> "Tuple[At, Optional[At]]":
-        """The steps of a row, and of the elements that they leave over."""
+        """Return the places of the steps of a row, and of the elements that they leave over."""
         nest, schedule, row = self.nest, self.schedule, {"row": (0, self.nest.outer - 1)}
         count, left = divmod(nest.size, schedule.step)
         box: Box = {**row, "step": (0, count - 1), "vec": (0, schedule.vec - 1), "lane": (0, LANES - 1)}
@@ -210,7 +210,7 @@ class ScanCpuWriter(scan.ScanWriter):
                         Schedule()) if left else None
 
     def row_lanes_at(self) -> "Tuple[At, Optional[At]]":
-        """The steps of a block of rows, and of the elements that they leave over."""
+        """Return the places of the steps of a block of rows, and of the elements that they leave over."""
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, moved = divmod(nest.outer, lanes)
         row: Box = {"row": (0, nest.outer - lanes)} if moved else {"block": (0, whole - 1)}
@@ -237,7 +237,7 @@ class ScanCpuWriter(scan.ScanWriter):
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, moved = divmod(nest.outer, lanes)
         common = self.common(*self.counts(), lanes)
-        if moved:       # a last turn for what is left, moved back onto the one before, of the same work-item
+        if moved:       # a last turn for the rows that are left, moved back over the turn before, of the same work-item
             turns, items = whole + 1, -(-whole // schedule.chunks)
             common["last"] = share("chunk", schedule.chunks, items, turns)[1] if items > 1 else str(turns)
         (at, at_rest), (count, left) = self.row_lanes_at(), divmod(nest.size, schedule.step // lanes)

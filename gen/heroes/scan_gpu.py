@@ -89,13 +89,13 @@ class ScanGpuHero(Hero[Scan, ScanSchedule]):
 HERO = ScanGpuHero()
 
 
-# ---- what the template is handed ----
+# ---- the record for the template ----
 
 @dataclass(frozen=True)
 class BlockStep:
-    """A step of the block, each thread with `vec` elements. loaded: the element of register `vec`, from x{id}, which
-    `joined` left before it, to x{id}[vec]. stored: results from before{id} and x{id}[vec]. inside: the condition
-    that the thread has elements ("": it has)."""
+    """A step of the block, in which each thread has `vec` elements. loaded: the element of register `vec`, from x{id},
+    where `joined` left the elements before it, to x{id}[vec]. stored: results from before{id} and x{id}[vec]. inside:
+    the condition that the thread has elements; "" if it always has."""
 
     vec: int
     loaded: StepCode
@@ -105,10 +105,10 @@ class BlockStep:
 
 @dataclass(frozen=True)
 class ScanGpuRecord(ScanRecord):
-    """templates/kernels/scan_gpu_rows.j2. threads: of a block, in warps of `width`; shuffles: whether lanes of a warp
-    read each other's registers. count: whole steps of a row, if any; rest_count: steps of single elements, the last
-    of them cut. join(into, before, x): the lines of into = f(before, x), where {} stands for each carry's id. identity:
-    what stands before the first element of any part, by carry."""
+    """Printed by templates/kernels/scan_gpu_rows.j2. threads: of a block, in warps of `width`. shuffles: whether lanes
+    of a warp read each other's registers. count: whole steps of a row, if any. rest_count: steps of single elements;
+    the last one may be cut. join(into, before, x): the lines of into = f(before, x); {} stands for each carry's id.
+    identity: for each carry, the value that may precede the first element of any part."""
 
     threads: int
     width: int
@@ -121,10 +121,10 @@ class ScanGpuRecord(ScanRecord):
     join: Callable[[str, str, str], List[Statement]]
 
 
-# ---- how it is filled ----
+# ---- the writer of the record ----
 
 class ScanGpuWriter(scan.ScanWriter):
-    """The kernel of one nest."""
+    """Writes the kernel of one nest."""
 
     def nest_kernel(self) -> Kernel:
         if self.schedule.kind == "columns":
@@ -164,14 +164,14 @@ class ScanGpuWriter(scan.ScanWriter):
         return [(at, partition) for at in steps for partition in (self.nest.inputs, self.nest.epilogue)]
 
     def parts(self) -> "Tuple[Optional[Tuple[int, int, int, int]], ...]":
-        """The arguments of `part`: of whole steps, and of steps of single elements."""
+        """Return the arguments of `part` for whole steps, and for steps of single elements."""
         threads, vec = self.schedule.threads, self.schedule.vec
         count, left = divmod(self.nest.size, threads * vec)
         return ((count, vec, 0, 0) if count else None,
                 (-(-left // threads), 1, count * threads * vec, left) if left else None)
 
     def part_at(self, count: int, vec: int, first: int, left: int) -> "Tuple[At, str]":
-        """Where the steps of `part` are, and the condition that a thread has elements, as C text."""
+        """Return the place of the steps of `part`, and the condition that a thread has elements, as C text."""
         threads = self.schedule.threads
         box: Box = {"th_x": (0, threads - 1), "bl_x": (0, self.nest.outer - 1), "step": (0, count - 1),
                     "vec": (0, vec - 1)}
@@ -183,8 +183,8 @@ class ScanGpuWriter(scan.ScanWriter):
                   Schedule(threads, vec=vec)), inside
 
     def part(self, count: int, vec: int, first: int, left: int) -> BlockStep:
-        """Steps of the block that begin at the row's element `first`; left: elements in all of them, where the last one
-        is cut."""
+        """Return steps of the block that begin at the row's element `first`. left: the elements in all of them, if the
+        last one is cut."""
         at, inside = self.part_at(count, vec, first, left)
         loaded = self.body(*at, self.nest.inputs)
         loaded.region(self.nest.inputs.entry.body)
@@ -201,7 +201,7 @@ class ScanGpuWriter(scan.ScanWriter):
         return BlockStep(vec, StepCode.of_body(loaded, vec), StepCode.of_body(stored, vec), inside)
 
     def given(self, h: int) -> Given:
-        """A hero's values in the second loop over a thread's elements."""
+        """Return a hero's values in the second loop over a thread's elements."""
         def values(body: Body) -> List[Value]:
             ids = [self.id(h, k) for k in range(len(self.types_of(h)))]
             new = self.next_prefix(body, h, [f"before{suffix}" for suffix in ids], [f"x{suffix}[vec]" for suffix in ids])
@@ -210,7 +210,7 @@ class ScanGpuWriter(scan.ScanWriter):
         return values
 
     def join(self, into: str, before: str, x: str) -> List[Statement]:
-        """The lines of into = f(before, x), where {} stands for the id of each carry."""
+        """Return the lines of into = f(before, x); {} stands for the id of each carry."""
         lines: List[Statement] = []
         for h in range(len(self.nest.heroes)):
             partition, ids = self.nest.inits, [self.id(h, k) for k in range(len(self.types_of(h)))]

@@ -2,19 +2,19 @@
 
 The position of an update is a map with runtime variables: the indices that are read for its row. A row with an index
 out of range is dropped. CPUs combine updates in order, so every run gives the same bits. Work-items share the result
-along a dimension that no index selects (each goes through its part of all windows), or else along one that indices
-select (each combines the updates whose index is in its part).
+along a dimension that no index selects (each goes through its part of all windows), or along one that indices select
+(each combines the updates whose index is in its part).
 
 On GPUs each thread has one update. Unique indices combine by loads and stores, others by an atomic operation of the
-device or by compare-and-swap of the 32-bit word (64-bit in CUDA) that holds the element. Updates are combined in order
-where there is no such word: for 8 bytes in OpenCL 1.2, for small elements of a result that is no whole number of words,
-for results that are combined with each other or more than one that is overwritten, for complex numbers other than
-CUDA's sums, whose parts are added separately. CUDA's atomicAdd takes subnormals of f32 for zeros: the bound of its
-results says so.
+device, or by compare-and-swap of the 32-bit word (64-bit in CUDA) that contains the element. If there is no such word,
+updates are combined in order: for 8-byte elements in OpenCL 1.2; for small elements of a result that is not a whole
+number of words; for results that are combined with each other; if several results are overwritten; and for complex
+numbers, except CUDA's sums, whose parts are added separately. CUDA's atomicAdd flushes subnormals of f32 to zero; the
+error bound of its results allows for this.
 
-Where indices are sorted, a thread of a GPU goes through a run of rows for one element of the window. It sums
-consecutive updates of one position in registers and combines the sum by one atomic operation. It compares the positions
-that it reads, so rows that are not sorted, against the promise, are right too.
+If indices are sorted, a GPU thread goes through a run of rows for one element of the window. It sums consecutive
+updates of one position in registers and combines the sum by one atomic operation. It compares the positions that it
+reads, so rows that are not sorted, against the promise, are correct too.
 """
 
 from __future__ import annotations
@@ -51,12 +51,13 @@ class Thread(NamedTuple):
 
 @dataclass(frozen=True)
 class InOrder(Schedule):
-    """Updates in order: `items` work-items share the result along one dimension, `chunk` of it each.
+    """Updates in order: `items` work-items share the result along one dimension, with `chunk` elements of it each.
 
-    moved: whether indices move the windows along that dimension. picked: number of rows whose owner is found together,
-    before the rows of this work-item are combined, where an index alone says whose a row is. updates_prefetch: prefetch
-    distance in updates (0: none), for at most `prefetch_bytes` of each and of the result, a line of memory at a
-    time."""
+    moved: whether indices move the windows along that dimension. picked: the number of rows that are tested together
+    for belonging to this work-item, before those that do are combined; used if an index alone decides.
+    updates_prefetch: prefetch distance in updates (0: none), for at most `prefetch_bytes` of each update and of the
+    result, one cache line at a time.
+    """
 
     items: int = 1
     chunk: int = 1
@@ -66,14 +67,14 @@ class InOrder(Schedule):
     updates_prefetch: int = 0
     prefetch_bytes: int = 0
     line: int = 1
-    # signed: with these a C compiler knows that no sum wraps, so that neighbours in a loop are contiguous
+    # signed types tell a C compiler that no sum wraps, so that neighbours in a loop are known to be contiguous
     index_types = INDEX_TYPES[1:]
 
     def thread(self, nest: Scatter) -> "Thread":
         return Thread("", {})
 
     def groups(self, nest: Scatter) -> int:
-        """The blocks that are launched."""
+        """Return the number of blocks of the launch."""
         return self.items
 
     def kernel(self, context: Context, nest: Scatter, grid: Grid) -> Kernel:
@@ -100,7 +101,7 @@ class Updates(LoopSchedule):
         return _of_update(nest, self) if self.run == 1 else _of_run(nest, self)
 
     def groups(self, nest: Scatter) -> int:
-        """The blocks that are launched."""
+        """Return the number of blocks of the launch."""
         return self.blocks(nest.shape.elements if self.run == 1 else _runs(nest, self))
 
     def kernel(self, context: Context, nest: Scatter, grid: Grid) -> Kernel:
@@ -114,15 +115,15 @@ class Updates(LoopSchedule):
 Updating = Union[InOrder, Updates]
 
 
-# ---- what the templates print ----
+# ---- records for the templates ----
 
 @dataclass(frozen=True)
 class Swap:
     """A function that combines by compare-and-swap (templates/parts/compare_and_swap.j2).
 
-    array, update, word: the types of its array, of an update, and of the word that holds an element beside others.
-    per_word, bits: elements of a word, bits of an element. mask: the bits of an element in a word's lowest place.
-    combine: the lines that combine. next: the word's new value, or the element's bits in it, as C text.
+    array, update, word: the types of its array, of an update, and of the word that contains an element and possibly
+    others. per_word, bits: elements of a word, bits of an element. mask: the bits of an element at the lowest place of
+    a word. combine: the lines that combine. next: the word's new value, or the element's bits in it, as C text.
     """
 
     name: str
@@ -140,8 +141,8 @@ class Swap:
 class UpdateCode:
     """The C text of an update.
 
-    indices: the lines that read its indices. in_range: the condition that all are in range.
-    variables: the lines that define the runtime variables of its position. combine: the lines that combine it.
+    indices: the lines that read its indices. in_range: the condition that all are in range. variables: the lines that
+    define the runtime variables of its position. combine: the lines that combine it.
     """
 
     indices: Sequence[Statement]
@@ -152,10 +153,10 @@ class UpdateCode:
 
 @dataclass(frozen=True)
 class ByUpdate(UpdateCode):
-    """What templates/kernels/scatter_by_update.j2 prints.
+    """Printed by templates/kernels/scatter_by_update.j2.
 
-    group, item: whether the text names the number of the work-group, of the work-item in it.
-    inside: the condition that a work-item has an update. swaps: the functions that `combine` calls.
+    group, item: whether the text uses the number of the work-group, and of the work-item in it. inside: the condition
+    that a work-item has an update. swaps: the functions that `combine` calls.
     """
 
     group: bool
@@ -166,7 +167,7 @@ class ByUpdate(UpdateCode):
 
 @dataclass(frozen=True)
 class Position:
-    """The variables of two positions in a result: of an update, and of the updates that are summed so far."""
+    """The variables of two positions in a result: of an update, and of the updates summed so far."""
 
     update: str
     sums: str
@@ -174,8 +175,8 @@ class Position:
 
 @dataclass(frozen=True)
 class Sum:
-    """The variable in which a result's updates of one position are combined. zero: its value before the first. first:
-    an update's value."""
+    """The variable in which a result's updates of one position are combined. zero: its initial value. first: an
+    update's value."""
 
     type: str
     name: str
@@ -185,11 +186,11 @@ class Sum:
 
 @dataclass(frozen=True)
 class ByRun(ByUpdate):
-    """What templates/kernels/scatter_by_run.j2 prints.
+    """Printed by templates/kernels/scatter_by_run.j2.
 
     run: rows of a work-item. positions: one for each different position among the results. sums: one for each result.
-    update: the lines that compute an update and its positions. combine: those that add it to the sums.
-    flush: those that combine the sums with the results.
+    update: the lines that compute an update and its positions. combine: those that add it to the sums. flush: those
+    that combine the sums with the results.
     """
 
     run: int
@@ -201,8 +202,8 @@ class ByRun(ByUpdate):
 
 @dataclass(frozen=True)
 class DimensionLoop:
-    """A loop over a dimension of the updates. owned: the condition that its index is in the work-item's part ("": its
-    bounds say so)."""
+    """A loop over a dimension of the updates. owned: the condition that its index is in the work-item's part; "" if its
+    bounds imply it."""
 
     name: str
     first: str
@@ -212,11 +213,11 @@ class DimensionLoop:
 
 @dataclass(frozen=True)
 class Picked:
-    """The rows of a block that are a work-item's.
+    """The rows of a block that belong to a work-item.
 
-    name: the variable that counts rows. size: rows. block: rows of a block. end: the end of a block, as C text.
-    part: elements of the work-item's part, as C text. test: the condition that a row is in range and in this part. It
-    has no branches, since owners follow no pattern that a processor could predict.
+    name: the variable that counts rows. size: all rows. block: rows of a block. end: the end of a block, as C text.
+    part: elements of the work-item's part, as C text. test: the condition that a row is in range and in this part,
+    without branches, because a processor cannot predict which rows belong to it.
     """
 
     name: str
@@ -229,12 +230,12 @@ class Picked:
 
 @dataclass(frozen=True)
 class InOrderCode(UpdateCode):
-    """What templates/kernels/scatter_in_order.j2 prints.
+    """Printed by templates/kernels/scatter_in_order.j2.
 
-    chunk: the size of a work-item's part of the shared dimension; 0 where there is one work-item.
-    rows, window: the loops over updates; those over dimensions of the window that `_outer` names stand first in rows.
-    owned: the condition that a whole row is in the work-item's part ("": no such test). prefetch: the lines that
-    prefetch what a later row needs. picked: the innermost loop over rows where those of a work-item are picked first.
+    chunk: the size of a work-item's part of the shared dimension; 0 for a single work-item. rows, window: the loops
+    over updates; the window dimensions in `_outer` come first in rows. owned: the condition that a whole row is in the
+    work-item's part ("": no test). prefetch: the lines that prefetch data of a later row. picked: the innermost loop
+    over rows, if rows are picked first.
     """
 
     prefetch: Sequence[Statement]
@@ -245,7 +246,7 @@ class InOrderCode(UpdateCode):
     picked: Optional[Picked] = None
 
 
-# ---- which kernel ----
+# ---- the choice of the kernel ----
 
 class ScatterHero(Hero[Scatter, Updating]):
     """Updates in order, or one thread for each update, or one thread for each run of sorted rows."""
@@ -287,7 +288,7 @@ class ScatterHero(Hero[Scatter, Updating]):
                 for form in self.forms(nest, schedule, context) for target in nest.targets]
 
     def accesses(self, nest: Scatter, schedule: Updating, context: Context) -> "List[Access]":
-        """Of an update, which is combined with one element of each result."""
+        """Return the accesses of an update, which is combined with one element of each result."""
         (flat, *_), read = self.maps(nest, schedule, context), super().accesses(nest, schedule, context)
         return [*read, *(Access("write", target.buffer, flat, 1) for target in nest.targets)]
 
@@ -304,10 +305,11 @@ HERO = ScatterHero()
 
 
 def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
-    """The rows of one thread where indices are sorted, and words about it; (1, "") where they are not said to be.
+    """The rows of one thread if indices are sorted, and words about the choice; (1, "") if they are not.
 
-    There are at least as many runs as positions in the result, a few for each unit of the device, and threads that fill
-    the device."""
+    The number of runs is at least the number of positions in the result, a few for each unit of the device, and enough
+    to fill the device with threads.
+    """
     numbers = device.scatter
     if not sorted_indices(nest.instruction):
         return 1, ""
@@ -333,16 +335,16 @@ def _rows(nest: Scatter) -> int:
 
 
 def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
-    """The way that a GPU combines an update: a function of the language, "plain store" or "compare and swap"; None
-    where there is none."""
+    """How a GPU combines an update: by a function of the language, by "plain store" or by "compare and swap"; None if
+    it cannot."""
     shape, count = nest.targets[k].shape, len(nest.targets)
     dtype, part = shape.dtype, combined_by(nest.instruction.attributes["to_apply"], k, count)
     width = dtypes.TABLE[dtype].bits if dtype in dtypes.PACKED else bits(dtype)
     parts = [combined_by(nest.instruction.attributes["to_apply"], j, count) for j in range(count)]
-    # all are one update's
+    # all results must come from one update
     if count > 1 and (part is None or (part == "overwrite" and parts.count("overwrite") > 1 and not nest.unique)):
         return None
-    if dtypes.is_complex(dtype):     # each part by itself; two stores may be of two updates
+    if dtypes.is_complex(dtype):     # parts are combined separately; two stores may come from two updates
         sums = part == "add" and not {None, "overwrite"} & set(parts)
         return d.atomic("add", dtypes.TABLE[dtype].part, True) if sums else None
     if part == "overwrite" and width >= 8:
@@ -357,7 +359,7 @@ def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
 # ---- bodies ----
 
 class ScatterWriter:
-    """The C text of a kernel's parts: reads of the indices, the value of an update, the combination."""
+    """Writes the parts of a kernel: reads of the indices, the value of an update, the combination."""
 
     def __init__(self, d: Target, helpers: Helpers, nest: Scatter, index_type: str, excess: bool,
                  thread: Thread) -> None:
@@ -366,17 +368,17 @@ class ScatterWriter:
         self.excess, self.thread = excess, thread.map
         self.named: List[Let] = []                       # the runtime variables of the position
         self.found: List[Value] = []                     # the indices that are read
-        self.checks: List[List[str]] = []                # the conditions that each is in range
+        self.checks: List[List[str]] = []                # for each index, the conditions that it is in range
         self.swaps: Dict[str, Swap] = {}                 # the functions that combine by compare-and-swap, by name
-        self.words: Dict[Buffer, int] = {}               # the bytes of the words in which these combine elements
+        self.words: Dict[Buffer, int] = {}  # the bytes of the words in which these functions combine elements
 
     def rows(self) -> "Tuple[List[Statement], str]":
-        """The lines that read the indices of an update, and the condition that all are in range."""
+        """Return the lines that read the indices of an update, and the condition that all are in range."""
         lines = self.read()
         return lines, " && ".join(check for checks in self.checks for check in checks)
 
     def read(self) -> List[Statement]:
-        """The lines that read the indices of an update."""
+        """Return the lines that read the indices of an update."""
         body = self.at
         body.region(self.nest.indices.entry.body)
         for k, (root, last) in enumerate(zip(self.nest.indices.roots, self.nest.lasts)):
@@ -391,19 +393,20 @@ class ScatterWriter:
         return body.text.lines
 
     def variables(self, also: str = "") -> List[Statement]:
-        """The lines that define the runtime variables that the position of an update uses, and the variable `also`."""
+        """Return the lines that define the runtime variables in the position of an update, and the variable `also`."""
         return [let for let in self.named if let.name == also or self.of.uses(let.name)]
 
     def uses(self, variable: str, box: "Dict[str, Tuple[int, int]]") -> bool:
-        """Whether the text names a variable of the thread map."""
+        """True if the text uses a variable of the thread map."""
         return self.at.uses(variable) or self.of.uses(variable) or variable in tested(self.thread, box)
 
     def inside(self, box: "Dict[str, Tuple[int, int]]") -> str:
-        """The condition that a work-item has an update."""
+        """Return the condition that a work-item has an update."""
         return " && ".join(conditions(self.thread, box, self.index_type))
 
     def combined(self, how: "Sequence[Optional[str]]") -> List[Statement]:
-        """The lines that combine an update. how: an atomic operation for each result; None: loads and stores."""
+        """Return the lines that combine an update. how: an atomic operation for each result; None for loads and
+        stores."""
         nest, body = self.nest, self.of
         combiner = nest.instruction.attributes["to_apply"]
         new, at_of = self.update()
@@ -420,7 +423,7 @@ class ScatterWriter:
         return body.text.lines
 
     def update(self) -> "Tuple[List[Value], List[str]]":
-        """An update's value for each result, and the variable of its position in each result."""
+        """Return an update's value for each result, and the variable of its position in each result."""
         nest, body = self.nest, self.of
         body.region(nest.partition.entry.body)
         new = [Value("0", target.shape.dtype) for target in nest.targets]
@@ -440,7 +443,7 @@ class ScatterWriter:
         return new, at_of
 
     def summed(self, how: "Sequence[str]") -> "Dict[str, Any]":
-        """The fields of a run's record that depend on the combiner."""
+        """Return the fields of a run's record that depend on the combiner."""
         nest, body = self.nest, self.of
         new, at_of = self.update()
         new = [body.real(value) for value in new]
@@ -473,7 +476,8 @@ class ScatterWriter:
             body.text.add(Assign(f"{target.buffer.pointer}[{at}]", text))
 
     def atomic(self, k: int, how: str, target: Root, at: str, new: Value) -> Statement:
-        """The statement that combines an update with an element that other threads may update at the same time."""
+        """Return the statement that combines an update with an element that other threads may update at the same
+        time."""
         d, dtype, body = self.d, target.shape.dtype, self.of
         if how == "plain store":
             return Assign(f"{target.buffer.pointer}[{at}]", body.to_memory(new))
@@ -487,7 +491,7 @@ class ScatterWriter:
         return Call(self.swap(k), target.buffer.pointer, at, (body.moved(new) if dtype == "f16" else new).text)
 
     def swap(self, k: int) -> str:
-        """The name of a function that combines by compare-and-swap, among the helpers."""
+        """Return the name of a function that combines by compare-and-swap, after adding it to the helpers."""
         d, nest, name = self.d, self.nest, f"{self.nest.name}_combine{k}"
         dtype, count = nest.targets[k].shape.dtype, len(nest.targets)
         width = dtypes.TABLE[dtype].bits if dtype in dtypes.PACKED else bits(dtype)
@@ -510,7 +514,7 @@ class ScatterWriter:
         return name
 
     def component(self, body: Body, values: "List[Value]", k: int) -> Value:
-        """Component k of the combiner, which has nothing to do with the others."""
+        """Return component k of the combiner, which does not depend on the other components."""
         combiner = self.nest.instruction.attributes["to_apply"]
         op = component(combiner, k)
         if len(values) == 2:
@@ -521,7 +525,7 @@ class ScatterWriter:
         return body.apply(op.opcode, op.attributes, op.shape.dtype, [v.dtype for v in x], x, "next")
 
     def from_word(self, text: str, dtype: str) -> str:
-        """C text: the value of an element whose bits are in a word."""
+        """C text of the value of an element whose bits are in a word."""
         d = self.d
         if dtype in ("f32", "f64"):
             return d.reinterpret(text, f"u{bits(dtype)}", dtype)
@@ -557,7 +561,7 @@ def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: 
 
 
 def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: Grid, excess: bool) -> Kernel:
-    """The kernel in which a thread goes through a run of rows with one element of the window, and sums the updates of
+    """The kernel in which a thread goes through a run of rows for one element of the window, and sums the updates of
     one position."""
     thread = form.thread(nest)
     box = thread.box
@@ -571,16 +575,16 @@ def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: Gri
 
 
 def _runs(nest: Scatter, form: Updates) -> int:
-    """The number of threads that have a run of rows, with one element of the window each."""
+    """The number of threads, each with a run of rows for one element of the window."""
     rows = _rows(nest)
     return -(-rows // form.run) * (nest.shape.elements // rows)
 
 
 def _of_run(nest: Scatter, form: Updates) -> Thread:
-    """The updates of a thread that has a run of rows, with one element of the window."""
+    """The updates of a thread: a run of rows, for one element of the window."""
     a, window, runs = nest.instruction.attributes, nest.shape.elements // _rows(nest), _runs(nest, form)
-    # updates in the order of rows, then of the window as it lies in memory; neighbouring threads have neighbours of the
-    # window
+    # Updates are ordered by row, then by the window's order in memory, so that neighbouring threads have neighbours of
+    # the window.
     order = [k for k in nest.shape.minor_to_major if k in a["update_window_dims"]]
     order += [k for k in reversed(range(nest.shape.rank)) if k not in a["update_window_dims"]]
     ordered = algebra.call("shape", "unmap", array_shape(nest.shape.dtype, nest.shape.dims, tuple(order)).text)
@@ -599,7 +603,7 @@ def _of_update(nest: Scatter, form: Updates) -> Thread:
 
 
 def _forms(nest: Scatter, thread: Thread) -> "List[Form]":
-    """The indices of an update, and its values."""
+    """The forms of an update's indices, and of its values."""
     return [Form(p, p.entry, thread.map, box=thread.box) for p in (nest.indices, nest.partition)]
 
 
@@ -613,14 +617,14 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
     size_of = {d: dims[d] if d in indexed else _extent(nest, d) for d in range(len(dims)) if dims[d] > 1}
 
     def widest(among: "Sequence[int]", least: int) -> "Optional[int]":
-        """The largest dimension whose halves are at least so many bytes of a row in memory."""
+        """Return the largest dimension whose halves are at least `least` bytes of a row in memory."""
         wide = [d for d in among if size_of.get(d, 1) > 1 and -(-size_of[d] // 2) * _below(shape, d)
                 * dtypes.storage_bytes(shape.dtype) >= least]
         return max(wide, key=lambda d: size_of[d], default=None)
 
     unindexed = [d for d in range(len(dims)) if d not in indexed and d not in a["inserted_window_dims"]]
     for among, items, least in (
-        # two work-items should not write one line in turn
+        # two work-items should not write to one cache line
         (unindexed, device.scatter.window_items, 2 * device.line),
         (indexed, device.scatter.indexed_items, 0),
         (unindexed, device.scatter.window_items, 0),
@@ -646,8 +650,7 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
 
 
 def _update_dim(nest: Scatter, d: int) -> "Optional[int]":
-    """The dimension of the updates that goes along a dimension of the result; None where only an index selects
-    there."""
+    """The dimension of the updates that runs along a dimension of the result; None if only an index selects there."""
     a = nest.instruction.attributes
     if d in a["inserted_window_dims"]:
         return None
@@ -705,16 +708,16 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, grid: G
 
 
 def _outer(nest: Scatter, window: "List[int]", rows: "List[int]") -> "List[int]":
-    """The dimensions of the window whose loops stand around those over rows: in the updates their steps are longer than
-    those of the rows, so that updates are read in the order of memory. No index moves them: an element of the result has
-    one place along them, and meets its updates in the same order."""
+    """The dimensions of the window whose loops are outside of the loops over rows: their strides in the updates are
+    longer than those of the rows, so updates are read in the order of memory. No index moves them, so each element of
+    the result still meets its updates in the same order."""
     indexed = {_update_dim(nest, d) for d in nest.instruction.attributes["scatter_dims_to_operand_dims"]}
     row = max((_below(nest.shape, k) for k in rows), default=nest.shape.elements)
     return [k for k in window if nest.shape.dims[k] != 1 and k not in indexed and _below(nest.shape, k) > row]
 
 
 def _picked(writer: ScatterWriter, form: InOrder, row: int) -> Picked:
-    """How the rows of a work-item are picked along the dimension `row` of the updates."""
+    """The rows of a work-item that are picked along the dimension `row` of the updates."""
     d, nest = writer.d, writer.nest
     k = list(nest.instruction.attributes["scatter_dims_to_operand_dims"]).index(form.dimension)
     index, size = writer.found[k], nest.lasts[k] + 1
@@ -723,7 +726,7 @@ def _picked(writer: ScatterWriter, form: InOrder, row: int) -> Picked:
     part = str(form.chunk) if rest == form.chunk else \
         f"first + {form.chunk} <= {size} ? {form.chunk} : {size} - first"
     checks = [check for j, checks in enumerate(writer.checks) if j != k for check in checks]
-    # one comparison says that the index is not negative, not too large, and in the part
+    # one comparison tests that the index is not negative, not too large, and in the part
     checks.append(f"({unsigned}){index.text} - ({unsigned})first < ({unsigned})part")
     test = checks[0] if len(checks) == 1 else " & ".join(f"({check})" for check in checks)
     rows = nest.shape.dims[row]
@@ -732,15 +735,15 @@ def _picked(writer: ScatterWriter, form: InOrder, row: int) -> Picked:
 
 
 def _order(nest: Scatter, form: InOrder) -> "Tuple[Optional[int], List[int]]":
-    """The dimension of the updates along which work-items share the result (None: there is none, or it has one
-    element), and those that count rows."""
+    """The dimension of the updates along which work-items share the result (None if there is none, or if its size is
+    1), and the dimensions that count rows."""
     dims, across = nest.shape.dims, _update_dim(nest, form.dimension) if form.items > 1 else None
     rows = [k for k in range(len(dims)) if k not in nest.instruction.attributes["update_window_dims"]]
     return None if across is not None and dims[across] == 1 else across, [k for k in rows if dims[k] != 1]
 
 
 def _later(nest: Scatter, form: Schedule) -> "List[Thread]":
-    """The later row that is prefetched, where there is one."""
+    """The later row that is prefetched, if any."""
     if not isinstance(form, InOrder) or not form.updates_prefetch:
         return []
     dims, (across, rows) = nest.shape.dims, _order(nest, form)
@@ -756,14 +759,14 @@ def _later(nest: Scatter, form: Schedule) -> "List[Thread]":
 
 def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_type: str, excess: bool,
               later: Thread, part: DimensionLoop) -> List[Statement]:
-    """The lines that prefetch the part of a later row's window that is a work-item's, and the elements of the result
-    that it is combined with, where these are contiguous."""
+    """The lines that prefetch a work-item's part of a later row's window, and the elements of the result that it will
+    be combined with, if these are contiguous."""
     out, box = Code(), later.box
     writer = ScatterWriter(d, helpers, nest, index_type, excess, later)
     indices, in_range = writer.rows()
     writer.update()
     inside = conditions(later.map, box, index_type)
-    # the rest of a window of several dimensions, or of more bytes, is left to the processor's own prefetchers
+    # the rest of a window of several dimensions, or of more bytes, is left to the hardware prefetchers
     start = {f"i{k}": 0 for k in nest.instruction.attributes["update_window_dims"] if f"i{k}" != part.name}
     lines = []
     for _, buffer, flat, _ in writer.of.touched:
@@ -789,6 +792,6 @@ def _below(shape: Shape, d: int) -> int:
 
 
 def _stride(nest: Scatter, k: int) -> int:
-    """The stride of a window's dimension in the result's memory."""
+    """The stride of a window's dimension in the result's memory, in elements."""
     shape = nest.targets[0].shape
     return next((_below(shape, d) for d in shape.minor_to_major if _update_dim(nest, d) == k), math.prod(shape.dims))

@@ -1,12 +1,12 @@
-"""The hero of products of small matrices on CPUs: straight code, in which a vector is a row of the result.
+"""The hero of products of small matrices on CPUs: straight-line code, in which a vector is a row of the result.
 
-A work-item has some products one after another. Each row of the result is an accumulator; a step loads a row of the one
-operand, and multiplies it by an element of the other one for each accumulator. A row is read and stored as a whole
-vector, which is as long as the row or up to twice as long: what it has beyond its row belongs to the next row. The last
-row has none. Of the operand it is read together with the end of the row before it, and so it is stored.
+A work-item computes some products one after another. Each row of the result is an accumulator. A step loads a row of
+one operand and, for each accumulator, multiplies it by an element of the other operand. A row is loaded and stored as a
+whole vector, as long as the row or up to twice as long: the excess lanes belong to the next row. The last row has no
+next row, so its vector begins in the row before and is shifted after the load, or merged before the store.
 
-Where nothing follows, rows are stored in the result; else in an array of the work-item, from which the epilogue makes
-results in the order of memory.
+Without an epilogue, rows are stored in the result; otherwise in an array of the work-item, from which the epilogue
+computes results in the order of memory.
 
 The kernel is templates/kernels/small_products_cpu.j2.
 """
@@ -35,8 +35,8 @@ from gen.schedule import LINE, Schedule
 
 @dataclass(frozen=True)
 class SmallProductsSchedule(Schedule):
-    """width: elements of the vector that holds a row. products: of a work-item. to_result: whether rows are stored in
-    the result. lanes: of the epilogue."""
+    """The schedule. width: elements of the vector that contains a row. products: of a work-item. to_result: whether
+    rows are stored in the result. lanes: of the epilogue."""
 
     width: int = 1
     products: int = 1
@@ -49,8 +49,8 @@ class SmallProductsSchedule(Schedule):
 
 @dataclass(frozen=True)
 class SmallOperand:
-    """An operand. type: of an element, as C text; at: where a matrix begins, as C text of `batch`; step: the elements
-    from its first step to step `k`, likewise."""
+    """An operand. type: of an element, as C text. at: the start of a matrix, as C text in `batch`. step: the elements
+    from its first step to step `k`, as C text."""
 
     type: str
     at: str
@@ -59,10 +59,10 @@ class SmallOperand:
 
 @dataclass(frozen=True)
 class Overlap:
-    """The vectors of rows that are shorter than these. behind: elements of the next row that such a vector has. whole:
-    the first step whose row is too near to the end of its matrix for that. shift: the function that moves such a row
-    from the end of a vector to its beginning ("": there is no such row); join: the function that puts the end of a row
-    in front of the next one."""
+    """Vectors that are longer than their rows. behind: elements of the next row in such a vector. whole: the first
+    step whose row is too near to the end of its matrix. shift: the function that moves such a row from the end of a
+    vector to its beginning ("": there is no such row). join: the function that puts the end of a row in front of the
+    next row."""
 
     behind: int
     whole: int
@@ -72,18 +72,19 @@ class Overlap:
 
 @dataclass(frozen=True)
 class SmallProductsRecord:
-    """templates/kernels/small_products_cpu.j2 prints this record.
+    """Printed by templates/kernels/small_products_cpu.j2.
 
-    single, units: the operands; row: the elements from the first row of `single` to row `i`, as C text. rows, columns,
-    steps: of a matrix. unrolled: whether the steps are no loop. type: of a sum, as C text; dtype: its name; vector: the
-    type of a row, of `width` elements. gathered: the elements from the first column of `units` to each, where a row is
-    read element by element; else none. overlap: None where a vector is a row. load, store: functions of vectors in
-    `units` and in totals; mad: adds a product. first, end: the numbers of a work-item's products.
-    space: the address space of totals. to: where the matrix begins in the result, as C text of `batch`; "": totals are in
-    an array of `totals` elements. to_row: the elements from its first row to row `i`, as C text; last: to the vector that
-    ends with the matrix. unit, element: the epilogue of `lanes` elements and of one (None: there is none); first_unit,
-    end_unit: a work-item's units; first_element, end_element: the elements that are no unit, which belong to the
-    work-item for which `at_end` holds ("": there is one)."""
+    single, units: the operands. row: the elements from the first row of `single` to row `i`, as C text. rows, columns,
+    steps: of a matrix. unrolled: whether the steps are unrolled. type: of a sum, as C text. dtype: its name. vector:
+    the type of a row, of `width` elements. gathered: the elements from the first column of `units` to each column, if a
+    row is read element by element; else empty. overlap: None if a vector is exactly a row. load, store: functions of
+    vectors in `units` and in totals. mad: adds a product. first, end: the numbers of a work-item's products. space: the
+    address space of totals. to: the start of the matrix in the result, as C text in `batch`; "" if totals are in an
+    array of `totals` elements. to_row: the elements from its first row to row `i`, as C text. last: the elements to the
+    vector that ends with the matrix. unit, element: the epilogue of `lanes` elements and of one element (None: there is
+    none). first_unit, end_unit: a work-item's units. first_element, end_element: the elements outside of units, which
+    belong to the work-item for which `at_end` holds ("": there is one work-item).
+    """
 
     placing: Placing
     single: SmallOperand
@@ -120,7 +121,7 @@ class SmallProductsRecord:
 
 
 class SmallProductsCpuHero(Hero[SmallProduct, SmallProductsSchedule]):
-    """One kernel, whose work-items have some products each."""
+    """One kernel, in which a work-item computes several products."""
 
     name, leads = "contraction", True
     nest_class = SmallProduct
@@ -139,7 +140,7 @@ class SmallProductsCpuHero(Hero[SmallProduct, SmallProductsSchedule]):
         size = dtypes.storage_bytes(nest.dot.shape.dtype)
         lanes, matrix = LINE // size, counts["row"] * counts["column"]
         width = max(numbers.least_bytes // size, 1 << (counts["column"] - 1).bit_length())
-        each = lanes // math.gcd(matrix, lanes)     # products whose elements are whole units of the epilogue
+        each = lanes // math.gcd(matrix, lanes)     # so many products have whole units of the epilogue
         products = max(1, min(numbers.elements // matrix, counts["batch"]) // each) * each
         to_result = _direct(nest)
         schedule = SmallProductsSchedule(width=width, products=products, to_result=to_result,
@@ -173,7 +174,7 @@ def _counts(nest: SmallProduct, schedule: SmallProductsSchedule) -> "List[Tuple[
 
 
 def _direct(nest: SmallProduct) -> bool:
-    """Return true if the result is the products themselves: nothing follows from them, and its rows are neighbours."""
+    """True if the result is the products themselves, without epilogue, and its rows are contiguous."""
     roots = nest.partition.roots
     if len(roots) > 1 or nest.epilogue.root_read(roots[0]).source is not nest.dot \
             or roots[0].shape.dtype != nest.dot.shape.dtype or roots[0].shape.lead:
@@ -184,8 +185,8 @@ def _direct(nest: SmallProduct) -> bool:
 
 
 def _epilogues(nest: SmallProduct, schedule: SmallProductsSchedule) -> "Tuple[Optional[Form], Optional[Form]]":
-    """Return what the epilogue computes for a unit and for an element. There is no unit if the result is shorter than one,
-    and no element if the result is whole units."""
+    """The forms of the epilogue of a unit and of an element. There is no unit if the result is shorter than a unit, and
+    no element if the result is whole units."""
     lanes, elements = schedule.lanes, nest.shape.elements
     unmap = algebra.call("shape", "unmap", nest.shape.text)
 
@@ -201,13 +202,13 @@ def _epilogues(nest: SmallProduct, schedule: SmallProductsSchedule) -> "Tuple[Op
 
 
 def _total(body: Body, dtype: str, lanes: int) -> List[Value]:
-    """The products' elements, which `from` points to."""
+    """The products' elements, to which `from` points."""
     return [body.declare("product", dtype, lanes, body.d.gather(dtype, lanes, "from") if lanes > 1 else "*from")]
 
 
 def _codes(nest: SmallProduct, schedule: SmallProductsSchedule, index: str,
            context: Context) -> "Tuple[List[Optional[StepCode]], List[Touched]]":
-    """The code of `_epilogues`, and what it accesses."""
+    """The code of `_epilogues`, and its accesses."""
     codes: List[Optional[StepCode]] = []
     seen: List[Touched] = []
     for form in _epilogues(nest, schedule):
@@ -222,7 +223,7 @@ def _codes(nest: SmallProduct, schedule: SmallProductsSchedule, index: str,
 
 
 def _overlap(nest: SmallProduct, width: int, context: Context) -> Optional[Overlap]:
-    """None where vectors are rows."""
+    """The overlap of vectors with the next rows; None if vectors are rows."""
     dtype, columns, helpers = nest.dot.shape.dtype, nest.counts["column"], context.helpers
     vector, behind, whole = context.target.register(dtype, width), width - columns, _whole(nest, width)
     if not behind:
@@ -236,13 +237,13 @@ def _overlap(nest: SmallProduct, width: int, context: Context) -> Optional[Overl
 
 
 def _whole(nest: SmallProduct, width: int) -> int:
-    """The first step whose row is not in the matrix with all that its vector has beyond it."""
+    """The first step whose row, with the excess lanes of its vector, is not within the matrix."""
     at = nest.offsets(1, "step")
     return next((k for k, begin in enumerate(at) if begin + width > max(at) + nest.counts["column"]), len(at))
 
 
 def _gathered(nest: SmallProduct, width: int) -> "List[int]":
-    """The elements from the first column to each, where a row is read element by element; else none."""
+    """The elements from the first column to each column, if a row is read element by element; else empty."""
     at, columns = nest.offsets(1, "step"), nest.offsets(1, "column")
     rows = columns == list(range(len(columns))) and all(
         begin - (width - len(columns)) >= min(at) for begin in at[_whole(nest, width):])

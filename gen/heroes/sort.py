@@ -1,6 +1,6 @@
 """The common part of the heroes of sort and topk: rows of arrays, and the C text of keys and comparators.
 
-A row is what lies along the sorted dimension; rows are numbered in the row-major order of the other dimensions.
+A row lies along the sorted dimension; rows are numbered in the row-major order of the other dimensions.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from gen.targets import Target, bits
 
 @dataclass(frozen=True)
 class Order:
-    """The order of the elements of a row. keys: None where the comparator's graph does not prove that it is an order."""
+    """The order of the elements of a row. keys: None if the comparator's graph does not prove that it is an order."""
 
     comparator: Computation
     keys: Optional[Tuple[Key, ...]]
 
     @property
     def bits(self) -> int:
-        """Of all keys."""
+        """Return the bits of all keys together."""
         return sum(key.bits for key in self.keys or ())
 
     def groups(self) -> "List[Tuple[Key, ...]]":
-        """The keys in groups of at most 64 bits, each a key of its own; the most significant first."""
+        """Return the keys in groups of at most 64 bits, each a key of its own, the most significant first."""
         groups: List[List[Key]] = []
         for key in self.keys or ():
             if groups and sum(other.bits for other in groups[-1]) + key.bits <= 64:
@@ -62,23 +62,23 @@ def order_of(op: Instruction) -> Order:
 
 @dataclass(frozen=True)
 class Lane:
-    """An array's rows. base: the position of the first element of row `row`, as C text; "": that of the only row;
-    stride: of its neighbours."""
+    """The rows of an array. base: the position of the first element of row `row`, as C text; "" for the only row.
+    stride: the distance between neighbours in a row."""
 
     buffer: Buffer
     base: str
     stride: int
 
     def at(self, place: str, base: str) -> str:
-        """The element at a place of the row, as C text; base: the variable that has the position of the first one,
-        where `base` of the row is not empty."""
+        """Return the element at a place of the row, as C text. base: the variable with the position of the first
+        element, if the row's `base` is not empty."""
         step = place if self.stride == 1 else f"({place}) * {self.stride}"
         return f"{self.buffer.pointer}[{base} + {step}]" if self.base else f"{self.buffer.pointer}[{step}]"
 
 
 @dataclass(frozen=True)
 class Places:
-    """An operand whose elements are their places in a row. type: of an element, as memory would have it."""
+    """An operand whose elements are their places in a row. type: of an element, as it would be in memory."""
 
     type: str
     base: str = ""
@@ -89,7 +89,7 @@ class Places:
 
 
 class SortedRows:
-    """The rows of a nest. size: elements of a row. kept: those of a result's row."""
+    """The rows of a nest. size: elements of a row. kept: elements of a result's row."""
 
     def __init__(self, nest: Whole) -> None:
         self.nest, self.op = nest, nest.op
@@ -100,7 +100,7 @@ class SortedRows:
         self.count = math.prod(self.others)
 
     def maps(self, shape: Shape) -> str:
-        """The map from a row and a place in it to the position in an array."""
+        """Return the map from a row and a place in it to the position in an array."""
         index, rest = [], self.count
         for d, size in enumerate(shape.dims):
             if d == self.along:
@@ -112,7 +112,7 @@ class SortedRows:
                        f"place in [0, {max(0, shape.dims[self.along] - 1)}]", memory_map(shape))
 
     def all_maps(self) -> List[str]:
-        """The same of all arrays that have elements."""
+        """Return these maps for all arrays that have elements."""
         return [self.maps(buffer.shape) for buffer in self.buffers if buffer.shape.elements]
 
     def lane(self, buffer: Buffer, index_type: str) -> Lane:
@@ -121,7 +121,7 @@ class SortedRows:
         return Lane(buffer, text if self.count > 1 else "", strides_of(buffer.shape)[self.along])
 
     def lanes(self, d: Target, index_type: str) -> "List[Union[Lane, Places]]":
-        """The operands, then the results."""
+        """Return the operands, then the results."""
         buffers = iter(self.buffers)
         operands = [self.lane(next(buffers), index_type) if o.opcode == "parameter" else Places(d.memory(o.shape.dtype))
                     for o in self.op.operands]
@@ -132,14 +132,14 @@ class SortedRows:
         return [*self.nest.operands, *self.nest.results]
 
     def touched(self, results: bool = True) -> List[Touched]:
-        """The accesses of a kernel, for people."""
+        """Return the accesses of a kernel, for people."""
         return [Touched(verb, buffer, self.maps(buffer.shape))
                 for verb, buffers in (("read", self.nest.operands), ("write", self.nest.results if results else []))
                 for buffer in buffers]
 
 
 class SortWriter:
-    """C text about elements of a nest's operands."""
+    """Writes C text about elements of a nest's operands."""
 
     def __init__(self, nest: Whole, context: Context, index_type: str) -> None:
         self.nest, self.d, self.index_type = nest, context.target, index_type
@@ -150,13 +150,13 @@ class SortWriter:
         return Body(self.d, self.helpers, Form(self.nest.partition, Function(name, ())), self.index_type)
 
     def used(self, computation: Computation) -> List[int]:
-        """The numbers of the operands that a computation reads."""
+        """Return the numbers of the operands that a computation reads."""
         numbers = {i.parameter_number or 0 for i in computation.instructions if i.opcode == "parameter"}
         return [k for k in range(len(self.nest.op.operands)) if numbers & {2 * k, 2 * k + 1}]
 
     def key_function(self, name: str, group: Sequence[Key]) -> "Tuple[CFunction, List[int]]":
-        """The function that gives a group's key of an element, and the numbers of the operands whose elements are its
-        arguments, as memory has them."""
+        """Return the function that computes a group's key of an element, and the numbers of the operands whose
+        elements, as in memory, are its arguments."""
         body, computation = self.body(name), computation_of(group, self.order.comparator)
         used = self.used(computation)
         values = [self.loaded(body, f"x{k}", k) if k in used else Value("0", "u8")
@@ -176,7 +176,7 @@ class SortWriter:
         return self.d.types["u64" if sum(key.bits for key in group) > 32 else "u32"]
 
     def less_function(self, name: str) -> "Tuple[CFunction, List[int]]":
-        """The comparator as a function of two elements, x and y, of each operand that it reads."""
+        """Return the comparator as a function of two elements, x and y, of each operand that it reads."""
         body, comparator = self.body(name), needed(self.order.comparator)
         used = self.used(comparator)
         values = [self.loaded(body, f"{side}{k}", k) if k in used else Value("0", "u8")
@@ -190,12 +190,12 @@ class SortWriter:
         return self.d.memory(self.nest.op.operands[k].shape.dtype)
 
     def loaded(self, body: Body, text: str, k: int) -> Value:
-        """An element of an operand from what memory has."""
+        """Return an element of an operand, loaded from memory."""
         dtype = self.nest.op.operands[k].shape.dtype
         return body.declare("x", dtype, 1, body.from_memory(dtype, text), dtype == "f16")
 
     def ordered(self, body: Body, key: Key, value: Value, wide: bool) -> str:
-        """A key as an unsigned integer of its bits that has the same order."""
+        """Return a key as an unsigned integer of its bits with the same order."""
         kind, width = dtypes.TABLE[key.dtype].kind, key.bits
         u, value = self.d.types["u64" if width == 64 else "u32"], body.moved(value)
         last = self.d.literal((1 << width) - 1, "u64" if width == 64 else "u32")
@@ -214,8 +214,8 @@ class SortWriter:
 
 @dataclass(frozen=True)
 class Field:
-    """An operand's bits in a word: `bits` from `shift` on. key: that it is, in whose order the field is; None: the
-    operand's bits as they are."""
+    """An operand's bits in a word: `bits` bits from bit `shift` on. key: the key that these bits are, mapped to its
+    order; None: the operand's bits as they are."""
 
     operand: int
     dtype: str
@@ -226,14 +226,16 @@ class Field:
 
 @dataclass(frozen=True)
 class Word:
-    """The elements of all operands at one place as an unsigned integer that has their order: keys in the high bits.
+    """The elements of all operands at one place, as an unsigned integer with the order of the elements: the keys are
+    the high bits.
 
-    It can stand for them where each key is an operand's element as it is, which `sure` says of all elements. Words of
-    equal keys that differ are of several operands, so sorts by words must be stable.
+    A word can replace the elements if each key is an operand's element unchanged; `sure` is true if this holds for all
+    elements. Different words may have equal keys if there are several operands, so sorts by words must be stable.
 
-    constants: where there is one key, the values that it has, in place of an element, for some elements, such as the
-    zero and the NaN that JAX's comparators take all zeros and all NaNs for. None: such values are not constants, or there
-    are several keys."""
+    constants: if there is one key, the constants that replace the element as key for some elements, such as the zero
+    and the NaN by which JAX's comparators replace all zeros and all NaNs. None if the replacements are not constants,
+    or if there are several keys.
+    """
 
     d: Target
     fields: Tuple[Field, ...]
@@ -264,7 +266,7 @@ class Word:
 
     @property
     def one(self) -> bool:
-        """True if there is one operand: words of equal keys are equal."""
+        """True if there is one operand: words with equal keys are then equal."""
         return len(self.fields) == 1
 
     @property
@@ -273,7 +275,7 @@ class Word:
 
     @property
     def saved(self) -> int:
-        """Bytes of an element that a constant stands for, beside its word."""
+        """Return the bytes that are saved beside a word for an element whose key is a constant."""
         return self.fields[0].bits // 8 if self.constants else 0
 
     @property
@@ -286,7 +288,7 @@ class Word:
 
     @property
     def rest(self) -> int:
-        """The bits below the keys."""
+        """Return the number of bits below the keys."""
         return sum(field.bits for field in self.fields if field.key is None)
 
     def number(self, value: int, bits: int) -> str:
@@ -297,13 +299,13 @@ class Word:
         return bool(key) and field is self.fields[0] and (field.bits >= 32 or dtypes.TABLE[field.dtype].kind != "float")
 
     def narrow(self, text: str, field: Field) -> str:
-        """Those bits of a value that the field has."""
+        """Return the bits of a value that belong to the field."""
         return text if field.bits in (32, 64) else f"({text} & {self.number((1 << field.bits) - 1, field.bits)})"
 
     def function(self, name: str, memory: Sequence[str], key: str = "", constants: Sequence[str] = ()) -> CFunction:
-        """The function that gives the word of elements, as memory has them. key: the function of the comparator's key,
-        which the first field then is. Floats of less than 32 bits are converted for that, which changes some NaNs, so
-        that only keys that are constants are taken."""
+        """Return the function that computes the word of elements as in memory. key: the function of the comparator's
+        key, which then is the first field. Floats of less than 32 bits are converted for that, which changes some NaNs;
+        only keys that are constants are used then."""
         lines: List[Let] = []
         parts: List[str] = []
         for field in self.fields:
@@ -314,7 +316,7 @@ class Word:
                 lines.append(Let(u, f"bits{k}", text))
             last, half = (self.number(value, field.bits) for value in ((1 << field.bits) - 1, 1 << field.bits - 1))
             text, kind = f"bits{k}", dtypes.TABLE[field.dtype].kind
-            if field.key and kind == "float":       # those of negative numbers are turned: without a branch
+            if field.key and kind == "float":       # negative numbers are inverted, without a branch
                 negative = f"(({u})0 - ({text} >> {field.bits - 1}))"
                 text = f"({text} ^ ({self.narrow(negative, field)} | {half}))"
             elif field.key and kind == "sint":
@@ -331,7 +333,7 @@ class Word:
         return CFunction(name, self.type, parameters, [*lines, Return(" | ".join(parts))])
 
     def part(self, name: str, field: Field, memory: str) -> CFunction:
-        """The function that gives an operand's element of a word, as memory has it."""
+        """Return the function that extracts an operand's element from a word, in its form in memory."""
         u = self.d.types["u64" if field.bits == 64 else "u32"]
         text = f"w >> {field.shift}" if field.shift else "w"
         if field.bits not in (32, 64):
@@ -353,7 +355,7 @@ class Word:
 
 
 def _constants(value: Instruction) -> Optional[List[Instruction]]:
-    """The constants, one of which a value is where it is not a parameter; None where it may be something else."""
+    """The constants that a value may be if it is not a parameter; None if it may be something else."""
     found = []
     while value.opcode == "select":
         arms = sorted(value.operands[1:], key=lambda arm: arm.opcode != "constant")

@@ -38,8 +38,8 @@ from gen.schedule.devices import SortCpuNumbers
 
 @dataclass(frozen=True)
 class SortRowsSchedule(Schedule):
-    """items: work-items, with `rows` rows each. how: as the module's first lines say. digit: bits of a radix digit, at
-    most. parts: of a row, each a work-item's; 1: rows are whole."""
+    """The schedule: `items` work-items, with `rows` rows each. how: the method, see the module's docstring. digit: bits
+    of a radix digit, at most. parts: of a row, one for each work-item; 1: rows are whole."""
 
     items: int = 1
     rows: int = 1
@@ -56,8 +56,8 @@ class SortRowsSchedule(Schedule):
 
 @dataclass(frozen=True)
 class Group:
-    """Keys of `bits` in all, at most 64. key: the text of the key of the elements at a place. type: of the key. passes:
-    digits, of `digit` bits each. reads: the numbers of the operands that it is made of."""
+    """Keys of `bits` bits together, at most 64. key: returns the text of the key at a place. type: of the key. passes:
+    the number of digits, of `digit` bits each. reads: the numbers of the operands that it depends on."""
 
     key: Callable[[str], str]
     type: str
@@ -69,12 +69,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Words:
-    """of: the word of the operands' elements at a place; plain: where keys are the elements as they are; sorted: the
-    same of the results' elements. parts: for each operand, the text of its element of a word. again, kept: as sorted
-    and parts while words are sorted: a single result then has the bits of words. sure: every row can be
-    sorted by plain words. constants: as gen/heroes/sort.py, Word has them; keyed: the operand that has them, whose elements
-    memory has as `element`; key: of such an element. rest: bits
-    below the key. bits: of a word's type."""
+    """Words of rows. of: returns the word of the operands' elements at a place. plain: the same if keys are the
+    elements unchanged. sorted: the same for the results' elements. parts: for each operand, the text of its element of
+    a word. again, kept: as sorted and parts, while words are sorted; a single result then has the bits of words. sure:
+    every row can be sorted by plain words. constants: see Word in gen/heroes/sort.py. keyed: the operand that has them,
+    with elements of type `element` in memory. key: the key of such an element. rest: bits below the key. bits: of a
+    word's type."""
 
     type: str
     of: Callable[[str], str]
@@ -94,13 +94,13 @@ class Words:
 
 @dataclass(frozen=True)
 class SortRecord:
-    """The values that the templates print. how: as the module's first lines say. size: elements of a row; kept: of a result's row. count: rows. merges: passes of a merge. side: rows that lie side by side. placed,
-    place_bits: of words of a key and a place, "" where these are not used. block: elements that topk compares at once.
-    looked: elements that it looks at for a limit of keys. lanes: arrays, operands then results. groups: of keys, the
-    least significant first. less: the comparator of the elements at two places. held: the words that a work-item has
-    room for on the stack; 0: they are in `scratch`. wide, line,
-    numbers: gen/schedule/devices.py. parts: of a row, each a
-    work-item's."""
+    """The values that the templates print. how: the method, see the module's docstring. size: elements of a row. kept:
+    elements of a result's row. count: rows. merges: passes of a merge. side: rows side by side. placed, place_bits: of
+    words of a key and a place; "" if these are not used. block: elements that topk compares at once. looked: elements
+    that it examines to find a limit of keys. lanes: arrays, operands then results. groups: of keys, the least
+    significant first. less: the comparator of the elements at two places. held: the number of words for which a
+    work-item has room on the stack; 0: they are in `scratch`. wide, line, numbers: see gen/schedule/devices.py. parts:
+    of a row, one for each work-item."""
 
     how: str
     size: int
@@ -135,11 +135,12 @@ class SortRecord:
 
     @property
     def range_size(self) -> int:
-        """Elements of a range, roughly."""
+        """Return the approximate number of elements in a range."""
         return max(self.numbers.range_size, self.size >> self.numbers.range_digit + 1)
 
     def bases(self, lanes: "Optional[Sequence[int]]" = None) -> "List[Tuple[str, str]]":
-        """The positions of the row's first elements in arrays (None: in all) that are variables, with their values."""
+        """Return the variables with the position of the row's first element in arrays (None: in all), with their
+        values."""
         return [(f"at{n}", lane.base) for n, lane in enumerate(self.lanes)
                 if lane.base and (lanes is None or n in lanes)]
 
@@ -152,7 +153,7 @@ class SortRecord:
 
 
 def _placed(rows: SortedRows) -> int:
-    """The bits of a word of a key and a place, or 0 where there is none."""
+    """The bits of a word of a key and a place; 0 if it would not fit."""
     order = order_of(rows.op)
     bits = order.bits + (rows.size - 1).bit_length()
     return 0 if order.keys is None or bits > 64 else 64 if bits > 32 else 32
@@ -182,7 +183,7 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
         else:
             how = "indices" if order.bits <= 32 else "keys"
         parted = how == "words" and context.device.wide and rows.count == 1 and rows.size >= max(
-            numbers.parted, numbers.parts * numbers.sampled + 1)     # the sample reaches into the last part
+            numbers.parted, numbers.parts * numbers.sampled + 1)     # the sample must reach into the last part
         long = word is not None and word.one and word.bytes * rows.size > numbers.held_bytes > 0
         if parted or how == "words" and long:
             how = "ranges"
@@ -195,7 +196,7 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
                                parts=numbers.parts if parted else 1)
 
     def _side_by_side(self, rows: SortedRows, word: "Optional[Word]", context: Context) -> bool:
-        """True if rows are sorted by a network, in lanes."""
+        """True if a network sorts rows in lanes."""
         numbers = context.device.sort_cpu
         return context.device.wide and rows.count >= numbers.side and 1 < rows.size <= numbers.network and (
             _placed(rows) > 0 or word is not None and word.rest == 0)
@@ -223,7 +224,8 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
         return [scratch(dtype, count) for dtype in types.get(schedule.how, [])]
 
     def _held(self, nest: Whole, schedule: SortRowsSchedule, context: Context) -> int:
-        """The words of a row, or of a range of it, that a work-item has on the stack; 0: they are in scratch."""
+        """The number of words of a row, or of a range of it, that a work-item has on the stack; 0: they are in
+        scratch."""
         word, size = Word.of(context.target, nest), SortedRows(nest).size
         room = context.device.sort_cpu.held_bytes if context.device.cpu else 0
         if schedule.how == "ranges" and word and word.one:

@@ -1,12 +1,11 @@
-"""The hero of sort and topk on GPUs. Elements are ordered by their keys and their places in the row, so that equal
-ones keep their order.
+"""The hero of sort and topk on GPUs. Elements are ordered by key, then by place in the row, so that the sort is stable.
 
-The first kernel sorts tiles of each row, a block of threads for each tile, by a bitonic network in shared memory. Each
-further kernel merges two neighbouring runs to one: a thread has an element, and finds by bisection how many elements of
-the other run come before it. Of topk, runs keep no more than k elements. The last kernel writes the results.
+The first kernel sorts tiles of each row: a block of threads sorts a tile by a bitonic network in shared memory. Each
+further kernel merges pairs of neighbouring runs: a thread has an element, and finds by bisection how many elements of
+the other run come before it. For topk, a run keeps at most k elements. The last kernel writes the results.
 
-Where the comparator's graph does not prove that it is an order (gen/hlo/order.py), a thread sorts each row as a CPU
-does, slowly.
+If the comparator's graph does not prove that it is an order (gen/hlo/order.py), a thread sorts each row as a CPU does,
+which is slow.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class SortTilesSchedule(Schedule):
-    """elements: that a block sorts, a power of two."""
+    """The schedule. elements: that a block sorts, a power of two."""
 
     elements: int = 2
 
@@ -39,14 +38,14 @@ class SortTilesSchedule(Schedule):
 
 @dataclass(frozen=True)
 class SortedRuns:
-    """Sorted runs of a row: `count` of them, of `length` elements each but for the last one, `total` in all."""
+    """Sorted runs of a row: `count` runs of `length` elements, except for the last one; `total` elements together."""
 
     count: int
     length: int
     total: int
 
     def merged(self, kept: int) -> "SortedRuns":
-        """Two and two, of at most so many elements each."""
+        """Return the runs after pairs are merged, of at most `kept` elements each."""
         count, length = (self.count + 1) // 2, min(2 * self.length, kept)
         last = self.total - self.length * (self.count - 1)
         end = min(kept, last if self.count % 2 else self.length + last)
@@ -54,7 +53,7 @@ class SortedRuns:
 
 
 def runs(size: int, tile: int, kept: int) -> List[SortedRuns]:
-    """The runs that each kernel leaves."""
+    """Return the runs that each kernel leaves."""
     tiles = -(-size // tile)
     length = min(tile, kept)
     found = [SortedRuns(tiles, length, (tiles - 1) * length + min(kept, size - tile * (tiles - 1)))]
@@ -68,9 +67,10 @@ class SortGpuRecord:
     """The values that the template prints.
 
     lanes: the rows of arrays, operands then results. indices: whether the second result is places. keys: the type of
-    each key and its text of the element at a place, the most significant first. before: the runs that the kernel merges
-    (None: it sorts tiles). after: the runs that it leaves. source, target: pointers of keys, then of places; without a
-    target it writes the results."""
+    each key, and its text at a place, the most significant first. before: the runs that the kernel merges (None: it
+    sorts tiles). after: the runs that it leaves. source, target: pointers of keys, then of places; without a target it
+    writes the results.
+    """
 
     size: int
     count: int
@@ -94,7 +94,7 @@ class SortGpuRecord:
 
 
 class SortRowsHero(sort_cpu.SortCpuHero):
-    """A work-item for each row, as on a CPU, where the comparator orders by no keys."""
+    """A work-item for each row, as on a CPU, for comparators without known keys."""
 
     def takes(self, nest: Whole, context: Context) -> bool:
         return nest.op.opcode in ("sort", "topk") and not context.device.cpu and order_of(nest.op).keys is None
@@ -184,5 +184,5 @@ def _key_type(group: "Sequence[Any]") -> str:
 
 
 def _held(order: Order) -> int:
-    """Bytes of an element in shared memory."""
+    """The bytes of an element in shared memory."""
     return 4 + sum(8 if _key_type(group) == "u64" else 4 for group in order.groups())

@@ -1,7 +1,7 @@
-"""The strips hero on CPUs: a work-item does a strip of rows (gen/plan/strips.py), one part after another.
+"""The strips hero on CPUs: a work-item processes a strip of rows (gen/plan/strips.py), one part after another.
 
-What a part leaves for the next one is in an array of the work-item, which stays in the caches. The parts are functions,
-each as its own hero writes it, whose work-items are numbered strip by strip.
+A part leaves its values for the next part in an array of the work-item, which stays in the caches. The parts are
+functions, each written by its own hero; their work-items are numbered strip by strip.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class StripsSchedule(Schedule):
-    """rows: of a strip. parts: the schedules of the parts."""
+    """The schedule. rows: of a strip. parts: the schedules of the parts."""
 
     rows: int = 1
     parts: Tuple[Schedule, ...] = ()
@@ -29,7 +29,7 @@ class StripsSchedule(Schedule):
 
 @dataclass(frozen=True)
 class StripArray:
-    """What a part leaves of a strip for the next one, as C text: the element's type, a name, elements."""
+    """The array in which a part leaves a strip for the next part: its element type, name and count, as C text."""
 
     type: str
     name: str
@@ -38,7 +38,7 @@ class StripArray:
 
 @dataclass(frozen=True)
 class StripPart:
-    """A part's kernel, and its work-items of a strip."""
+    """A part's kernel, and its number of work-items for a strip."""
 
     kernel: Kernel
     items: int
@@ -46,7 +46,7 @@ class StripPart:
 
 @dataclass(frozen=True)
 class StripsRecord:
-    """templates/kernels/strips_cpu.j2 prints this record."""
+    """Printed by templates/kernels/strips_cpu.j2."""
 
     arrays: List[StripArray]
     parts: List[StripPart]
@@ -86,7 +86,7 @@ class StripsCpuHero(Hero[Strips, StripsSchedule]):
     def build(self, choice: Choice[Strips, StripsSchedule], context: Context) -> "List[Kernel]":
         nest, d = choice.nest, context.target
         kernels = [kernel for part in choice.parts for kernel in part.kernels(context)]
-        for kernel in kernels:      # a place in a strip depends on some of a work-item's coordinates only
+        for kernel in kernels:      # a position in a strip depends on some of a work-item's coordinates only
             record = kernel.text.record
             kernel.text.record = replace(record, placing=replace(record.placing, spare=True))
         kernels = kernels if d.last else [kernel.as_function() for kernel in kernels]

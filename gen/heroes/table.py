@@ -1,4 +1,4 @@
-"""The table hero: a function of one 16-bit value is looked up; the function itself fills its table, once, on the
+"""The table hero: a function of one 16-bit value is looked up. The function itself fills its table, once, on the
 device."""
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.schedule import Device, LoopSchedule
 
-VECTOR = 8      # values that are stored at once: the positions of vectors are multiples of it
+VECTOR = 8      # values that are stored at once; vectors begin at multiples of it
 
 
 @dataclass(frozen=True)
 class LookUp:
-    """What templates/kernels/table.j2 prints beside the walk of the loop hero.
+    """Printed by templates/kernels/table.j2, with the walk of the loop hero.
 
-    input, output: addresses of a step's values. element_input, element_output: one value where the end cuts a step.
-    store: the word that stores a vector.
+    input, output: addresses of a step's values. element_input, element_output: addresses of one value, for a step that
+    the end cuts. store: the word that stores a vector.
     """
 
     walk: Walk
@@ -45,7 +45,7 @@ class LookUp:
 
 
 class TableHero(Hero[Nest, LoopSchedule]):
-    """A walk of the loop hero, whose steps look up instead of computing."""
+    """A walk of the loop hero whose steps look up values in place of computing them."""
 
     name, overwrites = "loop", True
     nest_class = Nest
@@ -83,8 +83,8 @@ HERO = TableHero()
 
 
 def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
-    """The 16-bit parameter of which each element of the result is a function that is worth a table; None where there is
-    none. Refused: there are too few elements."""
+    """The 16-bit parameter that determines each element of the result, if a table pays; else None. Raise Refused if
+    there are too few elements."""
     numbers = device.table
     entry = nest.partition.entry
     if len(nest.partition.roots) != 1 or dtypes.storage_bytes(nest.partition.roots[0].shape.dtype) != 2 \
@@ -115,8 +115,8 @@ def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
 
 
 def _in_vectors(position: str) -> bool:
-    """True if elements follow one another in memory, from where a vector may begin. position: of an element by its
-    number."""
+    """True if elements are contiguous in memory, from positions at which a vector may begin. position: of an element by
+    its number."""
     digits, start, run = strides(position), algebra.evaluate(position, 0), 1
     for size, step in reversed(list(zip(*digits or ()))):
         if size > 1 and step != run:
@@ -126,14 +126,14 @@ def _in_vectors(position: str) -> bool:
 
 
 def _flats(nest: Nest, loop: LoopSchedule) -> "List[str]":
-    """The maps to the position of an element of a step and, where the end cuts it, of one."""
+    """The maps to the position of an element of a step and, if the end cuts a step, of a single element."""
     (root,) = nest.partition.roots
     position = compose(root.map, memory_map(root.shape))
     return [compose(thread_map(nest, schedule), position) for schedule in (loop, loop.scalar())]
 
 
 def _table_kernel(context: Context, nest: Nest, loop: LoopSchedule, grid: Grid) -> Kernel:
-    """The kernel that looks a function of one 16-bit value up; the function itself fills its table, once, on the
+    """The kernel that looks up a function of one 16-bit value; the function itself fills its table, once, on the
     device."""
     d, helpers, source = context.target, context.helpers, _table_source(context.device, nest)
     assert source is not None

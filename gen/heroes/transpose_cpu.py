@@ -3,7 +3,7 @@ register tiles.
 
 A tile is a box of `rows` positions along that digit times `lanes` along the minor one. A source is loaded along its own
 contiguous digit and transposed in registers (gen/emit/register_tiles.py); a result in the other order is transposed
-back. Large arrays of small elements take turns: rows of a tile are loaded while the one before is stored. Digits that
+back. For large arrays of small elements, the loads of a tile alternate with the stores of the tile before. Digits that
 are too short for a tile (those of tiled layouts) are joined with the next ones, and neighbours that stay together are
 moved as one element. All values are computed once, in the output's order.
 """
@@ -34,8 +34,8 @@ from gen.targets import COMPLEX, TINY, Target
 @dataclass(frozen=True)
 class RegisterTileSchedule(Schedule):
     """A CPU's tile: `vec` rows (along the source's contiguous digit) of `registers_down` registers of `lanes` elements
-    (along the output's). Where registers_down is 2, both lines of a row are stored one after the other, so that a pair
-    of lines goes to memory together."""
+    (along the output's). With registers_down 2, both cache lines of a row are stored one after the other, so that they
+    go to memory as a pair."""
 
     tile: bool = True
 
@@ -49,14 +49,14 @@ class RegisterTileSchedule(Schedule):
 
 
 def inlined(nest: Nest) -> Nest:
-    """The nest with values that are wanted at several indices computed at each: an access of a function has no place in
-    a tile."""
+    """Return the nest with values that are read at several indices computed at each of them: a tile cannot contain a
+    function's accesses."""
     of = nest.partition
     return Nest(nest.name, nest.shape, Partition(of.computation, of.roots, nest.name, of.entry.dims, INLINE, of.cuts))
 
 
 def takes(nest: Nest, context: Context) -> bool:
-    """Whether a nest's elements are whole bytes and whole registers, written by their own index, and no neighbours are
+    """True if a nest's elements are whole bytes and whole registers, written at their own index, and no neighbours are
     spread over registers."""
     return not (nest.reads_first or (nest.layout and not context.device.cpu)
                 or touches(nest,
@@ -66,7 +66,7 @@ def takes(nest: Nest, context: Context) -> bool:
 
 @dataclass(frozen=True)
 class Candidate:
-    """The nest with its values inlined, where its tiles lie, and a tile."""
+    """The nest with its functions inlined, the frame of its tiles, and a tile."""
 
     nest: Nest
     frame: "Frame"
@@ -74,7 +74,7 @@ class Candidate:
 
 
 class TransposeCpuHero(Hero[Nest, Candidate]):
-    """Register tiles, the best that fit first."""
+    """Register tiles, the best ones that fit first."""
 
     name = "transpose"
     nest_class = Nest
@@ -117,19 +117,20 @@ HERO = TransposeCpuHero()
 
 
 def joins(space: IterationSpace) -> bool:
-    """Whether neighbours stay neighbours in all accesses, so that several are moved as one element."""
+    """True if neighbours stay neighbours in all accesses, so that several are moved as one element."""
     return _joined(space)[0] > 1
 
 
 def _joined(space: IterationSpace) -> "Tuple[int, IterationSpace]":
-    """The number of neighbouring elements that stay neighbours in all accesses and are joined to one (of at most 64
-    bits), and the space of these."""
+    """The number of neighbouring elements that stay neighbours in all accesses and are joined to one element of at most
+    64 bits, and the iteration space of the joined elements."""
     size, joined = space.sizes[-1], 1
     while size % (2 * joined) == 0 and all(a.strides and a.strides[-1] == 1 and a.width * joined < 8
                                            and not any(s % (2 * joined) for s in a.strides[:-1])
                                            for a in space.accesses):
         joined *= 2
-    if joined == 1 or len(space.sizes) == 1 or size * space.accesses[0].width >= LINE:   # whole lines: the loop hero's
+    # whole lines are left to the loop hero
+    if joined == 1 or len(space.sizes) == 1 or size * space.accesses[0].width >= LINE:
         return 1, space
     rest = (size // joined,) if size > joined else ()
 
@@ -141,8 +142,7 @@ def _joined(space: IterationSpace) -> "Tuple[int, IterationSpace]":
 
 @dataclass(frozen=True)
 class Frame:
-    """Where tiles lie: the iteration space (of joined elements), and the digits that make up rows and lanes, fastest
-    first."""
+    """The frame of tiles: the iteration space (of joined elements), and the digits of rows and lanes, fastest first."""
 
     space: IterationSpace
     rows: Tuple[int, ...]
@@ -158,19 +158,18 @@ class Frame:
         return math.prod(self.space.sizes[k] for k in self.lanes)
 
     def fits(self, rows: int, lanes: int) -> bool:
-        """Whether there is such a tile: one that leaves something over is moved back, by whole first digits where there
-        are several."""
+        """True if a tile fits. A tile at the end is moved back, by whole first digits if there are several."""
         return all(step <= size and (len(run) == 1 or math.gcd(size, step) % self.space.sizes[run[0]] == 0
                                      or self.space.sizes[run[0]] % step == 0)
                    for step, size, run in ((rows, self.high, self.rows), (lanes, self.wide, self.lanes)))
 
     def outer(self) -> "Dict[int, int]":
-        """The other digits, with their sizes."""
+        """Return the other digits, with their sizes."""
         return {k: size for k, size in enumerate(self.space.sizes) if k not in (*self.rows, *self.lanes)}
 
     def position(self, of: "Dict[int, str]") -> str:
-        """The text of a position in memory, from the texts of the digits; those of rows and lanes are under their first
-        digits."""
+        """Return the text of a position in memory, from the texts of the digits; rows and lanes are given at their
+        first digits."""
         terms, weights = [], self.space.weights()
         for run in (*((k,) for k in range(len(weights)) if k not in (*self.rows, *self.lanes)), self.rows, self.lanes):
             below = 1
@@ -182,8 +181,8 @@ class Frame:
 
 
 def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Frame:
-    """Where tiles lie: digits that are too short for a tile are joined with those that follow in memory, of each kind
-    of access."""
+    """The frame of tiles. Digits that are too short for a tile are joined with those that follow in memory, for each
+    kind of access."""
     minor = len(space.sizes) - 1
     regular = [a.strides for a in space.accesses if a.strides]
     turned = [s for s in regular if s[digit] == 1 and s[-1] > 1]
@@ -212,7 +211,7 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> 
     for shape in (*shapes, numbers.least_tile):
         if shape.streamed and traffic <= device.cache:
             continue
-        # the rows of a turn are those of one array, one stride apart
+        # the rows of a turn belong to one array, with one stride
         if shape.pipelined and (len(space.accesses) > 2 or len(turned) > 1 or turned[0].write
                                 or space.sizes[frame.lanes[0]] % (PIECE // width) and len(frame.lanes) > 1):
             continue
@@ -223,7 +222,7 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> 
                 chunks = -(-chunks // 2)
             line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes)
                        for a in space.accesses if a.write)
-            # a line may be that of several rows, one after another
+            # a line may contain several rows
             stream = traffic > (numbers.kept_bytes if kept else device.cache) and line >= device.line
             items = _items(frame, lanes * down, rows, chunks)
             prefetches = traffic > device.cache and rows * width >= device.line
@@ -234,11 +233,11 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> 
 
 
 def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
-    """The counts that a work-item's number is split into, slowest first: the other digits, the part along rows, the
-    tile along lanes.
+    """The counts in a work-item's number, slowest first: the other digits, the part along rows, the tile along lanes.
 
-    Neighbouring work-items go down the source's rows, so that they complete the output's. A tile that is moved back
-    belongs to the work-item of the tile that it overlaps, so that the order of their stores is fixed."""
+    Neighbouring work-items go down the source's rows, so that together they complete rows of the output. A tile that is
+    moved back belongs to the work-item of the tile that it overlaps, so that the order of their stores is fixed.
+    """
     outer = [(f"g{k}", size) for k, size in frame.outer().items()]
     return outer + [("part", -(-(frame.high // rows) // chunks)), ("strip", frame.wide // lanes)]
 
@@ -248,8 +247,8 @@ def _items(frame: Frame, lanes: int, rows: int, chunks: int) -> int:
 
 
 class Origin(NamedTuple):
-    """A tile's first element along a digit. map: its text in a map; text: C text of its name from the tile's number
-    ("": it is the number); last: the name's last value."""
+    """A tile's first element along a digit. map: its text in a map. text: C text of its value from the tile's number
+    ("": it is the number). last: the last value."""
 
     map: str
     text: str
@@ -257,7 +256,7 @@ class Origin(NamedTuple):
 
 
 def _origin(name: str, size: int, step: int) -> Origin:
-    """Where tiles do not divide the digit, the last tile is moved back onto the one before it."""
+    """The origin of tiles along a digit; if tiles do not divide the digit, the last tile overlaps the one before it."""
     unit = math.gcd(size, step)
     quanta, last = step // unit, (size - step) // unit
     return Origin(f"{name} * {unit}", f"{name}_tile < {size // step} ? {name}_tile * {quanta} : {last}" if size % step
@@ -266,29 +265,31 @@ def _origin(name: str, size: int, step: int) -> Origin:
 
 @dataclass(frozen=True)
 class Turns:
-    """How the loads of a tile and the stores of the one before take turns."""
+    """The alternation of a tile's loads with the stores of the tile before."""
 
     count: int
-    columns: int        # of registers that `join`, a function, makes in a turn: PIECES of them from as many loaded ones
+    # columns of registers that the function `join` makes in a turn: PIECES registers from as many loaded ones
+    columns: int
     join: str
-    register: str       # their type
+    register: str       # type of these registers
     pieces: int = PIECES
 
 
 @dataclass(frozen=True)
 class TransposeCpuRecord:
-    """What templates/kernels/transpose_cpu.j2 prints.
+    """Printed by templates/kernels/transpose_cpu.j2.
 
     A work-item's number is split into the other digits, its part of the tiles along rows, and the strip of tiles along
-    lanes. Along a digit that tiles do not divide the last tile is moved back."""
+    lanes. If tiles do not divide a digit, the last tile is moved back.
+    """
 
     placing: Placing
-    counter: str                    # the variable that counts tiles along rows, from `first` to before `end`
+    counter: str                    # the variable that counts tiles along rows, first <= counter < end
     first: str
     end: str
-    row: str                        # the tile's first row, and its C text where tiles do not divide the rows
+    row: str                        # the tile's first row, and its C text if tiles do not divide the rows
     row_origin: str
-    lane: str                       # the tile's first lane, and its C text where tiles do not divide the lanes
+    lane: str                       # the tile's first lane, and its C text if tiles do not divide the lanes
     lane_origin: str
     last_strip: int
     lanes: int                      # of a register
@@ -297,7 +298,7 @@ class TransposeCpuRecord:
     loads: Sequence[Statement]                # lines before a tile's registers, of one register, and after them
     lines: Sequence[Statement]
     stores: Sequence[Statement]
-    turns: "Optional[Turns]"        # where a tile is loaded while the one before is stored
+    turns: "Optional[Turns]"        # if the loads of a tile alternate with the stores of the one before
 
 
 def _turns(d: Target, helpers: Helpers, frame: Frame, tile: RegisterTileSchedule) -> "Optional[Turns]":
@@ -309,8 +310,8 @@ def _turns(d: Target, helpers: Helpers, frame: Frame, tile: RegisterTileSchedule
 
 
 class TileStep(NamedTuple):
-    """A tile as a step. position: the map from where a tile is, and a place in it, to the position in memory; origins:
-    C text of each digit's first element from the number of the tile ("": it is the number)."""
+    """A tile as a step. position: the map from the tile's coordinates, and a place in the tile, to the position in
+    memory. origins: C text of each digit's first element from the number of the tile ("": it is the number)."""
 
     form: Form
     position: str
@@ -342,7 +343,7 @@ def _step(tiled: Candidate) -> TileStep:
 
 
 def _placing(tiled: Candidate) -> "Tuple[str, int]":
-    """The map from the ids of a work-item to where its tiles are, and the number of groups."""
+    """The map from the ids of a work-item to the coordinates of its tiles, and the number of groups."""
     frame, tile = tiled.frame, tiled.tile
     return place(_grid(frame, tile.lanes * tile.registers_down, tile.vec, tile.chunks), tile.threads)
 
@@ -360,7 +361,7 @@ def _on_cpu(tiled: Candidate, grid: Grid, context: Context) -> Kernel:
     tiles, parts = -(-frame.high // tile.vec), dict(counts)["part"]
     ragged = bool(origins[minor])
     first, end = share("part", tile.chunks, parts, tiles)
-    # a variable of a single value stands in no map; the tile loops have their own
+    # a variable with a single value is in no map; the tile loops have variables of their own
     names_of = {"strip": "strip" if ragged else f"g{minor}"}
     coordinates = [Coordinate(names_of.get(name, name), text) for (name, count), text in zip(counts, placed.results)
                    if count > 1 or name == "part" or (name == "strip" and ragged)]

@@ -43,9 +43,10 @@ from gen.targets import Target
 
 @dataclass(frozen=True)
 class DigitAccess:
-    """A buffer as the body reads or writes it: its strides along the digits, and its map from the kernel's index.
+    """A buffer that the body reads or writes, its strides along the digits, and its map from the kernel's index.
 
-    maps: that map, in each of the texts in which accesses have it."""
+    maps: the same map, in each form in which an access may have it.
+    """
 
     buffer: Buffer
     write: bool
@@ -71,8 +72,8 @@ class DigitAccess:
 
 @dataclass(frozen=True)
 class SharedTileSchedule(Schedule):
-    """A tile of rows x lanes x unit elements; a thread has `pack` rows of `vec` of them. notes: how the tile's lines
-    lie in banks, for people."""
+    """A tile of rows x lanes x unit elements; a thread has `pack` rows of `vec` of them. notes: for people, how the
+    tile's lines are placed in banks."""
 
     rows: int = 1
     lanes_: int = 1
@@ -91,8 +92,8 @@ class StagedAccess:
     """An access that goes through a tile in shared memory.
 
     word: bytes of a word there. vec: elements that a thread moves between tile and memory at once. pitch: words from
-    lane to lane.
-    turn: after each `turn[0]` lanes the words are rotated by `turn[1]` more."""
+    lane to lane. turn: after each `turn[0]` lanes the words are rotated by a further `turn[1]`.
+    """
 
     access: DigitAccess
     name: str
@@ -103,14 +104,14 @@ class StagedAccess:
 
     @property
     def held(self) -> int:
-        """Elements of a word."""
+        """Return the number of elements in a word."""
         return self.word // self.access.width
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Where tiles lie: the sizes of the digits, those that make up rows and lanes (fastest first), elements that stay
-    together."""
+    """The frame of tiles: the sizes of the digits, the digits of rows and lanes (fastest first), and the number of
+    elements that stay together."""
 
     sizes: Tuple[int, ...]
     rows: Tuple[int, ...]
@@ -127,17 +128,17 @@ class Frame:
 
     @property
     def outer(self) -> "List[int]":
-        """The digits outside of tiles."""
+        """Return the digits outside of tiles."""
         inside = {*self.rows, *self.lanes, *([len(self.sizes) - 1] if self.unit > 1 else [])}
         return [k for k in range(len(self.sizes)) if k not in inside]
 
     def counts(self, tile: SharedTileSchedule) -> "List[Tuple[str, int]]":
-        """The counts that a block's number is split into, slowest first."""
+        """Return the counts in a block's number, slowest first."""
         tiles = [("row_tile", -(-self.high // tile.rows)), ("lane_tile", -(-self.wide // tile.lanes_))]
         return [(f"g{k}", self.sizes[k]) for k in self.outer] + [(name, count) for name, count in tiles if count > 1]
 
     def position(self, tile: SharedTileSchedule) -> str:
-        """(g.., row_tile, lane_tile, r, l, e) -> the position in the first result's memory."""
+        """Return the map (g.., row_tile, lane_tile, r, l, e) -> the position in the first result's memory."""
         weights = [math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes))]
         counts = dict(self.counts(tile))
         row = f"(row_tile * {tile.rows} + r)" if "row_tile" in counts else "r"
@@ -153,10 +154,10 @@ class Frame:
         return algebra.simplify(f"({', '.join(box)}) -> ({' + '.join(terms)}), domain: {', '.join(domain)}")
 
 
-# ---- what goes through tiles ----
+# ---- accesses through tiles ----
 
 def _accesses(nest: Nest, space: IterationSpace) -> List[DigitAccess]:
-    """Reads of the body (not of loops and guards in it) and writes, each once."""
+    """The reads of the body (without loops and guards in it) and the writes, each once."""
     partition, unmap = nest.partition, algebra.call("shape", "unmap", nest.shape.text)
     split = position(space.sizes)
     accesses: Dict[Tuple[Buffer, str], DigitAccess] = {}
@@ -177,7 +178,7 @@ def _accesses(nest: Nest, space: IterationSpace) -> List[DigitAccess]:
 
 
 def _frame(device: Device, space: IterationSpace, accesses: Sequence[DigitAccess]) -> "Optional[Tuple[Frame, List[DigitAccess]]]":
-    """Rows and lanes, and the accesses that lie along rows; None where there are none."""
+    """The frame of rows and lanes, and the accesses along rows; None if there are none."""
     last = len(space.sizes) - 1
     units = [1, space.sizes[-1]] if last and space.sizes[-1] * max(a.width for a in accesses) <= device.line else [1]
     for unit in units:
@@ -196,8 +197,8 @@ def _frame(device: Device, space: IterationSpace, accesses: Sequence[DigitAccess
 
 def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
           staged: Sequence[DigitAccess]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
-    """Digits of rows and lanes: where one digit is short or leaves much of its last tile empty, those that go on from
-    it join."""
+    """The digits of rows and lanes. If one digit is short, or would leave much of its last tile empty, digits that
+    continue it are joined."""
     runs, line = {"rows": [row], "lanes": [lane]}, max(device.transpose_gpu.banks,
                                                        device.coalesced // min(a.width for a in staged) // unit)
 
@@ -222,10 +223,10 @@ def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
             return tuple(runs["rows"]), tuple(runs["lanes"])
 
 
-# ---- the size of a tile ----
+# ---- tile sizes ----
 
 def _extent(size: int, most: int, quantum: int) -> int:
-    """A tile's side, in whole vectors: equal parts where there are few."""
+    """A tile's side, in whole vectors; if there are few tiles, they are equal."""
     if size >= 3 * most:
         return max(1, most // quantum) * quantum
     part = -(-size // -(-size // most))
@@ -233,13 +234,13 @@ def _extent(size: int, most: int, quantum: int) -> int:
 
 
 def _power(n: int, most: int) -> int:
-    """The largest power of two that divides n, at most `most`."""
+    """The largest power of two, at most `most`, that divides n."""
     return min(most, n & -n)
 
 
 def _tiles(device: Device, frame: Frame, staged: Sequence[DigitAccess],
            others: Sequence[DigitAccess]) -> Iterator[SharedTileSchedule]:
-    """Tiles, best first: words of several rows, wide accesses, large."""
+    """Tiles, best first: words of several rows, wide accesses, large tiles."""
     numbers = device.transpose_gpu
     small = min(a.width for a in staged)
     widths = [a.width for a in others] or [a.width for a in staged]
@@ -265,8 +266,8 @@ def _tiles(device: Device, frame: Frame, staged: Sequence[DigitAccess],
 
 
 def _has_vectors(vec: int, side: int, size: int, other: int, others: int, pack: int, unit: int) -> bool:
-    """Whether vectors along a run are wholly inside or outside of a tile and of the run; they may go on where the run
-    is in one tile."""
+    """True if each vector along a run is wholly inside or outside of a tile and of the run; vectors may continue in the
+    next run if the whole run is in one tile."""
     if side * unit % vec == 0 and size * unit % vec == 0:
         return True
     return side == size and pack == 1 and side * other * unit % vec == 0 and side * others * unit % vec == 0
@@ -275,8 +276,8 @@ def _has_vectors(vec: int, side: int, size: int, other: int, others: int, pack: 
 # ---- maps ----
 
 class Local(NamedTuple):
-    """A thread's elements in a phase. element: the text of their (r, l, e); counts: of its variables, by name; bound:
-    the constraint that a map with them needs ("": none)."""
+    """A thread's elements in a phase. element: the text of their (r, l, e). counts: the sizes of its variables, by
+    name. bound: the constraint of a map with them ("": none)."""
 
     element: str
     counts: Dict[str, int]
@@ -284,7 +285,7 @@ class Local(NamedTuple):
 
 
 def _local(tile: SharedTileSchedule, vec: int, along: str) -> Local:
-    """A thread's elements in a phase that goes along rows or lanes."""
+    """A thread's elements in a phase along rows or lanes."""
     by_lanes = along == "lanes"
     high = tile.rows // tile.pack if by_lanes else tile.rows
     units = high * tile.lanes_ * tile.unit // vec
@@ -308,7 +309,7 @@ def _box(frame: Frame, tile: SharedTileSchedule, vec: int, along: str) -> "Dict[
 
 
 def _in_tile(tile: SharedTileSchedule, vec: int, along: str) -> str:
-    """(th_x)[(pass, row,) vec] -> (r, l, e)."""
+    """The map (th_x)[(pass, row,) vec] -> (r, l, e)."""
     local = _local(tile, vec, along)
     names = [name for name in local.counts if name != "th_x"]
     domain = ", ".join(f"{name} in [0, {size - 1}]" for name, size in local.counts.items())
@@ -316,7 +317,7 @@ def _in_tile(tile: SharedTileSchedule, vec: int, along: str) -> str:
 
 
 def _in_output(frame: Frame, tile: SharedTileSchedule, vec: int, along: str) -> str:
-    """(g.., row_tile, lane_tile, th_x)[(pass, row,) vec] -> the position in the first result's memory."""
+    """The map (g.., row_tile, lane_tile, th_x)[(pass, row,) vec] -> the position in the first result's memory."""
     local, counts = _local(tile, vec, along), dict(frame.counts(tile))
     inner = [name for name in local.counts if name != "th_x"]
     domain = ", ".join(f"{name} in [0, {size - 1}]" for name, size in {**counts, **local.counts}.items())
@@ -325,7 +326,7 @@ def _in_output(frame: Frame, tile: SharedTileSchedule, vec: int, along: str) -> 
 
 
 def _address(tile: SharedTileSchedule, stage: StagedAccess) -> str:
-    """(r, l, e) -> the word of a tile."""
+    """The map (r, l, e) -> the word of a tile."""
     pack = stage.held if tile.unit == 1 else 1
     count, words = tile.rows // pack, max(1, tile.unit // stage.held)
     word = (f"(r floordiv {pack})" if not stage.turn[1]
@@ -340,10 +341,9 @@ def _address(tile: SharedTileSchedule, stage: StagedAccess) -> str:
 # ---- banks ----
 
 def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequence[Sequence[int]]") -> int:
-    """The most words of one bank that a warp accesses at once, of the first two warps and the last of a block: 1 is
-    free of conflicts.
-    address: a map (th_x)[..] to words of `word` bytes; at: values of its further variables. Words of 8 and 16 bytes go
-    in halves and quarters of a warp."""
+    """Return the largest number of words of one bank that a warp accesses at once, in the first two warps and the last
+    one of a block; 1 is free of conflicts. address: a map (th_x)[..] to words of `word` bytes. at: values of its
+    further variables. Words of 8 and 16 bytes are accessed by halves and quarters of a warp."""
     numbers = device.transpose_gpu
     worst, together = 1, numbers.banks * numbers.bank // max(word, numbers.bank)
     warps = {0, numbers.banks, (threads - 1) // numbers.banks * numbers.banks}
@@ -361,7 +361,7 @@ def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequen
 
 
 def _degree(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> int:
-    """Conflicts in both phases that a tile is used in."""
+    """The conflicts in both phases that use a tile."""
     degree = 1
     for vec, along, held in ((stage.vec, "rows", stage.held), (tile.vec, "lanes", stage.held if tile.unit > 1 else 1)):
         local = _in_tile(tile, vec, along)
@@ -372,8 +372,9 @@ def _degree(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> in
 
 
 def _in_banks(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> "Tuple[StagedAccess, str]":
-    """A tile's lines as they are, a word longer, rotated, or both: the first without conflicts, else the one with
-    fewest. Where the widest accesses have none without, those half as wide are tried."""
+    """Choose the placement of a tile's lines: as they are, a word longer, rotated, or both; the first one without
+    conflicts, else the one with the fewest. If the widest accesses have conflicts in all of them, accesses half as wide
+    are tried."""
     tried: "List[Tuple[int, StagedAccess]]" = []
     for vec in (stage.vec, stage.vec // 2) if stage.vec * stage.access.width == 16 and stage.vec > stage.held else (
             stage.vec,):
@@ -401,7 +402,7 @@ def _in_banks(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> 
 
 @dataclass(frozen=True)
 class Candidate:
-    """The nest with its values inlined, where its tiles lie, a tile, and what goes through it."""
+    """The nest with its functions inlined, the frame of its tiles, a tile, and the accesses through it."""
 
     nest: Nest
     frame: Frame
@@ -410,7 +411,7 @@ class Candidate:
 
 
 class TransposeGpuHero(Hero[Nest, Candidate]):
-    """Tiles that go through the memory that a block's threads share."""
+    """Tiles that go through shared memory."""
 
     name = "transpose"
     nest_class = Nest
@@ -456,7 +457,7 @@ class TransposeGpuHero(Hero[Nest, Candidate]):
         yield from [placing for placing in [_placing(frame.counts(tile))] if placing]
 
     def accesses(self, nest: Nest, schedule: Candidate, context: Context) -> "List[Access]":
-        """Of the phases along rows, then of the step between them."""
+        """Return the accesses of the phases along rows, then of the step between them."""
         along = [Access("write" if stage.access.write else "read", stage.access.buffer,
                         _flat(schedule.frame, schedule.tile, schedule.nest, stage.access, stage.vec, "rows"), stage.vec)
                  for stage in schedule.stages]
@@ -486,14 +487,14 @@ def _flat(frame: Frame, tile: SharedTileSchedule, nest: Nest, access: DigitAcces
 
 
 def _aligned(flat: str, width: int, vec: int, size: int) -> bool:
-    """Whether `vec` elements are neighbours in words of `size` bytes."""
+    """True if `vec` elements are neighbours in words of `size` bytes."""
     access = algebra.access(flat, "vec")[0]
     return vec == 1 or (access.stride == 1 and access.align * width % size == 0)
 
 
 def _stages(device: Device, frame: Frame, tile: SharedTileSchedule, nest: Nest, staged: Sequence[DigitAccess],
             others: Sequence[DigitAccess]) -> "Optional[List[StagedAccess]]":
-    """How each access goes through its tile; None where the tile's vectors are not aligned."""
+    """The staged accesses; None if the tile's vectors are not aligned."""
     for access in others:
         if not _aligned(_flat(frame, tile, nest, access, tile.vec, "lanes"), access.width, tile.vec,
                         min(device.line, tile.vec * access.width)):
@@ -518,11 +519,11 @@ def _stages(device: Device, frame: Frame, tile: SharedTileSchedule, nest: Nest, 
             for k, s in enumerate(stages)]
 
 
-# ---- what templates/kernels/transpose_gpu.j2 is handed ----
+# ---- records for templates/kernels/transpose_gpu.j2 ----
 
 @dataclass(frozen=True)
 class SharedTile:
-    """An array in the memory that a block's threads share."""
+    """An array in shared memory."""
 
     name: str
     type: str
@@ -531,9 +532,9 @@ class SharedTile:
 
 @dataclass(frozen=True)
 class Copy:
-    """What a thread copies between a buffer and its tile in one of `passes`: a vector (move: the statement that loads
-    or stores it; type), and the words of `tile` that hold it (cells: their indices; word: their type). name: of the
-    union through which it goes, where it is several words. guard: whether it is inside."""
+    """The copy of a thread between a buffer and its tile in one of `passes`: a vector (move: the statement that loads
+    or stores it; type), and the words of `tile` for it (cells: their indices; word: their type). name: of the union for
+    the vector, if it is several words. guard: the condition that it is inside."""
 
     tile: str
     name: str
@@ -547,8 +548,8 @@ class Copy:
 
 @dataclass(frozen=True)
 class Held:
-    """The words of a tile that a thread holds while it computes, as words and as `elements` elements. write: they are
-    left there, else taken from there."""
+    """The words of a tile that a thread holds while it computes, as words and as `elements` elements. write: the words
+    are stored to the tile after the computation; otherwise they are loaded before it."""
 
     tile: str
     name: str
@@ -561,8 +562,8 @@ class Held:
 
 @dataclass(frozen=True)
 class TransposeGpuRecord:
-    """loads, stores: the phases along rows. Between them each thread takes in each of `passes`, where guard holds,
-    `pack` rows of a step."""
+    """Printed by templates/kernels/transpose_gpu.j2. loads, stores: the phases along rows. Between them, in each of
+    `passes`, each thread for which guard holds computes `pack` rows of a step."""
 
     placing: Placing
     tiles: List[SharedTile]
@@ -576,7 +577,7 @@ class TransposeGpuRecord:
 
 
 def _thread(tiled: Candidate) -> str:
-    """The map from a thread and its step, while it goes along lanes, to the index."""
+    """The map from a thread and its step, in the phase along lanes, to the index."""
     return compose(_in_output(tiled.frame, tiled.tile, tiled.tile.vec, "lanes"),
                    algebra.call("shape", "unmap", tiled.nest.shape.text))
 
@@ -605,7 +606,7 @@ def _held_cells(address: str, tile: SharedTileSchedule, stage: StagedAccess) -> 
 
 
 def _placing(counts: "Sequence[Tuple[str, int]]") -> str:
-    """The map from a block to where its tile is; "": there is one tile."""
+    """The map from a block to the coordinates of its tile; "" if there is one tile."""
     blocks = weight = math.prod(count for _, count in counts)
     results = []
     for _, count in counts:
@@ -617,7 +618,7 @@ def _placing(counts: "Sequence[Tuple[str, int]]") -> str:
 
 @dataclass
 class TransposeGpuWriter:
-    """A kernel's phases."""
+    """Writes a kernel's phases."""
 
     d: Target
     helpers: Helpers
@@ -642,15 +643,15 @@ class TransposeGpuWriter:
                 1: self.d.types["u8"]}[size]
 
     def held(self, stage: StagedAccess) -> str:
-        """The type of a tile's words."""
+        """Return the type of a tile's words."""
         return self.element(stage) if stage.held == 1 else self.word(stage.word)
 
     def guard(self, index: str, box: "Dict[str, Tuple[int, int]]", vec: int) -> str:
-        """The condition that a vector is inside: that its last element is."""
+        """Return the condition that a vector is inside, that is, that its last element is."""
         return " && ".join(conditions(_at_last(index, vec, self.tile, box), box, self.index_type))
 
     def along_rows(self, stage: StagedAccess) -> Copy:
-        """A phase that goes along rows, between a buffer and its tile."""
+        """Return the copy of a phase along rows, between a buffer and its tile."""
         access, tile, vec, size = stage.access, self.tile, stage.vec, stage.vec * stage.access.width
         flat = _flat(self.frame, tile, self.nest, access, vec, "rows")
         self.flats.append(Touched("store" if access.write else "load", access.buffer, flat, size if vec > 1 else 0))
@@ -669,7 +670,7 @@ class TransposeGpuWriter:
                     cells)
 
     def holds(self, local: str, thread: str) -> "Tuple[List[Held], Dict[Tuple[str, str], str]]":
-        """The words of tiles that a thread holds while it computes; and where elements are: C text by pointer and
+        """Return the words of tiles that a thread holds while it computes, and C texts of elements by pointer and
         position."""
         tile, held = self.tile, []
         staged: Dict[Tuple[str, str], str] = {}

@@ -1,10 +1,10 @@
-"""The transpose hero on a CPU where the output's rows begin anywhere: lines put together from tiles that follow one
-another.
+"""The transpose hero on a CPU for output rows that may begin anywhere in a cache line: lines are merged from successive
+tiles.
 
-A row whose length is no multiple of a 64-byte line begins in the middle of a line. Each register of a tile is then part
-of two lines, and takes two plain stores instead of a streaming store. Here a work-item has a block of columns (rows of
-the output) and goes down the source. For every column it carries the register of the last tile, which makes a whole
-line with that of the next tile (`line_tile` in gen/emit/register_tiles.py). Elements are only moved.
+A row whose length is not a multiple of a 64-byte line begins in the middle of a line. Each register of a tile is then
+part of two lines, and would take two plain stores instead of a streaming store. Here a work-item has a block of columns
+(rows of the output) and goes down the source. For every column it carries the register of the last tile, which is
+merged with that of the next tile to a whole line (`line_tile` in gen/emit/register_tiles.py). Elements are only moved.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from gen.schedule import Device, Schedule
 
 @dataclass(frozen=True)
 class LinesSchedule(Schedule):
-    """width: bytes of an element; columns: of a work-item; parts: into which the way down is cut. Tiles are square."""
+    """The schedule. width: bytes of an element. columns: of a work-item. parts: into which the way down is cut. Tiles
+    are square."""
 
     stream: bool = True
     moves: bool = True
@@ -54,7 +55,7 @@ class LinesSchedule(Schedule):
 
 @dataclass(frozen=True)
 class Candidate:
-    """The nest with its values inlined, its iteration space, the digit that is transposed, and a schedule."""
+    """The nest with its functions inlined, its iteration space, the transposed digit, and a schedule."""
 
     nest: Nest
     space: IterationSpace
@@ -63,7 +64,7 @@ class Candidate:
 
 
 class TransposeLinesHero(Hero[Nest, Candidate]):
-    """Lines that are put together from tiles that follow one another."""
+    """Lines that are merged from successive tiles."""
 
     name = "transpose"
     nest_class = Nest
@@ -82,7 +83,7 @@ class TransposeLinesHero(Hero[Nest, Candidate]):
                 yield Candidate(nest, space, digit, lines)
 
     def forms(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[Form]":
-        return ()       # elements are only moved, by functions that are made for the lines
+        return ()       # elements are only moved, by functions for lines
 
     def maps(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[str]":
         return TransposeLinesWriter(context, schedule, "").maps()
@@ -104,8 +105,8 @@ HERO = TransposeLinesHero()
 
 
 def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Optional[LinesSchedule]":
-    """The schedule where one array is moved into rows that begin anywhere; None where that is not so, or tiles do not
-    fit."""
+    """The schedule for moving one array into rows that may begin anywhere in a line; None for other nests, or if tiles
+    do not fit."""
     numbers = device.transpose_lines
     reads, writes = [a for a in space.accesses if not a.write], [a for a in space.accesses if a.write]
     if len(reads) != 1 or len(writes) != 1 or reads[0].strides is None or writes[0].strides is None:
@@ -129,18 +130,19 @@ def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Op
 
 
 def _strides(space: IterationSpace, write: bool) -> "Tuple[int, ...]":
-    """The strides of the one access that writes, or reads."""
+    """The strides of the only access that writes, or reads."""
     (strides,) = [a.strides for a in space.accesses if a.write == write]
     assert strides is not None, "lines are carried where both have strides"
     return strides
 
 
 def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
-    """Where the first rows of all matrices begin on a line, in elements after the first matrix's, each once."""
+    """The distinct offsets within a line of the first rows of all matrices, in elements after the first matrix's
+    offset."""
     strides, starts = _strides(space, True), {0}
     for k, size in enumerate(space.sizes):
         if k not in (digit, len(space.sizes) - 1):
-            turn = min(size, side)      # after `side` matrices places come around
+            turn = min(size, side)      # offsets repeat after `side` matrices
             place = algebra.simplify(f"(start, g) -> ((start + g * {strides[k]}) mod {side}), "
                                      f"domain: start in [0, {side - 1}], g in [0, {turn - 1}]")
             points = [algebra.evaluate(place, start, g) for start in starts for g in range(turn)]
@@ -150,34 +152,36 @@ def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
 
 @dataclass(frozen=True)
 class TransposeLinesRecord:
-    """What templates/kernels/transpose_lines_cpu.j2 prints. Stages of a work-item: "first" (or "again", where another
-    part has written the lines before), "next", "last". edge: the tile that is moved back to the last columns."""
+    """Printed by templates/kernels/transpose_lines_cpu.j2. The stages of a work-item are "first" (or "again", if
+    another part has written the lines before), "next" and "last". edge: whether a further tile is moved back to the
+    last columns."""
 
     placing: Placing
     tiles: str                                  # side by side in the work-item's columns
     register: str                               # the type of a line
     carried: int                                # lines that are carried from tile to tile
-    first: str                                  # the first tile of stage "next", and the first that is not
+    first: str                                  # the first tile of stage "next", and the end tile
     end: str
     parts: int
     blocks: int                                 # of columns
     edge: bool                                  # whether whole tiles leave columns over
-    # tiles of a step of stage "next": more first, for processors on which bursts of prefetches pay
+    # tiles of a step of stage "next"; the larger number comes first, for processors on which bursts of prefetches pay
     downs: "Tuple[int, ...]"
-    starts: "Tuple[int, ...]"                   # of a line at which the matrices of a batch begin
-    # (stage, tiles of a step, edge, start): a step, of matrices that begin at `start` of a line, or (None) at any place
+    starts: "Tuple[int, ...]"                   # offsets within a line at which the matrices of a batch begin
+    # (stage, tiles of a step, edge, start): a step, for matrices that begin at offset `start` of a line, or (None)
+    # anywhere
     step: "Callable[[str, int, bool, Optional[int]], List[Statement]]"
 
 
 class Function(NamedTuple):
-    """A function of C, and its first arguments."""
+    """A C function and its first arguments."""
 
     name: str
     arguments: Tuple[str, ...] = ()
 
 
 class TransposeLinesWriter:
-    """index_type: "" where only maps are needed."""
+    """Writes the kernel. index_type: "" if only maps are needed."""
 
     def __init__(self, context: Context, carried: Candidate, index_type: str) -> None:
         self.d, self.helpers, self.index_type = context.target, context.helpers, index_type
@@ -199,7 +203,7 @@ class TransposeLinesWriter:
         self.starts = _starts(space, digit, form.side)
 
     def position(self, row: str, column: str, more: "Dict[str, int]") -> str:
-        """The map from where a work-item stands, and `more`, to the position in memory."""
+        """Return the map from a work-item's coordinates, and `more`, to the position in memory."""
         weights, texts, box = self.space.weights(), [], {}
         for k, size in enumerate(self.space.sizes):
             if k in (self.digit, self.last):
@@ -213,30 +217,32 @@ class TransposeLinesWriter:
         return algebra.simplify(f"({', '.join(box)}) -> ({' + '.join(texts)}), domain: {', '.join(domain)}")
 
     def begin(self, flat: str, row: str, edge: bool) -> str:
-        """The map to where a tile begins; edge: the tile moved back to the last columns."""
+        """Return the map to the first element of a tile. edge: the tile that is moved back to the last columns."""
         side = self.form.side
         more = {**({} if edge else {"block": self.blocks, "j": self.form.columns // side}), "k": self.strips}
         column = str(self.columns - side) if edge else f"block * {self.form.columns} + j * {side}"
         return compose(self.position(row, column, more), flat)
 
     def address(self, buffer: Buffer, flat: str, row: str, edge: bool) -> str:
-        """C text of a tile's beginning in a buffer."""
+        """Return C text of the address of a tile in a buffer."""
         return f"{buffer.pointer} + ({algebra.c_text(self.begin(flat, row, edge), self.index_type).results[0]})"
 
     @property
     def blocks(self) -> int:
-        """Of whole tiles; the last one has the columns that are left too."""
+        """Return the number of blocks of whole tiles; the last block also has the columns that are left over."""
         return max(1, -(-(self.columns // self.form.side) // (self.form.columns // self.form.side)))
 
     def first(self, edge: bool) -> int:
-        """Where the rows of the first matrix's tiles begin on a line: all alike, but for the tile at the edge."""
+        """Return the offset in a line of the rows of the first matrix's tiles. It is the same for all tiles except the
+        one at the edge."""
         begin = self.begin(self.write, "0", edge)
         at = algebra.evaluate(begin, *[0] * len(algebra.info(begin).variables))
         assert at is not None
         return at[0] % self.form.side
 
     def line(self, part: str, down: int, edge: bool, start: int) -> str:
-        """The name of a function of gen/emit/register_tiles.py, for rows that begin at `start` of a line."""
+        """Return the name of a function of gen/emit/register_tiles.py for rows that begin at offset `start` of a
+        line."""
         form = self.form
         name = f"{part}{down}_u{8 * form.width}_{form.side}_{self.pitch}_{self.length}" + f"_from{start}" * bool(start)
         if name not in self.helpers.texts:
@@ -246,8 +252,9 @@ class TransposeLinesWriter:
         return name
 
     def complete(self, stage: str, down: int, edge: bool, start: "Optional[int]" = None) -> Function:
-        """The function that stores whole lines and carries the rest: of matrices that begin at `start`, or where they
-        begin at several places of a line, the one that takes that of the work-item's matrix first."""
+        """Return the function that stores whole lines and carries the rest, for matrices that begin at `start`. If
+        matrices begin at several offsets, return the function whose first argument is the offset of the work-item's
+        matrix."""
         side, first = self.form.side, self.first(False)
         part = "next" if stage == "again" else stage
         variants = {(first + further) % side: self.line(part, down, edge, (self.first(edge) + further) % side)
@@ -256,7 +263,8 @@ class TransposeLinesWriter:
             (start,) = variants
         if start is not None:
             return Function(variants[start])
-        # the kernel's own: others of the file may have rows as long, and matrices that begin elsewhere
+        # the name is the kernel's own: other kernels of the file may have equally long rows, and matrices that begin
+        # elsewhere
         name = f"{self.nest.name}_{part}{down}{'_edge' if edge else ''}"
         if name not in self.helpers.texts:
             self.helpers.texts[name] = register_tiles.by_start(self.d, 8 * self.form.width, side,
@@ -264,8 +272,8 @@ class TransposeLinesWriter:
         return Function(name, ("start",))
 
     def step(self, stage: str, down: int, edge: bool, start: "Optional[int]" = None) -> List[Statement]:
-        """The loads of a step's tiles, which transpose them, and the store of whole lines; in stage "again" lines are
-        there, and a tile is carried as it is."""
+        """Return the loads of a step's tiles, which transpose them, and the store of whole lines. In stage "again" the
+        lines are already stored, and a tile is only carried."""
         side, register = self.form.side, self.d.register(f"u{8 * self.form.width}", self.form.side)
         load = self.helpers.tile("load", f"u{8 * self.form.width}", side, side, self.index_type, self.form.load_bytes,
                                  distance=self.form.row_prefetch // self.form.width)
@@ -281,19 +289,19 @@ class TransposeLinesWriter:
                 Call(complete.name, *complete.arguments, target, carry, "x")]
 
     def rows(self, stage: str, down: int) -> List[str]:
-        """Where the tiles of a stage begin along the source's rows, as texts of maps."""
+        """Return the first source rows of a stage's tiles, as texts of maps."""
         side = self.form.side
         if stage == "next":
             return [f"(k + {tile}) * {side}" for tile in range(down)]
         return [{"first": "0", "again": f"(k - 1) * {side}", "last": str(self.length - side)}[stage]]
 
     def pointer(self, buffer: Buffer, flat: str, row: str, edge: bool, constant: str = "") -> str:
-        """A tile's beginning in a buffer, as elements that are moved."""
+        """Return the address of a tile in a buffer, as a pointer to elements that are moved."""
         d = self.d
         return f"({constant}{d.pointer}{d.types[f'u{8 * self.form.width}']} *)({self.address(buffer, flat, row, edge)})"
 
     def placing(self) -> "Tuple[str, List[str], int]":
-        """The map from a work-item to where it stands, the names of that, and the number of work-groups."""
+        """Return the map from a work-item to its coordinates, their names, and the number of work-groups."""
         counts = [(f"g{k}", size) for k, size in enumerate(self.space.sizes) if k not in (self.digit, self.last)]
         counts += [(name, count) for name, count in (("block", self.blocks), ("part", self.form.parts)) if count > 1
                    or name == "block"]
@@ -301,7 +309,7 @@ class TransposeLinesWriter:
         return index, [name for name, _ in counts], blocks
 
     def start(self) -> str:
-        """The map to where the rows of a work-item's matrix begin on a line; "": all begin at one place."""
+        """Return the map to the offset in a line of the rows of a work-item's matrix; "" if all have the same."""
         if len(self.starts) == 1:
             return ""
         return compose(algebra.substitute(self.begin(self.write, "0", False), block=0, j=0),
@@ -309,12 +317,12 @@ class TransposeLinesWriter:
                        f"domain: position in [0, {self.nest.shape.elements - 1}]")
 
     def target_row(self, stage: str) -> str:
-        """Where the lines of a stage begin along the output's rows, as text of a map."""
+        """Return the first output column of a stage's lines, as text of a map."""
         side = self.form.side
         return str(self.strips * side - side) if stage == "last" else self.rows(stage, 1)[0]
 
     def maps(self) -> "Iterator[str]":
-        """The maps that are C text."""
+        """Yield the maps that become C text."""
         yield self.placing()[0]
         yield from filter(None, [self.start()])
         stages = [("first", 1), ("next", 1), ("next", self.form.registers_down), ("last", 1)]
@@ -325,11 +333,11 @@ class TransposeLinesWriter:
 
     @property
     def box(self) -> "Dict[str, int]":
-        """The sizes of a work-item's rows and columns."""
+        """Return the sizes of a work-item's rows and columns."""
         return {"row": self.length, "column": self.columns}
 
     def flats(self) -> "List[Touched]":
-        """The arrays, with the map to the position in each."""
+        """Return the arrays, with the map to the position in each."""
         return [Touched(verb, buffer, compose(self.position("row", "column", self.box), flat)) for verb, buffer, flat in
                 (("read", self.source, self.read), ("write", self.target, self.write))]
 
@@ -356,7 +364,7 @@ class TransposeLinesWriter:
             d.register(f"u{8 * form.width}", side), form.columns + (side if edge else 0), first,
             end, parts, self.blocks, edge, tuple(dict.fromkeys((form.registers_down, 1))),
             tuple((self.first(False) + further) % side for further in self.starts), self.step)
-        # the functions stand before the kernel
+        # the functions are printed before the kernel
         for stage, down in (("first", 1), *(("next", n) for n in record.downs), ("last", 1)):
             for at_edge in (False, True)[:1 + edge]:
                 self.step(stage, down, at_edge)

@@ -1,4 +1,4 @@
-"""The hero of dynamic-update-slice: a kernel over the update that writes it where it lies, and nothing else
+"""The hero of dynamic-update-slice: a kernel over the update, which writes it in place and does nothing else
 (gen/plan/update.py says when)."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from gen.plan.update import Update
 
 
 class UpdateInPlaceHero(loop.LoopHero):
-    """A walk over the update. All of a step is read before anything is written: what it reads may be what it writes."""
+    """A walk over the update. All reads of a step precede its writes, as both may access the same elements."""
 
     name = "dynamic-update-slice"
     nest_class = Update

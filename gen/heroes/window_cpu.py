@@ -1,9 +1,9 @@
 """The window hero on CPUs: pooling, its gradient, blurs and stencils, row by row of the result.
 
-A result's position is split into its dimensions, so that neither / nor % is left in what is read, and a row of windows
-reads the rows below it in order. Along the minor dimension a row is vectors where no element of theirs is beyond a
-border, which the maps' guards say, and single elements before and after. Where rows of a large result begin anywhere on
-a line, its vectors are whole lines if no guard is left in them, so that they are streamed.
+A result's position is split into its dimensions, so that reads need neither / nor %, and a row of windows reads the
+rows below it in order. Along the minor dimension, the vectors of a row have no element beyond a border, as the maps'
+guards prove; single elements come before and after them. If the rows of a large result may begin anywhere in a cache
+line, its vectors are whole lines, so that they can be streamed, provided that no guard is left in them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Box = Dict[str, Tuple[int, int]]
 
 @dataclass(frozen=True)
 class WindowSchedule(Schedule):
-    """sizes: of the result's dimensions in memory, major first. chunks: rows of a work-item. inside: columns of a row
-    that no border concerns, from the first to before the last. lines: vectors lie where the result's whole lines do,
-    whatever the column that a row has there."""
+    """The schedule. sizes: of the result's dimensions in memory, major first. chunks: rows of a work-item. inside: the
+    columns of a row without borders, first and end. lines: vectors are whole cache lines of the result, whatever the
+    column at which a line begins."""
 
     sizes: Tuple[int, ...] = ()
     inside: Tuple[int, int] = (0, 0)
@@ -46,11 +46,11 @@ class WindowSchedule(Schedule):
         return ", ".join(words + ["in whole lines"] * self.lines + ["streamed"] * self.stream)
 
 
-MOST_OPS = 256  # the step is written three times: before, between and after the borders
+MOST_OPS = 256  # the step is printed three times: before, between and after the borders
 
 
 class WindowCpuHero(Hero[Nest, WindowSchedule]):
-    """One kernel, whose work-items have rows each."""
+    """One kernel, in which a work-item computes several rows."""
 
     name = "window"
     nest_class = Nest
@@ -86,12 +86,12 @@ class WindowCpuHero(Hero[Nest, WindowSchedule]):
         lines = (plain.stream and sizes[-1] % lanes != 0 and inside[1] - inside[0] >= 4 * lanes
                  and lanes * written >= device.line)
         by_lines = replace(plain, lines=True)
-        # no lines where elements are computed one by one: a guard is left, or a gather
+        # no lines if elements are computed one by one, because of a guard or a gather
         lines = lines and not _row_forms(nest, by_lines).step.names(context.target, "lane")
         return [by_lines] * lines + [plain]
 
     def index_types(self, schedule: WindowSchedule) -> "Sequence[str]":
-        """A signed one first: what reads beside each other is then one address with displacements."""
+        """Return the index types, a signed one first: neighbouring reads then become one address with displacements."""
         return "int", "uint", "long"
 
     def forms(self, nest: Nest, schedule: WindowSchedule, context: Context) -> "Iterable[Form]":
@@ -113,8 +113,7 @@ HERO = WindowCpuHero()
 
 
 def inlined(nest: Nest) -> Partition:
-    """The nest's partition, with small values computed wherever they are wanted: a function would be called for each
-    lane."""
+    """Return the nest's partition with small functions inlined: a function would be called for each lane."""
     of = nest.partition
     if len(of.functions) == 1:
         return of
@@ -134,9 +133,9 @@ def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges:
 
 class Vectors(NamedTuple):
     """The whole vectors of a row in the result's memory. thread: the map from the coordinates g0, g1, .. and the number
-    of a vector to the index; box: the bounds of its variables; ends: the map from the coordinates to the number of the
-    row's first vector and the number after the last, to the columns before the first, and to the first lane behind the
-    last in the vector that ends the row."""
+    of a vector to the index. box: the bounds of its variables. ends: the map from the coordinates to four numbers: the
+    row's first vector, the end vector, the number of columns before the first vector, and the first lane after the last
+    column in the vector that ends the row."""
 
     thread: str
     box: Box
@@ -167,8 +166,8 @@ def _outer(sizes: "Tuple[int, ...]") -> Box:
 
 
 def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Optional[Tuple[int, int]]":
-    """The columns at which no guard asks for the column, from the first to before the last; None where a guard asks for
-    more than a range of columns."""
+    """The columns (first, end) at which no guard depends on the column; None if a guard depends on more than a range of
+    columns."""
     box: Box = {**_outer(sizes), "column": (0, sizes[-1] - 1)}
     thread, low, high = _thread(nest, sizes, "column", box), 0, sizes[-1] - 1
     for region in regions(partition.entry.body):
@@ -189,15 +188,15 @@ def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Opti
                 return None
             rest = algebra.simplify(f"({names}) -> ({guard.text} - column * {step}), domain: {domain}")
             others = algebra.ranges(rest)[0]
-            least, most = guard.lo - others[0], guard.hi - others[1]      # of column * step
+            least, most = guard.lo - others[0], guard.hi - others[1]      # bounds of column * step
             least, most = (least, most) if step > 0 else (-most, -least)
             low, high = max(low, -(-least // abs(step))), min(high, most // abs(step))
     return low, high + 1
 
 
 def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lanes: int) -> bool:
-    """Whether rows are what the memory order is not: there are windows or borders, or rows that are read do not follow
-    one another and end within a vector."""
+    """True if walking by rows is better than the memory order: there are windows or borders, or the rows that are read
+    are not contiguous and end within a vector."""
     opcodes = {entry.instruction.opcode for region in regions(partition.entry.body) for entry in region.entries}
     if opcodes.intersection(WINDOWS) or inside != (0, sizes[-1]):
         return True
@@ -220,7 +219,7 @@ def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "
 
 
 def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> bool:
-    """Whether borders are asked for by rows, which the memory order would divide for in each vector."""
+    """True if rows decide about borders; the memory order would need divisions for them in each vector."""
     thread = _thread(nest, sizes, "column", {**_outer(sizes), "column": (0, sizes[-1] - 1)})
     maps = [compose(thread, region.map) for region in regions(partition.entry.body) if region.map]
     outer = _outer(sizes)
@@ -228,14 +227,15 @@ def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> boo
                for v in algebra.info(index).variables if v.name in outer)
 
 
-# ---- what the template is handed ----
+# ---- the record for the template ----
 
 @dataclass(frozen=True)
 class WindowCpuRecord:
-    """templates/kernels/window_cpu.j2. row: the coordinate that counts rows; first, last: a work-item's rows, as C text. begin, end: the first vector of a row and the one
-    after the last, as C texts; they begin where a line does. edges: single vectors, which overlap these; where these
-    bypass the caches, only what these have not is stored, as a line is slow to be written both ways. elements: the
-    columns, from the first to before the last, that are computed one by one."""
+    """Printed by templates/kernels/window_cpu.j2. row: the coordinate that counts rows. first, last: a work-item's
+    rows, as C text. begin, end: the first vector of a row and the end vector, as C texts; vectors begin where a
+    cache line does. edges: single vectors, which overlap these. If the vectors bypass the caches, an edge stores
+    only its own elements, as writing a line both ways is slow. elements: the columns, first and end, that are
+    computed one by one."""
 
     placing: Placing
     row: str
@@ -251,8 +251,8 @@ class WindowCpuRecord:
 
 class RowForms(NamedTuple):
     """A row's vectors, the single vectors at its edges, and its other columns (None: there are none). begin, end: the
-    first vector and the one after the last, as C texts; ends: the map that gives them where the schedule has lines
-    ("": they are numbers), as `Vectors` has it."""
+    first vector and the end vector, as C texts. ends: the map that gives them if the schedule has lines (see
+    `Vectors`); "" if they are constants."""
 
     step: Form
     edges: List[Form]
@@ -263,7 +263,7 @@ class RowForms(NamedTuple):
 
 
 def _row_forms(nest: Nest, schedule: WindowSchedule, index_type: str = "") -> RowForms:
-    """The forms of a row. index_type: "": what depends on it is left out."""
+    """The forms of a row. index_type: "" to leave out texts that depend on it."""
     sizes, lanes, (low, high), partition = schedule.sizes, schedule.lanes, schedule.inside, inlined(nest)
     outer, ends = _outer(sizes), ""
 
@@ -281,9 +281,9 @@ def _row_forms(nest: Nest, schedule: WindowSchedule, index_type: str = "") -> Ro
         thread, box, ends = _vectors(nest, sizes, schedule.inside, lanes)
         step = of(thread, box, True)
         begin, end, before, behind = algebra.c_text(ends, index_type).results if index_type else [""] * 4
-        columns += [(low, ("0", f"({before})")), (high - lanes, (behind, str(lanes)))]   # & binds less than <
+        columns += [(low, ("0", f"({before})")), (high - lanes, (behind, str(lanes)))]   # & binds less tightly than <
     else:
-        first = -(-low // lanes) * lanes     # whole lines, where rows begin with one
+        first = -(-low // lanes) * lanes     # whole lines, if rows begin with a line
         count = (high - first) // lanes
         step = at_column(f"{first} + step * {lanes}", {"step": (0, count - 1)}, True)
         overhang, whole = (high - first) % lanes, schedule.stream and sizes[-1] % lanes == 0

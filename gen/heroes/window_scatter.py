@@ -1,8 +1,9 @@
-"""The window scatter hero on CPUs: what windows have selected is combined with the result, window by window.
+"""The window scatter hero on CPUs: the sources of windows are combined with the elements that the windows have
+selected, window by window.
 
-It is for windows along the contiguous dimension, whose elements are in different windows from lane to lane. Work-items
-share the result along its outermost dimension. Each fills its part, then goes through the windows that see its rows, in
-the order of their places, and combines the sources of those whose selected element is in its part.
+It takes windows along the contiguous dimension, where neighbouring lanes belong to different windows. Work-items share
+the result along its outermost dimension. Each fills its part, then goes through the windows that contain its rows, in
+the order of their positions, and combines the sources of those whose selected element is in its part.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from gen.targets import COMPLEX, TINY
 
 @dataclass(frozen=True)
 class WindowScatterSchedule(Schedule):
-    """chunks: rows of a work-item, along `dimension` of the result. items: work-items."""
+    """The schedule. chunks: rows of a work-item, along `dimension` of the result. items: work-items."""
 
     dimension: int = 0
     items: int = 1
@@ -39,7 +40,7 @@ class WindowScatterSchedule(Schedule):
 
 @dataclass(frozen=True)
 class PlaceLoop:
-    """A loop over a dimension of the windows' places: the bounds of its variable, as C text."""
+    """A loop over a dimension of the windows' positions: its variable, and its bounds as C text."""
 
     name: str
     first: str
@@ -48,13 +49,14 @@ class PlaceLoop:
 
 @dataclass(frozen=True)
 class WindowScatterRecord:
-    """What templates/kernels/window_scatter_cpu.j2 prints.
+    """Printed by templates/kernels/window_scatter_cpu.j2.
 
     group: whether there are several work-items. chunk, size: rows of a work-item, and of the result. row: elements of a
-    row. pointer: of the result. begin: the lines that compute the value that the result begins with, and that value.
-    places: the loops over windows. window: the lines that read what a window has selected. chosen: the variable that
-    has its number. none: the number that says that a window sees no element. at_row: the row of the selected element.
-    combine: the lines that combine the window's source with it."""
+    row. pointer: of the result. begin: the lines that compute the initial value of the result, and that value. places:
+    the loops over windows. window: the lines that read which element a window has selected. chosen: the variable with
+    its number. none: the number for a window that contains no element. at_row: the row of the selected element.
+    combine: the lines that combine the window's source with it.
+    """
 
     group: bool
     chunk: int
@@ -86,13 +88,13 @@ class WindowScatterHero(Hero[Nest, WindowScatterSchedule]):
         if hero is None or not outer or not hero.operands[1].shape.elements or _seen(hero) == EMPTY:
             return []
         d = outer[0]
-        # windows that reach into a part are gone through for it too
+        # windows that reach into a part are visited for that part too
         least = 4 * loop_sizes(hero)[d] if hero.attributes["window"].size[d] > 1 else 1
         rows = max(-(-dims[d] // (device.unit_items * device.units)), least)
         return [WindowScatterSchedule(chunks=min(rows, dims[d]), dimension=d, items=-(-dims[d] // min(rows, dims[d])))]
 
     def index_types(self, schedule: WindowScatterSchedule) -> "Sequence[str]":
-        """Signed ones: the first window that sees a row may be before the first of all."""
+        """Return signed types: the first window that contains a row may be before the first window of all."""
         return "int", "long"
 
     def forms(self, nest: Nest, schedule: WindowScatterSchedule, context: Context) -> "Iterable[Form]":
@@ -116,13 +118,13 @@ HERO = WindowScatterHero()
 
 
 def _seen(hero: Instruction) -> str:
-    """The map from a window's place and an index in it to the element; EMPTY where windows see padding alone."""
+    """The map from a window's position and an index in it to the element; EMPTY if windows cover padding only."""
     return algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(hero.operands[1].shape.dims)}",
                         f"in={algebra.numbers(hero.shape.dims)}", "joint=1", *window_words(hero.attributes["window"]))
 
 
 def _element(hero: Instruction) -> "Tuple[str, Tuple[str, ...]]":
-    """The map from a window's place and the number of an element in it to the element, and the names of its
+    """The map from a window's position and the number of an element in it to the element, and the names of its
     variables."""
     sizes, places, seen = loop_sizes(hero), hero.operands[1].shape.dims, _seen(hero)
     place, digit = [f"i{k}" for k in range(len(places))], [f"s{k}" for k in range(len(sizes))]
@@ -139,7 +141,7 @@ def _element(hero: Instruction) -> "Tuple[str, Tuple[str, ...]]":
 
 
 def _forms(nest: Nest) -> "List[Form]":
-    """What the result begins with, and what a window selects and its value, by the window's place."""
+    """The forms of the result's initial value, and of a window's selection and source at the window's position."""
     hero = nest.only(SCATTER)
     assert hero is not None
     choice, source, init = hero.operands
@@ -195,7 +197,8 @@ def _kernel(nest: Nest, form: WindowScatterSchedule, grid: Grid, context: Contex
 
 
 def _loop(n: int, size: int, form: WindowScatterSchedule, hero: Instruction, index_type: str) -> PlaceLoop:
-    """The places along a dimension: of all windows or, along that of the work-items, of those that see their rows."""
+    """The loop over positions along a dimension: of all windows or, along the dimension that work-items share, of those
+    that contain their rows."""
     if n != form.dimension or form.items == 1:
         return PlaceLoop(f"i{n}", "0", str(size))
     begin, end = algebra.c_text(_bounds(form, hero), index_type).results
@@ -203,8 +206,8 @@ def _loop(n: int, size: int, form: WindowScatterSchedule, hero: Instruction, ind
 
 
 def _bounds(form: WindowScatterSchedule, hero: Instruction) -> str:
-    """The map from a work-item to the first place whose window sees its rows, and to the one after the last; "": it has
-    all rows."""
+    """The map from a work-item to the first position whose window contains its rows, and to the end position; "" if
+    there is one work-item."""
     if form.items == 1:
         return ""
     window, n = hero.attributes["window"], form.dimension
