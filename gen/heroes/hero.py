@@ -49,7 +49,8 @@ function, that map and the schedule; `step_body` (`gen/heroes/loop.py`) makes a 
 `gen/emit/state.py`, `before`, `text` and `after` have the statements for the record; `Code.add` (`gen/statements.py`)
 adds a statement of the hero's own. The template declares the numbers of group and work-item only if the lines use them,
 as nvcc would warn otherwise: `uses` (`gen/emit/state.py`) checks a body's maps, `tested` (`gen/emit/maps.py`) a guard.
-If the end may cut a step (`LoopSchedule.cut` in `gen/schedule/`), a second body computes one element;
+If
+`LoopSchedule.cut` (`gen/schedule/`) is true, the end may cut a step, and a second body computes one element;
 `LoopSchedule.scalar` has its thread map and its guard. Names start anew in each body, so the lines of two bodies in one
 scope may clash: the template puts those of the second in braces.
 
