@@ -1,4 +1,4 @@
-"""One convention of answers in all headers: the same words in each manual, and each public function that gives such an answer is asked in answers_test.c."""
+"""All headers have one convention of answers: each manual states it in the same words, and answers_test.c asks each public function with such an answer."""
 
 import re
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""`sett indexing` against maps that others wrote: the documents' examples and upstream's tests, compared by meaning.
+"""Compare `sett indexing` with maps that others wrote, by meaning: the examples of documents, and XLA's own tests.
 
-A map is right when a line of that instruction, direction and operand has the same domain and values; a runtime variable when a line `rt` names the
-instruction it is read from. Two of upstream's maps are wrong and are answered otherwise here: WRONG says how.
+A map is right if a line for the same instruction, direction and operand has the same domain and values. A runtime variable is right if an `rt` line
+names the instruction that it is read from. Two of XLA's maps are wrong; WRONG gives the correct ones.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from indexing_analysis_eval import PEER, ROOT, Index, box, read
 
 from gen import algebra
 
-# Upstream's: gather clamps its starts: rows 33 to 41 of the iota read row 32 of the operand, which has no others.
+# XLA's map is wrong: gather clamps its starts, so rows 33 to 41 of the iota read row 32 of the operand.
 WRONG = {("FusionWithRTVarsSimplification_Iota#0", 0): "(d0, d1, d2) -> (min(d0, 32), 0), domain: d0 in [0, 41], d1 in [0, 0], d2 in [0, 0]"}
-# The document's: p1 is f32[4,256,64], so the output's last index is d2; d1 is contracted and goes to 255 where the output has 64.
+# The document's map is wrong: p1 is f32[4,256,64], so the output's last index is d2; and d1 is contracted, but goes to 255 where the output has 64.
 WRONG_DOCUMENT = {("Dot", "p1 -> output"): "(d0, d1, d2)[s0] -> (d0, s0, d2), domain: d0 in [0, 3], d1 in [0, 255], d2 in [0, 63], s0 in [0, 127]"}
 
 
@@ -42,13 +42,13 @@ def indexing(hlo: str, folder: Path) -> list[Line]:
 
 
 def clean(text: str) -> str:
-    """A map as a document writes it, as one that can be read."""
+    """Return a map of a document in a form that the parser reads."""
     text = " ".join(text.split()).rstrip(",")
     return "UNDEFINED" if text == "unknown indexing" else text
 
 
 def same(a: str, b: str) -> bool:
-    """Equal by meaning; where one names variables that have one value or that nothing needs, without those."""
+    """Return whether two maps are equal by meaning; if only one names variables that have a single value or are unused, they are left out."""
     a, b = clean(a), clean(b)
     if a == b or algebra.run("map", "equal", a, b)[1] == "equal":
         return True
@@ -74,7 +74,7 @@ def check_operands(case: dict[str, Any], lines: list[Line]) -> None:
     direction = "output->operand" if forward else "operand->output"
     directions = (f"physical {direction}",) if case["physical_layout"] else (direction,)
     for expected in case.get("expect_operands") or []:
-        operand = expected["operand"] if forward else None  # the other way upstream counts outputs
+        operand = expected["operand"] if forward else None  # XLA counts outputs the other way
         found = maps(lines, case["target"], directions, operand)
         for text in expected["maps"] if "maps" in expected else [expected["map"]]:
             text = WRONG.get((case["name"], expected["operand"]), text)
@@ -88,7 +88,7 @@ def check_operands(case: dict[str, Any], lines: list[Line]) -> None:
 
 
 def constant(text: str, name: str) -> bool:
-    """Has the runtime variable one value only."""
+    """Return whether the runtime variable has a single value."""
     return any(v.name == name and v.lo == v.hi for v in algebra.info(text).variables)
 
 
@@ -102,7 +102,7 @@ def test_upstream(tmp_path: Path) -> None:
             for name, group in case["expect_groups"].items():
                 found = [line.map for line in lines if line.direction in ("output->operand", f"output->{name}", "operand->output")]
                 if name == case["target"]:
-                    continue  # where the chain starts: the identity
+                    continue  # the start of the chain: the identity
                 for expected in group:
                     assert any(same(expected["map"], one) for one in found), (case["name"], name, expected, lines)
                     if expected.get("replica_id"):
@@ -126,7 +126,7 @@ def test_documents(tmp_path: Path) -> None:
 
 
 def test_files(tmp_path: Path) -> None:
-    """Every file that others wrote is read, and every line is a line of the contract."""
+    """Every file of others is read, and every line of the output has the form of the contract."""
     files = sorted(PEER.glob("fusions/*.hlo")) + sorted(PEER.glob("hlo/**/*.hlo"))
     if not files:
         pytest.skip("the peer's files are not here")
@@ -138,7 +138,7 @@ def test_files(tmp_path: Path) -> None:
             assert len(line.split("\t")) == 5, (path, line)
 
 
-# ---- our own: always here ----
+# ---- our own cases, which always run ----
 
 RUNTIME = """HloModule m
 f {
@@ -162,7 +162,7 @@ ENTRY e {
 
 
 def test_runtime_variables(tmp_path: Path) -> None:
-    """A start of 70 is clamped to 50 and gone; one value has one name in all maps of a fusion; the index of an index is composed too."""
+    """A start of 70 is clamped to 50 and removed; a value has one name in all maps of a fusion; the index of an index is composed too."""
     lines = [line for line in indexing(RUNTIME, tmp_path) if line.instruction == "r"]
     domain = "d0 in [0, 3], d1 in [0, 7], "
     assert maps(lines, "r", ("output->operand",), 0) == [
@@ -174,7 +174,7 @@ def test_runtime_variables(tmp_path: Path) -> None:
 
 
 def move(rng: random.Random, name: str, of: str, value: dict[Index, set[Index]], dims: Index) -> tuple[str, dict[Index, set[Index]], Index]:
-    """A random op on a value of tags: its text, its tags, its dimensions."""
+    """Return a random op on an array of tags: its text, its tags and its dimensions."""
     kind = rng.choice(["transpose", "reverse", "slice", "pad", "broadcast", "reduce", "reshape", "mix"])
     n = len(dims)
     if kind == "transpose":
@@ -224,7 +224,7 @@ def move(rng: random.Random, name: str, of: str, value: dict[Index, set[Index]],
 
 
 def test_fusions(tmp_path: Path) -> None:
-    """The maps of random fusions hold exactly the parameter elements that reach each output element, in both directions."""
+    """The maps of random fusions have exactly the parameter elements that reach each output element, in both directions."""
     rng = random.Random(7)
     for _ in range(40):
         first = dims = tuple(rng.randint(1, 4) for _ in range(rng.randint(1, 3)))
@@ -249,7 +249,7 @@ def test_fusions(tmp_path: Path) -> None:
 
 
 def test_where_elements_are_parts_of_others(tmp_path: Path) -> None:
-    """A bitcast to another width has no map of elements; one to as many has."""
+    """A bitcast to another element width has no map of elements; a bitcast to equally many elements has one."""
     lines = indexing("f {\n  a = f32[4] parameter(0)\n  b = u8[16] bitcast(a)\n  ROOT c = s8[4,4] bitcast(b)\n}\n", tmp_path)
     assert {line.map for line in lines if line.instruction in "bf" and line.direction in ("output->operand", "operand->output")} == {"UNDEFINED"}
     assert all("d0 * 4 + d1" in text for text in maps(lines, "c", ("output->operand",)))
@@ -263,7 +263,7 @@ def test_a_scatter_into_nothing(tmp_path: Path) -> None:
 
 
 GOOD = "f {\n  a = f32[4,8] parameter(0)\n  ROOT t = f32[8,4] transpose(a), dimensions={1,0}\n}\n"
-FAULTS = [  # what is put in for what, and where the fault is
+FAULTS = [  # what is replaced, its replacement, and the place of the error
     ("f32[8,4]", "f32[4,8]", "3:21"), ("transpose", "transposes", "3:21"), ("(a)", "(b)", "3:31"), ("(a)", "(a, a)", "3:21"), ("(a)", "(a", "3:34"),
     ("{1,0}", "{1,1}", "3:21"), ("{1,0}", "{1,x}", "3:46"), (", dimensions={1,0}", "", "3:21"), ("}\n", "", "4:1"), ("f32[4,8]", "f99[4,8]", "2:7"),
     ("parameter(0)", "parameter(x)", "2:26"), ("parameter(0)", "parameter(1)", "2:26"), ("ROOT t", "ROOT a", "3:8"), ("f {", "{", "1:1"),

@@ -1,7 +1,7 @@
-"""Properties of the algebra of indexing maps, against brute force.
+"""Test the algebra of indexing maps by brute force.
 
-The oracle here evaluates the text of maps with Python's own integers and shares nothing with the header. Maps are drawn with a fixed seed
-(SETT_SEED changes it, SETT_COUNT the number); cases that others wrote are run where ../shared/peer exists.
+The oracle evaluates the text of maps with Python's integers and shares no code with the header. Maps are drawn with a fixed seed (SETT_SEED changes
+it, SETT_COUNT the number of maps); cases of others run if ../shared/peer exists.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COUNT = int(os.environ.get("SETT_COUNT", "60"))
 # ---------------------------------------------------------------- the oracle
 
 class Number:
-    """An integer whose @ is ceildiv."""
+    """An integer whose operator @ is ceildiv."""
 
     def __init__(self, value: int):
         self.value = value
@@ -57,7 +57,7 @@ class Number:
 
 
 def split(text: str) -> list[str]:
-    """The parts between the commas outside of brackets."""
+    """Return the parts between the commas outside brackets."""
     parts, depth, part = [], 0, ""
     for c in text:
         depth += (c in "([") - (c in ")]")
@@ -69,11 +69,11 @@ def split(text: str) -> list[str]:
     return parts + [part.strip()] if part.strip() else parts
 
 
-NO_VALUE = "no value"  # of a map at a point that is not outside: a divisor is 0
+NO_VALUE = "no value"  # of a map at a point that is inside, where a divisor is 0
 
 
 class Map:
-    """A parsed map: names, bounds, and functions of a point. empty: it has no point."""
+    """A parsed map: names, bounds, and functions of a point. `empty` means that it has no points."""
 
     def __init__(self, text: str):
         self.empty = text == "KNOWN EMPTY"
@@ -116,7 +116,7 @@ class Map:
         return text.replace("floordiv", "//").replace("mod", "%").replace("ceildiv", "@")
 
     def __call__(self, point: tuple[int, ...]) -> "Optional[tuple[int, ...] | str]":
-        """The results, None outside, or NO_VALUE."""
+        """Return the results, None outside the domain, or NO_VALUE."""
         if self.empty:
             return None
         values = [Number(v) for v in point] if self.wrap else point
@@ -126,7 +126,7 @@ class Map:
             return None if any(self._fails(test, values) for test in self._tests) else NO_VALUE
 
     def _fails(self, test: str, values: "tuple[int, ...] | list[Number]") -> bool:
-        """Whether a constraint has a value and does not hold."""
+        """Return whether a constraint has a value and does not hold."""
         try:
             return not eval(test, self._scope)(*values)
         except ZeroDivisionError:
@@ -136,7 +136,7 @@ class Map:
         return [self.bounds[n] for n in self.names]
 
     def points(self, rng: random.Random, limit: int = 1500) -> Iterator[tuple[int, ...]]:
-        """All points of the box, or a sample of them that likes the ends."""
+        """Yield all points of the box, or a sample that prefers its ends."""
         box = self.box()
         if math.prod(max(0, hi - lo + 1) for lo, hi in box) <= limit:
             yield from itertools.product(*(range(lo, hi + 1) for lo, hi in box))
@@ -146,7 +146,7 @@ class Map:
 
 
 def differs(before: str, after: str, rng: random.Random, limit: int = 1500) -> str:
-    """Where two maps over the same variables differ and the first has a value or is outside, or nothing."""
+    """Return a point where two maps over the same variables differ and the first has a value or is outside, or None."""
     a, b = Map(before), Map(after)
     for point in a.points(rng, limit):
         if a(point) not in (b(point), NO_VALUE):
@@ -157,7 +157,7 @@ def differs(before: str, after: str, rng: random.Random, limit: int = 1500) -> s
 # ---------------------------------------------------------------- drawing maps
 
 def draw_expression(rng: random.Random, names: list[str], depth: int, partial: bool = False) -> str:
-    """partial: with divisors that are expressions, and may be 0."""
+    """Return a random expression; `partial` allows divisors that are expressions and may be 0."""
     if depth == 0 or rng.random() < 0.15:
         return rng.choice(names) if names and rng.random() < 0.85 else str(rng.randint(-9, 9))
     inner = lambda: draw_expression(rng, names, depth - 1, partial)  # noqa: E731
@@ -221,7 +221,7 @@ def linearise(names: list[str], dims: list[int]) -> str:
 
 
 class Step:
-    """A move of a tensor: the map result index -> operand index, its inverse, and both as Python functions."""
+    """A move of a tensor: the map from result index to operand index, its inverse, and both as Python functions."""
 
     def __init__(self, rng: random.Random, dims: list[int], rank: int):
         kind = rng.choice(["reshape", "reshape", "transpose", "reverse"])
@@ -265,7 +265,9 @@ def test_simplify_keeps_domain_and_values() -> None:
 
 
 def test_simplify_where_divisors_may_be_zero() -> None:
-    """Inside stays inside and outside stays outside, as the text says it and as the command evaluates it; what has no value is never a failure."""
+    """Points inside stay inside and points outside stay outside, both in the text and as the command evaluates it. A point without a value never fails
+    the test.
+    """
     rng = random.Random(SEED + 11)
     lost = outside = 0
     for _ in range(COUNT):
@@ -290,7 +292,7 @@ def test_simplify_where_divisors_may_be_zero() -> None:
 
 
 def test_outside_before_no_value() -> None:
-    """One constraint that does not hold decides, wherever it stands; no divisor is 0 that was not."""
+    """A single constraint that does not hold decides, wherever it stands; no divisor becomes 0 that was not."""
     text = "(d0, d1) -> (d0), domain: d0 in [0, 10], d1 in [1, 3], d0 mod 5 in [0, 0], 12 mod (d0 * d1) in [0, 3]"
     assert algebra.simplify(text) == algebra.parse(text) == text
     for written in (text, "(d0, d1) -> (d0), domain: d0 in [0, 10], d1 in [1, 3], 12 mod (((d0 floordiv 5) * d1) * 5) in [0, 3], d0 mod 5 in [0, 0]"):
@@ -298,7 +300,7 @@ def test_outside_before_no_value() -> None:
         assert algebra.run("map", "eval", written, "5,1") == (0, "5"), written
         status, answer = algebra.run("map", "eval", written, "0,1")
         assert status == 2 and "division by zero" in answer, (written, answer)
-    # what is 0 everywhere stays as it is, and is not 0
+    # an expression that is 0 everywhere stays unchanged, and is not replaced by 0
     for text in ("(d0) -> (3 mod (d0 - d0)), domain: d0 in [0, 9]", "(d0, d1) -> (d0 mod d1), domain: d0 in [0, 3], d1 in [0, 0]",
                  "(d0, d1) -> (d0 ceildiv d1 + 1), domain: d0 in [0, 3], d1 in [0, 0]"):
         assert algebra.simplify(text) == text, text
@@ -307,7 +309,7 @@ def test_outside_before_no_value() -> None:
 
 
 def test_no_value_on_an_empty_domain() -> None:
-    """An expression that has no value anywhere is an error, but on a domain without a point, which it does not reach."""
+    """An expression that has no value anywhere is an error, except on a domain without points."""
     for result in ("d0 mod 0", "3 mod 0", "1 + (4 floordiv (2 - 2))", "9223372036854775807 + 1", "min(d0, d0 ceildiv 0)"):
         for domain in ("d0 in [1, 0]", "d0 in [0, 9], d0 in [20, 30]", "d0 in [0, 9], d0 mod 3 in [1, 1], d0 mod 6 in [2, 2]"):
             for verb in ("parse", "simplify"):
@@ -316,13 +318,13 @@ def test_no_value_on_an_empty_domain() -> None:
         status, answer = algebra.run("map", "parse", f"(d0) -> ({result}), domain: d0 in [0, 9], d0 mod 3 in [1, 1]")
         assert status == 2 and re.match(r"error: \d+: (division by zero|a value overflows)", answer), (result, answer)
     assert algebra.run("map", "parse", "(d0) -> (d0 mod 0, d0 +), domain: d0 in [1, 0]")[0] == 2
-    # a composition and a substitution, too
+    # the same for a composition and a substitution
     assert algebra.compose("(d0) -> (0), domain: d0 in [0, 9], d0 mod 3 in [1, 1], d0 mod 6 in [2, 2]", "(d0) -> (12 mod d0), domain: d0 in [0, 3]") == "KNOWN EMPTY"
     assert algebra.substitute("(d0, d1) -> (d0 mod d1), domain: d0 in [0, 3], d1 in [0, 3], d0 * d1 in [1, 3]", d1=0) == "KNOWN EMPTY"
 
 
 def test_least_integer() -> None:
-    """-2^63 is an integer of 64 bits wherever one is read; one less is not, and the error says so."""
+    """-2^63 is read as a 64-bit integer everywhere; one less is an error."""
     least, text = -2 ** 63, f"(d0) -> (d0), domain: d0 in [{-2 ** 63}, 4]"
     assert algebra.run("map", "eval", text, f"{least}") == (0, f"{least}")
     assert algebra.run("map", "substitute", text, f"d0={least}") == (0, f"() -> ({least})")
@@ -331,7 +333,7 @@ def test_least_integer() -> None:
         for value, fits in ((least, True), (2 ** 63 - 1, True), (least - 1, False), (2 ** 63, False)):
             status, answer = algebra.run(*words, f"{name}{value}")
             assert answer.startswith(f"error: {len(name) + 1}: expected an integer that fits in 64 bits, signed") == (not fits), (words, value, answer)
-    for start, clamped in ((least, 0), (2 ** 63 - 1, 6)):  # a constant start index is clamped into the operand
+    for start, clamped in ((least, 0), (2 ** 63 - 1, 6)):  # a constant start index is clamped to the operand
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "m.hlo"
             file.write_text(f"ENTRY e {{\n  p = s64[10] parameter(0)\n  i = s64[] constant({start})\n"
@@ -359,7 +361,7 @@ def test_compose_is_composition() -> None:
             pa, extra = point[:na], point[na:]
             value = a(pa)
             expected = None if value is None else b(value + extra)
-            # dimensions of first; ranges of second, of first; runtime variables of second, of first
+            # dimensions of first; ranges of second, then of first; runtime variables of second, then of first
             q = pa[:da] + extra[:rb] + pa[da:da + ra] + extra[rb:] + pa[da + ra:]
             assert len(q) == na + nb - db
             assert c(q) == expected, (first, second, q, c(q), expected)
@@ -383,10 +385,10 @@ def test_chain_and_inverse_is_the_identity() -> None:
             steps.append(Step(rng, here, 4))
             here = steps[-1].result
         whole = None
-        for step in reversed(steps):  # from the last result back to the first operand ...
+        for step in reversed(steps):  # from the last result back to the first operand
             whole = step.map(False) if whole is None else algebra.compose(whole, step.map(False))
         middle = whole
-        for step in steps:            # ... and forward again
+        for step in steps:    # and forward again
             whole = algebra.compose(whole, step.map(True))
         names = [f"d{i}" for i in range(len(here))]
         bounds = ", ".join(f"{x} in [0, {d - 1}]" for x, d in zip(names, here))
@@ -422,7 +424,7 @@ def test_inverse_of_chains() -> None:
 
 
 def test_inverse_of_drawn_maps() -> None:
-    """An inverse is one, and a `no` with a witness is right about it."""
+    """An inverse satisfies its law, and the witness of a `no` is a counterexample."""
     rng = random.Random(SEED + 8)
     found = witnessed = 0
     while found < 20 or witnessed < COUNT // 4:
@@ -464,7 +466,7 @@ def test_inverse_refuses() -> None:
 
 
 def large_value(text: str, point: "dict[str, int]", bits: int = 64) -> "int | None":
-    """The result at a point; None where a step of it does not fit in that many bits."""
+    """Return the result at a point, or None if a step of it does not fit in that many bits."""
     def step(node: ast.expr) -> int:
         if isinstance(node, ast.Constant):
             value = node.value
@@ -486,8 +488,7 @@ def large_value(text: str, point: "dict[str, int]", bits: int = 64) -> "int | No
 
 
 def test_equal_near_overflow() -> None:
-    """A simplified map may overflow where the map that was given does not, and the other way around: a no has a point at which the values differ, and no yes has
-    one."""
+    """A simplified map may overflow where the given map does not, and vice versa: a no has a point where the values differ, and a yes has none."""
     rng = random.Random(SEED + 62)
     large = [2**61, 2**62 - 1, 2**60 + 1, 2**32, 3037000499]
 
@@ -582,8 +583,9 @@ def test_access_along_a_variable() -> None:
 
 
 def test_divisions_have_periods() -> None:
-    """A quotient of a chain of quotients, multiples and remainders of a variable rises evenly from period to period, a remainder repeats; the last division
-    of the text is that of the whole chain."""
+    """A quotient of a chain of quotients, multiples and remainders of a variable grows evenly from period to period, and a remainder repeats; the last
+    division of the text is that of the whole chain.
+    """
     rng, shortest = random.Random(SEED + 7), 0
     for _ in range(COUNT // 4):
         text = "x"
@@ -612,7 +614,7 @@ def test_guards_are_the_domain() -> None:
     rng = random.Random(SEED + 6)
     for _ in range(COUNT):
         text = draw_map(rng)
-        text = algebra.parse(text)  # a constraint on a variable alone is one of its bounds now
+        text = algebra.parse(text)  # a constraint on a single variable is now one of its bounds
         m = Map(text)
         if m.empty:
             continue
@@ -627,7 +629,7 @@ def test_guards_are_the_domain() -> None:
 
 
 def test_info_names_the_variables() -> None:
-    """Of each result and constraint those that its text has, in the map's order."""
+    """The names of each result and constraint are those in its text, in the map's order."""
     rng, several = random.Random(SEED + 9), 0
     for text in ["(d0, d1)[s0] -> (d0 * 3 + s0, 5), domain: d0 in [0, 7], d1 in [0, 3], s0 in [0, 1], d0 mod 2 + d1 in [0, 3]", *(draw_map(rng) for _ in range(COUNT))]:
         found = algebra.info(algebra.parse(text))
@@ -638,7 +640,7 @@ def test_info_names_the_variables() -> None:
     assert several > COUNT // 8
 
 
-# A result as it is read again behind what stands before it at each place: it tells apart how strongly that binds.
+# Return the result as it is parsed after each possible prefix, which shows the precedence of its operators.
 PLACES = {"": "x = {0}", "compared": "x = {1} == {0} ? {1} : {1} + 1", "added": "x = 1000ll + {0} - 1000", "term": "x = -(0ll - {0})", "factor": "x = -(-1ll * {0})"}
 
 
@@ -651,13 +653,13 @@ def test_c_text_compiled() -> None:
     types, places = {"uint": 0, "int": 0, "long": 0}, {}   # type: dict[str, int], dict[str, int]
     while len(chosen) < COUNT // 2:
         text = draw_map(rng, partial=rng.random() < 0.2)
-        if rng.random() < 0.5:  # values that are not negative, as a kernel has them
+        if rng.random() < 0.5:  # non-negative values, as in a kernel
             text = re.sub(r"in \[-\d+,", "in [0,", text).replace("-", "+")
         try:
             lines = algebra.c_text(text, rng.choice(["", "", "", "int", "long"]))
             all_placed = {place: algebra.c_text(text, lines.type, place).results for place in PLACES}
         except algebra.AlgebraError:
-            continue  # empty, or it does not fit
+            continue  # empty, or the values do not fit
         types[lines.type] += 1
         text = algebra.parse(text)
         m = Map(text)
@@ -700,7 +702,7 @@ def test_c_text_compiled() -> None:
 
 
 def test_fits() -> None:
-    """L17: a map fits a type where it is C text of that type, and the narrowest type is the first that fits."""
+    """L17: a map fits a type if it is C text of that type, and the narrowest type is the first that fits."""
     rng, seen = random.Random(SEED + 17), {}    # type: random.Random, dict[str, int]
     for text in [*(draw_map(rng, partial=rng.random() < 0.2) for _ in range(COUNT)),
                  "(d0) -> (d0 - 3), domain: d0 in [0, 4000000000]", "(d0) -> (d0 - 3), domain: d0 in [3, 9]",
@@ -727,7 +729,7 @@ def test_c_text_says_why_not() -> None:
                            ("(d0) -> (d0 * d0), domain: d0 in [0, 9223372036854775806]", "the values do not fit: expected a wider index type")]:
         for kind in ("", "int", "long"):
             assert algebra.run("map", "c", text, *([kind] if kind else [])) == (2, f"error: {expected}"), (text, kind, algebra.run("map", "c", text))
-    # results count inside the domain only
+    # results count only inside the domain
     assert algebra.c_text("(d0, d1) -> (d0 mod d1), domain: d0 in [0, 9], d1 in [0, 3], d0 * 8 + d1 in [1, 1]").results
 
 
@@ -743,13 +745,13 @@ def test_errors_have_columns() -> None:
             assert error.column == column and "expected" in error.message, (text, error, column)
 
 
-# ---------------------------------------------------------------- cases that others wrote
+# ---------------------------------------------------------------- cases of others
 
 WRONG_GOLDEN = "FloorDivNegativeDivisorNegativeBounds"
 
 
 def terms(node: ast.expr) -> list[tuple[int, int]]:
-    """The terms of a sum after products are distributed: the coefficient of each, and the nodes of its other factors (0: it is a constant)."""
+    """Return the terms of a sum after products are distributed: the coefficient of each term, and the nodes of its other factors (0 for a constant)."""
     if isinstance(node, ast.Constant):
         return [(node.value, 0)]
     if isinstance(node, ast.Name):
@@ -766,14 +768,14 @@ def terms(node: ast.expr) -> list[tuple[int, int]]:
 
 
 def nodes(node: ast.expr) -> int:
-    """As upstream counts: a - b is a + b * -1, five nodes."""
+    """Return the number of nodes as XLA counts them: a - b is a + b * -1, five nodes."""
     every = terms(node)
     sizes = [n + 2 * (k != 1) for k, n in every if n and k] + [1] * (sum(k for k, n in every if not n) != 0)
     return max(1, sum(sizes) + len(sizes) - 1)
 
 
 def map_nodes(text: str) -> int:
-    """Nodes of the results and constraints, products distributed over sums."""
+    """Return the number of nodes of the results and constraints, with products distributed over sums."""
     if text == "KNOWN EMPTY":
         return 0
     m = Map(text)
@@ -782,7 +784,7 @@ def map_nodes(text: str) -> int:
 
 
 def is_identity(text: str) -> bool:
-    """Each result is the dimension of its place, or the one value that it has."""
+    """Return whether each result is the dimension at its place, or its only value."""
     m = Map(text)
     return m.names == m.dims and len(m.results) == len(m.dims) and \
         all(r == d or m.bounds[d] == (int(r), int(r)) if r.lstrip("-").isdigit() else r == d for r, d in zip(m.results, m.dims))
@@ -828,7 +830,7 @@ def image(text: str, rng: random.Random) -> set[tuple[int, ...]]:
 
 
 def test_peer_operations() -> None:
-    """The operations that are not simplify or compose: by meaning, and how many answers are equal to the letter."""
+    """Operations other than simplify and compose are compared by meaning; the number of literally equal answers is printed."""
     if not PEER.exists():
         print("SKIP: no ../shared/peer")
         return
@@ -842,7 +844,7 @@ def test_peer_operations() -> None:
             kind = operations[0]
             words = {"rescale_symbols": ["rescale", text], "remove_unused_symbols": ["unused", text, "ranges"], "remove_unused_vars": ["unused", text]}[kind]
             got = algebra.call("map", *words)
-            if expected is None:  # upstream's own answer depends on chance: the image must be the same, and no mod stands in the domain
+            if expected is None:  # XLA's own answer depends on chance: the image must be the same, and no mod may be in the domain
                 assert image(got, rng) == image(text, rng) and "mod" not in got.split("domain:")[1], (case, got)
             else:
                 assert not differs(expected, got, rng) and not differs(got, expected, rng), (case, got)
@@ -852,12 +854,12 @@ def test_peer_operations() -> None:
             kind = case["kind"]
             (lo, hi), = algebra.ranges(text.replace("-> (0)", f"-> ({case['expr']})"))
             assert (lo >= 0 if case["op"] == "always_ge_0" else hi <= 0) == expected, (case, lo, hi)
-        elif case["kind"] == "variable_kind":  # here a kind is its name: it stays through parse, print and composition
+        elif case["kind"] == "variable_kind":  # here a kind is its name, which parse, print and composition keep
             kind = case["kind"]
             name = case["inputs"][0] if case["op"] == "parse" else expected
             line = f"({name}) -> ({name}), domain: {name} in [0, 9]"
             assert algebra.parse(line) == line and algebra.compose(line, "(d0) -> (d0), domain: d0 in [0, 9]") == line, case
-        elif case["kind"] == "verify":  # a bound for a variable that the map does not have
+        elif case["kind"] == "verify":  # a bound of a variable that the map does not have
             kind = case["kind"]
             try:
                 algebra.parse(f"{text}, domain: d0 in [0, 9], s0 in [0, 9]")

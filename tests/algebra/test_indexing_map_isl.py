@@ -1,6 +1,7 @@
-"""A second oracle for maps: isl (PyPI: islpy) decides whether a map and its simplified text have the same domain and values, on boxes too large to enumerate.
+"""A second oracle for maps: isl (PyPI: islpy) decides whether a map and its simplified text have the same domain and values, on boxes too large to
+enumerate.
 
-Maps are affine here (divisors are constants), as isl's are. A comparison that takes isl too long is counted and left out.
+Maps here are affine (divisors are constants), like isl's. A comparison that takes isl too long is counted and left out.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ pytestmark = pytest.mark.skipif(isl is None, reason="islpy is not installed: exp
 PEER = Path(__file__).resolve().parents[3] / "shared" / "peer"
 SEED = int(os.environ.get("SETT_SEED", "20264"))
 COUNT = int(os.environ.get("SETT_COUNT", "300"))
-QUOTA = 3_000_000  # of isl's elementary operations a question
+QUOTA = 3_000_000  # isl's elementary operations per question
 CONTEXT = isl and isl.Context()
 if CONTEXT:
     CONTEXT.set_max_operations(QUOTA)
 T = TypeVar("T")
 
 
-# ---------------------------------------------------------------- a map's text as isl's
+# ---------------------------------------------------------------- a map's text in isl's notation
 
 def constant(node: ast.expr) -> Optional[int]:
     if isinstance(node, ast.UnaryOp):
@@ -66,7 +67,7 @@ def isl_expression(node: ast.expr) -> str:
     sign, size = ("", k) if k > 0 else ("-", -k)
     if isinstance(node.op, ast.FloorDiv):
         return f"floor(({sign}{a})/{size})"
-    if isinstance(node.op, ast.Mod):  # it has the divisor's sign
+    if isinstance(node.op, ast.Mod):  # it has the sign of the divisor
         return f"({sign}(({sign}{a}) mod {size}))"
     return f"(-floor(({'-' if k > 0 else ''}{a})/{size}))"  # ceildiv
 
@@ -78,7 +79,7 @@ def isl_term(text: str) -> str:
 
 
 def isl_map(text: str, names: list[str], results: int) -> "isl.Map":
-    """Variables meet by place: the names are those of the original."""
+    """Return isl's map. Variables are matched by position; the names are those of the original."""
     head = f"[{', '.join(names)}]"
     if text == "KNOWN EMPTY":
         return isl.Map(f"{{ {head} -> [{', '.join(['0'] * results)}] : false }}", CONTEXT)
@@ -89,7 +90,7 @@ def isl_map(text: str, names: list[str], results: int) -> "isl.Map":
 
 
 def ask(question: "Callable[[], T]") -> "Optional[T]":
-    """isl's answer; None where it would take too long."""
+    """Return isl's answer, or None if it takes too long."""
     CONTEXT.reset_operations()
     try:
         return question()
@@ -99,13 +100,13 @@ def ask(question: "Callable[[], T]") -> "Optional[T]":
 
 
 class Account:
-    """What became of the comparisons."""
+    """The numbers of comparisons by their outcome."""
 
     def __init__(self) -> None:
         self.same = self.empty = self.empty_left = self.late = 0
 
     def compare(self, text: str, simple: str) -> None:
-        """isl agrees that the two maps are one; or it takes too long."""
+        """Check that isl finds the two maps equal, unless it takes too long."""
         original = Map(text)
 
         def answer() -> "tuple[bool, bool]":
@@ -170,7 +171,7 @@ def test_drawn_maps() -> None:
 
 
 def test_chains() -> None:
-    """Moves of tensors of up to 2^20 elements: isl composes the steps itself."""
+    """Moves of tensors of up to 2^20 elements, which isl composes itself."""
     rng = random.Random(SEED + 1)
     same = 0
     for _ in range(COUNT // 10):
@@ -206,7 +207,7 @@ def test_peer_rows() -> None:
 
 
 def test_questions() -> None:
-    """equal and range: the answer and a witness hold for isl too; an interval holds isl's extremes."""
+    """`equal` and `range` agree with isl: the answer and a witness hold, and an interval contains isl's extremes."""
     rng = random.Random(SEED + 2)
     pairs = asked = exact = decided = 0
     for _ in range(COUNT // 3):

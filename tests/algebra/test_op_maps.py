@@ -1,4 +1,4 @@
-"""The maps of ops, output to operand and back, against plain loops that tag which element each output element comes from.
+"""Compare the maps of ops, output to operand and back, with plain loops that tag the source of each output element.
 
 SETT_COUNT draws more of each op.
 """
@@ -22,7 +22,7 @@ def words(values: Index) -> str:
 
 
 class Text(str):
-    """The map from the output to an operand; back: from the operand; both with what is known of runtime variables."""
+    """The text of a map from the output to an operand, or with `back` from the operand; both with the facts about runtime variables."""
 
     back: str
     operand: Index
@@ -49,14 +49,14 @@ def op(opcode: str, operand: int, **lists: Index) -> Text:
 
 
 def shape(rng: random.Random, rank: Optional[int] = None, limit: int = 6, zero: float = 0.04) -> Index:
-    """A small shape; ones are frequent, zeros are not rare."""
+    """Return a small shape, often with ones and sometimes with zeros."""
     rank = rng.randint(0, 4) if rank is None else rank
     return tuple(0 if rng.random() < zero else rng.choice([1, rng.randint(1, limit), rng.randint(2, limit)])
                  for _ in range(rank))
 
 
 def flat(index: Index, dims: Index) -> int:
-    """Row-major number by counting, not by a formula of strides."""
+    """Return the row-major number by counting, without a formula of strides."""
     number = 0
     for i, d in zip(index, dims):
         number = number * d + i
@@ -64,12 +64,12 @@ def flat(index: Index, dims: Index) -> int:
 
 
 def table(dims: Index) -> list[Index]:
-    """Row-major list of all indices: the inverse of flat by enumeration."""
+    """Return the row-major list of all indices, the inverse of `flat` by enumeration."""
     return list(box(dims))
 
 
 def runtimes(lines: list[str], tensors: dict[int, dict[Index, int]]):
-    """The runtime variables at a point, read out of the index operands as the lines say; None: an update that is dropped."""
+    """Return the runtime variables at a point, read from the index operands as the lines say, or None for an update that is dropped."""
     found = read(lines[0])
     readers = []
     for line in lines[1:]:
@@ -94,7 +94,7 @@ def runtimes(lines: list[str], tensors: dict[int, dict[Index, int]]):
 
 
 def check_pairs(text: Text, out: Index, pairs: set[tuple[Index, Index]], tensors: Optional[dict[int, dict[Index, int]]] = None) -> None:
-    """Both maps hold exactly these pairs (output index, operand index)."""
+    """Check that both maps have exactly these pairs (output index, operand index)."""
     for lines, source, turn in ((text.lines, out, False), (text.back_lines, text.operand, True)):
         found = read(lines[0])
         runtime = runtimes(lines, tensors or {}) if found.rts else None
@@ -103,7 +103,7 @@ def check_pairs(text: Text, out: Index, pairs: set[tuple[Index, Index]], tensors
 
 
 def check(text: Text, out: Index, reads: dict[Index, list[Index]]) -> None:
-    """The pairs of the map are exactly those of reads (law 1), each once; the map back has the same."""
+    """Check that the pairs of the map are exactly those of `reads` (law 1), each once, and that the map back has the same pairs."""
     check_pairs(text, out, {(index, value) for index in box(out) for value in reads.get(index, [])})
     found = read(text)
     total = 0
@@ -153,7 +153,7 @@ def test_transpose() -> None:
 
 
 def regrouped(rng: random.Random, dims: Index) -> Index:
-    """Another shape with as many elements: prime factors put together anew, with ones in between."""
+    """Return another shape with equally many elements: the prime factors are regrouped, with ones between them."""
     if 0 in dims:
         return tuple(rng.sample([0, *shape(rng, rng.randint(0, 3))], k=1)) + (0,)
     factors = []
@@ -190,7 +190,7 @@ def test_reshape() -> None:
 
 
 def test_reshape_forms() -> None:
-    """The smallest pieces: a plain identity, collapse or expansion is printed as such."""
+    """The pieces are minimal: a plain identity, collapse or expansion is printed as such."""
     cases = [
         ((4, 8), (32,), "(d0, d1) -> (d0 * 8 + d1), domain: d0 in [0, 3], d1 in [0, 7]"),
         ((32,), (4, 8), "(d0) -> (d0 floordiv 8, d0 mod 8), domain: d0 in [0, 31]"),
@@ -202,7 +202,7 @@ def test_reshape_forms() -> None:
 
 
 def memory(dims: Index, minor_to_major: Index) -> list[Index]:
-    """Indices in the order of memory, by counting with the most minor dimension fastest."""
+    """Yield the indices in memory order, by counting with the most minor dimension fastest."""
     order = list(reversed(minor_to_major))
     found = []
     for digits in box(tuple(dims[d] for d in order)):
@@ -251,7 +251,7 @@ def test_reverse() -> None:
 
 
 def padded(size: int, low: int, high: int, interior: int) -> list[Optional[int]]:
-    """One padded line: which element stands where; None is padding."""
+    """Return a padded line: the element at each place; None is padding."""
     line: list[Optional[int]] = []
     for element in range(size):
         line += [element] + [None] * (interior if element + 1 < size else 0)
@@ -327,7 +327,9 @@ def tiny(rng: random.Random, rank: int, most: int = 3, zero: float = 0.03) -> In
 
 
 def windows(rng: random.Random, base: Index) -> Optional[tuple[dict[str, Index], Index, list[list[list[tuple[int, Optional[int]]]]]]]:
-    """Attributes of a random window over base; the output's dimensions; for each dimension and place the (window index, element) it sees."""
+    """Return the attributes of a random window over base, the output's dimensions, and for each dimension and place the (window index, element) that it
+    reads.
+    """
     keys: dict[str, list[int]] = {k: [] for k in ("window", "stride", "low", "high", "base_dilation", "window_dilation")}
     lines = []
     for size in base:
@@ -349,7 +351,7 @@ def windows(rng: random.Random, base: Index) -> Optional[tuple[dict[str, Index],
 
 
 def windowed(rng: random.Random, dilated: bool = True) -> Iterator[tuple[Index, dict[str, Index], Index, list[list[list[tuple[int, Optional[int]]]]]]]:
-    """Random windows over small bases: the base, and what windows says."""
+    """Return random windows over small bases: the base and the values of `windows`."""
     done = 0
     while done < INSTANCES:
         base = tiny(rng, rng.randint(0, 2), 4)
@@ -360,8 +362,9 @@ def windowed(rng: random.Random, dilated: bool = True) -> Iterator[tuple[Index, 
 
 
 def check_joint(opcode: str, operands: Sequence[int], out: Index, sizes: Index, pairs: Callable[[Index, Index, int], Optional[Index]], **lists: Any) -> None:
-    """joint=1: the map to each operand has a range for every index of sizes, first and in order; pairs: what it gives at an output and such an
-    index, None where it is outside."""
+    """Check joint=1: the map to each operand has a range for every index of sizes, first and in order. pairs returns the index at an output and such an
+    index, or None outside.
+    """
     for operand in operands:
         found = read(algebra.call("op", opcode, str(operand), "joint=1", f"out={words(out)}", *(f"{key}={words(value)}" for key, value in lists.items())))
         wanted = {(index, at): pairs(index, at, operand) for index in box(out) for at in box(sizes)}
@@ -391,7 +394,7 @@ def test_reduce_window() -> None:
 
 
 def test_select_and_scatter() -> None:
-    """Which element a window selects is known at run time: the maps hold all that it sees."""
+    """The element that a window selects is known only at run time, so the maps have all elements that it reads."""
     rng = random.Random(12)
     for base, attributes, source, lines in windowed(rng, dilated=False):
         both, one = set(), set()
@@ -439,7 +442,7 @@ def test_dot() -> None:
         for operand in range(4):
             given = {f"in{k}": shape_ for k, shape_ in enumerate(shapes + scales)}
             if operand < 2:
-                # without a contracted element nothing is read; free dimensions of the other side must exist too
+                # without a contracted element nothing is read; free dimensions of the other side must also have a size
                 check_pairs(op("dot", operand, out=out, in0=shapes[0], in1=shapes[1], **lists), out, pairs[operand])
 
                 def factor(index: Index, at: Index, operand: int) -> Optional[Index]:
@@ -520,8 +523,11 @@ def test_dynamic_slice() -> None:
 
 
 def indexed(rng: random.Random, inside: float = 0):
-    """A random form of gather and scatter: large, small, indices, the attributes, and from (row of indices, offset) to dimensions of both.
-    inside: the share of indices that are in range for certain."""
+    """Return a random form of gather and scatter: large, small, indices, the attributes, and the function from (row of indices, offset) to dimensions of
+    both.
+
+    inside: the fraction of indices that are certainly in range.
+    """
     rank = rng.randint(0, 3)
     large = tiny(rng, rank, 4)
     kinds = [rng.choice(["window", "window", "collapsed", "batching"]) for _ in large]
@@ -637,7 +643,7 @@ def test_bitcast_convert() -> None:
 
 
 def test_texts() -> None:
-    """Maps of the documents: equal by meaning, and no longer than there."""
+    """Maps of the documents are equal by meaning and not longer than in the document."""
     cases = [
         ("op transpose 0 out=40,20 in=20,40 dimensions=1,0", "(d0, d1) -> (d1, d0), domain: d0 in [0, 39], d1 in [0, 19]"),
         ("op pad 0 out=12,16 in=4,4 low=1,4 high=4,8 interior=1,0",
@@ -665,7 +671,7 @@ def test_texts() -> None:
 
 
 def test_refused() -> None:
-    """Dimensions that contradict each other are errors that say what was expected, never maps."""
+    """Contradictory dimensions are errors that say what was expected, never maps."""
     cases = [
         "op transpose 0 out=40,20 in=40,20 dimensions=1,0", "op transpose 0 out=20,20 in=20,20 dimensions=1,1",
         "op transpose 0 out=20 in=20 dimensions=0,0", "op transpose 0 out=20 in=20 dimensions=1",

@@ -1,7 +1,7 @@
-"""The emitters document's examples in `gen explain`: what it says of each, and what is said here.
+"""Compare the examples of XLA's emitters document with `gen explain`.
 
-The document's kernels are schedules for its GPU. Where ours is another one on purpose, the test says why and checks what both must do: write the same elements,
-each once, as blocks of threads that move whole vectors, and read for each the element that the op says.
+The document's kernels are schedules for its GPU. Where our schedule differs on purpose, the test says why and checks what both must do: write the
+same elements, each once, in blocks of threads that move whole vectors, and read for each the element that the op says.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ EXP_ABS = entry("""fused {
 """, "f32[20,160,170]", "f32[170,160,20]")
 
 GELU = ROOT / "tests" / "kernels" / "gelu_bf16.hlo"
-# The document's maps of gelu's loop: of an index, and flattened.
+# The document's maps of gelu's loop: to an index, and flattened.
 GELU_INDEX = ("(th_x, bl_x)[vector_index] -> (bl_x floordiv 4096, (bl_x floordiv 8) mod 512, (bl_x mod 8) * 512 + th_x * 4 + vector_index), "
               "domain: th_x in [0, 127], bl_x in [0, 24575], vector_index in [0, 3]")
 GELU_FLAT = "(th_x, bl_x)[vector_index] -> (th_x * 4 + bl_x * 512 + vector_index), domain: th_x in [0, 127], bl_x in [0, 24575], vector_index in [0, 3]"
@@ -68,7 +68,9 @@ def found(pattern: str, text: str) -> str:
 
 
 def points(text: str, wanted: str) -> List[Tuple[int, ...]]:
-    """At every point of the domain, the last variable fastest: the values of the expressions of `wanted`, in which `results` are the map's results."""
+    """Return, for every point of the domain with the last variable fastest, the values of the expressions of `wanted`, in which `results` are the map's
+    results.
+    """
     head, domain = text.split(", domain: ")
     parts = re.findall(r"(?:^|, )((?:[^,\[\]()]|\([^)]*\))+) in \[(-?\d+), (-?\d+)\]", domain)
     code = f"[({wanted.replace('results', head.split('-> ')[1][1:-1])},)"
@@ -92,8 +94,10 @@ def test_transpose_map(tmp_path: Path) -> None:
 
 
 def test_partition(tmp_path: Path) -> None:
-    """log is wanted at (i, j) and at (j, i). The document: three functions of one instruction each, add, transpose, log. Here a transpose is no function:
-    it is the index at which add reads log; and log is computed at both indices, where the document calls it, as storing it would cost more."""
+    """The document has three functions of one instruction each: add, transpose and log, because log is needed at (i, j) and at (j, i). Here a transpose
+    is not a function but the index at which add reads log. log is computed at both indices, where the document calls it, because storing it would
+    cost more.
+    """
     file = tmp_path / "p.hlo"
     file.write_text(PARTITION)
     text = explain(file, "partition")
@@ -105,8 +109,9 @@ def test_partition(tmp_path: Path) -> None:
 
 
 def test_gelu() -> None:
-    """One function; blocks of 128 threads whose vectors follow each other in memory. The document's vectors are 4 of bf16, 8 bytes; ours 8, the 16 bytes
-    that one access may have, so half as many blocks. With its 4 the map is the document's."""
+    """There is one function, with blocks of 128 threads whose vectors are contiguous in memory. The document's vectors are 4 elements of bf16, 8 bytes;
+    ours are 8 elements, the 16 bytes of one access, so there are half as many blocks. With vectors of 4 the map is the document's.
+    """
     assert explain(GELU, "partition").startswith("gelu_bf16: 1 function\n")
     count = 6 * 512 * 4096
     schedule = explain(GELU, "schedule")
@@ -115,13 +120,13 @@ def test_gelu() -> None:
     (fusion,) = hlo.fusions(hlo.read(str(GELU)))
     (kernel,) = pipeline.target_file(fusion, "cuda", "sm_90", False).kernels
     assert isinstance(kernel.loop, LoopSchedule) and (kernel.loop.threads, kernel.loop.vec, kernel.loop.chunks, kernel.blocks) == (128, 8, 1, 12288)
-    # the document's schedule through the same algebra
+    # the document's schedule, computed by the same algebra
     theirs = replace(kernel.loop, vec=4)
     flat = algebra.rename(algebra.simplify(theirs.thread_map(count)), "th_x", "bl_x", "vector_index")
     assert theirs.blocks(count) == 24576 and flat == GELU_FLAT
     unflat = f"(d0) -> (d0 floordiv 2097152, (d0 floordiv 4096) mod 512, d0 mod 4096), domain: d0 in [0, {count - 1}]"
     assert algebra.compose(flat, unflat) == GELU_INDEX
-    # ours: every element once, as th_x, bl_x and vec are the digits of its position; a block of ours is two of the document's
+    # ours: every element once, because th_x, bl_x and vec are the digits of its position; one block of ours is two of the document's
     assert position == "(th_x, bl_x)[vec] -> (th_x * 8 + bl_x * 1024 + vec), domain: th_x in [0, 127], bl_x in [0, 12287], vec in [0, 7]"
     sizes = {name: int(high) + 1 for name, high in re.findall(r"(\w+) in \[0, (\d+)\]", position)}
     strides = {name: int(stride or 1) for name, stride in re.findall(r"(\w+)(?: \* (\d+))?[ )]", found(r"-> (\(.*\)), domain", position))}
@@ -133,7 +138,7 @@ def test_gelu() -> None:
     for th_x, bl_x, vec in [(0, 0, 0), (127, 12287, 7), *((3 * k % 128, 7919 * k % 12288, k % 8) for k in range(500))]:
         at = th_x * 8 + bl_x * 1024 + vec
         assert algebra.evaluate(index, th_x, bl_x, vec) == (at // 2097152, at // 4096 % 512, at % 4096)
-    # flattened it is one expression, the same for what is read and written; a vector is read before the unrolled loop and written after it
+    # flattened, it is one expression for reads and writes; a vector is read before the unrolled loop and written after it
     flattened = explain(GELU, "flatten")
     assert found(r"^  read p0: (.*)$", flattened) == found(r"^  write r0: (.*)$", flattened) == position
     vectors = explain(GELU, "vectorize")
@@ -145,10 +150,11 @@ def test_gelu() -> None:
 
 @pytest.mark.peer
 def test_transpose_tile(tmp_path: Path) -> None:
-    """20x160x170 to 170x160x20 by tiles in shared memory, with one element more a row against bank conflicts, as in the document: read along the
-    operand's rows, a barrier, written along the output's. The document: 128 threads, a tile of 32x1x32 in 32x1x33, of the dimensions 0 and 2 that change
-    places, 960 blocks (1 of 20, 160, 6 of 170), 12 of 32 columns empty (20 is no 32). Here 160 and 20 are one dimension of 3200 to the output, so no column is:
-    600 blocks of 32 x 32, 256 threads with vectors of 4."""
+    """20x160x170 to 170x160x20 by tiles in shared memory, with one more element per row against bank conflicts, as in the document: read along the
+    operand's rows, pass a barrier, write along the output's rows. The document has 128 threads, tiles of 32x1x32 in 32x1x33 (dimensions 0 and 2
+    change places), 960 blocks (1 of 20, 160, 6 of 170), and 12 of 32 columns empty, because 20 is not a multiple of 32. Here 160 and 20 are one
+    dimension of 3200 of the output, so no column is empty: 600 blocks of 32 x 32, 256 threads with vectors of 4.
+    """
     file = tmp_path / "x.hlo"
     file.write_text(EXP_ABS)
     count = 20 * 160 * 170
@@ -175,4 +181,4 @@ def test_transpose_tile(tmp_path: Path) -> None:
     kernel = explain(file, "kernel")
     assert int(found(r"__shared__ float tile_p0\[(\d+)\];", kernel)) == rows * pitch and kernel.count("__syncthreads();") == 1
     first, second = kernel.split("__syncthreads();")
-    assert "expf" not in first and "expf" in second and "fabsf" in second  # the document computes exp before the tile; here it is stored as it was read
+    assert "expf" not in first and "expf" in second and "fabsf" in second  # the document computes exp before the tile; here the tile stores the value as read

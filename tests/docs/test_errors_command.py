@@ -1,4 +1,6 @@
-"""The part of gen/errors.md on the command and the headers: every example is refused as the page says, and the page has the error of every header."""
+"""Test the part of gen/errors.md about the command and the headers: every example is refused with the text of the page, and the page has the errors of
+every header.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "gen" / "errors.md").read_text().split("\n## The `sett` command\n")[1]
 EXAMPLES = [pair for block in re.findall(r"^```console\n(.*?)^```$", PAGE, re.M | re.S) for pair in re.findall(r"\$ sett (.*)\n(.*)\n", block)]
 IN_C = re.findall(r"^(\S.*)\n  // (.*)$", re.search(r"^```c\n(.*?)^```$", PAGE, re.M | re.S)[1], re.M)
-# What a table row has no example for; `@` is a number or a name.
+# Parts of a table row without an example; `@` is a number or a name.
 TEXTS = {(path.name, name): "".join(re.findall(r'"([^"]*)"', text)) for path in sorted((ROOT / "include").glob("*.h"))
          for table in re.findall(r"#define SETT_\w*ERRORS\(X\)(.*?)\n\n", path.read_text(), re.S)
          for name, text in re.findall(r'X\((\w+),\s*((?:"[^"]*"\s*\\?\s*)+)\)', table) if name != "OK"}
@@ -25,7 +27,7 @@ def test_form() -> None:
 
 
 def test_examples(tmp_path: Path) -> None:
-    """Status 2, nothing on standard output, and the one line that the page has."""
+    """Each example exits with status 2, prints nothing on standard output, and prints the one line of the page."""
     sett = ROOT / "build" / "sett"
     if not sett.exists():
         pytest.skip("build/sett is not built")

@@ -1,6 +1,7 @@
-"""gen/errors.md: every example is refused as the page says, and every refusal of gen/hlo/refusals.py has an example.
+"""Test gen/errors.md: every example is refused with the text of the page, and every refusal of gen/hlo/refusals.py has an example.
 
-`ninja bless` writes the examples, from the modules of tests/hlo that the page names."""
+`ninja bless` writes the examples, from the modules of tests/hlo that the page names.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ EXAMPLES = re.findall(r"^#### ([^\n]*)\n\n```hlo (\S+)\n(.*?)```\n```text\n(.*?)
 
 
 def example(name: str, folder: Path) -> str:
-    """A module of tests/hlo and what `gen explain` says of it, as the page has them."""
+    """Return a module of tests/hlo and the output of `gen explain` for it, as on the page."""
     path = folder / "m.hlo"
     path.write_text(re.sub(r"\A// expect: .*\n", "", (ROOT / "tests" / "hlo" / name).read_text()))
     with redirect_stderr(io.StringIO()) as said, redirect_stdout(io.StringIO()) as printed:
@@ -50,7 +51,7 @@ def test_example(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.peer
 def test_cutting_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    """The page's way to cut a function in JAX gives two modules with kernels, of one that is refused."""
+    """The page's way to cut a function in JAX gives two modules with kernels from one that is refused."""
     pytest.importorskip("jax")
     monkeypatch.chdir(tmp_path)
     code = re.search(r"^### Cutting a module\n.*?^```python\n(.*?)^```$", PAGE, re.M | re.S)
@@ -68,7 +69,7 @@ SECTION = PAGE[PAGE.index("### Functions of JAX, and bytecode"):]
 @pytest.mark.parametrize("command, said", [pytest.param(*found, marks=pytest.mark.peer if n > 2 else []) for n, found in enumerate(
     re.findall(r"^\$ python3 -m gen (.*)\n(error: .*\n)", SECTION, re.M))])
 def test_functions(command: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    """A fault of the page's model.py is one line, as the page says."""
+    """An error in the page's model.py is one line, as on the page."""
     pytest.importorskip("jax")
     code = re.search(r"^```python\n(.*?)^```$", SECTION, re.M | re.S)
     assert code
@@ -78,11 +79,11 @@ def test_functions(command: str, said: str, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_every_refusal_has_an_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    """The statements that make a refusal are all reached by the examples; of the ops that no kernel is for, one of each kind."""
+    """The examples reach every statement that makes a refusal; ops without a kernel have one example per kind."""
     path = refusals.__file__
     wanted = {node.lineno for function in ast.parse(Path(path).read_text()).body if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
               if isinstance(node, (ast.Return, ast.Assign)) and isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") == "Refusal"}
-    wanted -= {number for number, line in enumerate(Path(path).read_text().splitlines(), 1) if "is not supported yet" in line}     # there is no such op: tests/hlo/test_hlo.py
+    wanted -= {number for number, line in enumerate(Path(path).read_text().splitlines(), 1) if "is not supported yet" in line}    # there is no such op: tests/hlo/test_hlo.py
     reached: Set[int] = set()
 
     def trace(frame: Any, event: str, argument: Any) -> Any:

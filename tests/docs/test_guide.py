@@ -1,4 +1,6 @@
-"""gen/README.md and the first lines of gen/heroes/hero.py beside the code: its files are there, its names stand in the files that it says, its example is what `gen explain` prints."""
+"""Compare gen/README.md, and the first lines of gen/heroes/hero.py, with the code: its files exist, its names are defined in the stated files, and its
+example is the output of `gen explain`.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,17 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "gen" / "README.md").read_text()
 BLOCKS = re.findall(r"^```console\n(.*?)^```$", TEXT, re.M | re.S)
 PROSE = re.sub(r"^```.*?^```$", "", TEXT, flags=re.M | re.S)
-# How a hero is added, beside its interface.
+# The description of how to add a hero, next to its interface.
 OF_HERO = inspect.getmodule(Hero).__doc__
-# Code that is neither a file nor a name: syntax of templates, values, and names of the example's HLO text.
+# Code spans that are neither a file nor a name: syntax of templates, values, and names of the example's HLO text.
 OTHER = {"//%", "${ }", "None", "gen", "gen explain", "...", " ..", "%bend", "%c"}
 
 
 @functools.lru_cache(maxsize=None)
 def names_of(path: Path) -> "Set[str]":
-    """What a file defines: of Python its functions, classes, variables, and members both alone and after their class; of other files all words."""
+    """Return the names that a file defines: of Python its functions, classes, variables, and members both alone and after their class; of other files
+    all words.
+    """
     if path.is_dir():
         return set().union(*(names_of(inner) for inner in path.iterdir() if inner.is_file() and inner.suffix in (".py", ".j2", ".c", ".cu", ".h")),
                            {inner.name for inner in path.iterdir()})
@@ -59,13 +63,13 @@ def names_of(path: Path) -> "Set[str]":
 
     tree = ast.parse(path.read_text())
     add(tree.body, "")
-    if path.name == "__init__.py":      # what a package hands on
+    if path.name == "__init__.py":    # the names that a package exports
         found |= {alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     return found
 
 
 def wrong(text: str) -> "List[str]":
-    """What a text names that is not there."""
+    """Return the names in a text that do not exist."""
     faults: List[str] = []
     place = None
     for word, after in re.findall(r"`([^`]+)`(?= \(`([^`]+)`\))?", " ".join(text.split())):
@@ -119,19 +123,19 @@ def test_links() -> None:
 
 
 def test_names_of_heroes() -> None:
-    """Reports and manifests join them by blanks."""
+    """Names of heroes are single words, because reports and manifests join them with blanks."""
     assert all(len(hero.name.split()) == (hero.name != "") for hero in HEROES)
 
 
 def test_interface() -> None:
-    """All members of a hero's interface are explained; the guide has at most 310 lines, of at most 120 columns."""
+    """The guide explains all members of a hero's interface and has at most 310 lines of at most 120 columns."""
     members = {name for name, _ in inspect.getmembers(Hero) if not name.startswith("_")}
     assert members == set(re.findall(r"`Hero\.(\w+)`", OF_HERO))
     assert TEXT.count("\n") <= 310 and max(map(len, TEXT.split("\n"))) <= 120
 
 
 def as_printed(shown: str, printed: str) -> "List[str]":
-    """The lines of an example that are not where they should be. `...`: lines are left out; ` ..` at a line's end: its rest is."""
+    """Return the lines of an example that are not at their place. `...` stands for left-out lines, ` ..` at the end of a line for its rest."""
     lines, at, gap = printed.rstrip("\n").split("\n"), 0, False
     for line in shown.rstrip("\n").split("\n"):
         if line == "...":
@@ -145,7 +149,7 @@ def as_printed(shown: str, printed: str) -> "List[str]":
 
 
 def test_example(capsys: "pytest.CaptureFixture[str]", monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each command of the example prints the lines that stand below it; together they show all stages."""
+    """Each command of the example prints the lines below it; together they show all stages."""
     monkeypatch.chdir(ROOT)
     stages = []
     for command, shown in (one for block in BLOCKS for one in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)):
@@ -163,7 +167,7 @@ def test_wrong_examples_are_found(shown: str) -> None:
 
 
 def test_lines() -> None:
-    """Lines of the generator have at most 120 columns; only literal text may be longer."""
+    """Lines of the generator have at most 120 columns, except for literal text."""
     long = []
     for path in sorted((ROOT / "gen").rglob("*.py")):
         text = path.read_text()
@@ -177,7 +181,7 @@ def test_lines() -> None:
 
 @pytest.mark.parametrize("room", ["algebra", "hlo", "lower", "schedule"])
 def test_brackets(room: str) -> None:
-    """Lines are filled: none has only closing brackets, but where a comment or a text of several lines stands between them."""
+    """No line has only closing brackets, unless a comment or a multi-line text precedes it."""
     wrong = []
     for path in sorted((ROOT / "gen" / room).rglob("*.py")):
         text, opened = path.read_text(), []
@@ -194,7 +198,7 @@ def test_brackets(room: str) -> None:
 
 
 def test_no_circles() -> None:
-    """No file of the generator imports another that imports it in turn, wherever in the file the import stands; nor does a folder another."""
+    """No file of the generator imports another that imports it, wherever the import stands; the same holds for folders."""
     files = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in (ROOT / "gen").rglob("*.py")}
     imported = {name: {place for node in ast.walk(ast.parse(path.read_text())) for place in (
         [alias.name for alias in node.names] if isinstance(node, ast.Import) else

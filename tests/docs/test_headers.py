@@ -1,5 +1,6 @@
-"""The form of the headers: the same sections in the same order, a first program that prints what the manual says, versions that agree, texts of errors and
-arguments as every manual says they are."""
+"""Test the form of the headers: the same sections in the same order, a first program that prints the text of the manual, versions that agree, and texts
+of errors and arguments as in every manual.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +12,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {path.name: path.read_text() for path in sorted((ROOT / "include").glob("*.h"))}
-# What a header needs in front of it, by its own #error.
+# The headers that a header needs before it, from its own #error.
 NEEDS = {name: re.findall(rf'#error "include (\w+\.h) before {re.escape(name)}"', text) for name, text in TEXTS.items()}
 SECTIONS = ["WHAT", "INCLUDE", "OPTIONS", "A FIRST LOOK", "THE MODEL", "FUNCTIONS", "LAWS", "ANSWERS", "ARGUMENTS", "ERRORS", "LIMITS", "HISTORY"]
 WARNINGS = re.search(r"^strict = (.*)$", (ROOT / "build.ninja").read_text(), re.M)[1].split()
-# sett_MODULE_.. and SETT_MODULE_..: each header's own name.
+# The names sett_MODULE_.. and SETT_MODULE_.. of each header.
 MODULES = {"sett_tile.h": "tile", "sett_relayout.h": "relayout", "sett_indexing_map.h": "map", "sett_indexing_analysis.h": "analysis", "sett_nested_layout.h": "nested",
            "sett_mma_layouts.h": "mma", "sett_notation.h": "notation", "sett_move.h": "move", "sett.h": ""}
-# What goes in by value, as ARGUMENTS says; the last are plans of a device.
+# The types that are passed by value, as ARGUMENTS says; the last are plans of a device.
 BY_VALUE = {"sett_expr", "sett_map", "sett_analysis_list", "sett_nested_counts", "sett_map_mark", "sett_tile_device_plan", "sett_nested_plan"}
 EACH = pytest.mark.parametrize("header", sorted(TEXTS))
 
 
 def manual(header: str) -> str:
-    """The prose in front of the code."""
+    """Return the prose before the code."""
     return TEXTS[header].split("\n*/\n")[0] + "\n"
 
 
@@ -39,14 +40,14 @@ PROGRAMS = {f"{header}: {found[1]}": (header, *found.groups()[1:]) for header, t
             for found in re.finditer(r"\n([A-Z][A-Z ]*)\n(?:  \S.*\n)*((?:(?:    .*)?\n)+)  prints\n((?:    .*\n)+)", text.split("\n*/\n")[0] + "\n")}
 
 
-SHORT = ("sett_tile.h: A FIRST LOOK", "sett_indexing_map.h: A FIRST LOOK", "sett_nested_layout.h: A FIRST LOOK")     # those that `ninja test` runs
+SHORT = ("sett_tile.h: A FIRST LOOK", "sett_indexing_map.h: A FIRST LOOK", "sett_nested_layout.h: A FIRST LOOK")    # the programs that `ninja test` runs
 
 
 @pytest.mark.parametrize("place", [pytest.param(place, marks=[] if place in SHORT else pytest.mark.peer) for place in sorted(PROGRAMS)])
 @pytest.mark.parametrize("compiler", [pytest.param(["cc", "-std=c11"], id="c"),
                                       pytest.param(["c++", "-std=c++17", "-x", "c++"], id="c++", marks=pytest.mark.peer)])
 def test_programs(place: str, compiler: "list[str]", tmp_path: Path) -> None:
-    """The programs in the manuals, the first look of each among them, compile without a warning and print what the manual says."""
+    """The programs in the manuals, including each first look, compile without a warning and print the text of the manual."""
     assert {f"{header}: A FIRST LOOK" for header in TEXTS} < set(PROGRAMS) and len(PROGRAMS) == sum(text.count("\n  prints\n") for text in TEXTS.values())
     _, program, expected = PROGRAMS[place]
     (tmp_path / "look.c").write_text("".join(line[4:] + "\n" for line in program.split("\n")))
@@ -57,7 +58,7 @@ def test_programs(place: str, compiler: "list[str]", tmp_path: Path) -> None:
 
 @EACH
 def test_says_what_it_needs(header: str, tmp_path: Path) -> None:
-    """A header that builds on another says so where that one is missing, shows the two lines in its manual, and includes nothing of ours itself."""
+    """A header that builds on another says so if that one is missing, shows the two lines in its manual, and includes no header of ours itself."""
     if header == "sett.h":
         joined = re.findall(r'^#include "(\w+\.h)"$', TEXTS[header], re.M)
         assert sorted([*joined, header]) == sorted(TEXTS)
@@ -71,7 +72,7 @@ def test_says_what_it_needs(header: str, tmp_path: Path) -> None:
 
 
 def code(header: str) -> str:
-    """All behind the manual, without comments."""
+    """Return everything after the manual, without comments."""
     return re.sub(r"/\*.*?\*/", " ", TEXTS[header].split("\n*/\n", 1)[1], flags=re.S)
 
 
@@ -81,7 +82,7 @@ def name_of(header: str, rest: str) -> str:
 
 @EACH
 def test_version(header: str) -> None:
-    """The first line, SETT_MODULE_VERSION and the newest line of HISTORY say the same; the second line is the licence."""
+    """The first line, SETT_MODULE_VERSION and the newest line of HISTORY agree; the second line is the licence."""
     first, second = TEXTS[header].splitlines()[:2]
     major, minor = map(int, re.match(rf"/\* {re.escape(header)} - v(\d+)\.(\d+) - ", first).groups())
     assert second == "   SPDX-License-Identifier: Apache-2.0" and "Apache License" in (ROOT / "LICENSE").read_text()
@@ -97,7 +98,7 @@ def test_errors_are_of_one_type(header: str) -> None:
 
 
 def test_messages(tmp_path: Path) -> None:
-    """Each header with errors of its own has sett_MODULE_message(int), the same for 0 and for a number that is no error."""
+    """Each header with errors of its own has sett_MODULE_message(int), with the same text for 0 and for a number that is not an error."""
     declared = re.findall(r"^SETT_PUBLIC const char \*(sett_\w*message|sett_\w*error_\w+)\((.*)\);", "".join(TEXTS.values()), re.M)
     own = {name_of(header, "message") for header, text in TEXTS.items() if re.search(r"^#define SETT_\w+_ERRORS\(X\)", text, re.M)}
     assert len(own) == 7 and sorted(declared) == sorted((name, "int error") for name in own | {"sett_message"})
@@ -109,7 +110,7 @@ def test_messages(tmp_path: Path) -> None:
 
 
 def test_sizes(tmp_path: Path) -> None:
-    """The sizes of records that LIMITS and THE MODEL say."""
+    """The sizes of records in LIMITS and THE MODEL are right."""
     said = re.search(r"a shape is (\d+) bytes, a plan (\d+), an iterator (\d+), a device plan (\d+) and a device iterator (\d+)\.", re.sub(r"\s+", " ", manual("sett_tile.h")))
     types = ["sett_tile_shape", "sett_tile_plan", "sett_tile_iterator", "sett_tile_device_plan", "sett_tile_device_iterator"]
     checks = [f"sizeof({name}) == {size}" for name, size in zip(types, said.groups())]
@@ -120,7 +121,7 @@ def test_sizes(tmp_path: Path) -> None:
 
 
 def test_arguments() -> None:
-    """Every manual says in the same words what goes by value and what by a pointer, and every public function does so."""
+    """Every manual states in the same words which arguments are passed by value and which by a pointer, and every public function follows it."""
     rules = {re.search(r"^ARGUMENTS \(in all sett headers\)\n(?:  .*\n)+", manual(header), re.M)[0] for header in TEXTS}
     assert len(rules) == 1
     taken = {}

@@ -1,6 +1,9 @@
-"""Compilers, standards and targets: each cell of the matrix passes, or is skipped with the reason. Headers compile without a warning under the newest gcc and clang
-that are installed, in every standard from C11 and C++17 on, for Windows and WebAssembly, and after headers that define many macros; their tests run on targets of
-32 bits and of the other byte order, where an access at a wrong address, a shift or an index that C does not define is a trap."""
+"""Test compilers, standards and targets: each cell of the matrix passes, or is skipped with the reason.
+
+Headers compile without a warning with the newest installed gcc and clang, in every standard from C11 and C++17 on, for Windows and WebAssembly, and
+after headers that define many macros. Their tests run on 32-bit targets and on targets with the other byte order, where a misaligned access, an
+undefined shift or an undefined index is a trap.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STRICT = re.search(r"^strict = (.*)$", (ROOT / "build.ninja").read_text(), re.M)[1].split()
 HEADERS = {"sett_tile.h": [], "sett_relayout.h": ["sett_tile.h"], "sett_indexing_map.h": [], "sett_indexing_analysis.h": ["sett_indexing_map.h"], "sett_nested_layout.h": [],
            "sett_mma_layouts.h": ["sett_nested_layout.h"], "sett_notation.h": ["sett_indexing_map.h"], "sett_move.h": ["sett_indexing_map.h"], "sett.h": []}
-# The same standards have other names in older compilers.
+# Older compilers have other names for the same standards.
 STANDARDS = {"c11": ["c11"], "c17": ["c17", "c18"], "c23": ["c23", "c2x"], "c++17": ["c++17"], "c++20": ["c++20", "c++2a"], "c++23": ["c++23", "c++2b"],
              "c++26": ["c++26", "c++2c"]}
 # Every function is compiled, not only parsed.
@@ -28,8 +31,8 @@ COMPILE_FOR = {"windows-64": ("x86_64-w64-mingw32-gcc", []), "windows-32": ("i68
 TESTS = {"answers_test": "", "indexing_map_test": "200 3", "indexing_map_rules_test": "", "indexing_map_ops_test": "40 1", "indexing_map_property_test": "1 300", "tile_test": "50 1",
          "nested_test": "300 1", "relayout_test": "30 2 1", "indexing_analysis_graph_test": "30", "physical_test": "60", "indexing_map_fuzz": "1 300", "tile_fuzz": "1 7",
          "tile_round_trip_fuzz": "1 7", "nested_fuzz": "1 7", "notation_fuzz": "1 7", "indexing_fuzz": "1 7", "move_test": "100"}
-OPTIMISED = "indexing_map_rules_test"       # emulated, it runs for longer than it takes to optimise
-# Headers of systems, with the macros that they have unless the language is strict.
+OPTIMISED = "indexing_map_rules_test"    # under emulation it runs longer than the optimisation takes
+# System headers, with the macros that they define unless the language is strict.
 POSIX = ["complex.h", "tgmath.h", "math.h", "termios.h", "sys/param.h", "sys/sysmacros.h", "sys/types.h", "sys/ioctl.h", "netinet/in.h", "curses.h", "term.h", "X11/Xlib.h"]
 WINDOWS = ["winsock2.h", "windows.h", "windowsx.h", "commctrl.h", "dlgs.h", "objbase.h", "complex.h", "tgmath.h"]
 
@@ -78,7 +81,7 @@ def test_standard(family: str, standard: str) -> None:
 @pytest.mark.parametrize("standard", ["c11", "c++17"])
 @pytest.mark.parametrize("family", ["gcc", "clang"])
 def test_all_code(family: str, standard: str) -> None:
-    """Optimised once, for the warnings that need it: that takes ten times as long."""
+    """The headers are optimised once, for the warnings that need it, because that takes ten times as long."""
     level = "-O1" if (family, standard) == ("gcc", "c11") else "-O0"
     compiler = newest(family.replace("gcc", "g++").replace("clang", "clang++") if "+" in standard else family)
     ok, said = compiled([compiler, f"-std={standard}", *language(standard), level, *STRICT, ALL_CODE, "-c", "-o", "/dev/null"], includes(["sett.h"]))
@@ -87,7 +90,7 @@ def test_all_code(family: str, standard: str) -> None:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_under_a_sanitizer(compiler: str) -> None:
-    """What is instrumented and not optimised has no warning either."""
+    """Instrumented code without optimisation has no warning either."""
     ok, said = compiled([newest(compiler), "-std=c11", *language("c11"), "-O0", "-fsanitize=undefined", *STRICT, ALL_CODE, "-c", "-o", "/dev/null"],
                         includes(["sett_tile.h", "sett_relayout.h"]))
     assert ok, said
@@ -122,7 +125,9 @@ def test_after_other_headers(family: str, standard: str, system: "list[str]") ->
 
 @pytest.fixture(scope="module")
 def machine(request: "pytest.FixtureRequest", tmp_path_factory: "pytest.TempPathFactory") -> "tuple[list[str], list[str]]":
-    """The compiler for a target, its emulator, unless this processor runs its programs: known to make programs that run, of the width and byte order of the target."""
+    """Return the compiler for a target and its emulator, unless this processor runs its programs. The compiler is known to make programs that run, with
+    the width and byte order of the target.
+    """
     compiler, emulator, expected = RUN_ON[request.param]
     if not shutil.which(compiler):
         pytest.skip(f"{request.param}: no {compiler}")

@@ -43,7 +43,7 @@ def test_length() -> None:
 
 
 def test_two_commands() -> None:
-    """The first block is two lines: each installs, then runs; continuous integration runs the second."""
+    """The first block is two lines, each of which installs and then runs; continuous integration runs the second."""
     lines = BLOCKS[0][1].splitlines()
     assert len(lines) == 2 and lines[0].endswith("&& ninja demo") and lines[1].endswith("&& ninja test")
     packages = [set(re.findall(r" (?!-)([a-z][a-z0-9+.-]+)", line.split("install")[-1].split("&&")[0])) for line in lines]
@@ -62,7 +62,7 @@ def test_targets_exist(command: str) -> None:
 
 
 def test_first_program(tmp_path: Path) -> None:
-    """Ten lines or so, and the printed line."""
+    """The first program has about ten lines and prints the stated line."""
     program = of("c")[0]
     assert len(program.splitlines()) <= 10
     (tmp_path / "first.c").write_text(program)
@@ -90,7 +90,7 @@ int main(void)
 
 @pytest.mark.peer
 def test_swing(tmp_path: Path) -> None:
-    """The first screen's JAX function is built by the command that stands there, takes what is said, and swings."""
+    """The command on the first screen builds its JAX function, which has the stated parameters and swings."""
     pytest.importorskip("jax")
     said = re.search(r"`(python3 -m gen build swing.py:swing .*?)` writes `swing.c` and `swing.h`, with\n`(swing\(.*?\))`", TEXT)
     own = re.search(r"`cd out && (cc .*?)` prints PASS", TEXT)
@@ -127,7 +127,7 @@ def test_picture() -> None:
 
 
 def test_manifest(tmp_path: Path) -> None:
-    """The keys that are explained are those of a manifest."""
+    """The explained keys are those of a manifest."""
     import json
 
     said = re.search(r"^\* The manifest has (.*?)\n\n", MANUAL, re.M | re.S)
@@ -146,7 +146,7 @@ def run_sett(*words: str) -> str:
 
 
 def test_table_of_headers() -> None:
-    """A row for each header; its text is the header's first line."""
+    """The table has a row for each header, with the header's first line."""
     rows = dict(re.findall(r"^\| \[(sett\w*\.h)\]\(include/\1\) \| (.*) \|$", TEXT, re.M))
     assert sorted(rows) == sorted(path.name for path in ROOT.glob("include/*.h"))
     for name, what in rows.items():
@@ -156,24 +156,24 @@ def test_table_of_headers() -> None:
 
 
 def sections() -> "dict[str, str]":
-    """The text below each heading."""
+    """Return the text below each heading."""
     parts = re.split(r"^## (.*)\n", TEXT, flags=re.M)
     return dict(zip(parts[1::2], parts[2::2]))
 
 
 def saved(section: str) -> "dict[str, str]":
-    """The C programs that a reader saves: the name is in code type at the end of what stands before the program."""
+    """Return the C programs that a reader saves: the name in code type at the end of the text before the program."""
     return dict(re.findall(r"`(\w+\.c)`:\n\n```c\n(.*?)^```$", section, re.M | re.S))
 
 
 def sessions(section: str) -> "list[tuple[str, str]]":
-    """Each command of the console blocks with what it prints."""
+    """Return each command of the console blocks with its output."""
     blocks = re.findall(r"^```console\n(.*?)^```$", section, re.M | re.S)
     return [(command, output) for block in blocks for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)]
 
 
 def as_said(output: str, printed: str) -> bool:
-    """Equal; ` ..` stands for the rest of a line, and the error of floats, which a compiler may change, is allowed if it is at most 1."""
+    """Return whether two outputs are equal; ` ..` stands for the rest of a line, and the error of floats, which depends on the compiler, may be up to 1."""
     share = r"(\d[\d.e-]*)( of the allowed error)"
     if any(float(number) > 1 for number, _ in re.findall(share, printed)):
         return False
@@ -182,7 +182,7 @@ def as_said(output: str, printed: str) -> bool:
 
 
 def room(tmp_path: Path, section: str) -> Path:
-    """A folder as a reader's, with what the section tells him to save, and nothing built but the commands."""
+    """Return a folder like the reader's, with the saved files of the section, and nothing built except the commands."""
     for name in ("include", "gen", "templates", "tests", "bench"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "build").mkdir()
@@ -195,13 +195,13 @@ def room(tmp_path: Path, section: str) -> Path:
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.peer if "-O3" in section else []) for name, section in sections().items()
                                   if sessions(section)])
 def test_sessions(name: str, tmp_path: Path) -> None:
-    """Every command of a section, in order, prints what it says; its programs compile without a warning."""
+    """Every command of a section, in order, prints the stated text; its programs compile without a warning."""
     if not (ROOT / "build" / "sett").exists():
         pytest.skip("build/sett is not built")
     section = sections()[name]
     folder = room(tmp_path, section)
     programs = re.findall(r"^```python\n(.*?)^```$", section, re.M | re.S)
-    without = [] if find_spec("jax") else re.findall(r'open\("([^"]+)"', "".join(programs))    # what JAX would have written
+    without = [] if find_spec("jax") else re.findall(r'open\("([^"]+)"', "".join(programs))    # the files that JAX would have written
     for program in [] if without else programs:
         subprocess.run([sys.executable, "-c", program], cwd=folder, check=True)
     for command, output in sessions(section):
@@ -216,7 +216,7 @@ def test_sessions(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.peer
 def test_rows_says_what_is_wrong(tmp_path: Path) -> None:
-    """The program for a tiled buffer: a caret under the place of a malformed shape, and both sizes of a buffer that does not fit."""
+    """The program for a tiled buffer prints a caret under the place of an error in the shape, and both sizes of a buffer that does not fit."""
     program = saved(sections()["A buffer in a tiled layout"])["rows.c"]
     (layout,) = re.findall(r'const char \*layout = "(.*)";', program)
     wrong = layout.replace("T(8,128)(", "T(8,128(")
@@ -242,7 +242,7 @@ def test_what_is_compared() -> None:
 
 
 def test_shell_blocks() -> None:
-    """What takes too long to run here is a command that gen reads."""
+    """Commands that take too long to run here are commands that gen accepts."""
     commands = [line for block in of("sh")[1:] for line in block.splitlines()]
     assert commands and all(line.startswith("python3 -m gen ") for line in commands)
     for command in commands:
@@ -251,7 +251,7 @@ def test_shell_blocks() -> None:
 
 @pytest.mark.parametrize("text", [TEXT, MANUAL], ids=["README.md", "manual.md"])
 def test_named_commands(text: str) -> None:
-    """Verbs, options and ninja's targets that the prose names are there, and so are the groups of build/sett."""
+    """The verbs, options, ninja targets and groups of build/sett that the prose names exist."""
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
     words = re.findall(r"`([^`]+)`", prose)
     built = " ".join(re.findall(r"^build ([^:]+):", (ROOT / "build.ninja").read_text(), re.M)).split()
@@ -273,14 +273,14 @@ def test_named_commands(text: str) -> None:
 
 
 def test_named_functions() -> None:
-    """Functions of the headers that the text names are there."""
+    """The functions of the headers that the text names exist."""
     headers = "".join(path.read_text() for path in ROOT.glob("include/*.h"))
     names = set(re.findall(r"\b(sett_\w+)\b(?!\.h|=)", TEXT)) - {path.stem for path in ROOT.glob("include/*.h")} - {"sett_distribute"}
     assert names and not [name for name in sorted(names) if not re.search(rf"\b{name}\(|}} {name};|\b{name}\b;", headers)]
 
 
 def test_devices_and_targets() -> None:
-    """The table of targets has every target that check takes; the devices of a GPU are those that there are."""
+    """The table of targets has every target of check; the devices of a GPU are the existing ones."""
     table = MANUAL[MANUAL.index("| `--target` |"):]
     rows = re.findall(r"^\| (`.*?`) \| (.*?) \|", table[:table.index("\n\n")], re.M)[1:]
     assert sorted(name for names, _ in rows for name in re.findall(r"`([\w-]+)`", names)) == sorted(RUNNERS)
@@ -293,7 +293,9 @@ def columns(line: str) -> "list[str]":
 
 
 def test_numbers() -> None:
-    """The table is a part of bench/README.md's: the kernel's share, and of the fastest library its speed in the kernel's, times that share."""
+    """The table is a part of bench/README.md's: the kernel's throughput, and for the fastest library its speed relative to the kernel's times that
+    throughput.
+    """
     bench = (ROOT / "bench" / "README.md").read_text()
     head = next(line for line in bench.splitlines() if line.startswith("| kernel | GB/s |"))
     libraries = columns(head)[5:]
@@ -314,7 +316,7 @@ def test_numbers() -> None:
 
 
 def test_ninja_block() -> None:
-    """The two lines of the guide that add a kernel to the catalogue stand in build.ninja."""
+    """The guide's two lines that add a kernel to the catalogue are in build.ninja."""
     (block,) = re.findall(r"^```ninja\n(.*?)^```$", GUIDE, re.M | re.S)
     assert len(block.splitlines()) == 2 and block in (ROOT / "build.ninja").read_text()
 
@@ -337,7 +339,7 @@ def test_links(page: str) -> None:
 
 
 def test_bench_page() -> None:
-    """The kernels of the table are files of bench/; the commands are there."""
+    """The kernels of the table are files of bench/; the commands exist."""
     text = (ROOT / "bench" / "README.md").read_text()
     table = text[text.index("| kernel | GB/s |"):].split("\n\n")[0]
     for line in table.splitlines()[2:]:

@@ -1,4 +1,4 @@
-"""Element types: every bit pattern of the small floats, the roundings that go wrong easily, text to bits and back."""
+"""Test element types: every bit pattern of the small floats, difficult roundings, and text to bits and back."""
 
 import math
 import random
@@ -13,7 +13,7 @@ SMALL = [d for d in FLOATS if d.bits <= 16]
 
 
 def decimal(value: Fraction) -> str:
-    """A dyadic fraction written out exactly."""
+    """Return a dyadic fraction, written out exactly."""
     sign, value = ("-" if value < 0 else ""), abs(value)
     places = 0
     while value.denominator != 1:
@@ -23,7 +23,7 @@ def decimal(value: Fraction) -> str:
 
 
 def finite(name: str) -> "list[int]":
-    """The finite patterns of a type, zero and positive, in rising order."""
+    """Return the finite patterns of a type, zero and positive, in ascending order."""
     return list(range(dtypes.largest_finite(name) + 1))
 
 
@@ -65,7 +65,7 @@ class Encode(unittest.TestCase):
                     self.assertEqual(dtypes.encode(dtypes.decode(bits, dtype.name), dtype.name), bits, (dtype.name, hex(bits)))
 
     def test_rounding_between_neighbours(self) -> None:
-        """Below the middle down, above it up, on it to the even pattern: from exact fractions, and from their text."""
+        """Values round down below the middle, up above it, and at the middle to the even pattern: from exact fractions and from their text."""
         for dtype in SMALL:
             if dtype.style == "scale":
                 continue
@@ -104,7 +104,7 @@ class Encode(unittest.TestCase):
 
 class Text(unittest.TestCase):
     def test_f32_is_not_rounded_twice(self) -> None:
-        """Just above the middle of two f32 by less than a double can tell: via double this would round to even, down."""
+        """A value just above the middle of two f32, closer than a double can represent, is not rounded twice: via double it would round to even, down."""
         random.seed(3)
         for _ in range(500):
             low = random.randrange(0, 0x7F000000)

@@ -1,5 +1,6 @@
-"""What a module is before kernels: ops that compute nothing on one device left out, random bits and batch norms written out; several
-modules in one file."""
+"""Test a module before kernels: ops that compute nothing on one device are left out, random bits and batch norms are expanded, and one file may have
+several modules.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def expanded(lines: str, header: str = "HloModule m\n", before: str = "") -> hlo
 
 
 def ops(module: hlo.Module) -> List[str]:
-    """The entry's ops but its parameters."""
+    """Return the entry's ops without its parameters."""
     assert module.entry is not None
     return [i.opcode for i in module.entry.instructions if i.opcode != "parameter"]
 
@@ -101,11 +102,11 @@ def test_tokens_of_the_entry_stay() -> None:
     assert "expected arrays, found the type 'token'" in str(hlo.unsupported(module))
 
 
-# ---- random bits, by the definition in plain numbers ----
+# ---- random bits, by the definition with plain numbers ----
 
 
 def threefry(key: int, counter: int) -> List[int]:
-    """The words of a block, as the paper has them."""
+    """Return the words of a block, as in the paper."""
     keys = [key & 0xFFFFFFFF, key >> 32]
     keys.append(keys[0] ^ keys[1] ^ 0x1BD11BDA)
     a, b = ((counter >> shift) + keys[k] & 0xFFFFFFFF for k, shift in enumerate((0, 32)))
@@ -129,7 +130,7 @@ def philox(key: int, counter: int) -> List[int]:
 
 
 def drawn(algorithm: str, state: Sequence[int], count: int, bits: int) -> "tuple[List[int], List[int]]":
-    """The elements of an array of one dimension, and the state after them."""
+    """Return the elements of an array of one dimension, and the state after them."""
     per = (2 if algorithm == "rng_three_fry" else 4) * 32 // max(32, bits)
     blocks = -(-count // per)
     key, start = state[0], state[1] | (state[2] if len(state) == 3 else state[0]) << 64
@@ -143,10 +144,10 @@ def drawn(algorithm: str, state: Sequence[int], count: int, bits: int) -> "tuple
     return [w & (1 << bits) - 1 for w in words[:count]], [key, end & (1 << 64) - 1, end >> 64 & (1 << 64) - 1][:len(state)]
 
 
-# (3, 4): neighbours along the first dimension of even size are words of one block; (3, 3): along the first of the largest.
+# (3, 4): neighbours along the first dimension of even size are words of one block; (3, 3): along the first of the largest dimensions.
 @pytest.mark.parametrize("target, every", [("c", 4), *(pytest.param(target, 1, marks=pytest.mark.peer) for target in ("c", "cuda-on-cpu"))])
 def test_random_bits(target: str, every: int, tmp_path: Path) -> None:
-    """every: each type comes with one of four states, or with all."""
+    """Each type comes with one of four states or, with `every`, with all."""
     cases = [(a, s, n, d) for a, sizes in (("rng_three_fry", (2,)), ("rng_philox", (2, 3)), ("rng_default", (3,))) for s in sizes
              for n, d in ((37, "u32"), (37, "u64"), (5, "u8"), (6, "s16"))]  # fmt: skip
     cases = [case for k, case in enumerate(cases) if (k // 4 + k % 4) % every == 0]

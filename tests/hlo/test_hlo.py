@@ -1,4 +1,4 @@
-"""The HLO reader: forms of the text, checks of each op, faults with their positions, printing, fusions and steps."""
+"""Test the HLO reader: forms of the text, checks of each op, errors with their positions, printing, fusions and steps."""
 
 import ast
 import random
@@ -28,7 +28,7 @@ def body(*lines: str, before: str = "") -> hlo.Module:
 
 
 def fault(text: str) -> str:
-    """LINE:COL: message of the fault in a text, '' when there is none."""
+    """Return LINE:COL: message for the error in a text, or '' if there is none."""
     try:
         parse(text)
     except hlo.HloError as error:
@@ -37,13 +37,13 @@ def fault(text: str) -> str:
 
 
 def again(module: hlo.Module) -> str:
-    """What differs after printing and reading again."""
+    """Return the difference after printing and reading again."""
     return hlo.difference(module, hlo.parse(hlo.print_module(module), module.filename))
 
 
 class Floor(unittest.TestCase):
     def test_imports(self) -> None:
-        """Of gen, the reader knows gen.algebra, gen.suggest and its own files."""
+        """The reader imports only gen.algebra, gen.suggest and its own files of gen."""
         for path in sorted((ROOT / "gen" / "hlo").glob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.ImportFrom):
@@ -56,7 +56,7 @@ class Floor(unittest.TestCase):
 
 
 class Forms(unittest.TestCase):
-    """One graph, many ways to write it."""
+    """One graph can be written in many ways."""
 
     PLAIN = "p = f32[2,3] parameter(0)\n c = f32[] constant(2)\n b = f32[2,3] broadcast(c), dimensions={}\n ROOT r = f32[2,3] multiply(p, b)"
 
@@ -92,7 +92,7 @@ class Forms(unittest.TestCase):
                  "StackFrames\n1 {file_location_id=1 parent_frame_id=1}\n\n\n"
         for newline in ("\n", "\r\n"):
             self.same(("HloModule m, is_scheduled=true\n" + tables + "f {\n" + self.PLAIN + "\n}\n").replace("\n", newline))
-        self.same("HloModule m\n\nStackFrames {\n" + self.PLAIN + "\n}\n")  # a computation may be named so
+        self.same("HloModule m\n\nStackFrames {\n" + self.PLAIN + "\n}\n")  # a computation may have this name
         with self.assertRaises(hlo.HloError):
             hlo.parse("HloModule m\n\nFileNames\nx \"a.py\"\n\nf {\n" + self.PLAIN + "\n}\n", "t.hlo")
 
@@ -155,8 +155,9 @@ class Literals(unittest.TestCase):
 
 
 class Checks(unittest.TestCase):
-    """Each op with operands that fit and with operands that do not. %a %b: f32[4,8], %i: s32[4,8], %u: u32[4,8], %p: pred[4,8],
-    %z: f32[], %q: pred[], %t: (f32[4,8], s32[2])."""
+    """Each op with operands that fit and with operands that do not. %a %b: f32[4,8], %i: s32[4,8], %u: u32[4,8], %p: pred[4,8], %z: f32[], %q: pred[],
+    %t: (f32[4,8], s32[2]).
+    """
 
     NAMES = [("a", "f32[4,8]"), ("b", "f32[4,8]"), ("i", "s32[4,8]"), ("u", "u32[4,8]"), ("p", "pred[4,8]"), ("z", "f32[]"), ("q", "pred[]"),
              ("t", "(f32[4,8], s32[2])"), ("x", "c64[4,8]"), ("h", "f16[8]")]
@@ -207,7 +208,7 @@ class Checks(unittest.TestCase):
            " k = s32[] add(i, j)\n ROOT t = (f32[], s32[]) tuple(s, k)\n}\n"
 
     def text(self, line: str) -> str:
-        if line.endswith(" @"):  # h seen as pairs
+        if line.endswith(" @"):  # h, as pairs
             line = "f32[4] bitcast-convert(h2)"
         lines = [f" {name} = {shape} parameter({number})" for number, (name, shape) in enumerate(self.NAMES)]
         lines += [" f0 = s32[] constant(0)", " h2 = f16[4,2] reshape(h)", f" ROOT root = {line}"]
@@ -228,7 +229,7 @@ class Checks(unittest.TestCase):
             self.assertEqual(int(message.split(":")[0]), self.text(row).count("\n") - 1, row)
 
     def test_inferred_shapes(self) -> None:
-        """Where the rule knows the result, the shape may be left out and is the one written."""
+        """If the rule determines the result, the shape may be left out and is the same."""
         needed = {"convert", "iota", "broadcast", "reshape", "bitcast", "bitcast-convert"}
         for row in self.rows(self.GOOD):
             opcode = row.split("(")[1 if row.startswith("(") else 0]
@@ -245,7 +246,7 @@ class Checks(unittest.TestCase):
 
 class Faults(unittest.TestCase):
     def test_bad_files(self) -> None:
-        """Each file of tests/hlo/bad names its fault in its first line."""
+        """Each file of tests/hlo/bad states its error in its first line."""
         files = sorted(BAD.glob("*.hlo"))
         self.assertGreater(len(files), 100)
         for path in files:
@@ -299,7 +300,7 @@ class Faults(unittest.TestCase):
 
 class Scale(unittest.TestCase):
     def test_many_instructions(self) -> None:
-        """Linear: 17,000 instructions with metadata in a few seconds, and four times as long a text in not much more than four times."""
+        """The time is linear: 17,000 instructions with metadata take a few seconds, and a text four times as long takes not much more than four times."""
         random.seed(7)
 
         def seconds(count: int) -> float:
@@ -348,7 +349,7 @@ ARRAYS = "; instead, cut the module so that it takes and gives arrays alone"
 
 
 class Unsupported(unittest.TestCase):
-    """What is read but not made code for: the position and the reason."""
+    """Modules that are read but not compiled: the position and the reason."""
 
     def reason(self, *lines: str, before: str = "") -> str:
         error = hlo.unsupported(body(*lines, before=before))
@@ -399,7 +400,7 @@ class Unsupported(unittest.TestCase):
                 self.assertEqual(self.reason(*lines), want)
 
     def test_ops_of_others(self) -> None:
-        """What will not be a kernel says in one sentence why, and what to write instead."""
+        """The refusal of an op says in one sentence why there is no kernel and what to write instead."""
         table = [
             ("f32[4] all-reduce(p), replica_groups={}, to_apply=add", "'all-reduce' is between devices, and a kernel runs on one; instead, cut the module"),
             ("f32[8] all-gather(p), dimensions={0}", "'all-gather' is between devices"),
@@ -533,7 +534,7 @@ class Fusions(unittest.TestCase):
             "  ROOT %r = f32[4]{0} select(%q.in1, %p, %n)"])
 
     def test_inlined_graphs_are_whole(self) -> None:
-        """Operands come first, users are what uses, names differ: in the peers' nested fusions too."""
+        """Operands precede users, `users` lists the uses, and names are unique, also in others' nested fusions."""
         for path in sorted(PEER.glob("fusions/*.hlo")):
             try:
                 module = hlo.read(str(path))
@@ -552,7 +553,7 @@ class Fusions(unittest.TestCase):
 
 
 class Peer(unittest.TestCase):
-    """All files of others: read, printed and read again to an equal graph; which are refused."""
+    """All files of others are read, printed and read again to an equal graph; the refused ones are listed."""
 
     def setUp(self) -> None:
         if not PEER.is_dir():
@@ -578,7 +579,7 @@ class Peer(unittest.TestCase):
             try:
                 error = self.outcome(path)
             except hlo.HloError as raised:
-                # Some files call a computation that was not taken out of upstream's text with them.
+                # Some files call a computation that was not extracted from XLA's text with them.
                 self.assertIn("expected the name of a computation defined before", raised.message, str(raised))
                 error = raised
             if error:

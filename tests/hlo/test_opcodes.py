@@ -1,7 +1,8 @@
-"""The table of ops (gen/hlo/opcodes.py) beside those that read it: each row is known to the checker, the command, the emitter and the reference, and its
-kernels give what the reference gives. All ops of a type are one fusion, so that an op that is added is tried on every target without a test of its own.
+"""Compare the table of ops (gen/hlo/opcodes.py) with its readers: the checker, the command, the emitter and the reference know each row, and its kernels
+return the reference's values.
 
-SETT_SWEEP=1 (`ninja test-peer`) takes every type on every target and device; without it a few.
+All ops of a type are one fusion, so an added op is tried on every target without a test of its own. SETT_SWEEP=1 (`ninja test-peer`) runs every type
+on every target and device; without it a few.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ from gen.hlo.opcodes import ELEMENTWISE, OPCODES, STRUCTURAL, TABLE, WHOLE, Elem
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
-COUNT = 83      # elements: whole vectors and a rest
+COUNT = 83    # elements: whole vectors and a remainder
 OF_KIND = {"p": "pred", "s": "s32", "u": "u32", "f": "f32", "c": "c64"}
-VALUES = {"direction": ("EQ", "LT"), "integer": ("5",)}     # of attributes, by what reads them; the first is for every kind of type
+VALUES = {"direction": ("EQ", "LT"), "integer": ("5",)}    # values of attributes, by their reader; the first serves every kind of type
 CONVERTED = ("pred", "s8", "s64", "u16", "f16", "bf16", "f32", "f64")
 FEW = [*(("c", "cpu", t) for t in ("pred", "u32", "f32", "bf16", "c64")), ("opencl", "pocl-cpu", "f32"), ("cuda-on-cpu", "sm_80", "f32")]
 ALL = [(target, device, t) for target, device in [*drawn.ON, ("hip-on-cpu", "gfx942")] for t in sorted(dtypes.SUPPORTED)]
 
 
 def results(row: Elementwise, dtype: str) -> "List[str]":
-    """The types to write for a result, for ops whose operands leave them open; [""] for others."""
+    """Return the result types to write for ops whose operands leave them open; [""] for others."""
     same = [t for t in ("u2", "u4", "u8", "u16", "u32", "u64") if dtypes.TABLE[t].bits == dtypes.TABLE[dtype].bits and letter(dtype) != "c"]
     types = {"convert": ("c64", "c128") if letter(dtype) == "c" else CONVERTED, "bitcast-convert": same or [dtype]}.get(row.opcode)
     return [f"{t}[{COUNT}] " for t in types] if types else [""]
 
 
 def instructions(row: Elementwise, dtype: str) -> "List[str]":
-    """The op on operands of a type, with each value of its first attribute."""
+    """Return the op on operands of a type, with each value of its first attribute."""
     operands = ["p", "x", "y"] if row.opcode == "select" else ["x", "y", "z"][:row.arity]
     wanted = [key for key in row.attributes if key not in row.optional]
     variants = range(len(VALUES[row.attributes[wanted[0]]]) if wanted and letter(dtype) != "c" else 1)
@@ -47,25 +48,25 @@ def instructions(row: Elementwise, dtype: str) -> "List[str]":
 
 
 def module(rows: "List[Elementwise]", dtype: str) -> str:
-    """One fusion with a result for each op."""
+    """Return one fusion with a result for each op."""
     ops = [text for row in rows for text in instructions(row, dtype)]
     lines = [f"  {name} = {t}[{COUNT}] parameter({k})" for k, (name, t) in enumerate((("x", dtype), ("y", dtype), ("z", dtype), ("p", "pred")))]
     lines += [f"  r{k} = {text}" for k, text in enumerate(ops)]
     names = [f"r{k}" for k in range(len(ops))]
-    if dtypes.TABLE[dtype].kind in ("sint", "uint") and dtypes.TABLE[dtype].bits < 8:     # memory holds the low bits alone: what a register holds shows here
+    if dtypes.TABLE[dtype].kind in ("sint", "uint") and dtypes.TABLE[dtype].bits < 8:    # memory holds only the low bits, so this shows the bits of a register
         lines += [f"  w{k} = s32[{COUNT}] convert(r{k})" for k in range(len(ops))]
         names += [f"w{k}" for k in range(len(ops))]
     return "e {\n" + "\n".join(lines) + f"\n  ROOT t = tuple({', '.join(names)})\n}}\n"
 
 
 def of_type(dtype: str) -> "List[Elementwise]":
-    """The ops that kernels have for a type, as the table says. reduce-precision is of 16 bits and more, complex of f32 and f64."""
+    """Return the ops that kernels have for a type, as the table says. reduce-precision takes 16 bits and more, complex takes f32 and f64."""
     less = {"reduce-precision": dtypes.TABLE[dtype].bits > 8, "complex": dtype in ("f32", "f64")}
     return [row for row in ELEMENTWISE.values() if letter(dtype) in row.takes and letter(dtype) in row.kernels and less.get(row.opcode, True)]
 
 
 def refusal(row: Elementwise, dtype: str) -> "Tuple[Optional[str], Optional[str]]":
-    """What the checker says of an op, and why there is no kernel."""
+    """Return the checker's message for an op, and the reason why there is no kernel."""
     try:
         read = hlo.parse(module([row], dtype), "e.hlo")
     except hlo.HloError as error:
@@ -76,7 +77,7 @@ def refusal(row: Elementwise, dtype: str) -> "Tuple[Optional[str], Optional[str]
 
 @pytest.mark.parametrize("kind", OF_KIND)
 def test_kinds(kind: str) -> None:
-    """The checker takes the kinds of types that a row says, and kernels are refused for the others."""
+    """The checker accepts the kinds of types in a row, and kernels are refused for the others."""
     for row in ELEMENTWISE.values():
         wrong, without = refusal(row, OF_KIND[kind])
         assert (wrong is None) == (kind in row.takes), (row.opcode, kind, wrong)
@@ -86,7 +87,7 @@ def test_kinds(kind: str) -> None:
 
 
 def test_operands() -> None:
-    """A row's number of operands is the checker's, and the command's, whose own table needs no Python."""
+    """The number of operands in a row is that of the checker and of the command, whose own table needs no Python."""
     for row in ELEMENTWISE.values():
         kind = row.takes[-1] if row.opcode != "complex" else "f"
         text = module([row], OF_KIND[kind]).replace(f"{row.opcode}(", f"{row.opcode}(x, ")
@@ -98,19 +99,19 @@ def test_operands() -> None:
                 algebra.call("op", row.opcode, str(row.arity), "out=4", "in=4")
 
 
-# Functions that Python's math lacks, or has under another name than C.
+# Functions that Python's math lacks, or names differently from C.
 BY_HAND = {"logistic": lambda x: 1 / (1 + math.exp(-x)), "cbrt": lambda x: math.copysign(abs(x) ** (1 / 3), x), "round-nearest-afz": lambda x: math.floor(x + 0.5),
            "round-nearest-even": round}
 
 
 def test_monotone() -> None:
-    """A row that is called monotone is, where it is defined."""
+    """A row that is called monotone is monotone where it is defined."""
     for row in ELEMENTWISE.values():
         values = []
         for x in range(-200, 201):
             try:
                 values.append((BY_HAND.get(row.opcode) or getattr(math, row.function))(x / 64))
-            except (AttributeError, TypeError, ValueError):     # no function of one number, or not defined there
+            except (AttributeError, TypeError, ValueError):    # not a function of one number, or not defined there
                 pass
         monotone = len(values) > 60 and values in (sorted(values), sorted(values, reverse=True))
         assert monotone == row.monotone, f"{row.opcode}: expected {monotone}, by its values in math or BY_HAND"
@@ -122,11 +123,11 @@ def test_every_row_has_kernels() -> None:
 
 
 def test_structural() -> None:
-    """The three parts of a structural op are where its row says."""
+    """The three parts of a structural op exist where its row says."""
     header = (ROOT / "include" / "sett_indexing_analysis.h").read_text()
     emitter = "".join(path.read_text() for path in sorted((ROOT / "gen" / "emit").glob("*.py")))
     for row in STRUCTURAL.values():
-        # what custom calls become is checked there (gen/hlo/custom_calls.py)
+        # gen/hlo/custom_calls.py checks the ops that replace custom calls
         assert row.opcode not in OPCODES or callable(getattr(Check, "_" + row.opcode.replace("-", "_"), None)), f"{row.opcode} has no checker"
         assert not row.map or f"SETT_ANALYSIS_{row.map.replace('-', '_').upper()}" in header, f"{row.opcode}: no map of {row.map}"
         assert row.element in ("", WHOLE) or re.search(rf"def _?{row.element}\(", emitter), f"{row.opcode}: no element code {row.element}"
@@ -139,5 +140,5 @@ def test_structural() -> None:
 
 @pytest.mark.parametrize("target, device, dtype", ALL if SWEEP else FEW)
 def test_values(target: str, device: str, dtype: str, tmp_path: Path) -> None:
-    """Kernels of every op of a type give what the reference gives, within what the rows promise."""
+    """Kernels of every op of a type return the reference's values, within the error of the rows."""
     drawn.agree({"e": module(of_type(dtype), dtype)}, target, device, tmp_path)

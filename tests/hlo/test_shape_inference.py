@@ -1,5 +1,6 @@
-"""Results whose shape the text leaves out: inferred as upstream's parser does, which is asked where jax is installed, or
-refused at a place of the text with what was expected there."""
+"""Test results whose shape the text leaves out: they are inferred as by XLA's parser, which is asked if jax is installed, or refused at a place of the
+text with what was expected there.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ PARAMETERS = {"x": "f32[3,5]", "y": "f32[5,7]", "z": "f32[]", "t": "f32[3,5]{0,1
                   "tile": "f32[170,160]{1,0:T(8,128)}", "tu": "(f32[3,5], s32[])", "di": "f32[2,3,5]", "dj": "f32[2,5,7]", "ro": "s32[4,1]",
                   "up": "f32[4,5]", "gs": "s32[2]", "rhs": "f32[2,5,7]"}
 
-# An op's text, and the shape of its result.
+# The text of an op, and the shape of its result.
 GOOD = """
     abs(t) -> f32[3,5]{0,1} | abs(c) -> f32[3,5]{1,0} | add(t, x) -> f32[3,5]{0,1} | add(x, t) -> f32[3,5]{1,0} | negate(tile) -> f32[170,160]{1,0:T(8,128)}
     compare(t, x), direction=LT -> pred[3,5]{0,1} | compare(tile, tile), direction=LT -> pred[170,160]{1,0:T(8,128)} | is-finite(t) -> pred[3,5]{0,1}
@@ -76,10 +77,10 @@ GOOD = """
     ragged-dot(x, y, gs), lhs_contracting_dims={1}, rhs_contracting_dims={0}, lhs_ragged_dims={1}, rhs_group_dims={} -> f32[2,3,7]{2,1,0}
     ragged-dot(di, dj, gs), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={} -> f32[2,3,7]{2,1,0}
     """
-# Right, but upstream's parser asks for a shape, or for other attributes.
+# Valid texts for which XLA's parser asks for a shape or for other attributes.
 ALONE = {"slice", "dynamic-slice", "dynamic-update-slice", "fusion", "opt-barrier", "reduce-precision", "scaled-dot"}
 
-# An op's text, and what is said of its first fault.
+# The text of an op, and the message of its first error.
 WRONG = """
     dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0} -> dot: expected the size 3 of dimension 0 of f32[3,5] in dimension 0 of f32[5,7] @ rhs_contracting
     dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={2} -> dot: expected dimensions from 0 to 1, found 2 @ rhs_contracting
@@ -138,7 +139,7 @@ NEED_A_SHAPE = {
     *(op for op in opcodes.OPCODES if op.startswith(("all-", "collective-", "reduce-scatter", "ragged-all"))),
 }  # fmt: skip
 
-# `sett indexing` has no map of these, and asks for a shape.
+# `sett indexing` has no map of these ops and asks for a shape.
 NEVER_IN_C = {"sort", "conditional", "triangular-solve", "fft", "topk", "batch-norm-training", "batch-norm-inference", "batch-norm-grad",
               "after-all", "partition-id", "replica-id", "get-dimension-size", "ragged-dot"}
 
@@ -166,7 +167,7 @@ def rows(table: str) -> List[List[str]]:
 
 
 def good() -> Dict[str, str]:
-    """Texts with their shapes: the table's, and each elementwise op of a row of opcodes.ELEMENTWISE."""
+    """Return texts with their shapes: those of the table, and each elementwise op of a row of opcodes.ELEMENTWISE."""
     table = dict(rows(GOOD))
     operands = {"p": "pr", "s": "i", "f": "t", "c": "c"}
     for row in opcodes.ELEMENTWISE.values():
@@ -207,7 +208,7 @@ class Inference(unittest.TestCase):
             self.assertTrue(line[error.col - 1:].startswith(at), (text, line[error.col - 1:]))
 
     def test_every_op(self) -> None:
-        """Each opcode is in a table, and what needs a shape says so."""
+        """Each opcode is in a table; an op that needs a shape has that message."""
         known = {opcode_of(text) for text in good()}
         self.assertEqual(known | NEED_A_SHAPE, set(opcodes.OPCODES))
         self.assertEqual(known & NEED_A_SHAPE, set())
@@ -235,7 +236,7 @@ class Inference(unittest.TestCase):
         answers = json.loads(asked.stdout)
         self.assertEqual(len(answers), len(modules))
         for text, answer in zip(modules, answers):
-            if "reduce-window(x, i" in text:        # upstream's parser knows one operand only
+            if "reduce-window(x, i" in text:    # XLA's parser knows only one operand
                 self.assertIn("must take 2 parameters", answer)
                 continue
             found = re.search(r"ROOT %root = (.*?) [a-z0-9-]+\(", answer)
@@ -243,7 +244,7 @@ class Inference(unittest.TestCase):
             self.assertEqual(root_shape(text), found.group(1) if found else "", text[-200:])
 
     def test_the_command_infers_the_same(self) -> None:
-        """`sett indexing` on an op with and without its shape."""
+        """`sett indexing` gives equal maps for an op with and without its shape."""
         with tempfile.TemporaryDirectory() as work:
             for text, shape in good().items():
                 if opcode_of(text) in NEVER_IN_C or "<=" in shape:
