@@ -1,5 +1,6 @@
-"""`sett layout same` and `convert` beside a model of each notation that was written from its definition and shares no code with the headers: a layout is a
-table from coordinates to values, all of it enumerated."""
+"""Compare `sett layout same` and `convert` with a model of each notation that is written from its definition and shares no code with the headers. A
+layout is a table from coordinates to values, which is enumerated completely.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +17,19 @@ import pytest
 from test_notation import ROOT, SEED, TIMES, answers, chain_of, leaves, model, one, peer, product, trimmed, tuple_of, xor
 
 
-# ---- models: inputs, and the value at each ------------------------------------------------------------------------------------------------------------
+# ---- models: inputs, and the value at each input -----------------------------------------------------------------------------------------------------
 
 class Table:
-    """owners: from (register, lane, warp, block) to the index of an array of those dimensions (CuTe: their number is all that is known), else from the index to
-    the offset. first: the first input is the fastest."""
+    """The values of a layout. owners: from (register, lane, warp, block) to the index of an array of those dimensions (CuTe: only their number is
+    known); otherwise from the index to the offset. first: the first input is the fastest.
+    """
 
     def __init__(self, kind: str, owners: bool, first: bool, inputs: "list[int]", value, dims: "list[int]" = ()) -> None:
         self.kind, self.owners, self.first, self.inputs, self.value, self.dims = kind, owners, first, inputs, functools.lru_cache(None)(value), list(dims)
         self.wraps = kind == "iree"
 
     def points(self, inputs: "list[int] | None" = None):
-        """All coordinates in the notation's order."""
+        """Return all coordinates in the notation's order."""
         inputs = self.inputs if inputs is None else inputs
         if not self.first:
             return itertools.product(*map(range, inputs))
@@ -113,7 +115,7 @@ def linear_table(text: str) -> Table:
 
 
 def mosaic_fields(text: str) -> "tuple[list[int], list[list[int]], list, list, int]":
-    """The sizes of DIMS@TiledLayout(..), its tiles, its (digit, copies) of warps and of lanes, and the digit of the vector."""
+    """Return the sizes of DIMS@TiledLayout(..), its tiles, its (digit, copies) of warps and of lanes, and the digit of the vector."""
     dims, text = text.split("@", 1)
     dims = [int(size) for size in dims.split("x")]
     tiles = [[int(n) for n in re.findall(r"\d+", tile)] for tile in re.findall(r"\(([\d, ]+)\)", re.search(r"tiles=\((.*?)\)\)", text)[1] + ")")]
@@ -123,7 +125,7 @@ def mosaic_fields(text: str) -> "tuple[list[int], list[list[int]], list, list, i
 
 
 def tiled_shape(dims: "list[int]", tiles: "list[list[int]]") -> "tuple[list[int], list[int]]":
-    """Sizes of the digits, the most major first, and the dimension of each."""
+    """Return the sizes of the digits, most major first, and the dimension of each."""
     sizes, source = list(dims), list(range(len(dims)))
     for tile in tiles:
         front = len(sizes) - len(tile)
@@ -203,13 +205,13 @@ def padded_table(text: str) -> Table:
 
 @functools.lru_cache(None)
 def table_of(text: str) -> Table:
-    """A text as `sett` prints it."""
+    """Return the table of a text that `sett` printed."""
     return (iree_table if text.startswith("#iree") else padded_table if "padded_shared" in text else linear_table if text.startswith("{") else mosaic_table if "TiledLayout" in text else strides_table if "@strides" in text
             else xla_table if re.match(r"\w+\[", text) else tag_table if re.match(r"[\dx]+@[a-zA-Z]+\d*", text) else cute_table)(text)
 
 
 def compare(a: Table, b: Table):
-    """yes, no, or (point, value, value): the first difference, inputs of size 1 left out where they are owners."""
+    """Return yes, no, or (point, value, value) at the first difference. Inputs of size 1 of owners are ignored."""
     if a.owners != b.owners:
         return "no"
     inputs = [list(a.inputs), list(b.inputs)]
@@ -249,7 +251,7 @@ def draw_dims(rng: random.Random, two: bool = False) -> "list[int]":
 
 
 def draw_place(rng: random.Random, dims: "list[int]") -> str:
-    """A layout from the index to the offset of that array."""
+    """Return a random layout from the index of an array to the offset."""
     kind, rank = rng.randrange(5), len(dims)
     shown = "x".join(map(str, dims))
     if all(size & size - 1 == 0 for size in dims) and math.prod(dims) > 1 and rng.random() < 0.2:
@@ -300,7 +302,7 @@ def draw_place(rng: random.Random, dims: "list[int]") -> str:
 
 
 def draw_owner(rng: random.Random) -> str:
-    """A layout from the owner to the index."""
+    """Return a random layout from the owner to the index."""
     kind = rng.randrange(4)
     if kind == 0:
         sizes = {f"dim{d}": rng.choice([2, 4, 8, 16]) for d in range(rng.randint(1, 2))}
@@ -351,14 +353,14 @@ def draw_owner(rng: random.Random) -> str:
 
 
 def canonical(texts: "list[str]") -> "list[str]":
-    """As `sett` prints them; the texts are well formed."""
+    """Return texts as `sett` prints them; the texts are well formed."""
     said = answers("", [[text] for text in texts])
     assert not [line for line in said if line.startswith("error")], [pair for pair in zip(texts, said) if pair[1].startswith("error")][:3]
     return [line.split("\t")[1] for line in said]
 
 
 def drawn_pairs(rng: random.Random, count: int) -> "list[list[str]]":
-    """Pairs of layouts of the same array; half of the pairs are a layout and what is near it."""
+    """Return pairs of layouts of one array; half of the pairs are a layout and a small change of it."""
     pairs = []
     while len(pairs) < count:
         dims = draw_dims(rng, rng.random() < 0.5)
@@ -374,7 +376,7 @@ def numbers(text: str):
 
 
 def assert_same(pairs: "list[list[str]]") -> "dict[str, int]":
-    """The answers are those of the enumeration, the witness too."""
+    """Check that the answers, with their witnesses, are those of the enumeration."""
     counts = {"yes": 0, "at": 0, "no": 0}
     for (a, b), said in zip(pairs, answers("same", pairs)):
         x, y = table_of(a), table_of(b)
@@ -392,11 +394,11 @@ def assert_same(pairs: "list[list[str]]") -> "dict[str, int]":
 
 @pytest.mark.drawn
 def test_same() -> None:
-    """Drawn pairs, and pairs that are the same function in two notations."""
+    """Drawn pairs, and pairs that are one function in two notations."""
     rng = random.Random(31 + SEED)
     pairs = drawn_pairs(rng, 1500 * TIMES)
     pairs = [list(pair) for pair in zip(canonical([a for a, _ in pairs]), canonical([b for _, b in pairs]))]
-    # CuTe layouts of other modes are compared by the integer, which the table of modes does not do
+    # CuTe layouts with different modes are compared by the integer, which the table of modes does not do
     pairs = [pair for pair in pairs if not all(table_of(text).kind == "cute" for text in pair) or table_of(pair[0]).inputs == table_of(pair[1]).inputs]
     counts = assert_same(pairs)
     assert counts["at"] > 500 and counts["yes"] > 30 and counts["no"] > 30, counts
@@ -423,7 +425,7 @@ SAME = [("f32[64,64]{1,0:T(32,32)(16,16)}", "((16,2,2),(16,2,2)):((16,512,2048),
          "64x128@#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1], CGALayout = [[0, 1]]}>"),
         ("64x128@#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1], CTAsPerCGA = [4, 2], CTASplitNum = [2, 2], CTAOrder = [0, 1]}>",
          "64x128@#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1], CGALayout = [[1, 0], [0, 0], [0, 1]]}>"), ("f32[4,6]{1,0:T(*,8)}", "4x6@strides(6,1)")]
-# Where they differ first.
+# The first difference of each pair.
 DIFFER = [("f32[64,64]{1,0:T(32,32)(16,16)}", "f32[64,64]{1,0:T(32,32)}", "at (0,16): 256, 16"), ("(2,2):(1,1)", "{dim0 = [[1]], dim1 = [[1]]} -> {offset = 2}", "at (1,1): 2, 0"),
           ("4:1", "{dim0 = [[1], [3]]} -> {offset = 4}", "at (2): 2, 3"), ("4x8@strides(8,1)", "4x8@strides(8,1)+1", "at (0,0): 0, 1"),
           ("S<2,0,2> o 4 o 4:1", "4 o 0 o 4:1", ""), ("1000000007x3@strides(3,1)", "f32[1000000007,3]{1,0:T(8,4)}", "at (1,0): 3, 4"),
@@ -442,7 +444,7 @@ def test_differs(a: str, b: str, where: str) -> None:
 
 
 def test_mosaic_cases() -> None:
-    """The owners of every element."""
+    """The owners of every element are right."""
     rows = [row for row in peer(["mosaic"]) if row["op"] == "mosaic_tiled"]
     texts = [["x".join(map(str, row["args"][1])) + "@" + row["args"][0]] for row in rows]
     for row, said in zip(rows, answers("table", texts)):
@@ -454,7 +456,7 @@ def test_mosaic_cases() -> None:
 
 @pytest.mark.drawn
 def test_tables() -> None:
-    """`layout table` of every notation is the model's, and `map` has the values of `at`."""
+    """`layout table` of every notation equals the model, and `map` has the values of `at`."""
     rng = random.Random(7 + SEED)
     texts = canonical([draw_place(rng, draw_dims(rng)) for _ in range(300 * TIMES)] + [draw_owner(rng) for _ in range(300 * TIMES)])
     for text, said in zip(texts, answers("table", [[text] for text in texts])):
@@ -483,7 +485,7 @@ CONVERT = [("f32[64,64]{1,0:T(32,32)(16,16)}", "cute", "((16,2,2),(16,2,2)):((16
            ("{register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], block = []} -> {dim0 = 64, dim1 = 16}", "mosaic",
             "64x16@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)"),
            ("((2,2),(4,8)):((1@1,8@0),(2@1,1@0))", "triton", "{register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], block = []} -> {dim0 = 16, dim1 = 8}")]
-# What has no layout, with its witness.
+# Layouts without an equivalent, with the witness.
 NO = [("3:1", "triton", "no: a size is no power of two"), ("4:3", "triton", "no: the values of these are not the XOR of each other: at (2) 6, at (1) 3, at (3) 9"),
       ("(2,2):(1,3)", "triton", "no: the values of these are not the XOR of each other: at (0,1) 3, at (1,0) 1, at (1,1) 4"),
       ("17x3@Ab16a", "cute", "no: the digits do not divide the size of their dimension: at (1,0) 1, at (16,0) 48"), ("4:1", "iree", "no: an offset is no register of a thread"),
@@ -510,7 +512,7 @@ def test_convert_words() -> None:
 
 
 def shows(reason: str, points: "list[tuple[int, ...]]", values: "list[tuple[int, ...]]", table: Table) -> bool:
-    """Do these values, by themselves, show what the reason says?"""
+    """Return whether these values alone show what the reason says."""
     zero = table.value(tuple([0] * len(table.inputs)))
     zero = zero if isinstance(zero, tuple) else (zero,)
     if reason.startswith("an XOR"):
@@ -532,7 +534,9 @@ def shows(reason: str, points: "list[tuple[int, ...]]", values: "list[tuple[int,
 
 
 def assert_converted(texts: "list[str]", notations: "list[str]") -> "dict[str, int]":
-    """Each of these texts in each notation: the same table, or a witness of which every value is the layout's; and back again in the first notation."""
+    """Convert each text to each notation. The table stays the same, or every value of the witness is the layout's; the conversion back to the first
+    notation gives the first function.
+    """
     rows = [[text, notation] for text in texts for notation in notations]
     counts = {"yes": 0, "no": 0, "open": 0, "back": 0}
     back = []
@@ -543,7 +547,7 @@ def assert_converted(texts: "list[str]", notations: "list[str]") -> "dict[str, i
         elif not said.startswith("no: "):
             counts["yes"] += 1
             made = table_of(said)
-            if made.kind == "padded":  # Triton's already; it goes back into no linear layout
+            if made.kind == "padded":  # already in Triton's notation; it is not a linear layout
                 assert said == text
                 continue
             assert made.kind in (notation, "padded" if notation == "triton" else notation) and compare(table, made) == "yes", (text, notation, said)
@@ -584,8 +588,9 @@ def test_convert_owners() -> None:
 
 @pytest.mark.drawn
 def test_sizes_that_are_no_powers_of_two() -> None:
-    """A layout of threads of such an array is that of the next powers of two: printed with the array's shape, without values outside of it. Of others, and in
-    operations on linear layouts, they are refused."""
+    """A layout of threads on an array whose sizes are not powers of two is the layout of the next powers of two: it is printed with the array's shape
+    and has no values outside. Other layouts, and operations on linear layouts, refuse such arrays.
+    """
     rng = random.Random(41 + SEED)
     texts, dims = [], []
     for _ in range(40 * TIMES):
@@ -628,7 +633,7 @@ def test_sizes_that_are_no_powers_of_two() -> None:
 # ---- size 0 -------------------------------------------------------------------------------------------------------------------------------------------
 
 def empties(count: int, seed: int) -> "list[tuple[str, list[int], list[int]]]":
-    """Arrays without elements in the four notations that have them, their dimensions, and these as the layout orders them, the outermost first."""
+    """Return arrays without elements in the four notations that have them, their dimensions, and the dimensions in the order of the layout, outermost first."""
     rng, found = random.Random(seed), []
     for _ in range(count):
         rank = rng.randint(1, 5)
@@ -639,7 +644,7 @@ def empties(count: int, seed: int) -> "list[tuple[str, list[int], list[int]]]":
         for d in reversed(order):
             steps[d], step = step, step * max(dims[d], 2)
         shape = "x".join(map(str, dims))
-        if 1 not in dims:  # the stride of a size of 1 says no order
+        if 1 not in dims:  # the stride of a size of 1 gives no order
             found.append((f"{shape}@strides({','.join(map(str, steps))})+{rng.choice([0, 3])}", dims, order))
             found.append((f"{chain_text(dims)}:{chain_text(steps)}", dims, order))
         block = rng.choice(["", "T(8,128)", "T(2)"]) if rank > 1 else ""
@@ -660,8 +665,9 @@ def notation_of(text: str) -> str:
 
 @pytest.mark.drawn
 def test_empty_arrays() -> None:
-    """Arrays without elements are read and printed, have no values, are the same as any of those dimensions, and convert to compact ones in the order of their
-    dimensions, with strides as if sizes of 0 were 1. Notations of threads have none."""
+    """Arrays without elements are read and printed, have no values, and equal any array with those dimensions. They convert to compact arrays in the
+    order of their dimensions, with strides as if sizes of 0 were 1. Notations of threads have none.
+    """
     cases = empties(150 * TIMES, 31 + SEED)
     texts = [[text] for text, _, _ in cases]
     for (text, dims, _), said in zip(cases, answers("", texts)):
@@ -689,11 +695,11 @@ def test_empty_arrays() -> None:
     for (a, b), said in zip(pairs, answers("same", [[a[0], b[0]] for a, b in pairs])):
         want = "yes" if a[1] == b[1] else "no: different numbers of dimensions" if len(a[1]) != len(b[1]) else "no: different sizes"
         if notation_of(a[0]) == notation_of(b[0]) == "cute":
-            want = "yes"  # of other modes they are functions of the integer, of which there is none
+            want = "yes"  # with different modes they are functions of the integer, which has no values
         assert said == want, (a, b, said)
 
 
-EMPTY = [  # words, status, the answer or what it holds
+EMPTY = [  # words, status, the answer or a part of it
     (["f32[1,8,0,128]"], 0, "xla\tf32[1,8,0,128]{3,2,1,0}\tsize 0, one-to-one"),
     (["convert", "f32[1,8,0,128]", "cute"], 0, "(1,8,0,128):(1024,128,128,1)"),
     (["convert", "(0):(1)", "strides"], 0, "0@strides(1)+0"),
@@ -712,7 +718,7 @@ EMPTY = [  # words, status, the answer or what it holds
     (["64x0@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)"], 2, "Triton and Mosaic have no empty"),
     (["{register = []} -> {dim0 = 0}"], 2, "expected powers of two"),
     (["at", "0x4@ab", "0,0"], 2, "error: expected a coordinate below the sizes of the layout"),
-    (["at", "(4,0):(1,4)", "9"], 0, "9"),  # CuTe's last mode takes what is left
+    (["at", "(4,0):(1,4)", "9"], 0, "9"),  # CuTe's last mode takes the rest
     (["at", "(0,4):(4,1)", "9"], 2, "error: expected sizes of 1 or more in this operation"),
     (["same", "0x4@ab", "f32[0,4]{0,1:T(8,128)}"], 0, "yes"),
     (["same", "0x4@ab", "4x0@ab"], 1, "no: different sizes"),

@@ -1,5 +1,6 @@
-"""`sett draw`: what stands in each cell, beside models in plain Python that share no code with the headers; SVG says the same as text;
-marks, cuts, errors, bytes."""
+"""Test `sett draw`: compare each cell with models in plain Python that share no code with the headers. SVG has the same cells as text. Marks, cuts,
+errors and bytes are tested too.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def drawn(*words: str) -> str:
 
 
 def table(text: str, rank: int) -> "Cells":
-    """The cells of a picture in text by their indices. A row of a picture of rank 1 goes on in the next."""
+    """Return the cells of a text picture by their indices. A row of a picture of rank 1 continues in the next row."""
     cells: "Cells" = {}
     page: "Tuple[int, ...]" = ()
     columns: "List[int]" = []
@@ -50,14 +51,14 @@ def table(text: str, rank: int) -> "Cells":
 
 
 def svg_cells(text: str) -> "List[str]":
-    """What the cells of an SVG say, from top to bottom."""
+    """Return the texts of the cells of an SVG, from top to bottom."""
     tree = ElementTree.fromstring(text)
     found = [(float(item.get("y", 0)), float(item.get("x", 0)), item.text or "") for group in tree.iter(SVG + "g") if group.get("class") == "ink" for item in group]
     return [word for _, _, word in sorted(found)]
 
 
 def same(words: "List[str]", sizes: "Tuple[int, ...]", at: "Callable[..., str]") -> None:
-    """Text and SVG have exactly these cells."""
+    """Check that text and SVG have exactly these cells."""
     wanted = {index: at(*index) for index in itertools.product(*(range(size) for size in sizes))}
     assert table(drawn(*words), len(sizes)) == wanted, words
     assert sorted(svg_cells(drawn_svg(*words))) == sorted(word for word in wanted.values() if word != "."), words
@@ -72,7 +73,9 @@ def drawn_svg(*words: str) -> str:
 # ---- models ------------------------------------------------------------------------------------------------------
 
 def tiled(dims: "Tuple[int, int]", minor: "Tuple[int, int]", tile: "Tuple[int, int]") -> "Callable[..., str]":
-    """Positions of a tiled array of rank 2, from the definition: tiles row-major, elements of a tile row-major, in the order of the physical dimensions."""
+    """Return the positions of a tiled array of rank 2 by the definition: tiles row-major, elements of a tile row-major, in the order of the physical
+    dimensions.
+    """
     order = minor[::-1]
 
     def at(i: int, j: int) -> str:
@@ -101,7 +104,7 @@ def test_tiled_shapes(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_cute(seed: int) -> None:
-    """Two modes, each of two leaves, a swizzle in front: first leaf fastest."""
+    """Two modes of two leaves each, after a swizzle: the first leaf is the fastest."""
     drawn_by = random.Random(seed)
     shape, stride = [drawn_by.randint(1, 4) for _ in range(4)], [drawn_by.randint(0, 20) for _ in range(4)]
     bits, base = drawn_by.randint(0, 2), drawn_by.randint(0, 2)
@@ -129,7 +132,7 @@ def test_blocks_of_onednn() -> None:
 
 
 def test_triton_owners() -> None:
-    """Blocked: register, lane, warp bits over the dimensions in order; then repetition. Smaller tensors have copies."""
+    """A blocked encoding has register, lane and warp bits over the dimensions in order, then repetitions. Smaller tensors have copies."""
     text = "#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 2], warpsPerCTA = [1, 2], order = [1, 0]}>"
     same([f"4x8@{text}"], (4, 8), lambda i, j: f"{j // 4}:{j // 2 % 2 + i % 2 * 2}.{j % 2 + i // 2 * 2}")
     same([f"2x2@{text}"], (2, 2), lambda i, j: f"0:{i * 2}.{j}")
@@ -154,7 +157,7 @@ def test_maps() -> None:
 
 
 def test_schedules() -> None:
-    """A map with a dimension that is called as a thread is drawn by who writes each element; where no thread does, a dot."""
+    """A map with a dimension named like a thread is drawn by the thread that writes each element, with a dot for none."""
     same(["(th_x, bl_x)[vec] -> (bl_x floordiv 2, (bl_x mod 2) * 8 + th_x * 2 + vec), domain: th_x in [0, 3], bl_x in [0, 7], vec in [0, 1]"], (4, 16),
          lambda i, j: f"{i * 2 + j // 8}:{j // 2 % 4}.{j % 2}")
     same(["(t) -> (t * 2), domain: t in [0, 3]"], (7,), lambda i: "." if i % 2 else str(i // 2))
@@ -162,7 +165,7 @@ def test_schedules() -> None:
 
 
 def test_accesses() -> None:
-    """Lanes across, steps down, positions in the cells; then the first step in the banks."""
+    """Accesses have lanes across, steps down and positions in the cells; the first step is then drawn in the banks."""
     text = drawn("(t, b) -> (t, b), domain: t in [0, 31], b in [0, 3]", "f32[32,64]")
     lanes, banks = re.split(r"\n\nlanes of the first", text)
     assert table(lanes, 2) == {(b, t): str(t * 64 + b) for b in range(4) for t in range(32)}
@@ -179,7 +182,7 @@ def test_accesses() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_pairs(seed: int) -> None:
-    """Cells that differ are marked in both, counted, and the first is said."""
+    """Cells that differ are marked in both pictures and counted, and the first is named."""
     drawn_by = random.Random(seed)
     shape = (drawn_by.randint(1, 6), drawn_by.randint(1, 6))
     a, b = [tuple(drawn_by.randint(0, 3) for _ in range(2)) for _ in range(2)]
@@ -199,7 +202,7 @@ def test_pairs_of_notations() -> None:
     mma = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [1, 1], instrShape = [16, 8]}>"
     assert drawn(f"16x8@{mma}", f"16x8@{mma}").endswith("no cell differs\n")
     assert drawn("f32[4,6]{0,1}", "(4,6):(1,4)").endswith("no cell differs\n")
-    # a fragment has no block: that of a linear layout may have one value alone
+    # a fragment has no block, so a linear layout's block may have only one value
     fragment, turned = "NV_MMA_SYNC_F32_16x8x16_F16.acc", "16x8@#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [16, 2], warpsPerCTA = [1, 1], order = [1, 0]}>"
     assert drawn(fragment, f"16x8@{mma}").endswith("no cell differs\n") and drawn(f"16x8@{mma}", fragment).endswith("no cell differs\n")
     assert drawn(fragment, turned).endswith("124 of 128 cells differ, the first at (0, 2): 1.0 and 0.2\n")
@@ -212,7 +215,7 @@ def test_pairs_of_notations() -> None:
 # ---- cuts, colours, bytes, errors --------------------------------------------------------------------------------
 
 def test_cut() -> None:
-    """What is not drawn is counted; the cells that are drawn are right, at any size."""
+    """Cells that are not drawn are counted; the drawn cells are right, at any size."""
     text = drawn("f32[100000,100000]{1,0:T(8,128)}")
     cells = table(text, 2)
     rows, columns = (len({index[d] for index in cells}) for d in range(2))
@@ -251,14 +254,14 @@ def test_svg_is_xml(text: str, tmp_path: Path) -> None:
 
 
 def test_svg_file(tmp_path: Path) -> None:
-    """A file appears whole under its name, and nothing beside it; one that cannot be written is an error."""
+    """A file appears complete under its name, without other files; a path that cannot be written is an error."""
     assert sett("draw", "4:1", "--svg", str(tmp_path / "x.svg")).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["x.svg"]
     done = sett("draw", "4:1", "--svg", str(tmp_path / "none" / "x.svg"))
     assert done.returncode == 2 and done.stderr == f"error: {tmp_path}/none/x.svg cannot be written: No such file or directory\n"
     assert sett("draw", "4:2", f"--svg={tmp_path / 'x.svg'}").returncode == 0 and "4:2" in (tmp_path / "x.svg").read_text()
     (tmp_path / "link.svg").symlink_to("x.svg")
-    assert sett("draw", "4:3", "--svg", str(tmp_path / "link.svg")).returncode == 0     # /dev/stdout is a link, too
+    assert sett("draw", "4:3", "--svg", str(tmp_path / "link.svg")).returncode == 0    # /dev/stdout is a symbolic link, too
     assert (tmp_path / "link.svg").is_symlink() and "4:3" in (tmp_path / "x.svg").read_text()
     (tmp_path / "link.svg").unlink()
     done = sett("draw", "4:", "--svg", str(tmp_path / "y.svg"))
@@ -268,7 +271,7 @@ def test_svg_file(tmp_path: Path) -> None:
 
 
 def terminal(**environment: str) -> str:
-    """What is written where standard output is a terminal."""
+    """Return the output on a terminal."""
     import pty
 
     side, other = pty.openpty()
@@ -281,7 +284,7 @@ def terminal(**environment: str) -> str:
 
 
 def test_colours() -> None:
-    """In colours on a terminal, unless NO_COLOR says otherwise; the same text else."""
+    """A terminal gets colours unless NO_COLOR is set; otherwise the text is the same."""
     plain = drawn("f32[3,5]{1,0:T(2,2)}")
     assert "\x1b" not in plain and terminal(NO_COLOR="1") == plain
     coloured = terminal()
@@ -312,7 +315,7 @@ def test_empty(text: str, said: str) -> None:
 @pytest.mark.parametrize("text", ["f32[128,128]{1,0:T(8,128)}", "S<3,3,3> o 0 o (128,128):(128,1)",
                                   "128x128@#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>"])
 def test_time(text: str, tmp_path: Path) -> None:
-    """128 x 128 in 50 ms of the processor, start and writing of the file included; the best of five."""
+    """A picture of 128 x 128 takes at most 50 ms of processor time, with start and writing of the file; the best of five runs counts."""
     times = []
     for _ in range(5):
         child = subprocess.Popen([str(ROOT / "build" / "sett"), "draw", text, "--svg", str(tmp_path / "x.svg")])

@@ -1,6 +1,7 @@
-"""SETT_COUNT layouts of each notation and each kind of encoding: print(parse) is stable, the values are those of a model that was written from the definitions and
-shares no code with the headers, a conversion there and back is the same function, and every "no" is one by the values alone. Values are numpy arrays with an axis
-for each input, so that 10^5 layouts of a notation take minutes."""
+"""Draw SETT_COUNT layouts of each notation and each kind of encoding. print(parse) is stable; the values are those of a model that is written from the
+definitions and shares no code with the headers; a conversion there and back is the same function; and every "no" follows from the values alone.
+Values are NumPy arrays with an axis per input, so that 10^5 layouts of a notation take minutes.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +27,9 @@ pytestmark = pytest.mark.skipif(np is None, reason="SKIP: no numpy, whose arrays
 
 
 class Table:
-    """owners: from (register, lane, warp, block) to the coordinates of an element, on the last axis; else from the index to the offset. dims: sizes of the array,
-    0 where the notation does not say them. wraps: ids of lanes and warps are taken modulo their number."""
+    """The values of a layout. owners: from (register, lane, warp, block) to the coordinates of an element, on the last axis; otherwise from the index to
+    the offset. dims: sizes of the array, 0 if the notation does not give them. wraps: ids of lanes and warps are taken modulo their number.
+    """
 
     def __init__(self, kind: str, values, dims: "list[int]" = (), owners: bool = False) -> None:
         self.kind, self.values, self.dims, self.owners = kind, values, list(dims), owners
@@ -35,12 +37,12 @@ class Table:
 
 
 def along(values, axis: int, rank: int):
-    """A one-dimensional array on one axis of several."""
+    """Return a one-dimensional array along one axis of several."""
     return np.asarray(values).reshape([-1 if e == axis else 1 for e in range(rank)])
 
 
 def summed(parts: list):
-    """The sum of a function of each input."""
+    """Return the sum of one function per input."""
     total = np.zeros([len(part) for part in parts], dtype=np.int64)
     for d, part in enumerate(parts):
         total += along(part, d, len(parts))
@@ -55,7 +57,7 @@ def strides_table(text: str) -> Table:
 
 
 def numbered(digits: list, rank: int, dims: "list[int]"):
-    """The offset of digits (dimension, values, size), the most major first."""
+    """Return the offset of digits (dimension, values, size), most major first."""
     parts, step = [np.zeros(size, dtype=np.int64) for size in dims], 1
     for d, values, size in reversed(digits):
         if d >= 0:
@@ -91,7 +93,7 @@ def xla_table(text: str) -> Table:
 
 
 def leaf_values(shape, stride, at, rank: int) -> list:
-    """The value of shape:stride at integers, by place of the coordinate (one place: an integer); the last mode takes what is left."""
+    """Return the value of shape:stride at integers, by place of the coordinate (one place: an integer); the last mode takes the rest."""
     if isinstance(shape, tuple):
         total = [0] * rank
         for i, (mode, step) in enumerate(zip(shape, stride)):
@@ -131,7 +133,7 @@ def cute_table(text: str) -> Table:
 
 
 def xored(bases: list, outs: int):
-    """All XORs of bases, the first basis that of the lowest bit."""
+    """Return all XORs of bases; the first basis is that of the lowest bit."""
     values = np.zeros((1, outs), dtype=np.int64)
     for basis in bases:
         values = np.concatenate([values, values ^ np.array(basis, dtype=np.int64)])
@@ -139,7 +141,7 @@ def xored(bases: list, outs: int):
 
 
 def inverted(values, dims: "list[int]"):
-    """From coordinates at each offset to the offset at each coordinate."""
+    """Turn coordinates at each offset into the offset at each coordinate."""
     offsets = np.full(dims, -1)
     offsets[tuple(values.T)] = np.arange(len(values))
     assert (offsets >= 0).all()
@@ -160,7 +162,7 @@ def linear_table(text: str) -> Table:
 
 
 def owned(inputs: list, dims: "list[int]", wrap: bool = False):
-    """Coordinates from digits (size, dimension or -1, weight) of each input, the fastest first; wrap: weights beyond a dimension count nothing."""
+    """Return coordinates from the digits (size, dimension or -1, weight) of each input, fastest first; wrap: weights beyond a dimension add nothing."""
     sizes = [math.prod(size for size, _, _ in digits) for digits in inputs]
     values = np.zeros([*sizes, len(dims)], dtype=np.int64)
     for k, digits in enumerate(inputs):
@@ -213,7 +215,7 @@ def table_of(text: str) -> Table:
 
 
 def stretched(table: Table, sizes: "list[int]"):
-    """The values for more lanes and warps, where ids wrap."""
+    """Return the values for more lanes and warps, if ids wrap."""
     values = table.values
     for k, (mine, size) in enumerate(zip(table.inputs, sizes)):
         if k > 0 and mine < size and size % mine == 0:
@@ -222,8 +224,10 @@ def stretched(table: Table, sizes: "list[int]"):
 
 
 def same(a: Table, b: Table, through: str = "") -> bool:
-    """Inputs of size 1 do not count where they are owners; a notation without names has its inputs in order. through: the notation that b came through. CuTe does
-    not say the sizes of the array and has no dimension along which nothing moves, and IREE's ids wrap, so that copies in further lanes are not said."""
+    """Return whether two tables are the same function. Inputs of size 1 of owners are ignored; a notation without names has its inputs in order. through
+    is an intermediate notation of b: CuTe does not give the sizes of the array and has no dimension along which nothing moves; IREE's ids wrap, so
+    copies in further lanes are lost.
+    """
     if a.owners != b.owners:
         return False
     if not a.owners:
@@ -249,18 +253,17 @@ def same(a: Table, b: Table, through: str = "") -> bool:
     return bool((x == y).all())
 
 
-# ---- is there a layout of a notation with these values? -----------------------------------------------------------------------------------------------
+# ---- does a notation have a layout with these values? ------------------------------------------------------------------------------------------------
 
 def pieces(values) -> "list | None":
-    """The function of each input whose sum this is, 0 at 0; None: it is no sum."""
+    """Return one function per input, 0 at 0, whose sum the table is, or None."""
     first = values[(0,) * values.ndim]
     parts = [values[tuple(slice(None) if e == d else 0 for e in range(values.ndim))] - first for d in range(values.ndim)]
     return parts if (summed(parts) + first == values).all() else None
 
 
 def digits_of(part) -> "list[tuple[int, int, int]] | None":
-    """(low, size, stride) of the largest digits, the lowest first, or None. No smaller digits can be needed: where one stops and the next continues it, both
-    are one."""
+    """Return (low, size, stride) of the largest digits, lowest first, or None. Smaller digits are never needed, because two contiguous digits are one digit."""
     digits, low, n, part = [], 1, len(part), part.tolist()
     while low < n:
         size, stride = 1, part[low]
@@ -274,7 +277,7 @@ def digits_of(part) -> "list[tuple[int, int, int]] | None":
 
 
 def plain_digits(values) -> "list | None":
-    """The digits of every input, or None."""
+    """Return the digits of every input, or None."""
     parts = pieces(values)
     digits = parts and [digits_of(part) for part in parts]
     return None if digits is None or None in digits else digits
@@ -286,7 +289,7 @@ def is_strides(table: Table) -> bool:
 
 
 def is_tag(table: Table) -> bool:
-    """By trying: blocks from the innermost outwards; a dimension that is used up may have a block of padding."""
+    """Return whether a tag has these values, by trying blocks from the innermost outwards; a complete dimension may have a block of padding."""
     parts = pieces(table.values)
     if parts is None or table.values.flat[0] != 0:
         return False
@@ -322,7 +325,9 @@ def is_tag(table: Table) -> bool:
 
 
 def may_be_tiles(table: Table) -> bool:
-    """What all arrays of XLA have: a place of its own for each index, and digits above each other. Tiles that do not divide each other are no digits of a dimension."""
+    """Return whether the values have the properties of every array of XLA: a distinct place for each index, and nested digits. Tiles that do not divide
+    each other are not digits of a dimension.
+    """
     if table.values.flat[0] != 0 or table.values.min() < 0 or pieces(table.values) is None or len(np.unique(table.values)) < table.values.size:
         return False
     digits = plain_digits(table.values)
@@ -338,7 +343,7 @@ def is_shape(values) -> bool:
 
 
 def is_cute(table: Table) -> bool:
-    """Shape:stride, or of offsets S<B,M,S> o OFFSET o of it, by trying all swizzles."""
+    """Return whether the values are shape:stride or, for offsets, S<B,M,S> o OFFSET o shape:stride, by trying all swizzles."""
     if table.owners:
         return owner_digits(table) is not None
     values = table.values
@@ -367,8 +372,9 @@ def is_linear(table: Table) -> bool:
 
 
 def owner_digits(table: Table) -> "list | None":
-    """(low, size, dimension, stride) of each input where a digit moves the index along one dimension only and divides the size, else None. What moves along none
-    is left out."""
+    """Return (low, size, dimension, stride) of each input if every digit moves the index along one dimension and divides the size, else None. Digits
+    that move nothing are left out.
+    """
     outs = [plain_digits(table.values[..., o]) for o in range(table.values.shape[-1])]
     if None in outs or table.values[(0,) * len(table.inputs)].any():
         return None
@@ -385,7 +391,7 @@ def owner_digits(table: Table) -> "list | None":
 
 
 def three(table: Table) -> "Table | None":
-    """Inputs as (register, lane, warp); None: there is another."""
+    """Return the inputs as (register, lane, warp), or None if there is another input."""
     if any(size > 1 for size in table.inputs[3:]):
         return None
     shape = [*table.inputs[:3], *([1] * (3 - len(table.inputs[:3])))]
@@ -394,7 +400,7 @@ def three(table: Table) -> "Table | None":
 
 
 def covers(table: Table, digits: list) -> bool:
-    """Do the digits of all inputs fill the array, each element once but for copies of lanes and warps?"""
+    """Return whether the digits of all inputs fill the array, each element once except for copies of lanes and warps."""
     for o, size in enumerate(table.dims):
         weight = 1
         for stride, part in sorted((stride, part) for line in digits for _, part, dim, stride in line if dim == o):
@@ -407,7 +413,9 @@ def covers(table: Table, digits: list) -> bool:
 
 
 def is_mosaic(table: Table) -> bool:
-    """Tiles can put digits in any order that keeps each dimension's; so what counts is that registers but the fastest have theirs."""
+    """Return whether TiledLayout has these values. Tiles can put digits in any order that keeps the order of each dimension, so only the registers,
+    except the fastest, must be in order.
+    """
     table = three(table)
     if table is None:
         return False
@@ -425,7 +433,7 @@ def divisors(n: int) -> "list[int]":
 
 
 def is_iree(table: Table) -> bool:
-    """By trying the tiles of slots that the threads and the subgroups leave."""
+    """Return whether IREE has these values, by trying the tiles of slots that threads and subgroups allow."""
     table = three(table)
     digits = table and owner_digits(table)
     if digits is None or not covers(table, digits):
@@ -459,11 +467,11 @@ PLACES, OWNERS = ["cute", "triton", "onednn", "strides", "xla"], ["cute", "trito
 
 
 def may_be(table: Table, notation: str) -> bool:
-    """Not: no layout of this notation has these values."""
+    """Return False if no layout of this notation has these values."""
     return notation in (OWNERS if table.owners else PLACES) and EXISTS[notation](table)
 
 
-# ---- drawn layouts: the text, what `sett` prints (None: a linear layout), the values ------------------------------------------------------------------
+# ---- drawn layouts: the text, the text that `sett` prints (None: a linear layout), the values ------------------------------------------------------
 
 def dims_text(dims: "list[int]") -> str:
     return "x".join(map(str, dims))
@@ -530,7 +538,7 @@ def draw_tenstorrent(rng: random.Random):
 
 
 def draw_cute(rng: random.Random):
-    """Of digits in some order, as of other notations, or of any strides; some with swizzles and offsets."""
+    """Return a layout of digits in some order, like other notations, or with any strides; some have swizzles and offsets."""
     dims = draw_dims(rng, 256, 3)
     digits = []
     for d, size in enumerate(dims):
@@ -554,7 +562,7 @@ def draw_cute(rng: random.Random):
 
 
 def draw_cute_owners(rng: random.Random):
-    """Modes (register, lane, warp) to coordinates."""
+    """Return a layout from modes (register, lane, warp) to coordinates."""
     rank = rng.randint(1, 2)
     weight, shape, stride = [1] * rank, [], []
     for _ in range(rng.randint(1, 3)):
@@ -632,7 +640,7 @@ def draw_iree(rng: random.Random):
             step *= tile
         field[f"{key}_strides"] = steps
     text = "#iree_vector_ext.nested_layout<" + ", ".join(f"{key} = {numbers}" for key, numbers in field.items()) + ">"
-    for key in ("subgroup", "thread"):  # of ids that are not divided nothing is printed
+    for key in ("subgroup", "thread"):  # ids that are not divided are not printed
         field[f"{key}_strides"] = [0 if tile == 1 else step for step, tile in zip(field[f"{key}_strides"], field[f"{key}_tile"])]
     return text, iree_table, "#iree_vector_ext.nested_layout<" + ", ".join(f"{key} = {numbers}" for key, numbers in field.items()) + ">"
 
@@ -667,7 +675,7 @@ def draw_linear(rng: random.Random):
 
 
 def draw_shared_linear(rng: random.Random):
-    """One-to-one bases: unit bases, to some of which others are added."""
+    """Return one-to-one bases: unit bases, to some of which others are added."""
     sizes = power_dims(rng, rng.randint(1, 3), 4, 7)
     bases = [[1 << k if e == d else 0 for e in range(len(sizes))] for d, size in enumerate(sizes) for k in range(size.bit_length() - 1)]
     rng.shuffle(bases)
@@ -706,7 +714,7 @@ def draw_padded(rng: random.Random):
     return text, lambda _: Table("padded", padded_values(dims, bases, pads)), None
 
 
-# Encodings in registers: digits (size, dimension, weight) of each input, the fastest first, and the tile that repeats in registers.
+# Encodings in registers: digits (size, dimension, weight) of each input, fastest first, and the tile that repeats in registers.
 
 def spread(shape: list, tile: list, order: list, registers: list, lanes: list, warps: list, blocks: list = ()):
     repeats = [(max(1, shape[d] // tile[d]), d, tile[d]) for d in order]
@@ -714,7 +722,7 @@ def spread(shape: list, tile: list, order: list, registers: list, lanes: list, w
 
 
 class Encoding:
-    """keys: as the attribute has them; digits(shape): of an array."""
+    """keys: as in the attribute; digits(shape): those of an array."""
 
     def __init__(self, name: str, keys: str, digits, rank: int) -> None:
         self.text, self.digits, self.rank = f"#ttg.{name}<{{{keys}}}>", digits, rank
@@ -765,7 +773,7 @@ def warps_of(rng: random.Random, rank: int = 2) -> list:
 
 
 class Mma:
-    """An encoding of a matrix instruction: of the result, and of an operand."""
+    """An encoding of a matrix instruction, for its result or for an operand."""
 
     def __init__(self, name: str, keys: str, rank: int, warps: list, first: bool, tile: list, registers: list, lanes: list, operand=None) -> None:
         self.name, self.keys, self.rank, self.warps, self.first, self.tile, self.registers, self.lanes, self.operand = name, keys, rank, warps, first, tile, registers, lanes, operand
@@ -869,7 +877,7 @@ def draw_encoding(rng: random.Random, kind: str):
 
 
 def draw_slice(rng: random.Random):
-    """Of a slice, rarely of a slice of a slice; registers that move nothing are dropped."""
+    """Return a slice, rarely a slice of a slice; registers that move nothing are dropped."""
     while True:
         made = encoding(rng, rng.choice(["blocked", "mma2", "mma3", "mfma", "wmma", "dot"]))
         cut = rng.randrange(made.rank)
@@ -889,7 +897,7 @@ def draw_slice(rng: random.Random):
 
 
 def draw_swizzled(rng: random.Random):
-    """(r, c) lies at r * C + (c xor vec * phase), by the formula; rotating: the phase of its own."""
+    """Return (r, c) at r * C + (c xor vec * phase), by the formula; rotating layouts have a phase of their own."""
     rank = rng.choice([1, 2, 2, 2, 3])
     dims, order = power_dims(rng, rank, 5, 8), rng.sample(range(rank), rank)
     vec, per, most = power(rng, 3), power(rng, 2), power(rng, 3)
@@ -911,7 +919,7 @@ def draw_swizzled(rng: random.Random):
 
 
 def draw_nvmma(rng: random.Random):
-    """Rows of max(16, W) bytes, swizzled in groups of 16 bytes; beyond them another block of all rows."""
+    """Return rows of max(16, W) bytes, swizzled in groups of 16 bytes; further columns are another block of all rows."""
     wide, bits, turned = rng.choice([0, 32, 64, 128]), rng.choice([8, 16, 32]), rng.random() < 0.4
     columns = max(16, wide) * 8 // bits
     shape = [8 * power(rng, 1), columns * power(rng, 1)]
@@ -931,7 +939,7 @@ DRAW = {"strides": draw_strides, "onednn": draw_tag, "xla": draw_xla, "tenstorre
 
 
 def witnessed(said: str, table: Table) -> bool:
-    """The points of a no have the values that it says."""
+    """Check that the points of a no have the stated values."""
     reason, *rest = said[4:].split(": at ")
     values = []
     for point, value in re.findall(r"\(([\d,]*)\) (-?\d+|\([-\d,]+\))", rest[0]) if rest else []:
@@ -951,7 +959,7 @@ def witnessed(said: str, table: Table) -> bool:
 
 
 def batch(kind: str, rng: random.Random, count: int, counts: "dict[str, int]") -> None:
-    """So many layouts of a notation."""
+    """Return a number of layouts of a notation."""
     drawn = [DRAW[kind](rng) for _ in range(count)]
     texts = [row[0] for row in drawn]
     wanted = [row[1](row[0]) for row in drawn]
@@ -981,7 +989,7 @@ def batch(kind: str, rng: random.Random, count: int, counts: "dict[str, int]") -
             assert not may_be(table, notation) and witnessed(line, table), (text, notation, line)
         else:
             counts["yes"] += 1
-            if kind == "padded" and notation == "triton":  # it is Triton's already
+            if kind == "padded" and notation == "triton":  # already in Triton's notation
                 assert line == printed[texts.index(text)]
                 continue
             assert same(table, table_of(line)), (text, notation, line)
@@ -990,7 +998,7 @@ def batch(kind: str, rng: random.Random, count: int, counts: "dict[str, int]") -
         if line.startswith("not decided"):
             counts["back open"] += 1
             counts.setdefault("back " + line, (text, middle))
-        elif line.startswith("no: ") and text.count("S<") > 1:    # two swizzles are not always one
+        elif line.startswith("no: ") and text.count("S<") > 1:    # two swizzles do not always have one equivalent
             counts["back no"] += 1
             assert not may_be(tables[text], own) and witnessed(line, tables[text]), (text, middle, line)
         else:

@@ -32,11 +32,11 @@ class Intrinsic(NamedTuple):
     n: int
     k: int
     blocks: int
-    a: str  # the type of A, "f8|f4" is f4
+    a: str  # the type of A; "f8|f4" is f4
 
 
 class Operand(NamedTuple):
-    registers: int                       # of a lane, one a value: those packed into one register count from its low bits
+    registers: int    # of a lane, one per value: values packed into one register are numbered from its low bits
     at: "Callable[[int, int], Index]"    # (lane, register) -> the element's index
 
 
@@ -45,7 +45,7 @@ def intrinsics() -> "list[Intrinsic]":
     for line in answer("mma").split("\n"):
         name, _, lanes, size, a, *_ = line.split("\t")
         m, n, k, blocks = map(int, size.split("x"))
-        if not name.startswith("NV_WMMA"):  # no document says what a fragment holds
+        if not name.startswith("NV_WMMA"):  # no document describes these fragments
             rows.append(Intrinsic(name, int(lanes), m, n, k, blocks, a))
     return rows
 
@@ -64,13 +64,14 @@ def mma_sync(it: Intrinsic) -> "Dict[str, Operand]":
 
 
 def along_k(run: int, groups: int, group: int, r: int) -> int:
-    """Value r of a group of lanes, where each group takes `run` consecutive k in turn."""
+    """Return value r of a group of lanes, if each group takes `run` consecutive k in turn."""
     return run * (group + groups * (r // run)) + r % run
 
 
 def mfma(it: Intrinsic) -> "Dict[str, Operand]":
-    """CDNA: lane = row + m * block + m * blocks * group; each group of lanes has its part of k. In the accumulator a group of lanes has 4 rows in turn, f64
-    has 1, and the registers of a block follow those of the block before; in 4x4 a lane has a column of one block."""
+    """CDNA: lane = row + m * block + m * blocks * group; each group of lanes has a part of k. In the accumulator, a group of lanes has 4 rows in turn
+    (f64: 1), and the registers of a block follow those of the block before; in 4x4 a lane has a column of one block.
+    """
     m, n, k, blocks = it.m, it.n, it.k, it.blocks
     groups = 64 // (m * blocks)
     own = k // groups
@@ -93,8 +94,9 @@ def mfma(it: Intrinsic) -> "Dict[str, Operand]":
 
 
 def vdmfma(it: Intrinsic) -> "Dict[str, Operand]":
-    """A sparse 16x16 instruction: row i of A lies in rows 2 i and 2 i + 1, whose lanes have a half of the values each; the sum of these two rows of the result
-    is row i."""
+    """A sparse 16x16 instruction: row i of A is in rows 2 i and 2 i + 1, whose lanes have half of the values each; the sum of these two rows of the
+    result is row i.
+    """
     own = it.k // 4
     return {"a": Operand(own, lambda lane, r: (lane % 16 // 2, own * (lane // 16) + r)),
             "b": Operand(own, lambda lane, r: (own * (lane // 16) + r, lane % 16)),
@@ -102,7 +104,7 @@ def vdmfma(it: Intrinsic) -> "Dict[str, Operand]":
 
 
 def wmma_rdna3(it: Intrinsic) -> "Dict[str, Operand]":
-    """Lanes 16 to 31 hold A and B again. Rows of the accumulator alternate between the halves; 16-bit values lie in the low halves of the registers."""
+    """Lanes 16 to 31 repeat A and B. Rows of the accumulator alternate between the halves; 16-bit values are in the low halves of the registers."""
     return {"a": Operand(it.k, lambda lane, r: (lane % 16, r)), "b": Operand(it.k, lambda lane, r: (r, lane % 16)),
             "c": Operand(8, lambda lane, r: (2 * r + lane // 16, lane % 16))}
 
@@ -136,7 +138,7 @@ def layout(it: Intrinsic, operand: str, verb: str = "mma") -> "list[list[Index]]
 
 
 def k_order(it: Intrinsic, ours: "Dict[str, list[list[Index]]]", theirs: "Dict[str, list[list[Index]]]") -> bool:
-    """Are A and B the documents' but for the order of k, which is one permutation for both?"""
+    """Return whether A and B are those of the documents except for the order of k, which is one permutation for both."""
     permutation: "Dict[Index, Index]" = {}
     for operand in "ab":
         for lane in range(it.lanes):
@@ -159,7 +161,7 @@ def test_documents_cover() -> None:
 
 
 def test_documents() -> None:
-    """Each lane and slot of each operand holds what the documents say; what differs is what the manual lists, and differs only so."""
+    """Each lane and slot of each operand holds the element of the documents; the differences are exactly those that the manual lists."""
     k_orders, slots, checked = set(), set(), 0
     for it in intrinsics():
         theirs = {operand: values(it, says) for operand, says in documented(it).items()}
@@ -186,7 +188,7 @@ def test_documents() -> None:
 
 
 def test_scales_of_f8() -> None:
-    """By the documents a lane's values of f8 are not all of the block that its scale is for; of f4 they are, and so they are here."""
+    """By the documents, a lane's f8 values do not all belong to the block of its scale; f4 values do. The layouts agree."""
     scaled = [it for it in intrinsics() if "SCALE" in it.name]
     assert {it.name for it in scaled} == matching(manual_says("scales of f8"))
     for it in scaled:
@@ -198,7 +200,7 @@ def test_scales_of_f8() -> None:
 
 
 def test_ptx() -> None:
-    """`nested ptx` is the PTX manual's order of every operand, with the owners of `nested mma`."""
+    """`nested ptx` has the order of the PTX manual for every operand, with the owners of `nested mma`."""
     for it in intrinsics():
         for operand, says in documented(it).items() if it.name.startswith(("NV_", "PTX_")) else ():
             assert layout(it, operand, "ptx") == values(it, says), (it.name, operand)
@@ -208,7 +210,7 @@ def test_ptx() -> None:
 
 
 def test_manual_example() -> None:
-    """The manual's line of lane 0 of m16n8k16."""
+    """The manual's line about lane 0 of m16n8k16 is right."""
     it = next(it for it in intrinsics() if it.name == "NV_MMA_SYNC_F32_16x8x16_F16")
     for which, verb in (("upstream:", "mma"), ("PTX:     ", "ptx")):
         said = re.search(rf"{which} (.*)", MMA)

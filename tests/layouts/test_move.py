@@ -1,5 +1,8 @@
-"""`sett layout move`: the code that it writes runs, as C and as CUDA on the CPU, between layouts whose tables are those of models that share no code with the headers.
-Every element reaches every register of B; shuffles, selects, bytes, barriers and bank conflicts are those that are counted while it runs."""
+"""Test `sett layout move`: the code that it writes runs, as C and as CUDA on the CPU, between layouts whose tables come from models that share no code
+with the headers.
+
+Every element reaches every register of B. The shuffles, selects, bytes, barriers and bank conflicts equal those counted while the code runs.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ from test_notation import ROOT, chain_of, model, one, product
 COUNT = int(os.environ.get("SETT_COUNT", "60"))
 
 
-# ---- what registers hold, by the models ---------------------------------------------------------------------------------------------------------------
+# ---- the contents of registers, by the models --------------------------------------------------------------------------------------------------------
 
 class Side(NamedTuple):
-    text: str    # what the command is asked
+    text: str    # the words of the command
     table: Table
-    lanes: int   # of a fragment's subgroup; 0: the layout says it, or nothing does
-    dims: "Tuple[int, ...]" = ()  # of an array whose sizes are no powers of two: an index outside of it is no element
+    lanes: int  # lanes of a fragment's subgroup; 0 if the layout says it, or nothing does
+    dims: "Tuple[int, ...]" = ()  # dimensions of an array whose sizes are not powers of two: an index outside is not an element
 
 
 def size_of(side: Side, k: int) -> int:
@@ -35,7 +38,7 @@ def size_of(side: Side, k: int) -> int:
 
 
 def lanes_of(a: Side, b: Side) -> int:
-    """A layout that says it; then the larger subgroup of two fragments; then 32, or 64 where one has 33 to 64 threads."""
+    """Return the lanes: those that a layout says; else the larger subgroup of two fragments; else 32, or 64 if one has 33 to 64 threads."""
     for side in (a, b):
         if not side.table.wraps:
             return size_of(side, 1)
@@ -52,7 +55,7 @@ Index = Optional[Tuple[int, ...]]  # None: the layout does not have the thread
 
 
 def held(side: Side, lanes: int, warps: int) -> "List[List[Index]]":
-    """The index in each register of each thread."""
+    """Return the index in each register of each thread."""
     rows: "List[List[Index]]" = []
     for t in range(lanes * warps):
         if not side.table.wraps and (t % lanes >= size_of(side, 1) or t // lanes >= size_of(side, 2)):
@@ -79,7 +82,7 @@ def case_of(a: Side, b: Side, bits: int) -> Case:
     return Case(a, b, bits, lanes, warps, [held(a, lanes, warps), held(b, lanes, warps)])
 
 
-# ---- what the command says ----------------------------------------------------------------------------------------------------------------------------
+# ---- the answer of the command -----------------------------------------------------------------------------------------------------------------------
 
 def asked(rows: "List[List[str]]", *options: str) -> "List[str]":
     given = "".join("\t".join(row) + "\n" for row in rows)
@@ -97,7 +100,7 @@ class Said(NamedTuple):
     bytes: int
     barriers: int
     conflicts: int
-    least: int      # shuffles that no plan is below; -1: not said
+    least: int    # lower bound on the shuffles; -1: not given
 
 
 def parsed(text: str) -> Said:
@@ -226,7 +229,7 @@ TYPES = {8: "unsigned char", 16: "unsigned short", 32: "unsigned", 64: "unsigned
 
 
 def program(jobs: "Dict[int, Tuple[Case, Said, str, str]]", lanes: int, folder: Path) -> str:
-    """What the code of all jobs does, a line each; lanes: of a warp of CUDA."""
+    """Return the counts of the code of all jobs, one line each; lanes is the warp size of CUDA."""
     calls, data, cuda = [], [], []
     for index, (case, said, c, d) in jobs.items():
         kind, to, start = TYPES[case.bits], len(case.rows[1][0]), len(case.rows[0][0])
@@ -262,7 +265,7 @@ def missing(case: Case) -> "set":
 
 
 def ran(cases: "List[Case]", folder: Path) -> "List[Said]":
-    """All cases are asked, written, run and compared; the answers of those that are no `no`."""
+    """Ask, write, run and compare all cases; return the answers that are not a `no`."""
     jobs: Dict[int, Tuple[Case, Said, str, str]] = {}
     for bits in sorted({case.bits for case in cases}):
         chosen = [k for k, case in enumerate(cases) if case.bits == bits]
@@ -304,7 +307,7 @@ def ran(cases: "List[Case]", folder: Path) -> "List[Said]":
 # ---- fragments ----------------------------------------------------------------------------------------------------------------------------------------
 
 def fragments() -> "Dict[Tuple[int, ...], List[Side]]":
-    """All operands of all intrinsics by the shape; equal ones are there once."""
+    """Return all operands of all intrinsics by shape, without repetitions."""
     sett = str(ROOT / "build" / "sett")
     rows = [line.split("\t") for line in subprocess.run([sett, "nested", "mma"], capture_output=True, text=True, check=True).stdout.splitlines()]
     names = [(f"{row[0]}.{operand}", int(row[2])) for row in rows for operand in ("lhs", "rhs", "acc", "lhs_scale", "rhs_scale")]
@@ -325,7 +328,7 @@ def fragment_pairs() -> "List[Tuple[Side, Side]]":
 
 @pytest.mark.peer
 def test_fragments_quick(tmp_path: Path) -> None:
-    """Some pairs of fragments of one shape."""
+    """Some pairs of fragments with one shape."""
     pairs = random.Random(1).sample(fragment_pairs(), 12)
     kinds = {said.kind for said in ran([case_of(a, b, bits) for (a, b), bits in zip(pairs, itertools.cycle([32, 16, 8, 64]))], tmp_path)}
     assert {"registers", "shuffles"} <= kinds
@@ -334,7 +337,7 @@ def test_fragments_quick(tmp_path: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 def test_fragments_all(bits: int, tmp_path: Path) -> None:
-    """All pairs of operands of one shape, each in two of the four widths."""
+    """All pairs of operands with one shape, each in two of the four widths."""
     pairs = fragment_pairs()[bits in (8, 32)::2]
     assert len(pairs) > 150
     assert len(ran([case_of(a, b, bits) for a, b in pairs], tmp_path)) == len(pairs)
@@ -343,7 +346,7 @@ def test_fragments_all(bits: int, tmp_path: Path) -> None:
 # ---- drawn layouts ------------------------------------------------------------------------------------------------------------------------------------
 
 def draw_linear(rng: random.Random, dims: "Tuple[int, ...]", lanes: int, warps: int) -> str:
-    """Bits of the dimensions, in any order, some of them with another added, some 0."""
+    """Return a linear layout with the bits of the dimensions in any order, some with another added, some 0."""
     bases = [[1 << k if e == d else 0 for e in range(len(dims))] for d, size in enumerate(dims) for k in range(size.bit_length() - 1)]
     if rng.random() < 0.7:
         rng.shuffle(bases)
@@ -360,7 +363,7 @@ def draw_linear(rng: random.Random, dims: "Tuple[int, ...]", lanes: int, warps: 
 
 
 def draw_encoding(rng: random.Random, dims: "Tuple[int, ...]", warps: int) -> str:
-    """Triton's attributes on two dimensions, 32 lanes."""
+    """Return Triton's attributes on two dimensions, with 32 lanes."""
     shape, w = "x".join(map(str, dims)), 1 << warps
     split = 1 << rng.randint(0, warps)
     mma = f"#ttg.nvidia_mma<{{versionMajor = 2, versionMinor = 0, warpsPerCTA = [{split}, {w // split}], instrShape = [16, 8]}}>"
@@ -376,7 +379,7 @@ def draw_encoding(rng: random.Random, dims: "Tuple[int, ...]", warps: int) -> st
 
 
 def draw_nested(rng: random.Random, dims: "Tuple[int, ...]", threads: int, groups: int) -> str:
-    """Every dimension split into subgroups, batches, outers, threads and elements."""
+    """Return a nested layout: every dimension is split into subgroups, batches, outers, threads and elements."""
     keys = ("subgroup_tile", "batch_tile", "outer_tile", "thread_tile", "element_tile")
     field: Dict[str, List[int]] = {key: [] for key in keys}
     for size in dims:
@@ -400,7 +403,7 @@ def draw_nested(rng: random.Random, dims: "Tuple[int, ...]", threads: int, group
 
 
 def draw_pair(rng: random.Random) -> "Tuple[str, str]":
-    """Two distributions of one array."""
+    """Return two distributions of one array."""
     kind = rng.randrange(5)
     if kind == 4:  # sizes that are no powers of two
         dims = tuple(rng.choice([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16]) for _ in range(rng.randint(1, 3)))
@@ -409,7 +412,7 @@ def draw_pair(rng: random.Random) -> "Tuple[str, str]":
             return draw_pair(rng)
         return draw_nested(rng, dims, most, groups), draw_nested(rng, dims, most, groups)
     warps, lanes = rng.choice([0, 0, 1, 2]), 5 if kind else rng.choice([2, 3, 4, 5, 6])
-    others = rng.choice([warps, warps, 0, 1, 2])  # of the second: a warp that one does not have holds nothing there
+    others = rng.choice([warps, warps, 0, 1, 2])  # warps of the second: a warp that only one has holds nothing in the other
     dims = tuple(rng.choice([4, 8, 16, 32]) for _ in range(2))
     while math.prod(dims) > 1 << (lanes + warps + 5):
         dims = tuple(max(size // 2, 1) for size in dims)
@@ -446,7 +449,9 @@ CUTE = "((4,8),(2,2)):((32,1),(16,8))"
 
 
 def test_threads_and_values() -> None:
-    """CuTe's (thread, value) layout of an accumulator, whose integer is m + 16 n, and coordinates, are Triton's and IREE's; the threads of IREE are cut into warps."""
+    """CuTe's (thread, value) layout of an accumulator, as the integer m + 16 n and as coordinates, equals Triton's and IREE's; IREE's threads are
+    divided into warps.
+    """
     acc = "NV_MMA_SYNC_F32_16x8x16_F16.acc"
     assert one("move", CUTE, acc) == (0, "registers\nthe same registers: nothing moves") == one("move", acc, CUTE)
     assert one("move", acc, one("convert", acc, "cute")[1]) == (0, "registers\nthe same registers: nothing moves")
@@ -457,7 +462,7 @@ def test_threads_and_values() -> None:
 
 
 def masked_side(text: str, shown: str) -> Side:
-    """An encoding of an array whose sizes are no powers of two, which prints as 24x16@#ttg.linear<{..}>: the layout of the next powers of two."""
+    """Return an encoding of an array whose sizes are not powers of two, which prints as 24x16@#ttg.linear<{..}>: the layout of the next powers of two."""
     shape, bases = re.fullmatch(r"([\dx]+)@#ttg\.linear<(\{.*\})>", shown).groups()
     dims = tuple(map(int, shape.split("x")))
     sizes = ", ".join(f"dim{d} = {1 << (size - 1).bit_length()}" for d, size in enumerate(dims))
@@ -465,7 +470,7 @@ def masked_side(text: str, shown: str) -> Side:
 
 
 def of_no_powers_of_two(count: int) -> "List[Case]":
-    """Triton's encodings of arrays of such sizes into each other, and from and to IREE's layouts."""
+    """Return moves between Triton's encodings of such arrays, and from and to IREE's layouts."""
     rng = random.Random(12)
     pairs = []
     while len(pairs) < count:
@@ -480,21 +485,21 @@ def of_no_powers_of_two(count: int) -> "List[Case]":
 
 
 def test_sizes_that_differ() -> None:
-    """Registers outside of an array hold nothing, whatever they are: the same layout is the same registers; a larger array is another."""
+    """Registers outside an array hold nothing: the same layout gives the same registers; a larger array gives another table."""
     blocked = "#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [4, 8], warpsPerCTA = [1, 1], order = [1, 0]}>"
     assert one("move", f"24x16@{blocked}", f"24x16@{blocked}") == (0, "registers\nthe same registers: nothing moves")
     assert one("move", f"24x16@{blocked}", f"32x16@{blocked}") == (1, "no: the sizes of the arrays differ: 24 and 32")
 
 
 def cute_side(text: str) -> Side:
-    """A layout of (thread, value) whose integer is the index of an array of one dimension; its threads are not cut into warps."""
+    """Return a layout of (thread, value) whose integer is the index of a one-dimensional array; its threads are not divided into warps."""
     chain = chain_of(text)
     threads, values = (product(mode) for mode in chain[0][0])
     return Side(text, Table("cute", True, True, [values, threads, 1, 1], lambda at: (model(chain, (at[1], at[0])),)), 0)
 
 
 def of_other_warps() -> "List[Case]":
-    """Blocked layouts of 1, 2, 4 and 8 warps into each other."""
+    """Return moves between blocked layouts of 1, 2, 4 and 8 warps."""
     text = "32x16@#ttg.blocked<{{sizePerThread = [1, 2], threadsPerWarp = [4, 8], warpsPerCTA = [{}, {}], order = [1, 0]}}>"
     texts = [text.format(*warps) for warps in ((1, 1), (2, 1), (4, 1), (2, 4))]
     sides = [Side(text, linear_table(shown), 0) for text, shown in zip(texts, canonical(texts))]
@@ -504,7 +509,9 @@ def of_other_warps() -> "List[Case]":
 
 
 def of_no_whole_warps() -> "List[Case]":
-    """CuTe's layouts of 48 threads and 4 values, of 20 and 8: threads 48 to 63 hold nothing, or lanes 20 to 31 beside a layout of 32 lanes."""
+    """Return moves of CuTe's layouts of 48 threads and 4 values, and of 20 and 8: threads 48 to 63 hold nothing, as do lanes 20 to 31 beside a layout of
+    32 lanes.
+    """
     whole = "{register = [[1], [2], [4]], lane = [[8], [16], [32], [64], [128]], warp = []} -> {dim0 = 256}"
     few = "(20,8):(1,20)"
     pairs = [("(48,4):(4,1)", "(48,4):(1,48)"), ("(48,4):(4,1)", "(64,3):(1,64)"), ("(64,3):(3,1)", "(48,4):(4,1)"), (whole, "(48,5):(5,1)"), (whole, few)]
@@ -523,7 +530,7 @@ def of_no_whole_warps() -> "List[Case]":
 @pytest.mark.peer
 @pytest.mark.parametrize("count", [COUNT // 3])
 def test_registers_that_hold_nothing(count: int, tmp_path: Path) -> None:
-    """Every element arrives; threads that one layout does not have, and registers outside of the array, take no part."""
+    """Every element arrives; threads that only one layout has, and registers outside the array, take no part."""
     cases = of_other_warps() + of_no_whole_warps() + of_no_powers_of_two(count)
     said = ran(cases, tmp_path)
     assert len(said) > len(cases) * 3 // 4 and {it.kind for it in said} == {"registers", "shuffles", "shared"}
@@ -532,7 +539,7 @@ def test_registers_that_hold_nothing(count: int, tmp_path: Path) -> None:
 # ---- from memory to memory ----------------------------------------------------------------------------------------------------------------------------
 
 def draw_array(rng: random.Random, dims: "List[int]", cute: bool) -> "Tuple[str, int]":
-    """A layout of an array in memory, and the places of a tag with its padding, which it gets zeros in; 0: of another layout."""
+    """Return a layout of an array in memory, with the number of places of a tag including padding, which becomes 0; 0 for another layout."""
     order, shape = rng.sample(range(len(dims)), len(dims)), "x".join(map(str, dims))
     kind = rng.randrange(4 if cute else 3)
     if kind == 0:
@@ -557,8 +564,9 @@ def draw_array(rng: random.Random, dims: "List[int]", cute: bool) -> "Tuple[str,
 
 @pytest.mark.peer
 def test_reorders(tmp_path: Path) -> None:
-    """The C function of a reorder moves every element between drawn tags, strides, arrays of XLA and layouts of CuTe; a tag's padding gets zeros, and nothing else is
-    written."""
+    """The C function of a reorder moves every element between drawn tags, strides, arrays of XLA and layouts of CuTe. A tag's padding becomes 0, and
+    nothing else is written.
+    """
     rng, pairs = random.Random(9), []
     while len(pairs) < COUNT:
         dims = [rng.choice([1, 2, 3, 4, 7, 16, 17, 20]) for _ in range(rng.randint(1, 4))]
@@ -573,7 +581,7 @@ def test_reorders(tmp_path: Path) -> None:
         tables = [table_of(a), table_of(b)]
         places = [[table.value(at) for at in itertools.product(*map(range, dims))] for table in tables]
         if not text.startswith("reorder "):
-            assert text.startswith("not decided: expected"), (a, b, text)  # tiles that XLA's, which are read as, may not have
+            assert text.startswith("not decided: expected"), (a, b, text)  # these are read as tiles that XLA's notation may not have
             continue
         size = [max(places[0]) + 1, zeroed or max(places[1]) + 1]
         zeros = zeroed - len(places[1]) if zeroed else 0
@@ -639,7 +647,9 @@ int main(int argc, char **argv) {
 
 
 def test_reorder() -> None:
-    """A blocked tag back to the plain one and there; what is no array of one order is a no with a witness; a way of threads is asked of threads."""
+    """A blocked tag is moved to the plain one and back; a layout that is not an array in one order is a no with a witness; for layouts of threads the
+    command plans a move of threads.
+    """
     assert one("move", "2x17x3x3@aBcd16b", "2x17x3x3@abcd") == (
         0, "reorder 306, zeros 0\nfrom u32[2,17,3,3]{3,2,1,0:T(16,1,1)}: 576 places, 270 of them not read\nto u32[2,17,3,3]{3,2,1,0}: 306 places\n"
         "304 runs of at most 2 elements that lie together in both")
@@ -656,7 +666,7 @@ def test_reorder() -> None:
 
 
 def test_no() -> None:
-    """What differs, and blocks."""
+    """The answer no names the difference, also for blocks."""
     a = "{register = [[1]], lane = [[2]], block = [[4]]} -> {d = 8}"
     assert one("move", a, "{register = [[1]], lane = [[2], [4]], block = []} -> {d = 8}") == (1, "no: the numbers of lanes differ: 2 and 4")
     assert one("move", a, "{register = [[1]], lane = [[4]], block = [[2]]} -> {d = 8}") == (

@@ -1,4 +1,4 @@
-"""Nested layouts: text, both directions, maps, operations and fragments, against loops written from the definition and upstream's rows."""
+"""Test nested layouts: text, both directions, maps, operations and fragments, against loops written from the definition and rows of IREE."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def text_of(lists: Lists) -> str:
 
 
 def short(s: str) -> str:
-    """A layout of five tiles and two strides, for instance "2,1 2,4 1,1 16,4 1,4 1,0 1,16"; - is an empty list."""
+    """Return a layout from its five tiles and two strides, for instance "2,1 2,4 1,1 16,4 1,4 1,0 1,16"; - is an empty list."""
     return text_of([[] if word == "-" else [int(n) for n in word.split(",")] for word in s.split()])
 
 
@@ -73,14 +73,14 @@ def commas(values: "object") -> str:
 
 
 def manual_says(words: str) -> str:
-    """What the manual of sett_mma_layouts.h says of one difference, named by its first words."""
+    """Return the manual's paragraph about one difference (sett_mma_layouts.h), found by its first words."""
     found = re.search(rf"^    {words}: .*\n(?:^     .*\n)*", MMA, re.M)
     assert found, words
     return found[0]
 
 
 def matching(text: str) -> "set[str]":
-    """The intrinsics that the patterns in a text match."""
+    """Return the intrinsics that match the patterns in a text."""
     names = [line.split("\t")[0] for line in answer("mma").split("\n")]
     matches = [fnmatch.filter(names, pattern) for pattern in re.findall(r"\b[A-Z][A-Z0-9]*_[\w*]+", text)]
     assert matches and all(matches), text
@@ -91,7 +91,7 @@ def matching(text: str) -> "set[str]":
 
 
 def held(lists: Lists, subgroup: int, thread: int) -> "list[Index]":
-    """What (subgroup, thread) holds, in the order of its slots."""
+    """Return the elements that (subgroup, thread) holds, in slot order."""
     sub, batch, outer, thr, element, sub_stride, thr_stride = lists
     r = range(len(sub))
     s = [subgroup // sub_stride[d] % sub[d] if sub_stride[d] else 0 for d in r]
@@ -127,7 +127,7 @@ def random_lists(rng: random.Random) -> Lists:
 
 
 def test_literals_peer() -> None:
-    """Every literal of upstream's tests parses and prints; with the shapes that the derived rows state; unequal ranks are refused."""
+    """Every literal of IREE's tests parses and prints, with the shapes of the derived rows; unequal ranks are refused."""
     rows, refused = peer("iree_nested_layouts.txt"), 0
     for text, *_ in rows:
         if len({len(part) for part in lists_of(text)}) > 1:
@@ -147,7 +147,7 @@ def test_literals_peer() -> None:
 
 
 def test_basis_peer() -> None:
-    """The delinearize bases of the derived rows: the digits of an id, with the ids of a jump, give the digits of the formula."""
+    """The delinearize bases of the derived rows: the digits of an id, with the ids of a gap, give the digits of the formula."""
     checked = 0
     for text, _, _, _, *bases in peer("iree_nested_layouts_derived.tsv"):
         lists = lists_of(text)
@@ -182,7 +182,7 @@ def test_canonical() -> None:
 
 
 def test_errors() -> None:
-    """Each malformed text: the column, the dimension where there is one, and words of what was expected."""
+    """Each malformed text gives the column, the dimension if there is one, and words of what was expected."""
     good = short("1,1 1,1 1,1 4,2 1,1 0,0 1,4")
     cases = [
         ("", 1, "nested_layout"),
@@ -228,7 +228,7 @@ def test_errors() -> None:
 
 
 def test_command_lines() -> None:
-    """`-`: one input a line, answers in the same order, an error in its place; the status says whether there was one."""
+    """`-` reads one input per line and answers in the same order, with errors in place; the status says whether there was one."""
     command = ROOT / "build" / "sett"
     if not command.exists():
         raise unittest.SkipTest("build/sett is not built")
@@ -245,7 +245,7 @@ def test_command_lines() -> None:
 
 
 def test_document_pictures() -> None:
-    """The pictures in the header are what the definition says, and what the functions say."""
+    """The pictures in the header agree with the definition and with the functions."""
     example = short("2,1 2,4 1,1 16,4 1,4 1,0 1,16")
     first = re.search(r"const char \*text = (.*?);", HEADER, re.S)
     assert first and "".join(re.findall(r'"([^"]*)"', first[1])) == example.replace("#iree_vector_ext.", "")
@@ -287,12 +287,12 @@ def test_document_pictures() -> None:
 
 
 def test_document_inverse() -> None:
-    """The document's inverse, sum mod product, is wrong where ids jump; ours is the sum, and all copies."""
+    """The document's inverse, sum mod product, is wrong if ids have gaps; ours is the sum, and all copies."""
     for text, copies in (("1 1 1 4 1 0 16", 16), ("3 1 1 1 1 8 0", 8), ("1,1 1,1 1,1 2,4 1,1 0,0 8,2", 2)):
         lists = lists_of(short(text))
         wrong = 0
         for index in box(tuple(shape_of(lists))):
-            digits = index  # one element each: the digit of a dimension is its index
+            digits = index  # one element per thread: the digit of a dimension is its index
             total = [sum(s * v for s, v in zip(lists[stride], digits)) if max(lists[tile]) > 1 else 0 for tile, stride in ((0, 5), (3, 6))]
             owners = answer("owner", short(text), commas(index)).split("; ")
             assert ints(owners[0]) == [*total, 0] and len(owners) == copies, (text, index, owners)
@@ -306,7 +306,7 @@ def test_document_inverse() -> None:
 
 
 def test_defects() -> None:
-    """What upstream gets wrong, as the right answer or a refusal."""
+    """Cases that IREE gets wrong have the right answer or a refusal."""
     no = "no nested layout of that shape has this ownership"
     assert answer("reshape", short("1,1 1,2 1,1 2,1 1,1 0,0 1,0"), "4").split("\t")[0] == short("1 1 1 2 2 0 1")  # thread 0: 0 and 1, not 0 and 2
     example = short("2,1 2,4 1,1 16,4 1,4 1,0 1,16")
@@ -315,21 +315,21 @@ def test_defects() -> None:
     for g, t in box((2, 64)):
         assert sorted(64 * i + j for i, j in held(lists_of(example), g, t)) == sorted(32 * i + j for i, j in held(turned, g, t))
     assert answer("reshape", example, "64,16,4").split("\t")[0] == short("2,1,1 2,4,1 1,1,1 16,4,1 1,1,4 1,0,0 1,16,0")
-    wide = short("2,1 3,1 2,1 4,4 1,2 1,0 1,4")  # factors that do not divide: upstream returns 24x8
+    wide = short("2,1 3,1 2,1 4,4 1,2 1,0 1,4")  # factors that do not divide: IREE returns 24x8
     status, text = algebra.run("nested", "reshape", wide, "32,12")
     assert status == 2 and no in text
-    # a thread behind the one that a mask's bound cuts
+    # a thread after the one that a mask's bound cuts
     assert [answer("bound", short("1 1 2 2 1 0 1"), "0", "0", thread, "3") for thread in "01"] == ["2", "1"]
     # mma.sync e4m3 A has 16 values, not 2x2x2
     assert ints(answer("mma", "NV_MMA_SYNC_F32_16x8x32_F8E4M3FN", "a").split("\t")[2]) == [1, 1, 2, 2, 1, 4]
-    # two layouts of one ownership that upstream would move through shared memory
+    # two layouts with one ownership, between which IREE would move through shared memory
     assert answer("same", short("1 1 1 1 4 0 0"), short("1 4 1 1 1 0 0")) == "same slots"
     assert answer("same", short("1,1 1,2 1,1 1,1 2,1 0,0 0,0"), short("1,1 2,2 1,1 1,1 1,1 0,0 0,0")) == "same owners"
     assert answer("same", short("2 1 1 32 1 1 1"), short("1 1 1 64 1 0 1"), "2", "32") == "same slots"
     assert algebra.run("nested", "same", short("2 1 1 32 1 1 1"), short("1 1 1 64 1 0 1")) == (1, "different")
-    # a stride of 0 on a tile above 1: nobody's
+    # a stride of 0 with a tile above 1: some elements have no owner
     assert answer("owner", short("1 1 1 4 2 0 0"), "2") == "nobody" and answer("owner", short("1 1 1 4 2 0 0"), "1") == "0,0,1"
-    # strides that upstream accepts until it distributes
+    # strides that IREE accepts until it distributes
     assert "overlap" in refusal(short("1,1 1,1 1,1 4,2 1,1 0,0 1,2"))
     # a sum that exceeds the machine, by dimension
     assert "dimension 0: expected a machine with more threads: this dimension needs 64" in refusal("on", short("1 1 1 64 1 0 1"), "1", "32")
@@ -388,7 +388,7 @@ def test_contraction() -> None:
 
 
 def test_contraction_definition() -> None:
-    """Subgroup g's share of a loop is its digit's; there, batch b is the fragment's tile number b."""
+    """Subgroup g's part of a loop is its digit; there, batch b is tile number b of the fragment."""
     rng = random.Random(7)
     for _ in range(60):
         name = rng.choice(["MFMA_F32_16x16x16_F16", "MFMA_F32_32x32x8_F16", "NV_MMA_SYNC_F32_16x8x16_F16", "WMMAR3_F32_16x16x16_F16"])
@@ -411,7 +411,7 @@ def test_contraction_definition() -> None:
 
 
 def test_recombine() -> None:
-    """A sum of a (m, k) and a (k, n) value over k: m as in the first, n as in the second; what disagrees or overlaps is refused."""
+    """A sum of a (m, k) and a (k, n) value over k has m as in the first and n as in the second; disagreement or overlap is refused."""
     first, second = short("1,2 2,1 1,1 4,1 1,2 0,1 1,0"), short("2,1 1,3 1,1 1,8 2,2 1,0 0,4")
     other = short("2,1 2,3 1,1 1,8 2,2 1,0 0,4")
     assert "two operands" in refusal("recombine", "0,1", first, "0,2", other, "2,1")
@@ -424,7 +424,7 @@ def test_recombine() -> None:
 
 
 def test_fragments_peer() -> None:
-    """Every row of upstream's table: shape, tiles, types, lanes that hold each element. Slots differ where the manual says so."""
+    """Every row of IREE's table: shape, tiles, types, lanes per element. Slots differ where the manual says so."""
     operands = {"Lhs": "lhs", "Rhs": "rhs", "Acc": "acc", "LhsScale": "lhs_scale", "RhsScale": "rhs_scale"}
     listed = {line.split("\t")[0]: line.split("\t")[1:] for line in answer("mma").split("\n")}
     names, (_, *rows), slots_differ = set(), peer("iree_mma_layouts.tsv"), set()
@@ -459,7 +459,7 @@ def test_fragments_peer() -> None:
 
 
 def test_maps_agree() -> None:
-    """The map of a layout, its inverse, and the layout of the map, by an evaluation of their texts."""
+    """The map of a layout, its inverse, and the layout of the map agree, by evaluating their texts."""
     rng = random.Random(5)
     for _ in range(150):
         lists = random_lists(rng)
@@ -496,7 +496,7 @@ def test_map_that_is_none() -> None:
 
 
 def test_addresses() -> None:
-    """Composed with a tiled layout: the position of what each slot holds; outside of the array, outside of the domain."""
+    """Composed with a tiled layout, the map gives the position of each slot's element; elements outside the array are outside the domain."""
     for layout, shape in ((short("2,1 2,4 1,1 16,4 1,4 1,0 1,16"), "bf16[64,64]{1,0:T(8,128)(2,1)}"),
                           (short("1,1 1,1 2,1 8,4 1,2 0,0 4,1"), "f32[16,8]{0,1}"), (short("1,1 1,1 2,1 8,4 1,2 0,0 4,1"), "f32[13,7]{1,0:T(2,4)}")):
         address = read(answer("address", layout, shape))
@@ -544,7 +544,7 @@ def test_draw() -> None:
 
 
 def test_index() -> None:
-    """Each element with its owners, and each thread with what it holds, by the definition."""
+    """The tables have each element with its owners, and each thread with its elements, by the definition."""
     rng = random.Random(8)
     for _ in range(60):
         lists = random_lists(rng)
@@ -588,7 +588,7 @@ int main() {
 
 @pytest.mark.peer
 def test_cuda() -> None:
-    """A plan in a kernel, beside the whole header on the host: no warning, no stack, no spill."""
+    """nvcc compiles a plan in a kernel, beside the whole header on the host, without warning, stack or spill."""
     if not shutil.which("nvcc"):
         raise unittest.SkipTest("no nvcc")
     with tempfile.TemporaryDirectory() as folder:
@@ -599,7 +599,7 @@ def test_cuda() -> None:
 
 
 def test_opencl() -> None:
-    """A plan in an OpenCL C 1.2 kernel, run on every device."""
+    """A plan in an OpenCL C 1.2 kernel runs on every device."""
     with tempfile.TemporaryDirectory() as folder:
         binary = f"{folder}/opencl"
         done = subprocess.run(["cc", "-std=c11", *WARNINGS, str(ROOT / "tests" / "layouts" / "nested" / "opencl.c"), "-lOpenCL", "-o", binary], capture_output=True,

@@ -1,5 +1,6 @@
-"""Layouts in other systems' notations, by `sett layout ..`: the cases that others wrote, by meaning, and drawn layouts beside a plain model of CuTe that was written
-from its definition and shares no code with the headers."""
+"""Test layouts in other notations through `sett layout ..`: cases of others by meaning, and drawn layouts against a plain model of CuTe that is written
+from its definition and shares no code with the headers.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# More of what is drawn: SETT_COUNT times as many, from other seeds.
+# SETT_COUNT multiplies the number of drawn layouts, from other seeds.
 TIMES, SEED = int(os.environ.get("SETT_COUNT", "1")), 1000 * int(os.environ.get("SETT_SEED", "0"))
 PEER = ROOT.parent / "shared" / "peer" / "notations"
 
 
 def answers(verb: str, rows: "list[list[str]]") -> "list[str]":
-    """One answer a row of `sett layout VERB -`."""
+    """Return one answer per row of `sett layout VERB -`."""
     given = "".join("\t".join(row) + "\n" for row in rows)
     words = [str(ROOT / "build" / "sett"), "layout", *([verb] if verb else []), "-"]
     done = subprocess.run(words, input=given, capture_output=True, text=True, timeout=3000)
@@ -95,7 +96,7 @@ def add(a, b):
 
 
 def dot(shape, stride, at):
-    """The value of shape:stride at a coordinate; the last mode takes what is left of an integer."""
+    """Return the value of shape:stride at a coordinate; the last mode takes the rest of an integer."""
     if isinstance(shape, tuple):
         if isinstance(at, tuple):
             assert len(at) == len(shape)
@@ -115,7 +116,7 @@ def dot(shape, stride, at):
 
 
 def coordinate_of(places: dict, depth: int = 0):
-    """A sum of places as a coordinate without trailing zeros."""
+    """Return a sum of places as a coordinate without trailing zeros."""
     heads = {}
     for key, value in places.items():
         heads.setdefault(key[depth], {})[key] = value
@@ -124,7 +125,7 @@ def coordinate_of(places: dict, depth: int = 0):
 
 
 def model(chain: list, at):
-    """The value of a chain at a coordinate."""
+    """Return the value of a chain at a coordinate."""
     for i in range(len(chain) - 1, -1, -2):
         function = chain[i]
         if i + 1 < len(chain):
@@ -143,7 +144,7 @@ def model(chain: list, at):
 
 
 def trimmed(value):
-    """A value without trailing zeros of coordinates, as the tables of others have it."""
+    """Return a value without trailing zeros of coordinates, as in others' tables."""
     if isinstance(value, dict):
         value = coordinate_of(value)
     if isinstance(value, (tuple, list)):
@@ -161,16 +162,16 @@ def values_of(text: str) -> list:
 
 
 def said_values(text: str) -> list:
-    """The values that `layout table` said, coordinates in parentheses."""
+    """Return the values that `layout table` printed, coordinates in parentheses."""
     return [trimmed(value) for value in tuple_of(f"({text})")] if text else []
 
 
 # ---- the cases of others ------------------------------------------------------------------------------------------------------------------------------
 
 CUTE = ["cute_core", "cute_dialect", "tensor_layouts", "atoms"]
-# What `sett` calls the operations of the cases, where the name is another.
+# Operations of the cases that `sett` names differently.
 VERBS = {"layout_at": "at", "swizzle_at": "at", "tv_layout": "", "layout_table": ""}
-# Rows whose stated result is wrong or undefined upstream, and why.
+# Rows whose stated result is wrong or undefined in the original, with the reason.
 WRONG = {"4:-1 left_inverse": "(-1,4):(0,1) has a negative size"}
 
 
@@ -188,7 +189,7 @@ def words_of(row: dict) -> "list[str]":
 
 
 def inverts(said: str, text: str) -> bool:
-    """L(R(L(i))) = L(i), all that a left inverse R promises where L is not one-to-one."""
+    """Check L(R(L(i))) = L(i), the law of a left inverse R if L is not one-to-one."""
     layout, inverse = chain_of(text), chain_of(said)
     for i in range(min(product(layout[0][0]), 4096)):
         value = model(layout, i)
@@ -204,7 +205,7 @@ def is_layout(text) -> bool:
 
 
 def test_cute_cases() -> None:
-    """Every CuTe case by its values, or by its text where it has no table."""
+    """Every CuTe case agrees by its values, or by its text if it has no table."""
     by_verb: "dict[str, list]" = {}
     for row in peer(CUTE):
         verb = VERBS.get(row["op"], row["op"])
@@ -239,14 +240,14 @@ def test_cute_cases() -> None:
 
 # ---- own cases ----------------------------------------------------------------------------------------------------------------------------------------
 
-# verb, words, answer, exit status. Refusals and values that CuTe's C++ or Python gets wrong are named in the manual of sett_notation_composition.
+# verb, words, answer, exit status. The manual of sett_notation_composition names the refusals and values that CuTe's C++ or Python gets wrong.
 OWN = [
     ("composition", ["(4,6,8):(2,3,5)", "6:3"], "no: ", 1),  # C++: (2,3):(6,3), 3 at 2 instead of 7
     ("composition", ["(4,2):(1,10)", "(2,2):(1,3)"], "no: ", 1),  # tensor-layouts: (2,2):(1,3), 4 at 3 instead of 10
     ("composition", ["(2,2):(1,1)", "3:1"], "no: ", 1),
     ("composition", ["(4,2,8):(3,12,97)", "3:3"], "3:9", 0),  # pycute refuses
-    ("composition", ["(5,7):(1,100)", "4:3"], "(2,2):(3,101)", 0),  # all three refuse or are wrong
-    ("composition", ["(1048576,1048576):(1,2097152)", "(1048576,2):(1,1048575)"], "no: ", 1),  # without looking at every point
+    ("composition", ["(5,7):(1,100)", "4:3"], "(2,2):(3,101)", 0),  # all three implementations refuse or are wrong
+    ("composition", ["(1048576,1048576):(1,2097152)", "(1048576,2):(1,1048575)"], "no: ", 1),  # without visiting every point
     ("composition", ["(1048576,1048576):(1,2097152)", "(524288,2):(1,524288)"], "(524288,2):(1,524288)", 0),
     ("composition", ["4:1", "4:-1"], "error: expected no negative", 2),
     ("complement", ["(4,2):(1,6)", "24"], "2:12", 0),
@@ -284,7 +285,7 @@ OWN = [
     ("table", ["(2,3):(1@1,1@0)"], "(0,0),(0,1),(1,0),(1,1),(2,0),(2,1)", 0),
     ("at", ["((2,2),3):((1,6),2)", "1,2"], "5", 0),
     ("at", ["((2,2),3):((1,6),2)", "(1,1),2"], "11", 0),
-    ("at", ["(4,2):(1,9)", "11"], "21", 0),  # the last mode takes what is left
+    ("at", ["(4,2):(1,9)", "11"], "21", 0),  # the last mode takes the rest
     ("at", ["4:9223372036854775807", "2"], "error: a value overflows", 2),
     ("map", ["S<1,0,1> o 0 o 4:1"], "(d0) -> ", 0),
     ("max_common_vector", ["(8,4):(1,8)", "(8,4):(1,16)"], "8", 0),
@@ -389,12 +390,12 @@ def test_drawn_values() -> None:
 
 
 def factorisations(size: int) -> "list[tuple[int, ...]]":
-    """All tuples of factors above 1 with that product."""
+    """Return all tuples of factors above 1 with that product."""
     return [()] if size == 1 else [(first, *rest) for first in range(2, size + 1) if size % first == 0 for rest in factorisations(size // first)]
 
 
 def exists(value, sizes: "list[int]") -> bool:
-    """Is there a shape:stride layout of these leaves, each split at will, with these values? By trying all."""
+    """Return whether a shape:stride layout with these leaves, each split in any way, has these values, by trying all."""
     points = list(itertools.product(*map(range, sizes)))
     for split in itertools.product(*map(factorisations, sizes)):
         steps = []
@@ -410,14 +411,14 @@ def exists(value, sizes: "list[int]") -> bool:
 
 @pytest.mark.drawn
 def test_drawn_compositions() -> None:
-    """A composition has a(b(i)) at every i and a shape that refines b's; a refusal is right by trying every layout, and its witness has the value that it says."""
+    """A composition has a(b(i)) at every i, with a shape that refines b's. A refusal is right, by trying every layout, and its witness has the stated value."""
     many = 500 * TIMES
     pairs = list(zip(drawn(many, 5 + SEED, 60) + drawn(many, 6 + SEED, 60, compact=True),
                      drawn(many, 7 + SEED, 16, depth=1) + drawn(many, 8 + SEED, 16, depth=1, compact=True)))
     right = refused = 0
     for (a, b), said in zip(pairs, answers("composition", [list(pair) for pair in pairs])):
         outer, inner = chain_of(a), chain_of(b)
-        # Beyond a's size its coalesced form counts, whose last mode is the last that is larger than 1.
+        # Beyond a's size the coalesced form of a counts, whose last mode is the last that is larger than 1.
         want = [model(outer, model(inner, i)) for i in range(product(inner[0][0]))]
         if max((model(inner, i) for i in range(len(want))), default=0) >= product(outer[0][0]):
             continue
@@ -473,7 +474,7 @@ def test_drawn_laws() -> None:
                 assert got[:size] == values
                 tiler = chain_of(row[1])
                 copies = {model(tiler, i) for i in range(product(tiler[0][0]))}
-                used, gaps = 1, True  # a gap that a stride does not divide is rounded down: copies may overlap there
+                used, gaps = 1, True  # a gap that a stride does not divide is rounded down, so copies may overlap there
                 for step, extent in sorted((step, extent) for step, extent in zip(leaves(layout[0][1]), leaves(layout[0][0])) if step and extent > 1):
                     gaps, used = gaps and step % used == 0, step * extent
                 assert len(got) == size * product(tiler[0][0]), (row, said)
@@ -482,8 +483,9 @@ def test_drawn_laws() -> None:
 
 
 def cute_left_inverse(layout: tuple) -> "str | None":
-    """CuTe's left inverse by its definition: the moving digits in the order of strides, each as large as the next stride allows; None where a stride does not
-    divide the next."""
+    """Return CuTe's left inverse by its definition: the moving digits in the order of strides, each as large as the next stride allows; None if a stride
+    does not divide the next.
+    """
     digits, unit = [], 1
     for size, stride in zip(leaves(layout[0]), leaves(layout[1])):
         if size > 1 and digits and digits[-1][0] * digits[-1][1] == stride * (digits[-1][1] > 0) and (stride or not digits[-1][0]):
@@ -511,7 +513,7 @@ def cute_left_inverse(layout: tuple) -> "str | None":
 
 @pytest.mark.drawn
 def test_drawn_left_inverses() -> None:
-    """The left inverse is CuTe's wherever that obeys L(R(L(i))) = L(i), and else not decided: strides that overlap too."""
+    """The left inverse is CuTe's if that obeys L(R(L(i))) = L(i), and otherwise not decided, also for overlapping strides."""
     rng = random.Random(15 + SEED)
     texts = []
     while len(texts) < 1500 * TIMES:
@@ -561,12 +563,12 @@ def test_triton_cases() -> None:
         assert said_values(said) == [trimmed(value if len(value) > 1 else value[0]) for value in row["meaning"]["values"]], row["args"]
 
 
-# vec = 8, perPhase = 2: row 1 has phase 0, so offset 32 holds (1, 0); the stated text has (1, 2), and is throughout that of vec = 2, perPhase = 1.
+# vec = 8, perPhase = 2: row 1 has phase 0, so offset 32 holds (1, 0). The stated text has (1, 2) and is everywhere that of vec = 2, perPhase = 1.
 WRONG_DUMPS = ["Larger2DShared#hardware"]
 
 
 def test_triton_dumps() -> None:
-    """The text that Triton prints, to the letter, and products of what it makes."""
+    """The text that Triton prints is reproduced exactly, and so are products of its layouts."""
     rows = [row for row in peer(["triton_encodings"]) if row["op"] in ("dump_layout", "ll_product")]
     for row in rows:
         words = row["args"] if row["op"] == "ll_product" else ["x".join(map(str, row["args"][0])) + "@" + row["args"][1]]
@@ -579,7 +581,9 @@ def test_triton_dumps() -> None:
 
 
 def test_no_row_is_left() -> None:
-    """Every operation of every file of cases is one that a test runs: those of CuTe and of linear layouts all, of the others these (mosaic: test_convert.py, optimal_swizzle: test_swizzles.py)."""
+    """A test runs every operation of every file of cases: all those of CuTe and of linear layouts; of the others these (mosaic: test_convert.py,
+    optimal_swizzle: test_swizzles.py).
+    """
     ran = {"onednn": {"onednn_tag", "onednn_alias"}, "mosaic": {"mosaic_tiled"}, "triton_encodings": {"to_linear", "dump_layout", "ll_product", "optimal_swizzle"}}
     assert not PEER.is_dir() or {path.stem for path in PEER.glob("*.json")} == {*CUTE, "linear_layouts", *ran}
     for name, ops in ran.items():
@@ -612,7 +616,7 @@ def test_linear_cases() -> None:
 
 
 def draw_linear(rng: random.Random, ins: "list[str]", outs: "dict[str, int]", bits: int) -> "tuple[str, list]":
-    """A linear layout of so many input bits, and its bases."""
+    """Return a linear layout with that many input bits, and its bases."""
     cut = sorted(rng.randint(0, bits) for _ in ins[1:])
     bases = [[rng.randrange(size) for size in outs.values()] for _ in range(bits)]
     spans = zip([0, *cut], [*cut, bits])
@@ -621,7 +625,7 @@ def draw_linear(rng: random.Random, ins: "list[str]", outs: "dict[str, int]", bi
 
 
 def linear_of(text: str) -> "tuple[list, dict[str, int]]":
-    """The bases of a linear layout in order, and its output dimensions."""
+    """Return the bases of a linear layout in order, and its output dimensions."""
     ins, outs = text.split(" -> ")
     return [json.loads(f"[{basis}]") for basis in re.findall(r"\[([-\d, ]+)\]", ins)], {name: int(size) for name, size in re.findall(r"(\w+) = (\d+)", outs)}
 
@@ -685,7 +689,7 @@ def test_drawn_linear() -> None:
 
 
 def bases_of(text: str) -> "dict[str, list]":
-    """The bases of each input dimension of a linear layout."""
+    """Return the bases of each input dimension of a linear layout."""
     return {name: json.loads(f"[{bases}]") for name, bases in re.findall(r"(\w+) = \[((?:\[[^][]*\](?:, )?)*)\]", text.split(" -> ")[0])}
 
 
@@ -694,14 +698,14 @@ def show_linear(bases: "dict[str, list]", outs: "dict[str, int]") -> str:
 
 
 def sized_names(letter: str, bits: int, rng: random.Random) -> "dict[str, int]":
-    """Dimensions of so many bits in all."""
+    """Return dimensions with that many bits in total."""
     cut = sorted(rng.randint(0, bits) for _ in range(rng.randint(0, 2)))
     return {f"{letter}{i}": 1 << last - first for i, (first, last) in enumerate(zip([0, *cut], [*cut, bits]))}
 
 
 @pytest.mark.drawn
 def test_drawn_linear_dimensions() -> None:
-    """Reshape keeps packed inputs and values, a sublayout has the values at 0 elsewhere, and every other answer is what looking at all inputs gives."""
+    """Reshape keeps packed inputs and values, a sublayout has the values with 0 elsewhere, and every other answer equals that of visiting all inputs."""
     rng = random.Random(22 + SEED)
     rows = []
     for _ in range(600 * TIMES):

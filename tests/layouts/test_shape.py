@@ -43,7 +43,7 @@ def ints(text: str) -> Index:
 
 
 def test_print_parse_peer() -> None:
-    """Law 1 on every shape of upstream's tests; comments and blanks aside the text says the same."""
+    """Law 1 holds for every shape of XLA's tests; apart from comments and blanks the text is the same."""
     rows = peer("xla_shape_literals.txt")
     for row in rows:
         text = row.split("\t")[0]
@@ -221,7 +221,7 @@ def count(dims: list[int]) -> int:
 
 
 def transpose(cells: list, dims: list[int], order: list[int]) -> tuple[list, list[int]]:
-    """An array stored row-major in another order of its dimensions, by loops."""
+    """Return an array stored row-major in another order of its dimensions, by loops."""
     strides = [count(dims[k + 1 :]) for k in range(len(dims))]
     new = [dims[k] for k in order]
     return [cells[sum(i * strides[k] for i, k in zip(index, order))] for index in box(tuple(new))], new
@@ -234,7 +234,7 @@ def pad(cells: list, dims: list[int], new: list[int]) -> list:
 
 
 def model(dims: Index, minor_to_major: Index, tiles: list[list[Optional[int]]], tail: int) -> tuple[list, list[int]]:
-    """What stands at each position: an index, or None for padding. Pad, reshape, transpose; nothing of the header."""
+    """Return the index at each position, or None for padding, by padding, reshaping and transposing, without the header."""
     cells: list = list(box(dims))
     cells, shape = transpose(cells, list(dims), list(reversed(minor_to_major)))
     for tile in tiles:
@@ -287,7 +287,7 @@ def random_layout(rng: random.Random) -> tuple[str, Index, Index, list[list[Opti
 
 
 def test_positions() -> None:
-    """Laws 2 to 5 through the command: every index and every position of random layouts (tests/layouts/tile_test.c asks thousands)."""
+    """Laws 2 to 5 through the command: every index and every position of random layouts (tests/layouts/tile_test.c tests thousands)."""
     rng = random.Random(11)
     positions = tiled = 0
     for _ in range(200):
@@ -333,12 +333,12 @@ def test_maps_agree() -> None:
 
 
 def said(*words: str) -> str:
-    """The answer, of whatever status; "no" without its reason."""
+    """Return the answer, with any status; "no" without its reason."""
     return re.sub(r"^no: .*", "no", algebra.run("shape", *words)[1], flags=re.S)
 
 
 def peer_answer(kind: str, shape: str, rest: str) -> Optional[str]:
-    """What this library says to a row of upstream's numbers, in the row's words."""
+    """Return this library's answer to a row of XLA's numbers, in the words of the row."""
     if kind in ("linear_index_nested", "linear_index_untiled"):
         return answer("index", shape, rest)
     if kind in ("delinearize_nested", "multi_index_untiled"):
@@ -410,22 +410,22 @@ def peer_answer(kind: str, shape: str, rest: str) -> Optional[str]:
         return answer("kept", *re.findall(r"\[(.*?)\]", shape))
     if kind == "normalized_logical_transpose":
         found = re.fullmatch(r"in=\[(.*)\] out=\[(.*)\] dims=(.*)", shape)
-        if not found:  # layouts that are not row-major: the function takes dimensions alone, so there is nothing to refuse
+        if not found:  # layouts that are not row-major: the function takes only dimensions, so there is nothing to refuse
             return None
         dims, out, order = found.groups()
         if [ints(dims)[d] for d in ints(order)] != list(ints(out)):
-            return None  # no transposition at all: upstream takes it from the result's dimensions
+            return None  # not a transpose: XLA takes it from the result's dimensions
         return answer("normal", dims, order).replace("\t", " perm=")
     raise AssertionError(f"unknown kind of row: {kind}")
 
 
-# Rows where upstream's answer is not the exact one, and the exact one: its bitcasts look at minor_to_major alone, its sizes at the first
-# tile, and it places dimensions of 1 where it likes.
+# Rows where XLA's answer is not exact, with the exact one: its bitcasts look only at minor_to_major, its sizes only at the first tile, and it places
+# dimensions of 1 arbitrarily.
 EXACT = {
-    ("array_size", "bf16[3,5]{1,0:T(2,4)(4,1)}"): "128",  # upstream: 64, without the padding of the inner tile
-    ("array_size", "f32[100]{0:L(1024)}"): "4096",  # upstream: 400, L only counts beside tiles
-    ("array_data_size", "bf16[3,5]{1,0:T(2,4)(4,1)}"): "98",  # upstream: by the first tile
-    ("byte_size_of", "f32[3,5]{1,0:T(2,2)}"): "96",  # upstream: elements alone, 60
+    ("array_size", "bf16[3,5]{1,0:T(2,4)(4,1)}"): "128",  # XLA: 64, without the padding of the inner tile
+    ("array_size", "f32[100]{0:L(1024)}"): "4096",  # XLA: 400, because L counts only beside tiles
+    ("array_data_size", "bf16[3,5]{1,0:T(2,4)(4,1)}"): "98",  # XLA: by the first tile
+    ("byte_size_of", "f32[3,5]{1,0:T(2,2)}"): "96",  # XLA: only the elements, 60
 }
 
 
@@ -445,7 +445,7 @@ def test_peer_numbers() -> None:
 
 
 def test_same_bytes() -> None:
-    """Bitcasts under tiles, where upstream looks at minor_to_major alone (in brackets what it says)."""
+    """Bitcasts with tiles, where XLA looks only at minor_to_major (its answer is in brackets)."""
     cases = [
         ("f32[8,256]{1,0:T(8,128)}", "f32[2048]{0:T(1024)}", "element 257 (row-major) is at position 129"),  # [yes]
         ("f32[12,128]{1,0:T(8,128)}", "f32[2,6,128]{2,1,0:T(8,128)}", "element 769 (row-major)"),  # [yes]
@@ -506,7 +506,7 @@ def test_bitcast_as_a_transpose() -> None:
 
 
 def test_outside() -> None:
-    """What is outside is named with its range, and the column is its own."""
+    """An index outside is named with its range, and the column is its own."""
     for words, expected in (
             ("index f32[70,300] 70,0", "1: expected 0 <= index < 70 in dimension 0"), ("index f32[70,300] 3,300", "3: expected 0 <= index < 300 in dimension 1"),
             ("bits f32[70,300] 69,-1", "4: expected 0 <= index < 300 in dimension 1"), ("index f32[3,0] 2,0", "3: expected 0 <= index < 0 in dimension 1"),
@@ -540,7 +540,7 @@ def test_bits_strides_parts_formats() -> None:
     assert [line.split("\t")[2] for line in answer("formats", "bf16[16,128]").split("\n")] == ["bf16[16,128]{1,0}", "bf16[16,128]{1,0:T(8,128)(2,1)}"]
     assert answer("formats", "s8[9,9]{0,1}").split("\n")[1] == "*\t8-bit 8x128\ts8[9,9]{0,1:T(8,128)(4,1)}\t2048\t96.04%"
     assert answer("formats", "pred[64,128]").split("\n")[2] == "\t1-bit 32x128\tpred[64,128]{1,0:T(32,128)(32,1)E(1)}\t1024\t0.00%"
-    packed = answer("formats", "s4[9,200]{1,0:E(4)S(1)}").split("\n")  # 4 bits have no tiles; what is not the format's stays
+    packed = answer("formats", "s4[9,200]{1,0:E(4)S(1)}").split("\n")  # there are no tiles for 4 bits; attributes that are not the format's stay
     assert packed == ["\tlinear\ts4[9,200]{1,0:E(4)S(1)}\t900\t0.00%"], packed
     assert answer("formats", "b(f32[9,4]{1,0:T(2)SC(0:6)M(8)})").split("\n")[1] == "*\tlarge 8x128\tb(f32[9,4]{1,0:T(8,128)SC(0:6)M(8)})\t4096\t97.66%"
     for dims, chosen in (("1,9", "2,128"), ("2,9", "2,128"), ("3,9", "4,128"), ("4,9", "4,128"), ("5,9", "8,128"), ("9", "2,128")):
@@ -551,7 +551,7 @@ def test_bits_strides_parts_formats() -> None:
 
 
 def transposed(sizes: "list[int]", order: "list[int]") -> "tuple[list[int], list[int]]":
-    """A transposition of sizes, the outermost first (place i has order[i]): without sizes of 1, and those that stay neighbours as one."""
+    """Return a transpose of sizes, outermost first (place i has order[i]), without sizes of 1 and with dimensions that stay neighbours merged."""
     order = [d for d in order if sizes[d] != 1]
     kept = sorted(order)
     runs: "list[list[int]]" = []
@@ -565,8 +565,9 @@ def transposed(sizes: "list[int]", order: "list[int]") -> "tuple[list[int], list
 
 
 def test_orders_of_formats() -> None:
-    """`formats --orders`: the least bytes are those of the best of all orders, each of which `formats` is asked for; the way there is the transposition of the
-    dimensions in memory, and bytes read and written are those of both."""
+    """`formats --orders`: the fewest bytes are those of the best of all orders, each of which is passed to `formats`. The way there is the transpose of
+    the dimensions in memory, and bytes read and written are those of both.
+    """
     rng, moves = random.Random(5), 0
     for _ in range(40):
         kind, rank = rng.choice(["f32", "bf16", "s8"]), rng.randint(1, 4)
@@ -607,7 +608,7 @@ def test_orders_of_formats() -> None:
 
 
 def test_split_transposes() -> None:
-    """A transposition of split arrays: which part an element lies in tells, as its position does."""
+    """For a transpose of split arrays, the part of an element counts as its position does."""
     one, other = "f32[2,2]{1,0:SC(0:1)}", "f32[2,2]{0,1:SC(0:1)}"
     assert said("bitcast", one, other) == "no"
     assert answer("transpose", one, other) == "1,0" and said("transpose", one, other, "0,1") == "no"
@@ -617,7 +618,7 @@ def test_split_transposes() -> None:
 
 
 def test_verbs_without_words() -> None:
-    """A verb alone is answered with its words, not read as a shape."""
+    """A verb alone is answered with its words and not read as a shape."""
     for verb in ("info", "map", "unmap", "fields", "scan", "formats", "steps", "strides", "data", "untiled", "descending", "index", "bits",
                  "element", "bitcast", "decompose", "transpose", "align", "permute", "delete", "move", "major", "normal", "kept", "parts", "tile", "cut"):
         status, text = algebra.run("shape", verb)
@@ -625,7 +626,7 @@ def test_verbs_without_words() -> None:
 
 
 def test_first_tile_and_cuts() -> None:
-    """What the first tile divides each dimension by, and the layout of a part: tiles that fit stay, larger ones shrink, a tail goes."""
+    """The divisor of each dimension by the first tile, and the layout of a part: tiles that fit stay, larger ones shrink, a tail is removed."""
     for shape, by in [("f32[6,170,160]{2,1,0:T(8,128)}", "1,8,128"), ("f32[170,160,6]{0,2,1:T(8,128)(2,1)}", "128,1,8"), ("f32[18]{0:T(4)}", "4"),
                       ("f32[9,5]{1,0:T(4,2,2)}", "1,1"), ("f32[9,5]{1,0:T(*,4)}", "1,1"), ("f32[9,5]{1,0:T(2,4)(*,2)}", "1,1"), ("f32[9,5]{0,1}", "1,1"), ("f32[]", "")]:
         assert answer("tile", shape) == by, shape
@@ -665,7 +666,7 @@ def run(*command: str) -> str:
 
 
 def test_figures() -> None:
-    """The figures in the manual, read as text: each number is the position of the element drawn there."""
+    """The figures in the manual are read as text: each number is the position of its element."""
     text = (ROOT / "include" / "sett_tile.h").read_text()
     figures = re.findall(r"\n    (f32\[\d+,\d+\]\{\S+\}) in memory.*?\n((?:      [-+|.\d ]*\n)+)", text)
     assert [shape for shape, _ in figures] == ["f32[3,5]{1,0:T(2,2)}", "f32[4,8]{1,0:T(2,4)(2,1)}"]
@@ -792,7 +793,7 @@ int main(int argc, char **argv) {
 
 
 def test_device_opencl() -> None:
-    """The device's part as OpenCL C 1.2: what each work-item finds is what the model has at its position."""
+    """The device part as OpenCL C 1.2: each work-item finds the element of the model at its position."""
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder) / "host.c", str(Path(folder) / "host")
         source.write_text(HOST)

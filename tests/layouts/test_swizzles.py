@@ -1,5 +1,7 @@
-"""`sett banks` and `sett layout swizzle`: each padding and swizzle beside all others of its class, counted here with arrays and no code of the headers; never worse
-than the swizzles of CuTe and Triton on the accesses they are made for. SETT_COUNT: how many sets of accesses are drawn."""
+"""Compare `sett banks` and `sett layout swizzle` with all other paddings and swizzles of the class, counted here with arrays and without code of the
+headers. The result is never worse than the swizzles of CuTe and Triton for the accesses that these are made for. SETT_COUNT is the number of drawn
+sets of accesses.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def banks(*words: str) -> "tuple[int, str]":
 # ---- counting -----------------------------------------------------------------------------------------------------------------------------------------
 
 def counted(places: np.ndarray, width: int, bits: int) -> np.ndarray:
-    """Turns of each phase of accesses of `width` elements, at these places; a row of places is a warp, -1: the lane is not active."""
+    """Return the turns of each phase of accesses of `width` elements at these places; a row of places is a warp, -1 an inactive lane."""
     wide = width * bits
     phase = max(1, 32 * 32 // wide) if wide > 32 else 32
     turns = []
@@ -53,13 +55,13 @@ def counted(places: np.ndarray, width: int, bits: int) -> np.ndarray:
 
 
 def cost(accesses: list, place, bits: int) -> "tuple[int, int]":
-    """Degree and turns of all accesses, (places row-major without padding, width), when an element at p lies at place(p)."""
+    """Return degree and turns of all accesses (places row-major without padding, width), with the element p at place(p)."""
     turns = np.concatenate([counted(np.where(at < 0, -1, place(np.maximum(at, 0))), width, bits) for at, width in accesses])
     return int(turns.max()), int(turns.sum())
 
 
 def bound(accesses: list, bits: int) -> int:
-    """In one turn the banks give 1024 bits."""
+    """Return the lower bound: in one turn the banks deliver 1024 bits."""
     total = 0
     for at, width in accesses:
         wide = width * bits
@@ -76,7 +78,7 @@ def swizzle(bits: int, base: int, shift: int):
 
 
 def all_swizzles(size: int, width: int):
-    """Every S<B,M,S> whose bits are in those of the places and that keeps accesses whole."""
+    """Return every S<B,M,S> whose bits are among those of the places and that keeps accesses contiguous."""
     top = (size - 1).bit_length()
     for shift in range(1, top + 1):
         for base in range(top + 1):
@@ -89,7 +91,7 @@ def all_swizzles(size: int, width: int):
 # ---- accesses -----------------------------------------------------------------------------------------------------------------------------------------
 
 def draw_access(rng: random.Random, rows: int, columns: int, width: int) -> "tuple[str, np.ndarray]":
-    """A map with the lane t, a step i and, where width is above 1, the vector e; the places of its first elements, a warp a row."""
+    """Return a map with the lane t, a step i and, for width above 1, the vector e; and the places of its first elements, one warp per row."""
     wide = columns // width
     form = rng.randrange(4)
     steps = rng.choice([1, 2, 4])
@@ -116,7 +118,7 @@ def draw_access(rng: random.Random, rows: int, columns: int, width: int) -> "tup
 
 
 def text_places(line: str, rows: int, columns: int) -> "dict[str, np.ndarray]":
-    """What the texts of the answer's line say, by a model of each: the offset of each element, row-major."""
+    """Return the offsets, row-major, of the layouts in the answer's line, by a model of each."""
     cute = re.search(r"CuTe (.*?)(?:, Triton|$)", line)[1]
     chain = chain_of(cute)
     found = {"CuTe": np.array([model(chain, (i, j)) for i in range(rows) for j in range(columns)])}
@@ -142,7 +144,9 @@ KINDS = {"f32": 32, "f16": 16, "s8": 8, "f64": 64}
 
 
 def check_best(seen: "dict[str, int]", kind: str, rows: int, columns: int, drawn: "list[tuple[str, np.ndarray]]", widths: "list[int]") -> None:
-    """The padding and the swizzle have the fewest turns at the lowest degree of all paddings and all S<B,M,S>, the bound is right, the texts say that layout."""
+    """Check that the padding and the swizzle have the fewest turns at the lowest degree of all paddings and all S<B,M,S>, that the bound is right, and
+    that the texts describe that layout.
+    """
     bits = KINDS[kind]
     accesses = [(places, width) for (_, places), width in zip(drawn, widths)]
     words = ["--vector", "e"] if max(widths) > 1 else []
@@ -197,10 +201,10 @@ def check_best(seen: "dict[str, int]", kind: str, rows: int, columns: int, drawn
 
 
 def test_drawn_best() -> None:
-    """Of drawn sets of accesses, and of two that show what draws seldom do."""
+    """Drawn sets of accesses, and two special sets that draws rarely produce."""
     rng = random.Random(int(os.environ.get("SETT_SEED", "51")))
     seen = dict.fromkeys(["padding", "by rows", "of the offset", "bound", "all", "nothing", "extended"], 0)
-    # half the banks of one row, and the even ones of the next: shifted by a padding or a swizzle, two different subspaces of 16 banks meet
+    # half the banks of one row, and the even banks of the next: shifted by padding or a swizzle, two different subspaces of 16 banks meet
     check_best(seen, "f32", 2, 32, [("(t) -> (t floordiv 16, (t mod 16) * (t floordiv 16 + 1)), domain: t in [0, 31]",
                                      np.array([[t // 16 * 32 + t % 16 * (t // 16 + 1) for t in range(32)]]))], [1])
     assert seen["nothing"] == 1
@@ -223,7 +227,7 @@ def test_drawn_best() -> None:
 @pytest.mark.parametrize("bits", [8, 16, 32])
 @pytest.mark.parametrize("row_bytes, atom", [(32, 1), (64, 2), (128, 3)])
 def test_atoms(row_bytes: int, atom: int, bits: int) -> None:
-    """CuTe's SW32, SW64 and SW128 are S<1,4,3>, S<2,4,3>, S<3,4,3> of bytes: what ldmatrix reads from rows of 32, 64 or 128 bytes takes no more turns here."""
+    """CuTe's SW32, SW64 and SW128 are S<1,4,3>, S<2,4,3>, S<3,4,3> of bytes: ldmatrix from rows of 32, 64 or 128 bytes needs no more turns here."""
     width, columns = 128 // bits, row_bytes * 8 // bits
     chunks = columns // width
     text = f"(t, k, e) -> (t, k * {width} + e), domain: t in [0, 31], k in [0, {chunks - 1}], e in [0, {width - 1}]"
@@ -239,7 +243,7 @@ def test_atoms(row_bytes: int, atom: int, bits: int) -> None:
 
 
 def test_triton_shared() -> None:
-    """A tile that is written by rows and read by fragments of mma: no more turns than Triton's swizzled_shared for that operand."""
+    """A tile that is written by rows and read by mma fragments needs no more turns than with Triton's swizzled_shared for that operand."""
     for columns, (vec, per, most) in ((32, (8, 2, 4)), (64, (8, 1, 8)), (16, (8, 4, 2))):
         rows = 64
         store = f"(t, j, e) -> (j * {256 // columns} + t floordiv {columns // 8}, t mod {columns // 8} * 8 + e), domain: t in [0, 31], j in [0, {rows * columns // 256 - 1}], e in [0, 7]"
@@ -256,7 +260,7 @@ def test_triton_shared() -> None:
 # ---- between two distributions ------------------------------------------------------------------------------------------------------------------------
 
 def exchanged(store: str, load: str, bits: int) -> "tuple[list, int, list[int]]":
-    """Bases of the shared layout, elements of a vector, turns that were said."""
+    """Return the bases of the shared layout, the elements of a vector, and the stated turns."""
     status, said = one("swizzle", store, load, str(bits))
     assert status == 0 and said.endswith("least, no layout takes fewer"), said
     layout, facts = said.split("\t")
@@ -265,7 +269,7 @@ def exchanged(store: str, load: str, bits: int) -> "tuple[list, int, list[int]]"
 
 
 def check_exchange(store: str, load: str, bits: int) -> "tuple[int, int]":
-    """Conflicts, by all accesses of all warps; vectors are whole in both registers; every element has a place."""
+    """Check conflicts over all accesses of all warps; vectors are contiguous in both registers; every element has a place."""
     offsets, vector, said = exchanged(store, load, bits)
     sizes = linear_of(store)[1]
     index = [packed(xor(offsets, offset, len(sizes)), sizes) for offset in range(1 << len(offsets))]
@@ -296,7 +300,7 @@ def check_exchange(store: str, load: str, bits: int) -> "tuple[int, int]":
 
 
 def test_optimal_swizzle_cases() -> None:
-    """The pairs of register layouts whose shared layout has no conflicts in Triton have none here, counted over all warps and registers."""
+    """Pairs of register layouts whose shared layout has no conflicts in Triton have none here, counted over all warps and registers."""
     rows = [row for row in peer(["triton_encodings"]) if row["op"] == "optimal_swizzle"]
     for row in rows:
         store, load, bits = row["args"]

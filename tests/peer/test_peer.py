@@ -1,9 +1,8 @@
-"""Every HLO file that others wrote, through `gen check`: right, or one of those that are refused, at a place in the file.
+"""Run every HLO file of others through `gen check`: it passes, or it is one of the refused files, with a place in the file.
 
-Long, so in `ninja test-peer`: there C takes every file, and each other target a third of those that come from tests of
-passes, which are many and alike; a file that takes long beside its reference is compiled, and its maps are proved.
-`ninja test-files` takes every file on every target, and runs all (SETT_ALL). SETT_TARGET asks for some targets,
-SETT_PART=n/m for every m-th file from the n-th on.
+This takes long, so it runs in `ninja test-peer`. There C takes every file, and each other target takes a third of the files from tests of passes,
+which are many and similar. A file that takes long beside its reference is compiled, and its maps are proved. `ninja test-files` runs every file on
+every target (SETT_ALL). SETT_TARGET selects targets, SETT_PART=n/m every m-th file from the n-th on.
 """
 
 from __future__ import annotations
@@ -42,22 +41,22 @@ def files() -> List[Path]:
 
 
 ALL = os.environ.get("SETT_ALL", "") != ""
-# Seconds that the check of a file is expected to take at most, and of one whose device is played by this machine.
+# Maximum expected seconds for the check of a file, and of a file whose device is emulated on this machine.
 SECONDS, PLAYED_SECONDS = (cost.MOST_SECONDS, cost.MOST_SECONDS) if ALL else (10, 2)
-TOGETHER = 12   # files that one process takes at a time
+TOGETHER = 12  # files per process
 SHARED = [target for target in TARGETS if target != "c"]
 
 
 def targets(path: Path) -> List[str]:
-    """The targets that take a file."""
+    """Return the targets that take a file."""
     if ALL or "fusions" not in path.parts:
         return TARGETS
-    number = zlib.crc32(path.name.encode()) % (len(SHARED) + 1)     # a part of the files is C's alone
+    number = zlib.crc32(path.name.encode()) % (len(SHARED) + 1)    # some of the files run in C only
     return [target for target in TARGETS if target == "c" or target in SHARED[number:number + 1]]
 
 
 def said(*words: str) -> Answer:
-    """A command's status and its last line."""
+    """Return a command's status and its last line."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         status = gen.main(list(words))
@@ -65,7 +64,7 @@ def said(*words: str) -> Answer:
 
 
 def together(paths: "Sequence[Path]", target: str) -> Dict[Path, Answer]:
-    """What `gen check` answers of each file: its exit status and its last line. One library and one process for all."""
+    """Return the answer of `gen check` for each file: its exit status and its last line, from one library and one process."""
     options, answers = run.Options(check_maps=proofs.check), {}     # type: run.Options, Dict[Path, Answer]
     builts: Dict[Path, run.Built] = {}
     with tempfile.TemporaryDirectory(prefix="sett_peer_") as folder:
@@ -86,7 +85,7 @@ def together(paths: "Sequence[Path]", target: str) -> Dict[Path, Answer]:
 
 
 def check(paths: "Sequence[Path]") -> Dict[Path, Dict[str, Answer]]:
-    """The answer of each target that takes a file; an explanation that fails is a failure too."""
+    """Return the answer of each target that takes a file; a failing explanation is a failure too."""
     answers: Dict[Path, Dict[str, Answer]] = {path: {} for path in paths}
     for target in TARGETS:
         for path, answer in together([path for path in paths if target in targets(path)], target).items():
@@ -125,7 +124,7 @@ def test_every_file(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_no_file_of_a_hero_is_refused(target: str) -> None:
-    """The seeds, and what XLA tests its emitters with."""
+    """The seeds, and the files with which XLA tests its emitters, are not refused."""
     answers = {path: of[target] for path, of in checked().items() if "fusions" not in path.parts}
     others = [f"{path.name}: {line}" for path, (status, line) in answers.items() if status not in (0, 3)]
     assert not others, "\n".join(others)

@@ -1,4 +1,4 @@
-"""JAX's whole functions (../shared/peer/jax/ops, programs): what XLA:CPU gave for their inputs.
+"""Run JAX's whole functions (../shared/peer/jax/ops, programs) and compare with XLA:CPU's results for their inputs.
 
 `ninja test` runs a sample in C, `ninja test-peer` all on each target.
 """
@@ -25,21 +25,21 @@ CASES = sorted(path.parent for path in JAX.glob("[op]*/*/about.json"))
 TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu").split(",")
 SAMPLE = """carry_rotate3 cond_nested fori_dynamic scan_weights switch_out_of_range update_own_slice while_in_cond complex_loop random_uniform
     qp_12""".split()
-# what differs, by what is said of it: the filter diverges on its input, so that it shows how each step is rounded
+# allowed differences, by their description: the filter diverges on its input, so it amplifies the rounding of each step
 OTHERWISE = {"ekf": "result"}
 
 pytestmark = pytest.mark.skipif(not CASES, reason="no ../shared/peer/jax")
 
 
 def values(data: bytes, dtype: str) -> List[Any]:
-    """The elements, of complex numbers the parts."""
+    """Return the elements, for complex numbers their parts."""
     of = dtypes.TABLE[dtype].part or dtype
     size = dtypes.storage_bytes(of)
     return [dtypes.decode(int.from_bytes(data[at:at + size], "little"), of) for at in range(0, len(data), size)]
 
 
 def wrong(got: bytes, wanted: bytes, dtype: str, tolerance: float) -> str:
-    """How results differ: exact but for floats, which may differ by a share of the largest."""
+    """Return how results differ: integers must be equal, floats may differ by a fraction of the largest."""
     if got == wanted:
         return ""
     if dtypes.TABLE[dtype].kind not in ("float", "complex"):
@@ -63,7 +63,7 @@ def compared(case: Path, program: Program, data: bytes) -> str:
         if not stated_.exists():
             continue
         wanted, bound = stated_.read_bytes(), tolerance
-        if tolerance is None:       # chaotic: the first tenth
+        if tolerance is None:    # chaotic: only the first tenth is compared
             part = max(1, shape.elements // 10) * dtypes.storage_bytes(shape.dtype)
             got, wanted, bound = got[:part], wanted[:part], 1e-3
         problem = wrong(got, wanted, shape.dtype, bound)
@@ -84,7 +84,7 @@ def check(cases: "List[Path]", target: str, folder: Path, suffix: str = ".hlo") 
             bad[case.name] = error.message
             continue
         if not all((case / f"p{n}.bin").exists() for n in range(len(program.params))):
-            continue        # too large to be kept
+            continue    # too large to be kept
         given = b"".join(hlo.relaid((case / f"p{n}.bin").read_bytes(), hlo.row_major(array.shape), array.shape)
                          for n, array in enumerate(program.params))
         (folder / f"{program.name}.in").write_bytes(given)

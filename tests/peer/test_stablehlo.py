@@ -1,8 +1,7 @@
-"""The operator tests of JAX and of StableHLO's interpreter (../shared/peer/stablehlo): kernels on stated inputs against
-stated results. One process runs all cases of a target. Only the operators in REFUSED may be refused.
+"""Run the operator tests of JAX and of StableHLO's interpreter (../shared/peer/stablehlo): kernels on stated inputs against stated results.
 
-`ninja test-peer` runs a sample, the shortest case of each opcode; `ninja test-stablehlo` runs all.
-SETT_TARGET names targets (with commas).
+One process runs all cases of a target. Only the operators in REFUSED may be refused. `ninja test-peer` runs a sample, the shortest case of each
+opcode; `ninja test-stablehlo` runs all. SETT_TARGET names targets (with commas).
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ PEER = ROOT.parent / "shared" / "peer" / "stablehlo"
 TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu,hip-on-cpu").split(",")
 pytestmark = pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer/stablehlo")
 
-# Operators that later versions may take, with the number of cases that they keep out.
+# Operators that are refused so far, with the number of cases that need them.
 REFUSED: "Dict[str, int]" = {}
 
-# Errors that "close" allows, relative to the value where that is above 1: the order of a sum's terms is free.
+# Errors that "close" allows, relative to values above 1: the order of a sum's terms is free.
 CLOSE = {"bf16": 2**-6, "f16": 2**-9, "f32": 1e-5, "f64": 1e-12, "c64": 1e-5, "c128": 1e-12}
 
 # Cases whose stated result is not compared, and why.
@@ -61,7 +60,7 @@ def rows() -> "List[Tuple[str, List[str]]]":
 
 
 def read(names: "Iterable[Tuple[str, List[str]]]", suffix: str = ".hlo") -> "Tuple[List[Case], Dict[str, str]]":
-    """The cases that the generator takes, and by name the operator for which another is refused. suffix: of the files."""
+    """Return the cases that the generator takes, and for each refused case the operator. suffix is that of the files."""
     cases, refused = [], {}
     for name, compare in names:
         try:
@@ -73,7 +72,7 @@ def read(names: "Iterable[Tuple[str, List[str]]]", suffix: str = ".hlo") -> "Tup
 
 
 def sample() -> List[Tuple[str, List[str]]]:
-    """The rows whose module has an opcode that no shorter one has."""
+    """Return the rows whose module has an opcode that no shorter module has."""
     seen: Set[str] = set()
     chosen = []
     for name, compare in sorted(rows(), key=lambda row: (PEER / f"{row[0]}.hlo").stat().st_size):
@@ -94,7 +93,7 @@ def of_other_graphs(names: "Sequence[Tuple[str, List[str]]]") -> "List[Tuple[str
 
 
 def row_major(data: bytes, shape: Any) -> bytes:
-    """An array's elements in row-major order, of its bytes in the order of its layout."""
+    """Return an array's elements in row-major order from its bytes in the order of its layout."""
     if list(shape.minor_to_major) == list(reversed(range(len(shape.dims)))):
         return data
     width, stride, strides = dtypes.storage_bytes(shape.dtype), 1, [0] * len(shape.dims)
@@ -105,7 +104,7 @@ def row_major(data: bytes, shape: Any) -> bytes:
 
 
 def floats(data: bytes, dtype: str) -> List[float]:
-    """The values of floats, or the parts of complex numbers one after the other."""
+    """Return the values of floats, or the parts of complex numbers one after the other."""
     part = dtypes.TABLE[dtype].part or dtype
     if part == "bf16":
         data = b"".join(b"\0\0" + data[at:at + 2] for at in range(0, len(data), 2))
@@ -114,8 +113,7 @@ def floats(data: bytes, dtype: str) -> List[float]:
 
 
 def near(got: float, wanted: float, size: float, dtype: str, compare: str) -> bool:
-    """Whether a value is right. size: its own, or that of the complex number whose part it is. Any NaN is as good as
-    another."""
+    """Return whether a value is right. size is its own, or that of the complex number that it is a part of. All NaNs are equal."""
     if got == wanted or got != got or wanted != wanted:
         return got == wanted or (got != got and wanted != wanted)
     if compare == "exact" or math.isinf(got) or math.isinf(wanted):
@@ -129,7 +127,7 @@ def near(got: float, wanted: float, size: float, dtype: str, compare: str) -> bo
 
 
 def wrong(got: bytes, wanted: bytes, dtype: str, compare: str) -> str:
-    """How the elements of two arrays differ; "" where they do not."""
+    """Return how the elements of two arrays differ, or ""."""
     if got == wanted:
         return ""
     if dtype not in CLOSE:
@@ -142,7 +140,7 @@ def wrong(got: bytes, wanted: bytes, dtype: str, compare: str) -> str:
 
 
 def compared(case: Case, results: Path) -> str:
-    """What is wrong with a case's results."""
+    """Return the error in a case's results."""
     got, wanted = (results / f"{case.name}.out").read_bytes(), (PEER / f"{case.name}.out").read_bytes()
     shapes = [leaf for value in hlo.module_results(case.module) for leaf in value.shape.leaves()]
     for number, (shape, compare) in enumerate(zip(shapes, case.compare)):
@@ -155,7 +153,7 @@ def compared(case: Case, results: Path) -> str:
 
 
 def check(cases: Sequence[Case], target: str, folder: Path) -> Dict[str, str]:
-    """What is wrong with each case that a target does not get right."""
+    """Return the error of each case that a target gets wrong."""
     options = run.Options()
     device_or_skip(target, options)
     results = folder / "results"
@@ -182,7 +180,7 @@ def test_sample(target: str, tmp_path: Path) -> None:
 
 
 def test_sample_of_texts(tmp_path: Path) -> None:
-    """StableHLO text in place of HLO text, in C: every eighth of the texts that give another graph."""
+    """StableHLO text in place of HLO text, in C: every eighth text that gives another graph."""
     rows_of = of_other_graphs(rows())[::8]
     assert len(rows_of) > 20
     cases, refused = read(rows_of, ".mlir")
@@ -209,6 +207,6 @@ def test_all(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.peer
 def test_refused() -> None:
-    """No case is refused for another operator, and none more for these."""
+    """No case is refused for another operator, and no more cases are refused for these."""
     _, refused = read(rows())
     assert Counter(refused.values()) == REFUSED, refused

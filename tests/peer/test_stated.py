@@ -1,4 +1,4 @@
-"""stated.py: a crash and an element that is not written belong to their fusion alone, and the others still run."""
+"""Test stated.py: a crash, or an element that is not written, is reported for its fusion only, and the others still run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scalar reference and its bound, compiled and run, against expectations that are computed here in Python.
+"""Compile and run the scalar reference and its bound, and compare with expectations that are computed here in Python.
 
 Graphs are built by hand, so that neither the reader nor the algebra takes part.
 """
@@ -48,7 +48,7 @@ def array(dtype: str, *dims: int, layout: "Optional[Sequence[int]]" = None) -> S
 
 
 class Graph:
-    """A computation under construction: each method adds an instruction and gives it."""
+    """A computation under construction: each method adds an instruction and returns it."""
 
     def __init__(self, name: str = "f") -> None:
         self.computation = Computation(name)
@@ -85,7 +85,7 @@ class Graph:
 # ---- running --------------------------------------------------------------------------------------------------
 
 def run(g: Graph, *inputs: Sequence[int]) -> List[List[int]]:
-    """The reference's results, as bit patterns in memory order."""
+    """Return the reference's results, as bit patterns in memory order."""
     library = compiled(ref.reference(g.computation, "t"))
     return evaluate(library, g, inputs)
 
@@ -94,7 +94,7 @@ def evaluate(library: ctypes.CDLL, g: Graph, inputs: Sequence[Sequence[int]]) ->
     data = [packed(bits, p.shape.dtype) for bits, p in zip(inputs, g.computation.parameters)]
     leaves = g.computation.root.shape.leaves()
     answers = call(library.t_ref, data, [leaf.bytes for leaf in leaves])
-    for a, leaf in zip(answers, leaves):  # what is left of the last byte is zero
+    for a, leaf in zip(answers, leaves):  # the rest of the last byte is zero
         assert not any(unpacked(a, leaf.dtype)[leaf.elements:]), leaf.dtype
     return [unpacked(a, leaf.dtype)[:leaf.elements] for a, leaf in zip(answers, leaves)]
 
@@ -108,7 +108,7 @@ def bounds(g: Graph, *inputs: Sequence[int], **options: Any) -> List[List[float]
 
 
 def test_files_are_joined() -> None:
-    """Files are one where what has one name in them is the same; and what is joined gives what each gives alone."""
+    """Files are joined if equal names in them mean equal code; the joined file gives the results of each file."""
     a, b = (assembly.File([name], {"one": "static int one(void) { return 1; }", **more}, [f"int {name}(void) {{ return one() + {word}; }}"])
             for name, word, more in (("a", "1", {}), ("b", "two()", {"two": "static int two(void) { return 2; }"})))
     other = assembly.File(["c"], {"one": "static int one(void) { return 5; }"}, ["int c(void) { return one(); }"])
@@ -157,7 +157,7 @@ def float_binary(opcode: str, a: float, b: float, dtype: str) -> int:
                        "divide": lambda: a / b}[opcode](), dtype)
     exact = {"add": lambda: Fraction(a) + Fraction(b), "subtract": lambda: Fraction(a) - Fraction(b),
              "multiply": lambda: Fraction(a) * Fraction(b), "divide": lambda: Fraction(a) / Fraction(b)}[opcode]()
-    if exact == 0:  # the sign of a zero: of sums it is +, unless both are -0
+    if exact == 0:  # the sign of a zero: of a sum it is +, unless both are -0
         zero = {"add": lambda: a + b, "subtract": lambda: a - b, "multiply": lambda: math.copysign(0.0, a) * math.copysign(1.0, b),
                 "divide": lambda: math.copysign(0.0, a) * math.copysign(1.0, b)}[opcode]()
         return encode(zero, dtype)
@@ -179,7 +179,7 @@ def c_pow(a: float, b: float) -> float:
 
 
 def guarded(function: Callable[[float], float], pole: "Optional[float]" = None) -> Callable[[float], float]:
-    """Python's errors as C's values; at the pole -inf."""
+    """Return Python's errors as C's values; at the pole -inf."""
 
     def wrapped_function(x: float) -> float:
         if x != x:
@@ -363,7 +363,7 @@ def check(dtype: str, label: str, got: Sequence[int], expected: Sequence[int], i
 
 
 def elementwise_graph(dtype: str, count: int) -> Tuple[Graph, List[Tuple[str, Dict[str, Any], str, Sequence[int]]]]:
-    """All elementwise ops of a type on two parameters, as one tuple: (opcode, attributes, result type, operands used)."""
+    """Return all elementwise ops of a type on two parameters, as one tuple: (opcode, attributes, result type, operands used)."""
     g = Graph()
     a, b = g.parameter(dtype, count), g.parameter(dtype, count)
     p = g.parameter("pred", count)
@@ -428,7 +428,7 @@ def check_elementwise(dtype: str) -> None:
 
 
 def test_every_float_op_has_a_value_here() -> None:
-    """Values that this file computes by itself are compared with the reference and its intervals."""
+    """The values that this file computes are compared with the reference and its intervals."""
     rows = {row.opcode for row in ELEMENTWISE.values() if "f" in row.kernels and row.result == "operand"}
     assert rows <= {*FUNCTIONS, *EXACT_UNARY, *FLOAT_BINARY}, "no row of FUNCTIONS, OF_TWO, EXACT_UNARY or FLOAT_BINARY"
 
@@ -459,7 +459,7 @@ def test_elementwise_f64() -> None:
 
 
 def test_conversions_of_every_small_float() -> None:
-    """All 65536 patterns: f16 and bf16 to f32 and back, and one to the other."""
+    """All 65536 patterns are converted: f16 and bf16 to f32 and back, and one to the other."""
     every = list(range(65536))
     for dtype, other in (("f16", "bf16"), ("bf16", "f16")):
         g = Graph()
@@ -474,7 +474,7 @@ def test_conversions_of_every_small_float() -> None:
 
 
 def test_rounding_to_small_floats() -> None:
-    """Halfway cases and their neighbours; f64 rounds once, where through f32 it would round twice."""
+    """Halfway cases and their neighbours; f64 rounds once, although it would round twice through f32."""
     rng = random.Random(5)
     for dtype in ("f16", "bf16"):
         inputs: List[float] = []
@@ -514,7 +514,7 @@ def laid_out(element: "Callable[[Tuple[int, ...]], int]", dims: Sequence[int], l
 
 
 def test_moves_in_layouts() -> None:
-    """Broadcast, transpose, slice, reverse, reshape, copy: every element in every layout, by enumeration."""
+    """Broadcast, transpose, slice, reverse, reshape and copy move every element in every layout, by enumeration."""
     dims = (2, 3, 4)
     data = {index: 1000 + n for n, index in enumerate(indices(dims))}
     for layout, out_layout in (((2, 1, 0), (0, 1, 2)), ((0, 2, 1), (2, 1, 0)), ((1, 0, 2), (1, 2, 0))):
@@ -540,7 +540,7 @@ def test_moves_in_layouts() -> None:
 
 
 def test_bitcast_keeps_memory() -> None:
-    """The bytes stay where they are, whatever both layouts say; also for another type of the same width."""
+    """The bytes stay in place for all layouts, and for another type of the same width."""
     rng = random.Random(3)
     for layout, out_layout, out in (((0, 1, 2), (2, 1, 0), (4, 3, 2)), ((1, 2, 0), (0, 1), (6, 4)), ((2, 1, 0), (2, 0, 1), (2, 2, 6))):
         data = [rng.getrandbits(16) for _ in range(24)]
@@ -548,7 +548,7 @@ def test_bitcast_keeps_memory() -> None:
             g = Graph()
             middle = g.add("bitcast", array(to, *out, layout=out_layout), g.parameter("s16", 2, 3, 4, layout=layout))
             assert run(g, data) == [data]
-            if to == "s16":  # and its logical elements are what memory says
+            if to == "s16":  # its logical elements are those in memory
                 g.add("slice", array(to, *[1] * len(out)), middle, slice=tuple((size - 1, size, 1) for size in out))
                 assert run(g, data) == [[data[-1]]]
     g = Graph()
@@ -639,7 +639,7 @@ def combiner(opcode: str, dtype: str) -> Computation:
 
 
 def test_reduce_order_and_rounding() -> None:
-    """Row-major order of the reduced dims, rounding after every op, for each type."""
+    """Reductions run in row-major order of the reduced dimensions and round after every op, for each type."""
     dims, layout, opcodes = (3, 4, 5), (1, 2, 0), ("add", "multiply", "maximum", "minimum")
     for dtype in FLOATS + ["s8", "u64"]:
         data = values(dtype, 11, 60)[-60:] if dtype in INTS else [encode(random.Random(k).uniform(-3, 3), dtype) for k in range(60)]
@@ -769,8 +769,8 @@ def test_bound_special_values() -> None:
     x = [NAN, INF, -INF, -1.0, 0.0, 88.72284]  # e^88.72284 is about the largest float: a kernel may overflow
     got = bounds(g, [encode(v, "f32") for v in x], ulps={"exponential": 200})
     assert got[0][:2] == [0.0, 0.0] and got[0][2] < 1e-42 and got[0][5] == INF, got[0]
-    assert got[1][:4] == [0.0, 0.0, 0.0, 0.0], got[1]      # NaN where it must be, inf for inf
-    assert got[2][1] == 0.0 and got[2][5] == INF           # inf - inf is NaN, for certain; the last one perhaps
+    assert got[1][:4] == [0.0, 0.0, 0.0, 0.0], got[1]    # NaN where it must be NaN, inf for inf
+    assert got[2][1] == 0.0 and got[2][5] == INF    # inf - inf is certainly NaN; the last one may be
     assert got[3][3] == 1.0 and got[3][1] == 0.0
     assert got[4][:5] == [0.0] * 5 and got[4][5] == 1.0    # only NaN differs from itself
     assert got[5][4] == 1.0 and got[5][3] == 0.0           # exp(0) may be just below 1
@@ -778,7 +778,7 @@ def test_bound_special_values() -> None:
 
 
 def perturbed(opcode: str, value: float, dtype: str, rng: random.Random) -> float:
-    """What a right kernel may have computed for an exact result, before it rounds to its type."""
+    """Return values that a correct kernel may have computed for an exact result, before it rounds to its type."""
     if opcode not in of_bounds.ULPS or opcode in ("divide", "sqrt") or not math.isfinite(value):
         return value
     wide = "f64" if dtype == "f64" else "f32"
@@ -803,7 +803,7 @@ def random_graph(rng: random.Random, dtype: str, count: int) -> Graph:
 
 
 def simulate(g: Graph, row: Sequence[int], dtype: str, rng: random.Random, excess: bool) -> float:
-    """One kernel's value of the root for one element."""
+    """Return one kernel's value of the root for one element."""
     known: Dict[int, Any] = {}
     for i in g.computation.instructions:
         x = [known[id(o)] for o in i.operands]
@@ -831,7 +831,7 @@ def simulate(g: Graph, row: Sequence[int], dtype: str, rng: random.Random, exces
 
 
 def check_sound(dtype: str, seeds: "Iterable[int]", excess: bool) -> None:
-    """No simulated kernel leaves the bound; and the bound is finite for most elements."""
+    """Check that no simulated kernel leaves the bound, and that the bound is finite for most elements."""
     finite = total = 0
     for seed in seeds:
         rng = random.Random(f"{dtype} {seed}")
@@ -870,7 +870,7 @@ def test_bound_is_sound_excess_precision() -> None:
 
 
 def rounded_sum(order: Sequence[float], opcode: str, dtype: str) -> float:
-    """A tree of random shape is a random order of combining neighbours."""
+    """Return a sum in a random order of combining neighbours, given by a tree of random shape."""
     row = list(order)
     rng = random.Random(len(row))
     while len(row) > 1:
@@ -935,7 +935,7 @@ def test_bounds_follow_the_layout() -> None:
 
 
 def test_bound_through_moves_and_integers() -> None:
-    """Intervals travel through every kind of move; integers made from uncertain floats stay sound."""
+    """Intervals pass through every kind of move; integers from uncertain floats stay sound."""
     g = Graph()
     x = g.parameter("f32", 2, 4)
     e = g.op("exponential", x)
@@ -960,7 +960,7 @@ def test_bound_through_moves_and_integers() -> None:
 
 
 def test_bits_of_arithmetic_nans_are_free() -> None:
-    """Moves keep payloads; a NaN that add made may have any, so its bits as an integer are unbounded, numbers are not."""
+    """Moves keep payloads. A NaN from an add may have any payload, so its bits as an integer are unbounded; numbers are not."""
     g = Graph()
     a, b = g.parameter("f32", 2), g.parameter("f32", 2)
     total = g.op("add", a, b)
@@ -973,7 +973,7 @@ def test_bits_of_arithmetic_nans_are_free() -> None:
 
 
 def test_sign_of_zero_from_a_maximum() -> None:
-    """The order of a maximum over both zeros decides its sign, which a division can tell."""
+    """The order of a maximum over both zeros decides its sign, which a division makes visible."""
     g = Graph()
     m = g.add("reduce", array("f32", 2), g.parameter("f32", 2, 3), g.constant("f32", 0xFF800000), dimensions=(1,),
               to_apply=combiner("maximum", "f32"))
@@ -984,7 +984,7 @@ def test_sign_of_zero_from_a_maximum() -> None:
 
 
 def integer_graph(dtype: str, count: int) -> Tuple[Graph, List[str]]:
-    """Every integer op on integers that uncertain floats became."""
+    """Return every integer op on integers that come from uncertain floats."""
     g = Graph()
     x, y = g.parameter("f32", count), g.parameter("f32", count)
     a, b = (g.op("convert", g.op("exponential", p), to=dtype) for p in (x, y))
@@ -998,7 +998,7 @@ def integer_graph(dtype: str, count: int) -> Tuple[Graph, List[str]]:
 
 
 def test_integer_intervals() -> None:
-    """Kernels whose exp differs in the last places stay in the bound of every op on the integers made of it."""
+    """Kernels whose exp differs in the last places stay within the bound of every op on the integers made from it."""
     rng = random.Random(31)
     trap = ["-O0", "-fsanitize=undefined,float-cast-overflow", "-fsanitize-undefined-trap-on-error"]
     logs = [math.log(k) for k in (1, 2, 3, 5, 7, 8, 100, 127, 128, 255, 256, 2 ** 31 - 129, 2 ** 40, 2 ** 63, 2 ** 64)]
@@ -1029,13 +1029,13 @@ def test_integer_intervals() -> None:
 
 
 def in_child(work: "Callable[[], None]") -> int:
-    """The wait status of the work done in a forked child."""
+    """Return the wait status of the work, done in a forked child."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
         try:
             work()
-        except BaseException as error:  # the child must not go on as the test run
+        except BaseException as error:  # the child must not continue as the test run
             print(error, file=sys.stderr)
             os._exit(1)
         os._exit(0)
@@ -1076,7 +1076,7 @@ def test_same_bytes_and_no_paths() -> None:
 
 
 def test_library_compiles_alone() -> None:
-    """values.c and ranges.c as they stand, and each function of values.c without the others, which it may not call: C11 without a warning."""
+    """values.c and ranges.c compile alone, and so does each function of values.c without the others, which it must not call: C11 without a warning."""
     head = library.VALUES.read_text().split("/* ---- ")[0]
     assert len(library.functions(library.VALUES)) > 40 and len(library.functions(RANGES)) > 60
     alone = "".join(f"#if PIECE == {number}\n{text}\n#endif\n" for number, text in enumerate(library.functions(library.VALUES).values()))
@@ -1089,7 +1089,7 @@ def test_library_compiles_alone() -> None:
 
 
 def test_library_lists() -> None:
-    """What is called is noted with its text, C's own functions are not; a list that is too long for a line is wrapped."""
+    """Called functions are recorded with their text, except C's own; a list that is too long for a line is wrapped."""
     call = library.Calls()
     assert call("f16_to_float", "x[0]") == "f16_to_float(x[0])" and call("exp", "y") == "exp(y)"
     assert list(call.texts) == ["f16_to_float"] and call.texts["f16_to_float"].startswith("static inline float f16_to_float(uint16_t h) {\n")
@@ -1102,7 +1102,7 @@ def test_library_lists() -> None:
 
 
 def test_reference_knows_the_graph_alone() -> None:
-    """What checks kernels shares nothing with what makes them but the printing of C, and values nothing with their bounds."""
+    """The checker shares nothing with the generator except the printing of C, and values share nothing with their bounds."""
     common = "gen.hlo", "gen.statements", "gen.reference"
     for package, known in ((ref, common), (of_bounds, (*common, "gen.bounds"))):
         for file in Path(package.__file__).parent.glob("*.py"):
@@ -1114,7 +1114,7 @@ def test_reference_knows_the_graph_alone() -> None:
 
 
 def test_values_of_a_bound_are_the_reference() -> None:
-    """Each step of a reference is one of its bound, in the same order."""
+    """Each step of a reference is a step of its bound, in the same order."""
     for graph in (elementwise_graph("bf16", 8)[0], elementwise_graph("s16", 8)[0]):
         e = Emitter()
         walked(e, graph.computation)
@@ -1123,7 +1123,7 @@ def test_values_of_a_bound_are_the_reference() -> None:
 
 
 def test_unknown() -> None:
-    """Where the bound allows any value for another reason than rounding's reach, in words for `gen check`."""
+    """If the bound allows any value for a reason other than rounding, `gen check` says the reason."""
     text = """grow {
   a = f32[] parameter(0)
   b = f32[] parameter(1)

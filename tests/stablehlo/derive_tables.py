@@ -1,7 +1,7 @@
-"""Derives the coefficients in gen/stablehlo/tables.py: `python3 tests/stablehlo/derive_tables.py > gen/stablehlo/tables.py`.
+"""Derive the coefficients in gen/stablehlo/tables.py: `python3 tests/stablehlo/derive_tables.py > gen/stablehlo/tables.py`.
 
-A fit is a quotient of two polynomials that equals a function at Chebyshev's nodes of an interval, which is near the
-quotient whose relative error is least.
+A fit is a quotient of two polynomials that equals a function at Chebyshev's nodes of an interval. It is close to the quotient with the smallest
+maximum relative error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Tuple
 from mpmath import mp
 
 mp.dps = 80
-TINY = mp.mpf(2) ** -80     # stands for 0 where a formula divides by its argument
+TINY = mp.mpf(2) ** -80    # replaces 0 where a formula divides by its argument
 ROOT = mp.findroot(mp.digamma, 1.4616)
 
 
@@ -29,7 +29,7 @@ class Fit:
     centre: Any = 0
 
     def coefficients(self) -> "Tuple[List[Any], List[Any]]":
-        """The numerator's and the denominator's, lowest power first; the denominator's first one is 1."""
+        """Return the coefficients of numerator and denominator, lowest power first; the first of the denominator is 1."""
         over, under = self.degrees
         count = over + under + 1
         low, high = mp.mpf(self.low), mp.mpf(self.high)
@@ -91,7 +91,7 @@ MIDDLE = 4      # where the variable of erfc is 0
 
 
 def place(x: Any) -> Any:
-    """(x - 4) / (x + 4), which takes all positive numbers to [-1, 1]."""
+    """Return (x - 4) / (x + 4), which maps all positive numbers to [-1, 1]."""
     return (mp.mpf(x) - MIDDLE) / (mp.mpf(x) + MIDDLE)
 
 
@@ -166,12 +166,12 @@ FITS: "Dict[str, Dict[str, Tuple[Fit, ...]]]" = {
 
 
 def rounded(x: Any, dtype: str) -> float:
-    """The nearest number of a type."""
+    """Return the nearest number of a type."""
     return float(x) if dtype == "f64" else struct.unpack("<f", struct.pack("<f", float(x)))[0]
 
 
 def text(numbers: "List[Any]", dtype: str) -> str:
-    """The tuple of some numbers in Python, indented by 8."""
+    """Return a tuple of numbers as Python text, indented by 8."""
     words = [repr(rounded(x, dtype)) if dtype == "f64" else f"{rounded(x, dtype):.9g}" for x in numbers]
     lines, line = [], "("
     for n, word in enumerate(words):
@@ -184,7 +184,7 @@ def text(numbers: "List[Any]", dtype: str) -> str:
 
 
 def euler_maclaurin(count: int) -> "List[Any]":
-    """B(2 j) / (2 j)! of Bernoulli's numbers, for j from 1."""
+    """Return B(2 j) / (2 j)! with Bernoulli's numbers, for j from 1."""
     return [mp.bernoulli(2 * j) / mp.factorial(2 * j) for j in range(1, count + 1)]
 
 

@@ -1,9 +1,9 @@
-"""The reader of StableHLO text: each op in its short and its generic form, faults with their places, sizes of open
-dimensions, names, donations, long and deep texts, damaged texts.
+"""Test the reader of StableHLO text: each op in its short and generic form, errors with their places, sizes of open dimensions, names, donations, long
+and deep texts, damaged texts.
 
-ops.txt has a function for each op in the short form, the same in the generic form as MLIR prints it, and the graph as
-HLO text, which is left out where it is longer than 60 lines. bad.txt has texts with one fault each. `PYTHONPATH=. python3 tests/stablehlo/test_reader.py` writes the graphs
-and the faults anew.
+ops.txt has a function for each op in the short form, the same in the generic form as MLIR prints it, and the graph as HLO text, which is left out if
+it is longer than 60 lines. bad.txt has texts with one error each. `PYTHONPATH=. python3 tests/stablehlo/test_reader.py` writes the graphs and the
+errors again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def parse(text: str, **sizes: "Tuple[int, ...]") -> hlo.Module:
 
 
 def fault(text: str, **sizes: "Tuple[int, ...]") -> str:
-    """Return LINE:COL: message of the fault in a text, "" where there is none."""
+    """Return LINE:COL: message for the error in a text, or ""."""
     try:
         parse(text, **sizes)
     except hlo.HloError as error:
@@ -93,7 +93,7 @@ def test_every_op_is_read_or_refused() -> None:
 def test_every_op_has_a_case() -> None:
     texts = "".join(short for short, _, _ in OPS.values())
     used = set(re.findall(r"\bstablehlo\.([a-z_0-9]+)", texts))
-    # no value of one device, or of a size that is known, has them
+    # no value on one device, or of known size, has them
     rare = {"all_to_all", "collective_broadcast", "reduce_scatter", "set_dimension_size", "rng"}
     assert set(table.ROWS) - used == rare
 
@@ -133,7 +133,7 @@ def damaged(text: str, words: "List[str]", draw: random.Random) -> str:
 
 
 def check_damaged(texts: "List[str]", seed: int, count: int) -> None:
-    """Texts with damage are read or refused with a place; nothing else happens."""
+    """Damaged texts are read or refused with a place; nothing else happens."""
     draw = random.Random(seed)
     words = sorted({word for text in texts for word in re.findall(r'[A-Za-z0-9_.%@#"]+', text)})
     refused = 0
@@ -162,7 +162,7 @@ def test_damaged_long() -> None:
 
 
 def test_floor() -> None:
-    """Of gen, the reader imports gen.algebra, gen.hlo, gen.suggest and its own files."""
+    """The reader imports only gen.algebra, gen.hlo, gen.suggest and its own files of gen."""
     for path in sorted((ROOT / "gen" / "stablehlo").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             names = ([f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom)
@@ -195,7 +195,7 @@ def test_names() -> None:
 
 
 def test_sharding_constraints() -> None:
-    """Ops that say where an array is placed mean nothing on one device; jax.random prints them."""
+    """Ops that place an array have no effect on one device; jax.random prints them."""
     short = function("%x: tensor<4xf32>", "tensor<4xf32>", "%0 = sdy.sharding_constraint %x <@mesh, [{}]> : tensor<4xf32>",
                      "%1 = stablehlo.abs %0 : tensor<4xf32>", "return %1 : tensor<4xf32>")
     short = short.replace("@m {\n", "@m {\n  sdy.mesh @mesh = <[]>\n")
@@ -222,7 +222,7 @@ def test_donations() -> None:
 
 
 def test_results_are_row_major() -> None:
-    """A custom call and a transpose may have another order inside of the function."""
+    """A custom call and a transpose may have another order inside the function."""
     module = parse(OPS["custom_call"][0])
     assert module.entry is not None and module.entry.root is not None
     assert module.entry.root.shape.text == "f32[3,3]{1,0}" and module.entry.root.opcode == "copy"
@@ -233,7 +233,7 @@ def test_results_are_row_major() -> None:
 
 
 def test_deep() -> None:
-    """Nothing recurses on the input but regions, functions and brackets, which have limits."""
+    """Only regions, functions and brackets, which have limits, recurse on the input."""
     chain = "".join(f"  func.func private @f{k}(%x: tensor<f32>) -> tensor<f32> {{\n    %0 = call @f{k + 1}(%x) : (tensor<f32>) "
                     "-> tensor<f32>\n    return %0 : tensor<f32>\n  }\n" for k in range(400))
     text = ("module @m {\n  func.func public @main(%x: tensor<f32>) -> tensor<f32> {\n    %0 = call @f0(%x) : (tensor<f32>) -> "
@@ -248,8 +248,7 @@ def test_deep() -> None:
 
 
 def test_long() -> None:
-    """Reading takes time that grows as the text does, and no more than 1.5 times that of HLO text (a wide margin here, as
-    the machine may be busy: 4)."""
+    """Reading takes linear time, and at most 1.5 times that of HLO text (the test allows 4, as the machine may be busy)."""
     lines, before = [], "%x"
     for k in range(20000):
         lines.append(f"%{k} = stablehlo.{('add', 'multiply')[k % 2]} {before}, %x : tensor<8x4xf32>")
@@ -286,7 +285,7 @@ def test_sizes_that_do_not_fit() -> None:
 
 
 def test_padding_of_open_sizes() -> None:
-    """Amounts of padding in rows, as jax.export computes them of sizes."""
+    """Padding amounts may be computed from sizes, as jax.export does."""
     text = function("%x: tensor<1x1x?x4xf32>, %k: tensor<1x1x2x3xf32>", "tensor<1x1x?x?xf32>",
                     "%c = stablehlo.constant dense<1> : tensor<1x2xi32>",
                     "%s = stablehlo.get_dimension_size %x, dim = 2 : (tensor<1x1x?x4xf32>) -> tensor<i32>",
@@ -326,7 +325,7 @@ def test_graphs_of_others() -> None:
 @pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")
 @pytest.mark.peer
 def test_some_of_others() -> None:
-    """The passes behind the reader take the graph of every twelfth text."""
+    """The passes after the reader take the graph of every twelfth text."""
     for path in sorted(PEER.rglob("*.mlir"))[::12]:
         run.load(str(path))
 

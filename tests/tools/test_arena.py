@@ -1,4 +1,4 @@
-"""gen/program/arena.py: buffers alive together never share a byte, no placement is smaller than the bound, the same buffers give the same offsets."""
+"""Test gen/program/arena.py: buffers alive together never share a byte, no placement is smaller than the bound, and equal buffers give equal offsets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_FILLED = 1.08
 
 
 def sound(lives: Sequence[Live], placement: Placement) -> None:
-    """Checks a placement pair by pair, and its bound step by step."""
+    """Check a placement pair by pair, and its bound step by step."""
     at = [placement.offsets[live.name] for live in lives]
     assert len(placement.offsets) == len(lives)
     for live, offset in zip(lives, at):
@@ -46,7 +46,7 @@ def drawn(rnd: random.Random, count: int, steps: int, most: int, alignments: Seq
 
 
 def smallest(lives: Sequence[Live]) -> int:
-    """The least size of all placements: in some order, each buffer lies directly on those before it that live with it, or at 0."""
+    """Return the smallest size of all placements: in some order, each buffer lies directly above the buffers before it that are alive with it, or at 0."""
     best = sum(live.bytes for live in lives)
     for order in itertools.permutations(lives):
         tops: "List[tuple[Live, int]]" = []
@@ -68,7 +68,7 @@ def test_sound(count: int) -> None:
 
 
 def test_tiny() -> None:
-    """Of few buffers the smallest placement is found."""
+    """For few buffers the smallest placement is found."""
     rnd = random.Random(2)
     for _ in range(150):
         lives = drawn(rnd, rnd.randint(1, 6), rnd.randint(2, 6), rnd.choice([3, 10, 100]))
@@ -78,7 +78,7 @@ def test_tiny() -> None:
 
 
 def cut(rnd: random.Random, count: int, steps: int, size: int) -> List[Live]:
-    """Buffers that fill a block of memory in all steps."""
+    """Return buffers that fill a block of memory in all steps."""
     pieces = [(0, steps, 0, size)]
     while len(pieces) < count:
         piece = max(rnd.sample(pieces, min(3, len(pieces))), key=lambda p: (p[1] - p[0]) * (p[3] - p[2]))
@@ -96,7 +96,7 @@ def cut(rnd: random.Random, count: int, steps: int, size: int) -> List[Live]:
 
 
 def test_filled() -> None:
-    """Buffers without a byte to spare: the search is near the bound where the three orders are not."""
+    """Buffers without a byte to spare: the search comes near the bound where the three orders do not."""
     rnd = random.Random(3)
     ratios, firsts = [], []
     for count in (20, 40, 80, 160, 320):
@@ -113,7 +113,7 @@ def test_filled() -> None:
 
 @pytest.mark.peer
 def test_deep() -> None:
-    """Thousands of buffers, of which many live long."""
+    """Thousands of buffers, many with long lives."""
     rnd = random.Random(4)
     lives = [Live(f"b{n}", rnd.randint(1, 1000), n, n + rnd.choice([2, 3, 9, 300]), 16) for n in range(2500)]
     placement = place(lives, effort=3000)
@@ -123,7 +123,7 @@ def test_deep() -> None:
 
 @pytest.mark.peer
 def test_minimalloc() -> None:
-    """Inputs that were made to be hard: a second for each."""
+    """Hard inputs, with one second each."""
     files = sorted(PEER.glob("*.csv"))
     if not files:
         pytest.skip("SKIP: no ../shared/peer/minimalloc")

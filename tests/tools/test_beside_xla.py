@@ -1,4 +1,4 @@
-"""bench/beside_xla.py: its table, its means, and what it says where there is no XLA or a file is refused."""
+"""Test bench/beside_xla.py: its table, its means, and its messages if XLA is missing or a file is refused."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BesideXla(unittest.TestCase):
             self.assertEqual(said(["nothing.hlo"]), (0, "SKIP XLA:CPU: no jax here\n"))
 
     def test_each_file_has_its_row(self) -> None:
-        """A kernel beside a rival that copies its input; a file that is refused; one that is not there."""
+        """There are rows for a kernel beside a rival that copies its input, for a refused file and for a missing file."""
         rival = """
 import sys
 open(sys.argv[8], "wb").write(open(sys.argv[7], "rb").read())

@@ -1,4 +1,4 @@
-"""What gen starts ends with gen, whatever ends it: compilers, and the harness with a kernel at work."""
+"""Processes that gen starts end with gen, however it ends: compilers, and the harness with a running kernel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENTRY e {
 
 
 def marked(mark: str) -> "List[int]":
-    """The processes that a word in the environment marks, but zombies."""
+    """Return the processes that a word in the environment marks, without zombies."""
     found = []
     for folder in Path("/proc").iterdir():
         try:
@@ -70,12 +70,12 @@ def starts(mark: str, program: str) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGTERM, *(pytest.param(number, marks=pytest.mark.peer) for number in (signal.SIGKILL, signal.SIGINT))])
 @pytest.mark.parametrize("program", ["harness_c", "slow_cc"])
 def test_children_end_with_gen(program: str, number: int, tmp_path: Path) -> None:
-    """In the harness a kernel runs for minutes; the compiler sleeps, as one at work on long text would."""
+    """In the harness a kernel runs for minutes; the compiler sleeps, like one that compiles a long text."""
     mark = f"SETT_MARK={os.getpid()}_{program}_{number}"
     environment = {**os.environ, **dict([mark.split("=")])}
     (tmp_path / "m.hlo").write_text(LONG)
     (tmp_path / "p0.bin").write_bytes(bytes(4 * 2000000))
-    run.harness("c")        # it is there before the compiler is replaced
+    run.harness("c")    # the harness exists before the compiler is replaced
     if program == "slow_cc":
         (tmp_path / "slow_cc").write_text(f"#!/bin/sh\ncase \"$*\" in *fsyntax-only*) exec {run.c_compiler()} \"$@\";; esac\nsleep 1000\n")
         (tmp_path / "slow_cc").chmod(0o755)
@@ -95,11 +95,11 @@ def test_children_end_with_gen(program: str, number: int, tmp_path: Path) -> Non
 
 
 def test_run(tmp_path: Path) -> None:
-    """The exit status or the signal of the process itself, what it wrote, and what it started ended after its time."""
+    """The result has the exit status or signal of the process itself and its output, and its children are ended after its time."""
     done = child.run(["sh", "-c", "echo out; echo err >&2; exit 70"])
     assert (done.status, done.out, done.err, done.exceeded) == (70, "out\n", "err\n", "")
     assert child.run(["sh", "-c", "kill -SEGV $$"]).status == -signal.SIGSEGV
-    assert child.run(["cat"]).out == ""     # its input is empty, not the pipe that it is held by
+    assert child.run(["cat"]).out == ""    # its input is empty, not the pipe that holds it
     begun = time.monotonic()
     done = child.run(["sh", "-c", "sleep 100 & sleep 100"], child.Limit(100, 0.2))
     assert done.exceeded == "0.2 s" and time.monotonic() - begun < 90
@@ -109,7 +109,7 @@ def test_run(tmp_path: Path) -> None:
 
 
 def test_limit_is_processor_time() -> None:
-    """What computes is ended by its processor time, not by the time that passes; what waits by that which passes."""
+    """A computing process is ended by its processor time, a waiting process by elapsed time."""
     done = child.run(["sh", "-c", "while :; do :; done"], child.Limit(1, 600))
     assert (done.status, done.exceeded) == (-signal.SIGXCPU, "1 s of processor time")
     done = child.run(["sleep", "2"], child.Limit(1, 600))
@@ -118,14 +118,15 @@ def test_limit_is_processor_time() -> None:
 
 
 def test_largest_limit() -> None:
-    """The largest limit that an option takes can be waited for."""
+    """The largest limit that an option accepts can be waited for."""
     assert child.run(["true"], child.Limit.of(MOST_SECONDS, 4)).status == 0
 
 
 @pytest.mark.peer
 def test_limits_are_said(tmp_path: Path) -> None:
-    """Which limit ended a kernel that takes minutes: the launch's, with what is known of its cost and the option that sets it; the
-    process'; the time that passed."""
+    """The message names the limit that ended a kernel of minutes: the launch's, with its estimated cost and the option that sets it; the process'; or
+    the elapsed time.
+    """
     (tmp_path / "m.hlo").write_text(LONG)
     (tmp_path / "p0.bin").write_bytes(bytes(4 * 2000000))
     words = [sys.executable, str(ROOT / "gen"), "run", "m.hlo", "--target", "c", "--in", ".", "--out", "out", "--limit", "1"]

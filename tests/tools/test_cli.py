@@ -89,7 +89,7 @@ def test_malformed(verb: str, fault: str, tmp_path: Path) -> None:
 
 
 def test_files_that_are_not_read(tmp_path: Path) -> None:
-    """What is expected of a file, and the name that was perhaps meant; a byte order mark is no fault."""
+    """The message says what a file should be, and the name that was perhaps meant; a byte order mark is accepted."""
     (tmp_path / "wide.hlo").write_text(ADD, "utf-16")
     (tmp_path / "marked.hlo").write_text(ADD, "utf-8-sig")
     for name, said in (("wide.hlo", "expected HLO text or StableHLO text in UTF-8, found other bytes: JAX prints StableHLO text by .lower(..).as_text()"),
@@ -104,7 +104,7 @@ def python(program: str, *words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_the_algebra_is_compiled_when_it_is_needed(tmp_path: Path) -> None:
-    """Nothing calls it before a file is read: help comes at once, and a fault of it is one line."""
+    """The algebra is not called before a file is read: help comes at once, and an error of the algebra is one line."""
     done = python("import gen.__main__; from gen.algebra import library; print(library._library.cache_info().currsize)")
     assert done.stdout == "0\n", done.stdout + done.stderr
     (tmp_path / "m.hlo").write_text(ADD)
@@ -115,13 +115,13 @@ def test_the_algebra_is_compiled_when_it_is_needed(tmp_path: Path) -> None:
 
 
 def test_a_compiler_that_is_not_there(tmp_path: Path) -> None:
-    """The one that CC names is not replaced by another."""
+    """If the compiler in CC is missing, it is not replaced by another."""
     done = gen("check", CATALOGUE / "scalar_s64.hlo", "--target", "c", CC=str(tmp_path / "cc"))
     assert done.returncode == 3 and f"CC: expected the name or the path of a C compiler, found '{tmp_path}/cc'" in done.stdout, done.stdout + done.stderr
 
 
 def test_earlier_output_survives(tmp_path: Path) -> None:
-    """A build that fails leaves what an earlier one wrote."""
+    """A failing build leaves the files of an earlier one."""
     file = tmp_path / "m.hlo"
     file.write_text(ADD)
     assert gen("build", file, "-o", tmp_path / "out").returncode == 0
@@ -157,7 +157,7 @@ def test_module_and_folder(tmp_path: Path) -> None:
 
 
 def run(file: Path, folder: Path, inputs: "list[bytes]", count: int, target: str = "c") -> "list[bytes]":
-    """The results of `gen run` on raw buffers."""
+    """Return the results of `gen run` on raw buffers."""
     (folder / "in").mkdir()
     for number, data in enumerate(inputs):
         (folder / "in" / f"p{number}.bin").write_bytes(data)
@@ -192,7 +192,7 @@ def test_run_slice_pad(tmp_path: Path) -> None:
     assert list(struct.unpack("<220f", cut)) == [total[i * 46 + j] for i in range(1, 30, 3) for j in range(2, 46, 2)]
     expected = [-1.0] * (33 * 93)
     for i in range(30):
-        for j in range(46):  # padding=1_2x2_0_1: one row before; two columns before, a column between
+        for j in range(46):  # padding=1_2x2_0_1: one row before; two columns before, one between
             expected[(i + 1) * 93 + 2 + 2 * j] = total[i * 46 + j]
     assert list(struct.unpack(f"<{33 * 93}f", grown)) == expected
 
@@ -229,14 +229,15 @@ ENTRY main {
 
 
 def nibbles(values: "list[int]") -> bytes:
-    """Elements of four bits, two in a byte, the first in the low bits."""
+    """Return elements of four bits, two per byte, the first in the low bits."""
     padded = [*values, 0]
     return bytes(padded[k] % 16 | padded[k + 1] % 16 << 4 for k in range(0, len(values), 2))
 
 
 def test_run_row_major(tmp_path: Path) -> None:
-    """With --row-major every file is row-major, whatever the layout: transposed, tiled, packed, complex, empty, in tuples,
-    a constant, a parameter that is a result. Without it the files have the layouts of the module, and a note says so."""
+    """With --row-major every file is row-major for all layouts: transposed, tiled, packed, complex, empty, in tuples, a constant, a parameter that is a
+    result. Without it the files have the layouts of the module, and a note says so.
+    """
     file = tmp_path / "m.hlo"
     file.write_text(ROW_MAJOR)
     x, y, z, s = [float(k) for k in range(15)], [k % 8 for k in range(15)], [k / 2 for k in range(45)], [float(k) for k in range(12)]
@@ -253,7 +254,7 @@ def test_run_row_major(tmp_path: Path) -> None:
                        struct.pack("<45f", *(2 * v for v in z)), b"", struct.pack("<12f", *(2 * v for v in s)),
                        struct.pack("<6h", 1, 2, 3, 4, 5, 6), inputs[0]]
 
-    done = gen(*words)      # 45 floats are not the bytes of the tiles
+    done = gen(*words)    # 45 floats are not the bytes of the tiles
     assert done.returncode == 2 and "p2.bin: expected the 512 bytes of f32[9,5]{0,1:T(4,8)}, found 180\n" in done.stderr, done.stderr
     (tmp_path / "in" / "p2.bin").write_bytes(bytes(512))
     done = gen(*words)
@@ -261,12 +262,12 @@ def test_run_row_major(tmp_path: Path) -> None:
         f"note: {file}: not row-major: parameter 0 f32[3,5]{{0,1}}, parameter 1 s4[3,5]{{0,1}}, parameter 2 f32[9,5]{{0,1:T(4,8)}}, "
         "parameter 4 c64[2,1,3]{0,2,1}, result 0 f32[5,3]{0,1}, result 1 s4[3,5]{0,1}, result 2 f32[9,5]{0,1:T(4,8)}, "
         "result 4 c64[2,1,3]{0,2,1}, result 5 s16[2,3]{0,1}, result 6 f32[3,5]{0,1}: --row-major reads and writes row-major files\n"), done.stderr
-    first = [x[i * 3 + j] for i in range(5) for j in range(3)]      # p0.bin as columns of x, r0.bin as columns of its transpose
+    first = [x[i * 3 + j] for i in range(5) for j in range(3)]    # p0.bin as columns of x, r0.bin as columns of its transpose
     assert (tmp_path / "out" / "r0.bin").read_bytes() == struct.pack("<15f", *(first[j * 3 + i] for i in range(3) for j in range(5)))
 
 
 def test_run_row_major_of_all_types(tmp_path: Path) -> None:
-    """A copy from one drawn layout to another, of every type: row-major files are the same bytes."""
+    """A copy from one drawn layout to another, for every type: row-major files have equal bytes."""
     from gen.hlo import dtypes
 
     draw, lines, results, given = random.Random(7), [], [], []
@@ -318,8 +319,9 @@ ENTRY e {
 
 @pytest.mark.parametrize("names", [["p0_0", "p0_1_0", "p0_1_1", "p1"], ["p0", "p1", "p2", "p3"]])
 def test_run_tuples(names: "list[str]", tmp_path: Path) -> None:
-    """The arrays of a parameter that is a tuple have a file each, p0_1.bin, or are counted with all others; header and manifest
-    name them after the parameter. A file that is not there is named as the first of these."""
+    """The arrays of a tuple parameter have a file each, p0_1.bin, or are counted with all others; header and manifest name them after the parameter. A
+    missing file is named by the first of these names.
+    """
     file = tmp_path / "m.hlo"
     file.write_text(TUPLES)
     (tmp_path / "in").mkdir()
@@ -341,7 +343,7 @@ def test_run_tuples(names: "list[str]", tmp_path: Path) -> None:
 
 
 def test_layouts_are_said(tmp_path: Path) -> None:
-    """`build` notes what is not row-major; the header and the manifest say where an element is; strides are bytes."""
+    """`build` notes arrays that are not row-major; the header and the manifest give the position of an element; strides are in bytes."""
     file = tmp_path / "m.hlo"
     file.write_text("e {\n  x = f32[4,1,6]{0,1,2} parameter(0)\n  y = s4[3,5]{0,1} parameter(1)\n  z = f32[1,6]{0,1} parameter(2)\n"
                     "  t = f32[4,1,6]{2,1,0:T(2,4)} copy(x)\n"
@@ -365,7 +367,7 @@ def test_layouts_are_said(tmp_path: Path) -> None:
 
 
 def bf16_bits(value: float) -> int:
-    """The nearest bf16, ties to even, of a value that is exact in f32."""
+    """Return the nearest bf16, ties to even, of a value that is exact in f32."""
     bits = struct.unpack("<I", struct.pack("<f", value))[0]
     return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
 
@@ -431,7 +433,7 @@ STAGES = ("parse", "program", "partition", "maps", "schedule", "flatten", "vecto
 
 
 def test_explain_stages() -> None:
-    """All stages in order, each the same as asked for alone."""
+    """All stages are printed in order, each as when it is requested alone."""
     file = CATALOGUE / "log_transpose_add.hlo"
     whole = gen("explain", file).stdout
     assert re.findall(r"^==== (\w+) ====$", whole, re.M) == list(STAGES)
@@ -441,7 +443,7 @@ def test_explain_stages() -> None:
     partition = gen("explain", file, "--stage", "partition").stdout
     assert partition.startswith("on CPUs:\nlog_transpose_add: 1 function\n") and "\non GPUs:\nlog_transpose_add: 1 function\n" in partition, partition
     assert re.findall(r"^  l: read 2 times an element, (.*?):", partition, re.M) == ["stored", "computed 2 times an element"], partition
-    for stage in ("schedule", "flatten", "vectorize"):      # each heading says for which target it is
+    for stage in ("schedule", "flatten", "vectorize"):    # each heading names the target
         headings = re.findall(r"^sett_log_transpose_add(?:_part1)? for (.*?):", gen("explain", file, "--stage", stage).stdout, re.M)
         assert headings == ["sm_80, target cuda", "gfx90a, target hip", "pocl-cpu, target opencl", "cpu, target c"], stage
     steps = gen("explain", ROOT / "bench" / "add_f32.hlo", "--stage", "vectorize").stdout
@@ -467,7 +469,7 @@ ENTRY e {
 
 
 def test_explain_draws_the_arena(tmp_path: Path) -> None:
-    """The arrays between launches: where they lie as numbers, as a picture of text, and as SVG."""
+    """The arrays between launches are drawn: as numbers, as a text picture, and as SVG."""
     file, picture = CATALOGUE / "softmax_f32.hlo", tmp_path / "a.svg"
     command = ["explain", file, "--target", "c", "--device", "cpu-scalar", "--stage", "arena"]
     done = gen(*command, "--svg", picture)
@@ -480,7 +482,7 @@ def test_explain_draws_the_arena(tmp_path: Path) -> None:
 
 
 def test_explain_says_what_a_nest_is(tmp_path: Path) -> None:
-    """The kind of a nest that is no plain one, and the results that are written in its pass."""
+    """The kind of a special nest is printed, with the results that are written in its pass."""
     file = tmp_path / "e.hlo"
     file.write_text("add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n"
                     "ENTRY e {\n  x = f32[8,64] parameter(0)\n  n = f32[8,64] negate(x)\n  z = f32[] constant(0)\n"
@@ -489,7 +491,7 @@ def test_explain_says_what_a_nest_is(tmp_path: Path) -> None:
     assert partition.startswith("e: 1 function (Reduction)\n") and "\n  side result 0: %n = f32[8,64]{1,0} negate(%x)\n" in partition, partition
 
 
-REFUSED = [     # file, its dims and those in their place, device, heroes that are made for the nests but did not write them, and why
+REFUSED = [    # file, dimensions to replace and their replacements, device, heroes that could take the nests but did not write them, and the reason
     ("softmax_f32", "5,37", "5,3", "cpu", ["rows_cpu: refused, a row of 3 is shorter than 16", *["reduction_cpu: refused, 3 contiguous elements are fewer than 64"] * 2]),
     ("softmax_f32", "5,37", "5,37", "cpu", []),
     ("softmax_f32", "5,37", "5,37", "cpu-scalar", ["rows_cpu: refused, the device has no vectors", *["reduction_cpu: refused, the device has no vectors"] * 2]),
@@ -502,7 +504,7 @@ REFUSED = [     # file, its dims and those in their place, device, heroes that a
 
 @pytest.mark.parametrize("name, dims, other, device, lines", REFUSED, ids=lambda part: str(part).replace(",", "x") if isinstance(part, str) else "")
 def test_explain_says_who_refused(name: str, dims: str, other: str, device: str, lines: "list[str]", tmp_path: Path) -> None:
-    """Below the hero of a kernel: those that are made for such a nest, and why they did not write it."""
+    """Below the hero of a kernel, the other heroes for such a nest are listed, with the reason why they did not write it."""
     file = tmp_path / f"{name}.hlo"
     text = (CATALOGUE / f"{name}.hlo").read_text()
     file.write_text(text.replace(f"[{dims}]", f"[{other}]").replace("f32[5]", f"f32[{other.split(',')[0]}]") if dims else text)
@@ -515,7 +517,7 @@ def test_explain_says_who_refused(name: str, dims: str, other: str, device: str,
     (("--target", "c", "--device", "sm_80"), "note: --device sm_80 is of cuda and not used: c is scheduled for cpu\n"), (("--target", "c", "--device", "cpu"), ""),
     (("--device", "sm_80"), "")])
 def test_a_device_of_another_language(words: "tuple[str, ...]", said: str) -> None:
-    """One that no target uses is said to be so; of several targets it is meant for one."""
+    """A device that no target uses is refused; of several targets, the device applies to one."""
     assert gen("explain", CATALOGUE / "add_f32.hlo", "--stage", "schedule", *words).stderr == said
 
 
@@ -538,7 +540,7 @@ def test_a_reader_that_has_enough() -> None:
 
 
 def check_flat(text: str, elements: int) -> None:
-    """The map's only result is a sum of variable * stride in which the variables are the digits of 0 .. elements - 1."""
+    """Check that the map's only result is a sum of variable * stride in which the variables are the digits of 0 .. elements - 1."""
     expression = re.search(r"-> \((.*)\), domain", text)
     assert expression and re.fullmatch(r"[\w *+]+", expression[1]), text
     bounds = {name: (int(lo), int(hi)) for name, lo, hi in re.findall(r"(\w+) in \[(\d+), (\d+)\]", text)}
@@ -553,7 +555,7 @@ def check_flat(text: str, elements: int) -> None:
 
 @pytest.mark.parametrize("device", ["pocl-cpu", "sm_90"])
 def test_explain_flatten(device: str) -> None:
-    """gelu's read and its write are one expression each, the same, contiguous along the vector, over all elements and no more."""
+    """gelu's read and write are one and the same expression, contiguous along the vector, over all elements and no more."""
     file = PEER / "seeds" / "gelu.hlo"
     words = ["--target", "cuda"] if device.startswith("sm") else []
     done = gen("explain", file if file.exists() else CATALOGUE / "gelu_bf16.hlo", "--stage", "flatten", "--device", device, *words)
@@ -565,8 +567,9 @@ def test_explain_flatten(device: str) -> None:
 
 
 def test_depfile(tmp_path: Path) -> None:
-    """The depfile names the first file alone, as Ninja and CMake expect where a rule names only what it uses, and all that was read; then an empty rule for
-    each of these, without which Make stops where one is gone."""
+    """The depfile names the first output file alone, as Ninja and CMake expect from a rule that names only the files that it uses, and all files that
+    were read; an empty rule for each of these follows, because Make stops without it if one is removed.
+    """
     file = tmp_path / "m.hlo"
     file.write_text(ADD)
     assert gen("build", file, "-o", tmp_path / "out", "--target", "c,cuda").returncode == 0
