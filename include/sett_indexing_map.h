@@ -483,7 +483,7 @@ typedef struct sett_map_answer {
 /* The inverse of a bijection from dimensions onto the box of its results: d0.. are the results, the box is the domain; simplified. UNDEFINED: there is none
  * or none was found, *why says why (also ranges, runtime variables, KNOWN EMPTY). Laws, shown before it is answered: compose(m, inverse(m)) is the identity
  * on m's domain, compose(inverse(m), m) the identity on the box (by counting: one of them and as many points on both sides show the other).
- *   (d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]     gives     (d0, d1) -> (-d1 + 5, d0), domain: d0 in [0, 2], d1 in [0, 5]
+ *   (d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]     gives     (d0, d1) -> (5 - d1, d0), domain: d0 in [0, 2], d1 in [0, 5]
  * How: the results are equations of linear forms over atoms. A form k * A + B with B in an interval of at most k values gives A and B (a digit); atoms that
  * two equations share are eliminated; what is known is put in. */
 SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_map_answer *why);
@@ -1489,8 +1489,18 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
                             0, 0);
         settp_map_task_push(arena, &tasks, NULL, a, 1);
       } else {
-        settp_map_task_push(arena, &tasks, NULL, b, SETTP_MAP_SUMMAND);
-        settp_map_task_push(arena, &tasks, NULL, a, settp_map_at(arena, a)->op == SETTP_MAP_XOR);
+        const settp_map_node *first = settp_map_at(arena, a), *last = settp_map_at(arena, b);
+        while (first->op == SETTP_MAP_ADD) first = settp_map_at(arena, settp_map_a(first));
+        if (last->op == SETTP_MAP_CONST && last->value > 0 && first->op == SETTP_MAP_MUL &&
+            settp_map_is_constant(arena, settp_map_b(first), &k) && k < 0 && k > INT64_MIN) { /* 5 - x, not -x + 5 */
+          for (; settp_map_at(arena, a)->op == SETTP_MAP_ADD; a = settp_map_a(settp_map_at(arena, a)))
+            settp_map_task_push(arena, &tasks, NULL, settp_map_b(settp_map_at(arena, a)), SETTP_MAP_SUMMAND);
+          settp_map_task_push(arena, &tasks, NULL, a, SETTP_MAP_SUMMAND);
+          settp_map_task_push(arena, &tasks, NULL, b, 0);
+        } else {
+          settp_map_task_push(arena, &tasks, NULL, b, SETTP_MAP_SUMMAND);
+          settp_map_task_push(arena, &tasks, NULL, a, settp_map_at(arena, a)->op == SETTP_MAP_XOR);
+        }
       }
     }
   }
@@ -2484,6 +2494,7 @@ typedef struct settp_map_engine {
   int fixed;                   /* an atom is known to be one number */
   int renamed, refolded;       /* a quotient was printed by another name than its first; in a digit only */
   int xors;                    /* the map holds xor: what a sum is modulo 2 is one, too */
+  int lattices;                /* an atom is a minimum or maximum */
   struct settp_map_bits *bits; /* NULL: no bit was asked yet */
 } settp_map_engine;
 
@@ -2923,6 +2934,30 @@ SETT_INLINE int settp_map_lin_affine(settp_map_engine *e, int32_t a) {
   return l->affine == 1 && !e->facts;
 }
 
+/* The place in l of its first term that is a minimum or maximum, or SETTP_MAP_NONE; *count: the number of such terms. */
+SETT_INLINE int32_t settp_map_lattice_at(const settp_map_engine *e, int32_t l, int *count) {
+  int32_t i, at = SETTP_MAP_NONE;
+  *count = 0;
+  for (i = 0; e->lattices && i < e->lin[l].count; ++i) {
+    const settp_map_atom *x = e->atom + e->term[e->lin[l].first + i].atom;
+    if (x->kind != SETTP_MAP_ATOM_OTHER || (x->op != SETTP_MAP_MIN && x->op != SETTP_MAP_MAX)) continue;
+    if (at < 0) at = i;
+    ++*count;
+  }
+  return at;
+}
+
+/* N1: k * min(x, y) + rest, at term i of l, is min(k * x + rest, k * y + rest), or max for k < 0. Returns the operation and its sides; 0 where they overflow. */
+SETT_INLINE int settp_map_lattice_sides(settp_map_engine *e, int32_t l, int32_t i, int32_t *a, int32_t *b) {
+  settp_map_term t = e->term[e->lin[l].first + i];
+  int op = e->atom[t.atom].op;
+  int32_t x = e->atom[t.atom].a, y = e->atom[t.atom].b, rest = settp_map_lin_plus(e, l, t.atom, -t.k);
+  *a = settp_map_lin_mix(e, x, t.k, rest, 1, 0);
+  *b = settp_map_lin_mix(e, y, t.k, rest, 1, 0);
+  if (*a < 0 || *b < 0) return 0;
+  return t.k > 0 ? op : SETTP_MAP_MIN + SETTP_MAP_MAX - op;
+}
+
 /* ---- intervals ---- */
 
 SETT_INLINE sett_map_interval settp_map_lin_interval(settp_map_engine *e, int32_t a);
@@ -3094,6 +3129,19 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_fact(settp_map_engine *e, i
   return r;
 }
 
+/* I7: of a form with a minimum or maximum, by its sides. */
+SETT_INLINE sett_map_interval settp_map_lin_interval_sides(settp_map_engine *e, int32_t a, sett_map_interval r) {
+  int32_t x, y;
+  int count, op;
+  int32_t i = settp_map_lattice_at(e, a, &count);
+  sett_map_interval p, q;
+  op = i < 0 ? 0 : settp_map_lattice_sides(e, a, i, &x, &y);
+  if (!op) return r;
+  p = settp_map_lin_interval(e, x);
+  q = settp_map_lin_interval(e, y);
+  return settp_map_interval_meet(r, settp_map_interval_op(op, p, q));
+}
+
 SETT_INLINE sett_map_interval settp_map_lin_interval(settp_map_engine *e, int32_t a) {
   sett_map_interval r;
   if (e->lin[a].known) return settp_map_interval(e->lin[a].lo, e->lin[a].hi);
@@ -3107,6 +3155,7 @@ SETT_INLINE sett_map_interval settp_map_lin_interval(settp_map_engine *e, int32_
     e->lin[a].busy = 1;
     ++e->depth;
     r = settp_map_lin_interval_moved(e, a, settp_map_lin_interval_digits(e, a, r));
+    if (e->lattices) r = settp_map_lin_interval_sides(e, a, r);
     --e->depth;
     e->lin[a].busy = 0;
   }
@@ -3242,6 +3291,26 @@ SETT_INLINE int settp_map_rest_within(settp_map_engine *e, int32_t l, settp_map_
   return 1;
 }
 
+SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth);
+
+/* N2: max(x, y) lies in [lo, hi] where both are at most hi and one is at least lo; so for min. */
+SETT_INLINE int settp_map_prove_sides(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
+  int count, op, turn;
+  int32_t i = settp_map_lattice_at(e, l, &count), side[2];
+  if (i < 0 || e->proofs >= e->proof_end) return 0;
+  ++e->proofs;
+  op = settp_map_lattice_sides(e, l, i, side, side + 1);
+  for (turn = 0; op && turn < 2; ++turn) {
+    sett_map_interval r = settp_map_lin_interval(e, side[!turn]);
+    if (op == SETTP_MAP_MAX) r.hi = hi;
+    else r.lo = lo;
+    if (settp_map_prove_step(e, side[turn], lo, hi, depth + 1) &&
+        settp_map_prove_step(e, side[!turn], r.lo, r.hi, depth + 1))
+      return 1;
+  }
+  return 0;
+}
+
 /* Whether l lies in [lo, hi]: where the sum does not show it, a digit or a quotient is taken out and the rest has to lie in what is left. */
 SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
   sett_map_interval r;
@@ -3251,9 +3320,10 @@ SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo,
   r = e->lin[l].known ? settp_map_interval(e->lin[l].lo, e->lin[l].hi)
                       : settp_map_lin_interval_fact(e, l, settp_map_lin_sum(e, l));
   if (r.lo >= lo && r.hi <= hi) return 1;
-  if (e->lin[l].busy || e->lin[l].count < 2 || e->lin[l].count > 40 || depth > SETTP_MAP_PROOF_DEPTH ||
-      e->lins > e->lin_limit || e->error)
+  if (e->lin[l].busy || e->lin[l].count > 40 || depth > SETTP_MAP_PROOF_DEPTH || e->lins > e->lin_limit || e->error)
     return 0;
+  if (e->lattices) proved = settp_map_prove_sides(e, l, lo, hi, depth);
+  if (proved || e->lin[l].count < 2) return proved;
   e->lin[l].busy = 1;
   for (pass = 0; pass < 2 && !proved; ++pass) /* digits, then moved terms */
     for (i = 0; i < e->lin[l].count && !proved; ++i) {
@@ -3441,14 +3511,21 @@ SETT_INLINE int32_t settp_map_lin_variable(settp_map_engine *e, int i) {
   return settp_map_lin_atom(e, e->variable[i], m, r);
 }
 
+/* The atom of an operation that is not linear, or SETTP_MAP_NONE. */
+SETT_INLINE int32_t settp_map_other_find(const settp_map_engine *e, int op, int32_t a, int32_t b) {
+  int32_t at = e->atom_bucket[settp_map_hash((uint64_t)a << 32 | (uint32_t)b, (uint64_t)op) & e->mask];
+  while (at >= 0 &&
+         (e->atom[at].kind != SETTP_MAP_ATOM_OTHER || e->atom[at].op != op || e->atom[at].a != a || e->atom[at].b != b))
+    at = e->atom[at].next;
+  return at;
+}
+
 SETT_INLINE int32_t settp_map_atom_other(settp_map_engine *e, int op, int32_t a, int32_t b) {
   uint32_t hash = settp_map_hash((uint64_t)a << 32 | (uint32_t)b, (uint64_t)op);
-  int32_t at;
+  int32_t at = settp_map_other_find(e, op, a, b);
   settp_map_atom *x;
   sett_map_interval r;
-  for (at = e->atom_bucket[hash & e->mask]; at >= 0; at = e->atom[at].next)
-    if (e->atom[at].kind == SETTP_MAP_ATOM_OTHER && e->atom[at].op == op && e->atom[at].a == a && e->atom[at].b == b)
-      return at;
+  if (at >= 0) return at;
   r = settp_map_interval_op(op, settp_map_lin_interval(e, a), settp_map_lin_interval(e, b));
   x = settp_map_atom_next(e, SETTP_MAP_ATOM_OTHER);
   if (!x) return SETTP_MAP_NONE;
@@ -4114,6 +4191,8 @@ SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t
   return value;
 }
 
+SETT_INLINE int32_t settp_map_divide_lattice(settp_map_engine *e, int32_t l, int64_t c);
+
 /* floor(l / c) in normal form; c is not 0. SETTP_MAP_NONE when it cannot be said in 64 bits. */
 SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c) {
   int32_t add = 0, key = 0, value;
@@ -4131,6 +4210,13 @@ SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c) 
   m = settp_map_memo_find(e, l, c);
   if (m && m->value >= 0) return m->value;
   if (calls_left && settp_map_one_period(e, l, c, &one)) return settp_map_lin_constant(e, one); /* R2 */
+  if (e->lattices) {
+    value = settp_map_divide_lattice(e, l, c);
+    if (value >= 0) {
+      settp_map_memo_set(e, l, c, value);
+      return value;
+    }
+  }
   d = c;
   if (!settp_map_key(e, l, &d, &add, &key)) return SETTP_MAP_NONE;
   known = settp_map_halves(e, key);
@@ -4199,7 +4285,7 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   e->scaled = 0;
   e->sampled = 1;
   e->stepped = SETTP_MAP_NONE;
-  e->fixed = e->renamed = e->refolded = e->xors = 0;
+  e->fixed = e->renamed = e->refolded = e->xors = e->lattices = 0;
   e->bits = NULL;
   e->step = 0;
   e->step_hash = 0;
@@ -4233,9 +4319,33 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   return 0;
 }
 
+SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_t b);
+
+/* N10: q * q = (x + y) * q - x * y for q = min(x, y) or max(x, y): (k * q + a) * (m * q + b) is a * b - k * m * x * y where
+ * k * m * (x + y) + k * b + m * a is 0, as in min(x, y) * max(x, y). SETTP_MAP_NONE: it is not so. */
+SETT_INLINE int32_t settp_map_product_lattice(settp_map_engine *e, int32_t a, int32_t b) {
+  int count;
+  int32_t at = settp_map_lattice_at(e, a, &count), x, y, sum;
+  int64_t k, m, km;
+  settp_map_term t;
+  if (at < 0) return SETTP_MAP_NONE;
+  t = e->term[e->lin[a].first + at];
+  k = t.k;
+  m = settp_map_lin_coefficient(e, b, t.atom);
+  if (!m || settp_map_mul(k, m, &km)) return SETTP_MAP_NONE;
+  x = e->atom[t.atom].a;
+  y = e->atom[t.atom].b;
+  a = settp_map_lin_plus(e, a, t.atom, -k);
+  b = settp_map_lin_plus(e, b, t.atom, -m);
+  sum = settp_map_lin_mix(e, settp_map_lin_mix(e, x, km, y, km, 0), 1, settp_map_lin_mix(e, b, k, a, m, 0), 1, 0);
+  if (sum < 0 || e->lin[sum].count || e->lin[sum].constant) return SETTP_MAP_NONE;
+  return settp_map_lin_mix(e, settp_map_lin_product(e, a, b), 1, settp_map_lin_product(e, x, y), -km, 0);
+}
+
 SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_t b) {
   int64_t g, h, k;
-  int32_t t;
+  int32_t t = e->lattices ? settp_map_product_lattice(e, a, b) : SETTP_MAP_NONE;
+  if (t >= 0) return t;
   if (!e->lin[a].count) return settp_map_lin_scale(e, b, e->lin[a].constant, 0);
   if (!e->lin[b].count) return settp_map_lin_scale(e, a, e->lin[b].constant, 0);
   g = settp_map_gcd(settp_map_lin_gcd(e, a), e->lin[a].constant);
@@ -4764,6 +4874,395 @@ SETT_INLINE int32_t settp_map_lin_parity(settp_map_engine *e, int32_t a, int64_t
   return settp_map_lin_of_reading(e, &r);
 }
 
+/* ---- minimum and maximum ----
+ * Minima and maxima of each other are a lattice of forms, its leaves: the maximum of minima, none of which another one bounds. It is shifted so that the least
+ * coefficient of each atom over the leaves is 0, and divided by what divides all; of it and its negative, whose minima are maxima, one is an atom. */
+
+enum { SETTP_MAP_LEAVES_MAX = 16, SETTP_MAP_MEETS_MAX = 32 };
+
+typedef struct settp_map_lattice { /* the maximum over meets of the minimum of the leaves whose bits it has */
+  int32_t leaf[SETTP_MAP_LEAVES_MAX];
+  uint32_t meet[SETTP_MAP_MEETS_MAX];
+  int leaves, meets;
+} settp_map_lattice;
+
+/* N3: one more minimum; of two, of which one has all leaves of the other, the one with fewer stays. 0: there are too many. */
+SETT_INLINE int settp_map_lattice_add(settp_map_lattice *x, uint32_t meet) {
+  int i, n = 0;
+  for (i = 0; i < x->meets; ++i)
+    if ((x->meet[i] & meet) == x->meet[i]) return 1;
+  for (i = 0; i < x->meets; ++i)
+    if ((x->meet[i] & meet) != meet) x->meet[n++] = x->meet[i];
+  x->meets = n;
+  if (n == SETTP_MAP_MEETS_MAX) return 0;
+  x->meet[x->meets++] = meet;
+  return 1;
+}
+
+/* The minimum or maximum of two lattices, by the distributive law. 0: it has too many leaves or minima. */
+SETT_INLINE int settp_map_lattice_join(int op, const settp_map_lattice *x, const settp_map_lattice *y,
+                                       settp_map_lattice *out) {
+  uint32_t to[SETTP_MAP_LEAVES_MAX], meet;
+  int i, j, ok = 1;
+  *out = *x;
+  out->meets = 0;
+  for (i = 0; i < y->leaves; ++i) {
+    for (j = 0; j < out->leaves && out->leaf[j] != y->leaf[i]; ++j) {}
+    if (j == SETTP_MAP_LEAVES_MAX) return 0;
+    if (j == out->leaves) out->leaf[out->leaves++] = y->leaf[i];
+    to[i] = UINT32_C(1) << j;
+  }
+  for (i = 0; op == SETTP_MAP_MAX && i < x->meets; ++i) ok &= settp_map_lattice_add(out, x->meet[i]);
+  for (j = 0; j < y->meets; ++j) {
+    int bit;
+    for (meet = 0, bit = 0; bit < y->leaves; ++bit)
+      if (y->meet[j] >> bit & 1) meet |= to[bit];
+    if (op == SETTP_MAP_MAX) ok &= settp_map_lattice_add(out, meet);
+    for (i = 0; op == SETTP_MAP_MIN && i < x->meets && ok; ++i) ok &= settp_map_lattice_add(out, meet | x->meet[i]);
+  }
+  return ok;
+}
+
+/* Whether term i of l is divided in another term, as in a digit: then it stays whole. */
+SETT_INLINE int settp_map_lin_divides(const settp_map_engine *e, int32_t l, int32_t i) {
+  int32_t atom = e->term[e->lin[l].first + i].atom, j;
+  for (j = 0; j < e->lin[l].count; ++j) {
+    const settp_map_atom *x = e->atom + e->term[e->lin[l].first + j].atom;
+    if (x->kind == SETTP_MAP_ATOM_QUOTIENT && settp_map_lin_coefficient(e, x->a, atom)) return 1;
+  }
+  return 0;
+}
+
+/* The lattice of a form with one minimum or maximum; another form is a leaf. 0: it is too large. */
+SETT_INLINE int settp_map_lattice_read(settp_map_engine *e, int32_t l, int depth, settp_map_lattice *out) {
+  settp_map_lattice x, y;
+  int32_t a, b, i;
+  int count, op;
+  i = settp_map_lattice_at(e, l, &count);
+  if (count != 1 || settp_map_lin_divides(e, l, i)) {
+    out->leaf[0] = l;
+    out->meet[0] = 1;
+    out->leaves = out->meets = 1;
+    return 1;
+  }
+  op = depth < SETTP_MAP_LEAVES_MAX ? settp_map_lattice_sides(e, l, i, &a, &b) : 0;
+  return op && settp_map_lattice_read(e, a, depth + 1, &x) && settp_map_lattice_read(e, b, depth + 1, &y) &&
+         settp_map_lattice_join(op, &x, &y, out);
+}
+
+/* Whether a <= b is proved. */
+SETT_INLINE int settp_map_lin_below(settp_map_engine *e, int32_t a, int32_t b) {
+  int32_t d = settp_map_lin_mix(e, a, 1, b, -1, 0);
+  sett_map_interval r;
+  if (d < 0) return 0;
+  r = settp_map_lin_interval(e, d);
+  return r.hi <= 0 || (r.lo <= 0 && r.lo > INT64_MIN && settp_map_prove(e, d, r.lo, 0));
+}
+
+/* N4: a leaf beside a lesser one in a minimum goes, and a minimum that another one is never below. Leaves that are left are sorted. */
+SETT_INLINE void settp_map_lattice_reduce(settp_map_engine *e, settp_map_lattice *x) {
+  uint32_t below[SETTP_MAP_LEAVES_MAX], used = 0, m; /* below[i]: the leaves that are at most leaf i */
+  int32_t leaf[SETTP_MAP_LEAVES_MAX];
+  int i, j, k, n;
+  for (i = 0; i < x->leaves; ++i)
+    for (below[i] = 0, j = 0; j < x->leaves; ++j)
+      if (i != j && settp_map_lin_below(e, x->leaf[j], x->leaf[i])) below[i] |= UINT32_C(1) << j;
+  for (k = 0; k < x->meets; ++k)
+    for (i = x->leaves - 1; i >= 0; --i)
+      if ((x->meet[k] >> i & 1) && (x->meet[k] & below[i])) x->meet[k] &= ~(UINT32_C(1) << i);
+  for (k = 0; k < x->meets; ++k)
+    for (j = 0; j < x->meets; ++j) {
+      for (i = 0; i < x->leaves && j != k; ++i)
+        if ((x->meet[j] >> i & 1) && !(x->meet[k] & (below[i] | UINT32_C(1) << i))) break;
+      if (j == k || i < x->leaves) continue;
+      x->meet[k--] = x->meet[--x->meets];
+      break;
+    }
+  for (k = 0; k < x->meets; ++k) used |= x->meet[k];
+  for (n = i = 0; i < x->leaves; ++i) {
+    if (!(used >> i & 1)) continue;
+    for (j = n++; j > 0 && leaf[j - 1] > x->leaf[i]; --j) leaf[j] = leaf[j - 1];
+    leaf[j] = x->leaf[i];
+  }
+  for (k = 0; k < x->meets; ++k) {
+    for (m = 0, i = 0; i < x->leaves; ++i)
+      for (j = 0; (x->meet[k] >> i & 1) && j < n; ++j)
+        if (leaf[j] == x->leaf[i]) m |= UINT32_C(1) << j;
+    x->meet[k] = m;
+  }
+  for (k = 1; k < x->meets; ++k) {
+    for (m = x->meet[k], j = k; j > 0 && x->meet[j - 1] > m; --j) x->meet[j] = x->meet[j - 1];
+    x->meet[j] = m;
+  }
+  x->leaves = n;
+  for (i = 0; i < n; ++i) x->leaf[i] = leaf[i];
+}
+
+/* The same with minima and maxima exchanged: the minimum of maxima of the same leaves, as the maxima over `meet`. 0: there are too many. */
+SETT_INLINE int settp_map_lattice_turn(const settp_map_lattice *x, settp_map_lattice *out) {
+  settp_map_lattice from;
+  int i, j, k, ok = 1;
+  *out = *x;
+  out->meets = 1;
+  out->meet[0] = 0;
+  for (k = 0; k < x->meets && ok; ++k) {
+    from = *out;
+    out->meets = 0;
+    for (j = 0; j < from.meets; ++j)
+      for (i = 0; i < x->leaves && ok; ++i)
+        if (x->meet[k] >> i & 1) ok = settp_map_lattice_add(out, from.meet[j] | UINT32_C(1) << i);
+  }
+  for (k = 1; k < out->meets; ++k) {
+    uint32_t m = out->meet[k];
+    for (j = k; j > 0 && out->meet[j - 1] > m; --j) out->meet[j] = out->meet[j - 1];
+    out->meet[j] = m;
+  }
+  return ok;
+}
+
+enum { SETTP_MAP_LATTICE_MAKE, SETTP_MAP_LATTICE_FIND, SETTP_MAP_LATTICE_COUNT };
+
+/* op(a, b): made, or only found; when leaves are counted, their number. */
+SETT_INLINE int32_t settp_map_lattice_node(settp_map_engine *e, int op, int32_t a, int32_t b, int how) {
+  int32_t t;
+  if (how == SETTP_MAP_LATTICE_COUNT) return a + b;
+  if (a < 0 || b < 0) return SETTP_MAP_NONE;
+  if (a > b) t = a, a = b, b = t;
+  if (how == SETTP_MAP_LATTICE_FIND && settp_map_other_find(e, op, a, b) < 0) return SETTP_MAP_NONE;
+  return settp_map_lin_atom(e, settp_map_atom_other(e, op, a, b), 1, 0);
+}
+
+SETT_INLINE int32_t settp_map_lattice_chain(settp_map_engine *e, const settp_map_lattice *x, uint32_t meet, int op,
+                                            int how) {
+  int32_t made = SETTP_MAP_NONE, leaf;
+  int i, first = 1;
+  for (i = 0; i < x->leaves; ++i) {
+    if (!(meet >> i & 1)) continue;
+    leaf = how == SETTP_MAP_LATTICE_COUNT ? 1 : x->leaf[i];
+    made = first ? leaf : settp_map_lattice_node(e, op, made, leaf, how);
+    first = 0;
+  }
+  return made;
+}
+
+/* The form of op over `meets` sets of leaves, each of which is their other operation: what all sets have stands once, then single leaves, then the leaf that is in most
+ * sets is taken out of them. */
+SETT_INLINE int32_t settp_map_lattice_build(settp_map_engine *e, const settp_map_lattice *x, const uint32_t *meet,
+                                            int meets, int op, int how) {
+  uint32_t part[SETTP_MAP_MEETS_MAX], rest[SETTP_MAP_MEETS_MAX], common = ~UINT32_C(0), single = 0, pick = 0;
+  int i, j, n, parts = 0, rests = 0, most = 0, other = SETTP_MAP_MIN + SETTP_MAP_MAX - op;
+  int32_t a, b;
+  if (meets == 1) return settp_map_lattice_chain(e, x, meet[0], other, how);
+  for (i = 0; i < meets; ++i) {
+    common &= meet[i];
+    if (!(meet[i] & (meet[i] - 1))) single |= meet[i];
+  }
+  if (common) {
+    for (i = 0; i < meets; ++i) rest[i] = meet[i] & ~common;
+    a = settp_map_lattice_chain(e, x, common, other, how);
+    b = settp_map_lattice_build(e, x, rest, meets, op, how);
+    return settp_map_lattice_node(e, other, a, b, how);
+  }
+  for (i = 0; i < x->leaves && !single; ++i) {
+    for (n = 0, j = 0; j < meets; ++j) n += (int)(meet[j] >> i & 1);
+    if (n > most) {
+      most = n;
+      pick = UINT32_C(1) << i;
+    }
+  }
+  for (i = 0; i < meets; ++i) {
+    if (single ? (meet[i] & single) != 0 : (meet[i] & pick) != 0) part[parts++] = meet[i] & ~pick;
+    else rest[rests++] = meet[i];
+  }
+  if (single) a = settp_map_lattice_chain(e, x, single, op, how);
+  else {
+    a = settp_map_lattice_build(e, x, part, parts, op, how);
+    a = settp_map_lattice_node(e, other, settp_map_lattice_chain(e, x, pick, op, how), a, how);
+  }
+  if (!rests) return a;
+  b = settp_map_lattice_build(e, x, rest, rests, op, how);
+  return settp_map_lattice_node(e, op, a, b, how);
+}
+
+/* Of the maximum of minima and the minimum of maxima the one with fewer leaves. */
+SETT_INLINE int32_t settp_map_lattice_form(settp_map_engine *e, const settp_map_lattice *x, int how) {
+  settp_map_lattice y;
+  int turn = settp_map_lattice_turn(x, &y) &&
+             settp_map_lattice_build(e, &y, y.meet, y.meets, SETTP_MAP_MIN, SETTP_MAP_LATTICE_COUNT) <
+                 settp_map_lattice_build(e, x, x->meet, x->meets, SETTP_MAP_MAX, SETTP_MAP_LATTICE_COUNT);
+  return turn ? settp_map_lattice_build(e, &y, y.meet, y.meets, SETTP_MAP_MIN, how)
+              : settp_map_lattice_build(e, x, x->meet, x->meets, SETTP_MAP_MAX, how);
+}
+
+/* N5: shifts the leaves so that the least coefficient of each atom over them is 0, and the least constant. Of a quotient floor(F / c) it is the greatest one where
+ * coefficients are multiples of c apart: then it belongs to a digit. Other minima and maxima stay where they are. Returns the shift; *g divides the leaves' numbers afterwards. */
+SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_lattice *x, int64_t *g) {
+  int32_t shift, i, j;
+  int64_t constant = e->lin[x->leaf[0]].constant;
+  int n, k;
+  for (n = 1; n < x->leaves; ++n)
+    if (e->lin[x->leaf[n]].constant < constant) constant = e->lin[x->leaf[n]].constant;
+  shift = settp_map_lin_constant(e, constant);
+  for (n = 0; n < x->leaves; ++n)
+    for (i = 0; i < e->lin[x->leaf[n]].count; ++i) {
+      settp_map_term t = e->term[e->lin[x->leaf[n]].first + i];
+      const settp_map_atom *a = e->atom + t.atom;
+      int64_t lo = t.k, hi = t.k, own;
+      for (k = 0; k < n && !settp_map_lin_coefficient(e, x->leaf[k], t.atom); ++k) {}
+      if (k < n) continue; /* seen in an earlier leaf */
+      for (k = 0; k < x->leaves; ++k) {
+        own = settp_map_lin_coefficient(e, x->leaf[k], t.atom);
+        if (own < lo) lo = own;
+        if (own > hi) hi = own;
+      }
+      if (a->kind == SETTP_MAP_ATOM_QUOTIENT && (hi - lo) % a->c == 0) lo = hi;
+      if (a->kind == SETTP_MAP_ATOM_OTHER && a->op != SETTP_MAP_MUL && lo < hi) continue;
+      shift = settp_map_lin_plus(e, shift, t.atom, lo);
+      if (shift < 0) return SETTP_MAP_NONE;
+    }
+  *g = 0;
+  for (n = 0; n < x->leaves; ++n) {
+    x->leaf[n] = j = settp_map_lin_mix(e, x->leaf[n], 1, shift, -1, 0);
+    if (j < 0) return SETTP_MAP_NONE;
+    *g = settp_map_gcd(settp_map_lin_gcd_with(e, j, *g), e->lin[j].constant);
+  }
+  if (!*g) return SETTP_MAP_NONE;
+  for (n = 0; n < x->leaves; ++n) {
+    x->leaf[n] = settp_map_lin_shrink(e, x->leaf[n], *g, e->lin[x->leaf[n]].constant / *g);
+    if (x->leaf[n] < 0) return SETTP_MAP_NONE;
+  }
+  return shift;
+}
+
+SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattice *x, int depth);
+
+/* N6: leaves A + floor(F / c) with one c, and leaves A without quotients, are the quotient by c of the lattice of c * A + F: where that saves more divisions than it
+ * makes products. */
+SETT_INLINE int32_t settp_map_lattice_quotient(settp_map_engine *e, const settp_map_lattice *x, int depth) {
+  settp_map_lattice y = *x;
+  int64_t c = 0;
+  int32_t i, q, l;
+  int n, quotients = 0, products = 0;
+  for (n = 0; n < x->leaves; ++n) {
+    for (q = SETTP_MAP_NONE, i = 0; i < e->lin[x->leaf[n]].count; ++i) {
+      settp_map_term t = e->term[e->lin[x->leaf[n]].first + i];
+      products += e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT && (t.k == 1 || t.k == -1);
+      if (e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT) continue;
+      if (q >= 0 || t.k != 1 || (c && e->atom[t.atom].c != c)) return SETTP_MAP_NONE;
+      q = t.atom;
+      c = e->atom[q].c;
+    }
+    y.leaf[n] = q;
+    quotients += q >= 0;
+  }
+  if (quotients < 2 + products || depth > 4) return SETTP_MAP_NONE;
+  for (n = 0; n < x->leaves; ++n) {
+    q = y.leaf[n];
+    l = q < 0 ? x->leaf[n] : settp_map_lin_plus(e, x->leaf[n], q, -1);
+    l = q < 0 ? settp_map_lin_scale(e, l, c, 0) : settp_map_lin_mix(e, l, c, e->atom[q].a, 1, 0);
+    if (l < 0) return SETTP_MAP_NONE;
+    y.leaf[n] = l;
+  }
+  settp_map_lattice_reduce(e, &y);
+  return settp_map_divide(e, settp_map_lattice_make(e, &y, depth + 1), c);
+}
+
+SETT_INLINE int settp_map_lin_numbers(const settp_map_engine *e, int32_t l) {
+  return e->lin[l].count + (e->lin[l].constant != 0);
+}
+
+/* The form of a reduced lattice. */
+SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattice *x, int depth) {
+  settp_map_lattice y, turned;
+  int64_t g = 1, h = 1;
+  int32_t shift, other, l = SETTP_MAP_NONE, q;
+  int n, costs = 0, turn;
+  if (x->leaves == 1) return x->leaf[0];
+  y = *x;
+  shift = settp_map_lattice_shift(e, &y, &g);
+  if (shift < 0) return SETTP_MAP_NONE;
+  q = settp_map_lattice_quotient(e, &y, depth);
+  if (q >= 0) return settp_map_lin_mix(e, shift, 1, q, g, 0);
+  settp_map_lattice_reduce(e, &y); /* sorts */
+  turn = settp_map_lattice_turn(&y, &turned);
+  for (n = 0; n < y.leaves && turn; ++n) {
+    turned.leaf[n] = settp_map_lin_scale(e, y.leaf[n], -g, 0);
+    turn &= turned.leaf[n] >= 0;
+  }
+  other = turn ? settp_map_lattice_shift(e, &turned, &h) : SETTP_MAP_NONE;
+  if (other >= 0 && h == g) {
+    other = settp_map_lin_mix(e, shift, 1, other, -1, 0);
+    settp_map_lattice_reduce(e, &turned);
+    l = settp_map_lattice_form(e, &y, SETTP_MAP_LATTICE_FIND);
+    if (l < 0) {
+      l = settp_map_lattice_form(e, &turned, SETTP_MAP_LATTICE_FIND);
+      if (l >= 0) return settp_map_lin_mix(e, other, 1, l, -g, 0);
+      costs = settp_map_lin_numbers(e, shift) - settp_map_lin_numbers(e, other);
+      for (n = 0; n < y.leaves; ++n)
+        costs += settp_map_lin_numbers(e, y.leaf[n]) - settp_map_lin_numbers(e, turned.leaf[n]);
+      if (costs > 0)
+        return settp_map_lin_mix(e, other, 1, settp_map_lattice_form(e, &turned, SETTP_MAP_LATTICE_MAKE), -g, 0);
+    }
+  }
+  if (l < 0) l = settp_map_lattice_form(e, &y, SETTP_MAP_LATTICE_MAKE);
+  return settp_map_lin_mix(e, shift, 1, l, g, 0);
+}
+
+/* The minimum or maximum of two forms. */
+SETT_INLINE int32_t settp_map_lin_lattice(settp_map_engine *e, int op, int32_t a, int32_t b) {
+  settp_map_lattice x, y, both;
+  int32_t common = settp_map_lin_constant(e, 0), i, made = SETTP_MAP_NONE, t;
+  int count;
+  e->lattices = 1;
+  for (i = 0; i < e->lin[a].count; ++i) { /* a minimum that both have is no leaf */
+    settp_map_term s = e->term[e->lin[a].first + i];
+    if (e->atom[s.atom].kind == SETTP_MAP_ATOM_OTHER && settp_map_lin_coefficient(e, b, s.atom) == s.k)
+      common = settp_map_lin_plus(e, common, s.atom, s.k);
+  }
+  if (settp_map_lattice_at(e, common, &count) >= 0) {
+    int32_t p = settp_map_lin_mix(e, a, 1, common, -1, 0), q = settp_map_lin_mix(e, b, 1, common, -1, 0);
+    if (p >= 0 && q >= 0) return settp_map_lin_mix(e, common, 1, settp_map_lin_lattice(e, op, p, q), 1, 0);
+  }
+  if (settp_map_lattice_read(e, a, 0, &x) && settp_map_lattice_read(e, b, 0, &y) &&
+      settp_map_lattice_join(op, &x, &y, &both)) {
+    settp_map_lattice_reduce(e, &both);
+    made = settp_map_lattice_make(e, &both, 0);
+  }
+  if (made >= 0 || e->error) return made;
+  if (a > b) t = a, a = b, b = t; /* too large a lattice, or 64 bits do not do */
+  return settp_map_lin_atom(e, settp_map_atom_other(e, op, a, b), 1, 0);
+}
+
+/* Whether a has a quotient that b has not. */
+SETT_INLINE int settp_map_lin_new_quotient(const settp_map_engine *e, int32_t a, int32_t b) {
+  int32_t i;
+  for (i = 0; i < e->lin[a].count; ++i) {
+    int32_t q = e->term[e->lin[a].first + i].atom;
+    if (e->atom[q].kind == SETTP_MAP_ATOM_QUOTIENT && !settp_map_lin_coefficient(e, b, q)) return 1;
+  }
+  return 0;
+}
+
+/* N7: floor(l / c) of a lattice is the lattice of the leaves' quotients: taken where these have no new quotient. */
+SETT_INLINE int32_t settp_map_divide_lattice(settp_map_engine *e, int32_t l, int64_t c) {
+  settp_map_lattice x;
+  int count, n, inside = 1;
+  int32_t q = SETTP_MAP_NONE;
+  if (settp_map_lattice_at(e, l, &count) < 0 || count != 1 || e->nest >= 24 || !settp_map_lattice_read(e, l, 0, &x) ||
+      x.leaves > 6)
+    return SETTP_MAP_NONE;
+  ++e->nest;
+  for (n = 0; n < x.leaves && inside; ++n) {
+    q = settp_map_divide(e, x.leaf[n], c);
+    inside = q >= 0 && !settp_map_lin_new_quotient(e, q, x.leaf[n]);
+    x.leaf[n] = q;
+  }
+  if (inside) settp_map_lattice_reduce(e, &x);
+  q = inside ? settp_map_lattice_make(e, &x, 0) : SETTP_MAP_NONE;
+  --e->nest;
+  return q;
+}
+
 SETT_INLINE int32_t settp_map_lin_operation(settp_map_engine *e, int op, int32_t a, int32_t b) {
   sett_map_interval x, y;
   int32_t q, t;
@@ -4779,8 +5278,7 @@ SETT_INLINE int32_t settp_map_lin_operation(settp_map_engine *e, int op, int32_t
         if (x.hi <= 0) return op == SETTP_MAP_MIN ? a : b;
         if (x.lo >= 0) return op == SETTP_MAP_MIN ? b : a;
       }
-      if (a > b) t = a, a = b, b = t;
-      return settp_map_lin_atom(e, settp_map_atom_other(e, op, a, b), 1, 0);
+      return settp_map_lin_lattice(e, op, a, b);
     case SETTP_MAP_XOR: e->xors = 1; return settp_map_lin_xor(e, a, b);
     default: break;
   }
@@ -5002,10 +5500,13 @@ SETT_INLINE int32_t settp_map_lin_positive(settp_map_engine *e, int32_t l, int64
 }
 
 SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l);
+SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
+                                            int depth, sett_expr *expr);
 
 /* l mod m as an expression; its nodes. Inside, coefficients are free modulo m. */
 SETT_INLINE int32_t settp_map_print_mod(settp_map_engine *e, int32_t l, int64_t m, sett_expr *expr) {
   int32_t plus = settp_map_lin_positive(e, l, m), quotient = 0, least = 0, nodes, other;
+  int lattices;
   sett_map_interval r;
   int64_t up;
   if (plus < 0 || !settp_map_lin_extract(e, l, m, &quotient, &least)) return 0;
@@ -5018,6 +5519,9 @@ SETT_INLINE int32_t settp_map_print_mod(settp_map_engine *e, int32_t l, int64_t 
     }
     if (settp_map_estimate(e, least) <= settp_map_estimate(e, plus) + 2) plus = least;
   }
+  if (e->lattices && settp_map_lattice_at(e, l, &lattices) >= 0 &&
+      settp_map_estimate(e, l) < settp_map_estimate(e, plus))
+    plus = l;
   nodes = settp_map_print(e, plus);
   if (!nodes) return 0;
   *expr = sett_map_mod(e->arena, e->lin[plus].expr, sett_map_constant(e->arena, m));
@@ -5056,6 +5560,8 @@ SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
     if ((x->op == SETTP_MAP_MUL || x->op >= SETTP_MAP_MIN) &&
         settp_map_order(e->arena, e->lin[x->b].expr, e->lin[x->a].expr) < 0)
       expr = settp_map_binary(e->arena, x->op, e->lin[x->b].expr, e->lin[x->a].expr);
+    if (x->op == SETTP_MAP_MIN || x->op == SETTP_MAP_MAX)
+      (void)settp_map_lattice_print(e, q, 1, settp_map_lin_constant(e, 0), 1, 0, &expr);
     best = a + b + 1;
   } else {
     for (f = x->form; f >= 0; f = e->form[f].next) {
@@ -5108,6 +5614,8 @@ SETT_INLINE int32_t settp_map_terms_estimate(settp_map_engine *e, int32_t first,
 
 SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   int32_t n = e->lin[l].estimate;
+  int count;
+  if (!n && e->lattices && !e->lin[l].printing && settp_map_lattice_at(e, l, &count) >= 0) n = settp_map_print(e, l);
   if (!n) {
     n = settp_map_terms_estimate(e, e->lin[l].first, e->lin[l].count, e->lin[l].constant);
     e->lin[l].estimate = n;
@@ -5275,12 +5783,14 @@ SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_m
                        *t = e->term + e->lin[a].first;
   uint64_t support = settp_map_lin_support(e, form.lin);
   int32_t i, count = e->lin[a].count;
+  int lattices;
   int64_t x;
+  (void)settp_map_lattice_at(e, form.lin, &lattices);
   moves[0] = moves[1] = 0;
   for (i = 0; i < count && count <= 64; ++i, ++t) {
     int stands;
     while (s < end && s->atom < t->atom) ++s;
-    stands = s < end && s->atom == t->atom;
+    stands = (s < end && s->atom == t->atom) || (lattices && !(e->atom[t->atom].support & ~support));
     if (!stands && (e->atom[t->atom].kind != SETTP_MAP_ATOM_QUOTIENT || (e->atom[t->atom].support & ~support)))
       continue;
     if (t->k % k || settp_map_mul(t->k / k, form.c, &x)) continue;
@@ -5643,6 +6153,358 @@ SETT_INLINE int32_t settp_map_print_flipped(settp_map_engine *e, int32_t l, int3
   return more;
 }
 
+/* ---- print of minima and maxima ---- */
+
+/* Symbols of an expression as text: operators, variables, numbers, and the signs in front of them. */
+SETT_INLINE int32_t settp_map_expr_symbols(const sett_map_arena *arena, sett_expr x) {
+  int32_t n = 0;
+  int64_t k = 0, last = 0;
+  for (;;) {
+    const settp_map_node *node = settp_map_at(arena, x);
+    sett_expr a = settp_map_a(node), b = settp_map_b(node);
+    if (n > 1 << 20 || node->op == SETTP_MAP_VAR) return n + 1;
+    if (node->op == SETTP_MAP_CONST) return n + (node->value < 0 ? 2 : 1);
+    if (node->op == SETTP_MAP_MUL && settp_map_is_constant(arena, b, &k)) {
+      n += (k < 0 && last <= 0) + (k == -1 ? 0 : 2); /* 5 - x has one sign */
+    } else if (node->op == SETTP_MAP_ADD) {
+      const settp_map_node *right = settp_map_at(arena, b);
+      if (right->op == SETTP_MAP_CONST) {
+        last = right->value;
+        ++n;
+      } else if (right->op == SETTP_MAP_MUL && settp_map_is_constant(arena, settp_map_b(right), &k) && k < 0)
+        n += settp_map_expr_symbols(arena, settp_map_a(right)) + (k == -1 ? 0 : 2);
+      else n += settp_map_expr_symbols(arena, b);
+      ++n;
+      x = a;
+      continue;
+    } else n += 1 + settp_map_expr_symbols(arena, b);
+    last = 0;
+    x = a;
+  }
+}
+
+/* Symbols of k times a text of `own` symbols, behind another summand. */
+SETT_INLINE int32_t settp_map_term_symbols(int64_t k, int32_t own) {
+  return k ? own + 1 + (k == 1 || k == -1 ? 0 : 2) : 0;
+}
+
+SETT_INLINE int32_t settp_map_atom_symbols(settp_map_engine *e, int32_t q) {
+  return e->atom[q].nodes ? e->atom[q].nodes : settp_map_atom_print(e, q);
+}
+
+/* Symbols of the sum of a form and of k times a text of `size` symbols; size 0: of the form alone. The sign of a first summand is a symbol. */
+SETT_INLINE int32_t settp_map_symbols(settp_map_engine *e, int32_t l, int64_t k, int32_t size) {
+  int32_t i, n = size ? settp_map_term_symbols(k, size) : 0, count = e->lin[l].count;
+  int64_t constant = e->lin[l].constant;
+  int positive = size && k > 0, quotients = 0, lattices;
+  (void)settp_map_lattice_at(e, l, &lattices);
+  for (i = 0; i < count; ++i) {
+    settp_map_term t = e->term[e->lin[l].first + i];
+    const settp_map_atom *x = e->atom + t.atom;
+    quotients |= x->kind == SETTP_MAP_ATOM_QUOTIENT;
+    if (x->kind == SETTP_MAP_ATOM_VAR && x->c != 1 && t.k % x->c == 0) {
+      t.k /= x->c;
+      constant = constant == t.k * x->r ? 0 : constant ? constant : x->r;
+      n += settp_map_term_symbols(t.k, 1);
+    } else n += settp_map_term_symbols(t.k, settp_map_atom_symbols(e, t.atom));
+    positive |= t.k > 0;
+  }
+  if ((quotients || lattices) && count > 1 && settp_map_print(e, l)) /* as digits */
+    return settp_map_expr_symbols(e->arena, e->lin[l].expr) + (size ? settp_map_term_symbols(k, size) : 0);
+  if (constant) n += settp_map_term_symbols(1, 1);
+  positive |= constant > 0;
+  return n + (n ? -1 : 1) + !(positive || (!n && !constant));
+}
+
+/* Whether l is an atom alone that is a minimum or maximum; the atom, or SETTP_MAP_NONE. */
+SETT_INLINE int32_t settp_map_lone_lattice(const settp_map_engine *e, int32_t l) {
+  int count;
+  if (e->lin[l].count != 1 || e->lin[l].constant || e->term[e->lin[l].first].k != 1) return SETTP_MAP_NONE;
+  return settp_map_lattice_at(e, l, &count) < 0 ? SETTP_MAP_NONE : e->term[e->lin[l].first].atom;
+}
+
+/* The leaves of an atom, each as often as it stands there; their number, or 0 where they are too many. */
+SETT_INLINE int settp_map_lattice_leaves(const settp_map_engine *e, int32_t q, int32_t *leaf, int room) {
+  int n = 0, j, more;
+  for (j = 0; j < 2; ++j) {
+    int32_t side = j ? e->atom[q].b : e->atom[q].a, inner = settp_map_lone_lattice(e, side);
+    if (n >= room) return 0;
+    more = inner < 0 ? 1 : settp_map_lattice_leaves(e, inner, leaf + n, room - n);
+    if (inner < 0) leaf[n] = side;
+    if (!more) return 0;
+    n += more;
+  }
+  return n;
+}
+
+enum { SETTP_MAP_SHOWN_MAX = 2 * SETTP_MAP_LEAVES_MAX };
+
+typedef struct settp_map_shown { /* an operand of a minimum or maximum: a leaf, or what is printed already */
+  int32_t lin, size;
+  sett_expr expr;
+} settp_map_shown;
+
+/* What two forms have in common: terms of equal coefficients, and an equal constant. */
+SETT_INLINE int32_t settp_map_lin_common(settp_map_engine *e, int32_t a, int32_t b) {
+  int32_t i, n = 0, count = e->lin[a].count;
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, count)) return SETTP_MAP_NONE;
+  for (i = 0; i < count; ++i) {
+    settp_map_term t = e->term[e->lin[a].first + i];
+    if (settp_map_lin_coefficient(e, b, t.atom) == t.k) e->term[e->terms + n++] = t;
+  }
+  return settp_map_lin_make(e, e->lin[a].constant == e->lin[b].constant ? e->lin[a].constant : 0, n);
+}
+
+SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth,
+                                          sett_expr *expr);
+
+/* (x - common) / f, where x has all of common and f divides what is left, and its symbols are *saved fewer; SETTP_MAP_NONE: it is not so, or none are saved. */
+SETT_INLINE int32_t settp_map_group_member(settp_map_engine *e, int32_t x, int32_t common, int64_t f, int32_t *saved) {
+  int32_t rest;
+  if (x < 0 || settp_map_lin_common(e, common, x) != common) return SETTP_MAP_NONE;
+  rest = settp_map_lin_mix(e, x, 1, common, -1, 0);
+  if (rest < 0 || settp_map_lin_gcd_with(e, rest, f) % f || e->lin[rest].constant % f) return SETTP_MAP_NONE;
+  rest = settp_map_lin_shrink(e, rest, f, e->lin[rest].constant / f);
+  *saved = rest < 0 ? 0 : settp_map_symbols(e, x, 0, 0) - settp_map_symbols(e, rest, 0, 0);
+  return *saved > 0 ? rest : SETTP_MAP_NONE;
+}
+
+/* N9: of operands common + f * x the x become one minimum or maximum, where that saves the most symbols; the number of operands then. */
+SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth) {
+  settp_map_shown group[SETTP_MAP_SHOWN_MAX];
+  int32_t best = SETTP_MAP_NONE, most = 0, size, zero = settp_map_lin_constant(e, 0);
+  int64_t best_f = 1;
+  sett_expr expr = 0;
+  int i, j, m, members, way;
+  for (i = 0; i < n; ++i)
+    for (j = i + 1; j < n; ++j)
+      for (way = 0; way < 8 && x[i].lin >= 0 && x[j].lin >= 0; ++way) {
+        int32_t common = way & 4 ? zero : settp_map_lin_common(e, x[i].lin, x[j].lin), all = 0, saved, a, b;
+        int64_t f;
+        a = settp_map_lin_mix(e, x[i].lin, 1, common, -1, 0);
+        b = settp_map_lin_mix(e, x[j].lin, 1, common, -1, 0);
+        if (common < 0 || a < 0 || b < 0) continue;
+        f = settp_map_gcd(settp_map_lin_gcd_with(e, a, settp_map_lin_gcd(e, b)),
+                          settp_map_gcd(e->lin[a].constant, e->lin[b].constant));
+        if (!(way & 2)) f = 1;
+        else if (f < 2) continue;
+        if (way & 1) f = -f;
+        if (common == zero && (f == 1 || !(way & 4))) continue;
+        for (members = m = 0; m < n; ++m)
+          if (settp_map_group_member(e, x[m].lin, common, f, &saved) >= 0) all += saved, ++members;
+        all -= settp_map_symbols(e, common, f, 1) - 1;
+        if (members < 2 || all <= most || (members == n && !depth)) continue;
+        most = all;
+        best = common;
+        best_f = f;
+      }
+  if (best < 0) return n;
+  for (members = i = m = 0; m < n; ++m) {
+    int32_t rest = settp_map_group_member(e, x[m].lin, best, best_f, &size);
+    if (rest < 0) x[i++] = x[m];
+    else group[members++].lin = rest;
+  }
+  op = best_f < 0 ? SETTP_MAP_MIN + SETTP_MAP_MAX - op : op;
+  size = settp_map_chain_print(e, op, group, members, make, depth + 1, &expr);
+  x[i].lin = SETTP_MAP_NONE;
+  x[i].size = size ? settp_map_symbols(e, best, best_f, size) : 0;
+  x[i].expr = 0;
+  if (make && size && settp_map_print(e, best)) {
+    expr = sett_map_mul(e->arena, expr, sett_map_constant(e->arena, best_f));
+    x[i].expr = best == zero ? expr
+                : best_f > 0 ? sett_map_add(e->arena, expr, e->lin[best].expr)
+                             : sett_map_add(e->arena, e->lin[best].expr, expr);
+  }
+  return i + 1;
+}
+
+/* op of n operands, sorted: its symbols, or 0 where it failed; made only where asked. */
+SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth,
+                                          sett_expr *expr) {
+  int32_t size;
+  int i, j, before;
+  do before = n, n = settp_map_chain_group(e, op, x, n, make, depth);
+  while (n < before && n > 1);
+  size = n - 1;
+  for (i = 0; i < n; ++i) {
+    settp_map_shown one = x[i];
+    if (one.lin >= 0) {
+      one.size = settp_map_symbols(e, one.lin, 0, 0);
+      one.expr = make && settp_map_print(e, one.lin) ? e->lin[one.lin].expr : 0;
+    }
+    if (!one.size || (make && one.expr < SETT_MAP_ERROR_COUNT)) return 0;
+    size += one.size;
+    for (j = i; make && j > 0 && settp_map_order(e->arena, one.expr, x[j - 1].expr) < 0; --j) x[j] = x[j - 1];
+    x[j] = one;
+  }
+  for (*expr = x[0].expr, i = 1; make && i < n; ++i) *expr = settp_map_binary(e->arena, op, *expr, x[i].expr);
+  return make && *expr < SETT_MAP_ERROR_COUNT ? 0 : size;
+}
+
+SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
+                                            int depth, sett_expr *expr);
+
+/* The operands of q, with k and moved at its leaves, are added to count of them; their number, or 0 where they are too many. */
+SETT_INLINE int settp_map_lattice_operands(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
+                                           int depth, settp_map_shown *x, int count) {
+  int32_t op = e->atom[q].op;
+  int j;
+  for (j = 0; j < 2; ++j) {
+    int32_t side = j ? e->atom[q].b : e->atom[q].a, inner = settp_map_lone_lattice(e, side);
+    if (count >= SETTP_MAP_SHOWN_MAX) return 0;
+    if (inner >= 0 && e->atom[inner].op == op) {
+      count = settp_map_lattice_operands(e, inner, k, moved, make, depth + 1, x, count);
+      if (!count) return 0;
+      continue;
+    }
+    x[count].lin = inner < 0 ? settp_map_lin_mix(e, side, k, moved, 1, 0) : SETTP_MAP_NONE;
+    x[count].expr = 0;
+    x[count].size = inner < 0 ? 0 : settp_map_lattice_print(e, inner, k, moved, make, depth + 1, &x[count].expr);
+    if (inner < 0 ? x[count].lin < 0 : !x[count].size) return 0;
+    ++count;
+  }
+  return count;
+}
+
+/* q with k * leaf + moved for its leaves: its symbols, or 0 where it failed; made only where asked. */
+SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
+                                            int depth, sett_expr *expr) {
+  settp_map_shown x[SETTP_MAP_SHOWN_MAX];
+  int op = k > 0 ? e->atom[q].op : SETTP_MAP_MIN + SETTP_MAP_MAX - e->atom[q].op, count;
+  count = depth > SETTP_MAP_LEAVES_MAX ? 0 : settp_map_lattice_operands(e, q, k, moved, make, depth, x, 0);
+  return count ? settp_map_chain_print(e, op, x, count, make, depth, expr) : 0;
+}
+
+/* A part of `moved` for N8: how much of one atom, or of the constant, is added at the leaves. own: its symbols; c: its coefficient beside factor * (k * leaf). Of three amounts,
+ * that leave 0 outside, or 0 as the least or as the greatest coefficient at the leaves, how 0 takes the smallest text, and how i the (i - 1)th; the
+ * fourth is none. */
+SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t c, int64_t factor, int32_t own, int how,
+                                         int64_t *amount) {
+  int64_t lo = 0, hi = 0, s[4];
+  int32_t best = INT32_MAX;
+  int i, j, varies = 0;
+  for (i = 0; i < leaves; ++i) {
+    if (!i || at[i] < lo) lo = at[i];
+    if (!i || at[i] > hi) hi = at[i];
+  }
+  varies = lo < hi;
+  s[0] = varies && c % factor == 0 ? c / factor : -lo; /* what is at no leaf stays outside */
+  s[1] = -lo;
+  s[2] = -hi;
+  s[3] = 0;
+  for (i = 0; i < (how == 4 ? 4 : 3); ++i) {
+    int64_t x, outside;
+    int32_t size = 0;
+    if (settp_map_mul(factor, s[i], &x) || x == INT64_MIN || settp_map_add(c, -x, &outside)) return 0;
+    size = settp_map_term_symbols(outside, own);
+    for (j = 0; j < leaves; ++j) {
+      if (settp_map_add(at[j], s[i], &x)) return 0;
+      size += settp_map_term_symbols(x, own);
+    }
+    if (how ? i != how - 1 : size >= best) continue;
+    best = size;
+    *amount = s[i];
+  }
+  return 1;
+}
+
+typedef struct
+    settp_map_share { /* a form as factor * q' + left, where q' is an atom with k * leaf + moved at its leaves */
+  int64_t factor, k;
+  int32_t moved, left, size;
+} settp_map_share;
+
+/* How `rest` beside q, both times what they have, is spread; see settp_map_lattice_amount. 0: numbers are too large. */
+SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, int32_t q, const int32_t *leaf, int leaves, int32_t rest,
+                                         int how, settp_map_share *out) {
+  int64_t at[SETTP_MAP_SHOWN_MAX], amount = 0;
+  sett_expr none = 0;
+  int32_t i, j;
+  int n, k;
+  out->moved = settp_map_lin_constant(e, 0);
+  for (n = -2; n < leaves; ++n) { /* the constant, the atoms of rest, those of each leaf */
+    int32_t l = n < 0 ? rest : leaf[n], count = n == -2 ? 1 : e->lin[l].count;
+    for (i = 0; i < count; ++i) {
+      int32_t atom = n == -2 ? SETTP_MAP_NONE : e->term[e->lin[l].first + i].atom, own = 1;
+      int64_t c = n == -2 ? e->lin[rest].constant : settp_map_lin_coefficient(e, rest, atom);
+      if (n >= 0 && c) continue;
+      for (k = 0; k < n && !settp_map_lin_coefficient(e, leaf[k], atom); ++k) {}
+      if (k < n) continue;
+      if (atom >= 0) own = settp_map_atom_symbols(e, atom);
+      for (j = 0; j < leaves; ++j)
+        if (settp_map_mul(n == -2 ? e->lin[leaf[j]].constant : settp_map_lin_coefficient(e, leaf[j], atom), out->k,
+                          at + j))
+          return 0;
+      if (!settp_map_lattice_amount(at, leaves, c, out->factor, own, how, &amount)) return 0;
+      out->moved =
+          atom < 0 ? settp_map_lin_scale(e, out->moved, 1, amount) : settp_map_lin_plus(e, out->moved, atom, amount);
+      if (out->moved < 0) return 0;
+    }
+  }
+  out->left = settp_map_lin_mix(e, rest, 1, out->moved, -out->factor, 0);
+  if (out->left < 0) return 0;
+  out->size = settp_map_lattice_print(e, q, out->k, out->moved, 0, 0, &none);
+  if (!out->size) return 0;
+  out->size = settp_map_symbols(e, out->left, out->factor, out->size);
+  return 1;
+}
+
+/* Whether a leaf has a quotient that l has, too. */
+SETT_INLINE int settp_map_leaves_divide(const settp_map_engine *e, int32_t l, const int32_t *leaf, int leaves) {
+  int32_t i;
+  int n;
+  for (n = 0; n < leaves; ++n)
+    for (i = 0; i < e->lin[leaf[n]].count; ++i) {
+      int32_t q = e->term[e->lin[leaf[n]].first + i].atom;
+      if (e->atom[q].kind == SETTP_MAP_ATOM_QUOTIENT && settp_map_lin_coefficient(e, l, q)) return 1;
+    }
+  return 0;
+}
+
+/* N8: the first minimum or maximum in l, of those that share quotients with l where asked, spread so that it has the fewest symbols, then with the greater factor, then
+ * with less outside; the form that is left. */
+SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int shared, settp_map_part *part) {
+  int32_t leaf[SETTP_MAP_SHOWN_MAX], rest, at;
+  int count, leaves = 0, which, how;
+  settp_map_share best, one;
+  settp_map_term t;
+  for (at = settp_map_lattice_at(e, l, &count); at >= 0 && at < e->lin[l].count; ++at) {
+    const settp_map_atom *x = e->atom + e->term[e->lin[l].first + at].atom;
+    if (x->kind != SETTP_MAP_ATOM_OTHER || (x->op != SETTP_MAP_MIN && x->op != SETTP_MAP_MAX)) continue;
+    leaves = settp_map_lattice_leaves(e, e->term[e->lin[l].first + at].atom, leaf, SETTP_MAP_SHOWN_MAX);
+    if (!shared || settp_map_leaves_divide(e, l, leaf, leaves)) break;
+  }
+  if (at < 0 || at == e->lin[l].count) return SETTP_MAP_NONE;
+  t = e->term[e->lin[l].first + at];
+  rest = settp_map_lin_plus(e, l, t.atom, -t.k);
+  best.left = SETTP_MAP_NONE;
+  best.size = 0;
+  best.factor = best.k = 1;
+  best.moved = 0;
+  if (rest < 0 || !leaves) return SETTP_MAP_NONE;
+  for (which = 0; which < 4; ++which) {
+    one.k = which == 0 ? 1 : which == 1 ? -1 : which == 2 ? t.k : -t.k;
+    one.factor = t.k / one.k;
+    for (how = 0; how < 5 && (which < 2 || (t.k != 1 && t.k != -1)); ++how) {
+      int32_t a, b;
+      if (!settp_map_lattice_spread(e, t.atom, leaf, leaves, rest, how, &one)) continue;
+      if (best.left >= 0 && one.size > best.size) continue;
+      if (best.left >= 0 && one.size == best.size) {
+        int64_t x = one.factor < 0 ? -one.factor : one.factor, y = best.factor < 0 ? -best.factor : best.factor;
+        if (x < y) continue;
+        a = settp_map_symbols(e, one.left, 0, 0);
+        b = settp_map_symbols(e, best.left, 0, 0);
+        if (x == y && (a > b || (a == b && one.factor <= best.factor))) continue;
+      }
+      best = one;
+    }
+  }
+  if (best.left < 0) return SETTP_MAP_NONE;
+  part->k = best.factor;
+  part->nodes = settp_map_lattice_print(e, t.atom, best.k, best.moved, 1, 0, &part->expr);
+  return part->nodes ? best.left : SETTP_MAP_NONE;
+}
+
 /* Whether l is a quotient, times a number, that was made of positive numbers: then nothing moves into it, nor is it turned around. */
 SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
   const settp_map_atom *x;
@@ -5683,6 +6545,10 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
       ++n;
     }
   xors = n;
+  while (quotients && e->lattices && (left = settp_map_fold_lattice(e, work, 1, part + n)) >= 0) {
+    work = left;
+    ++n;
+  }
   if (quotients && e->lin[l].count > 1) {
     if (settp_map_print_searches(e)) settp_map_find_digits(e, work);
     while (n < 16 && settp_map_print_searches(e) && (left = settp_map_fold_mod(e, work, part + n)) >= 0) {
@@ -5692,6 +6558,10 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
   }
   while (quotients && !settp_map_lone_quotient(e, work) && settp_map_print_searches(e) && n < 16 + e->lin[l].count &&
          (left = settp_map_fold_quotient(e, work, part + n)) >= 0) {
+    work = left;
+    ++n;
+  }
+  while (e->lattices && (left = settp_map_fold_lattice(e, work, 0, part + n)) >= 0) {
     work = left;
     ++n;
   }

@@ -715,7 +715,7 @@ static void known_answers(void) {
           1, 0),
       "(thread, block)[s0] -> (block * 32 + thread), domain: thread in [0, 31], block in [0, 3], s0 in [0, 1]");
   prints(&a, sett_map_inverse(&a, read_map(&a, "(d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]"), &why),
-         "(d0, d1) -> (-d1 + 5, d0), domain: d0 in [0, 2], d1 in [0, 5]");
+         "(d0, d1) -> (5 - d1, d0), domain: d0 in [0, 2], d1 in [0, 5]");
   prints(
       &a,
       sett_map_inverse(

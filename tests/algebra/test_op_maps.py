@@ -653,7 +653,7 @@ def test_texts() -> None:
         ("op reduce 0 out=10 in=256,10 dimensions=0", "(d0)[s0] -> (s0, d0), domain: d0 in [0, 9], s0 in [0, 255]"),
         ("op reduce-init 2 out=10", "(d0) -> (), domain: d0 in [0, 9]"),
         ("op reverse 0 out=1,17,9 in=1,17,9 dimensions=1,2",
-         "(d0, d1, d2) -> (0, -d1 + 16, -d2 + 8), domain: d0 in [0, 0], d1 in [0, 16], d2 in [0, 8]"),
+         "(d0, d1, d2) -> (0, 16 - d1, 8 - d2), domain: d0 in [0, 0], d1 in [0, 16], d2 in [0, 8]"),
         ("op concatenate 1 out=2,33,7 in0=2,5,7 in1=2,11,7 dimension=1",
          "(d0, d1, d2) -> (d0, d1 - 5, d2), domain: d0 in [0, 1], d1 in [5, 15], d2 in [0, 6]"),
         ("op slice 0 out=5,3,25 in=10,20,50 start=5,3,0 stride=1,7,2",
