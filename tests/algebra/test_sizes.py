@@ -1,8 +1,8 @@
 """The sizes of simplified maps beside those that the tests of other systems expect.
 
 `../shared/peer/simplify_pairs.tsv` has maps of one result with the result that TVM or Halide expects, `../shared/peer/random_maps.tsv` maps with
-XLA's simplified text. sizes_before.tsv, beside this file, has for each row of the latter the symbols of the results that our header gave at commit
-8df6257 and that TVM 0.27 gives; - where there is no number.
+XLA's simplified text. Beside this file are simplified.tsv, a table of our own like the first, and sizes_before.tsv: for each row of random_maps.tsv
+the symbols of the results that our header gave at commit 8df6257, and of TVM 0.27's (-: it was not asked).
 
     python3 tests/algebra/test_sizes.py [--rows REGEX] [--sett COMMAND] [--all]
 
@@ -31,7 +31,9 @@ from test_indexing_map import NO_VALUE, Map, map_nodes
 PEER = ROOT.parent / "shared" / "peer"
 POINTS = 150    # of a row whose domain is larger
 
-# Rows of simplify_pairs.tsv whose results may stay larger than expected, and why.
+HERE = Path(__file__).resolve().parent
+
+# Rows whose results may stay larger than expected, and why.
 LARGER: "dict[str, str]" = {}
 
 
@@ -107,10 +109,27 @@ class Row:
         return f"{self.name}: {'; '.join([sizes] + marks)}\n    map   {self.text}\n    ours  {self.got}\n    {self.shown}"
 
 
-def pairs(command: str, wanted: str) -> "list[Row]":
-    """Return the rows of simplify_pairs.tsv; the expected size is the lesser one of the text and of our print of it."""
-    rows = [line.split("\t") for line in (PEER / "simplify_pairs.tsv").read_text().splitlines()]
-    rows = [row for row in rows if re.search(wanted, row[0])]
+def own_rows() -> "list[list[str]]":
+    """Return the rows of simplified.tsv: name, map, expected map."""
+    made = []
+    for line in (HERE / "simplified.tsv").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        name, domain, result, expected = line.split("\t")
+        if domain.isdigit():
+            domain = ", ".join(f"d{i} in [-1000, 1000]" for i in range(int(domain)))
+        names = ", ".join(dict.fromkeys(re.findall(r"\bd\d", domain)))
+        made.append([name] + [f"({names}) -> ({text}), domain: {domain}" for text in (result, expected)])
+    return made
+
+
+def peer_rows() -> "list[list[str]]":
+    return [line.split("\t") for line in (PEER / "simplify_pairs.tsv").read_text().splitlines()]
+
+
+def pairs(every: "list[list[str]]", command: str, wanted: str) -> "list[Row]":
+    """Return what became of rows of name, map and expected map; the expected size is the lesser one of the text and of our print of it."""
+    rows = [row for row in every if re.search(wanted, row[0])]
     got = ask(command, "simplify", [row[1] for row in rows])
     printed = ask(command, "parse", [row[2] for row in rows])
     equal = ask(command, "equal", [f"{row[1]}\t{row[2]}" for row in rows])
@@ -122,7 +141,7 @@ def pairs(command: str, wanted: str) -> "list[Row]":
 
 def random_maps(command: str, wanted: str) -> "list[Row]":
     """Return the rows of random_maps.tsv, named by class and line. XLA's results count where they are sound, with their constraints and as XLA counts nodes."""
-    before = {line.split("\t")[0]: line.split("\t")[1:] for line in (Path(__file__).parent / "sizes_before.tsv").read_text().splitlines()
+    before = {line.split("\t")[0]: line.split("\t")[1:] for line in (HERE / "sizes_before.tsv").read_text().splitlines()
               if not line.startswith("#")}
     rows = []
     for number, line in enumerate((PEER / "random_maps.tsv").read_text().splitlines(), 1):
@@ -157,26 +176,45 @@ def report(title: str, rows: "list[Row]", every: bool, out: "list[str]") -> None
     out += [row.line() for row in rows if every or row.larger or row.undecided or row.wrong]
 
 
-def test_no_row_is_wrong() -> None:
-    """Every simplified row has the values of its map, and none is said to differ from what the other system expects."""
-    if not PEER.exists():
-        pytest.skip("no ../shared/peer")
-    for rows in pairs(str(ROOT / "build/sett"), ""), random_maps(str(ROOT / "build/sett"), ""):
-        assert rows and not [row.line() for row in rows if row.wrong or row.undecided.startswith("different")]
+COMMAND = str(ROOT / "build/sett")
+
+
+def hold(rows: "list[Row]") -> None:
+    """No row is wrong."""
+    assert rows and not [row.line() for row in rows if row.wrong or row.undecided.startswith("different")]
+
+
+def test_own_rows() -> None:
+    rows = own_rows()
+    hold(pairs(rows, COMMAND, ""))
+    # the expected text has the values of the map, whatever our simplifier says
+    rng = random.Random(2)
+    assert not [(name, wrong) for name, text, expected in rows for wrong in [differs(text, expected, rng)] if wrong]
+
+
+@pytest.mark.skipif(not PEER.exists(), reason="no ../shared/peer")
+def test_peer_rows() -> None:
+    hold(pairs(peer_rows(), COMMAND, ""))
+
+
+@pytest.mark.skipif(not PEER.exists(), reason="no ../shared/peer")
+def test_random_maps() -> None:
+    hold(random_maps(COMMAND, ""))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", default="", metavar="REGEX")
-    parser.add_argument("--sett", default=str(ROOT / "build/sett"), metavar="COMMAND")
+    parser.add_argument("--sett", default=COMMAND, metavar="COMMAND")
     parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
-    if not PEER.exists():
-        print("SKIP: no ../shared/peer")
-        return
     out: "list[str]" = []
-    for title, make in (("simplify_pairs.tsv", pairs), ("random_maps.tsv", random_maps)):
-        rows = make(options.sett, options.rows)
+    sets = {"simplified.tsv": pairs(own_rows(), options.sett, options.rows)}
+    if PEER.exists():
+        sets |= {"simplify_pairs.tsv": pairs(peer_rows(), options.sett, options.rows), "random_maps.tsv": random_maps(options.sett, options.rows)}
+    else:
+        out.append("SKIP: no ../shared/peer")
+    for title, rows in sets.items():
         if rows:
             report(title, rows, options.all, out)
     print("\n".join(out))
