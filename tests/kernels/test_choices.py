@@ -1,4 +1,4 @@
-"""How nests are written is chosen before a statement exists, and what is written then holds what was asked."""
+"""The form of each nest is chosen before a statement exists, and the written kernel has the chosen properties."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class Nothing:
-    """Helpers that no one may ask."""
+    """Helpers that must not be requested."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} is asked for before a choice is complete")
@@ -40,7 +40,7 @@ def chosen(fusion: hlo.Fusion, name: str) -> "List[Choice]":
 @pytest.mark.parametrize("name", ["cpu", *(
     pytest.param(name, marks=pytest.mark.peer) for name in ("sm_80", "cpu-scalar", "pocl-cpu", "opencl-gpu", "gfx942"))])
 def test_no_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Choosing writes no body, and asks for no helper."""
+    """Choosing writes no body and requests no helper."""
     def refuse(*given: Any) -> None:
         raise AssertionError("a body is made before a choice is complete")
     monkeypatch.setattr(state.State, "__init__", refuse)
@@ -57,7 +57,7 @@ def test_no_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("target", ["c", "opencl", "cuda"])
 def test_explained_without_a_statement(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`explain --stage schedule` makes no statement and prints no text of a kernel, and names each kernel that is."""
+    """`explain --stage schedule` makes no statement and prints no kernel text, and names each kernel that is written."""
     modules = [run.load(str(file)) for file in sorted((ROOT / "tests/kernels").glob("*.hlo"))]
     kernels = [[part.name for kernel in pipeline.target_file(programs.program(module), target).kernels for part in kernel.scheduled]
                for module in modules]
@@ -74,7 +74,7 @@ def test_explained_without_a_statement(target: str, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("name", ["cpu", "pocl-cpu", "opencl-gpu", "sm_80"])
 def test_what_is_chosen_is_accessed(name: str) -> None:
-    """Each access of a kernel that a choice names is one of the kernel's, and the other way round."""
+    """Each access of a chosen kernel is in its text, and each access in the text was chosen."""
     device, seen = DEVICES[name], 0
     for file in sorted((ROOT / "tests/kernels").glob("*.hlo")):
         for fusion, choices, context in pipeline.choices(programs.program(run.load(str(file))), device.language, name):
@@ -84,7 +84,7 @@ def test_what_is_chosen_is_accessed(name: str) -> None:
                     (kernel,) = choice.kernels(context)
                     written = {(access.verb.replace("load", "read").replace("store", "write"), access.buffer)
                                for access in kernel.report.touched}
-                    # what functions of the graph read, a choice leaves to their kernels
+                    # a choice leaves the reads of functions of the graph to their kernels
                     assert chosen_ == written, (file, choice)
                     seen += 1
     assert seen > 10
@@ -106,8 +106,9 @@ ENTRY e {{
 
 
 def test_vectors() -> None:
-    """A guard that changes along a row once in several registers leaves vectors; one that changes in each leaves none:
-    its schedule is passed over, and the maps of the next one hold."""
+    """A guard that changes once along a row of several registers allows vectors. A guard that changes in each register does not: that schedule is
+    skipped, and the maps of the next one hold.
+    """
     from gen.heroes import loop
 
     for dims, low, wide in (((64, 1000), 24, True), ((4096, 15), 3, False)):
@@ -122,7 +123,7 @@ def test_vectors() -> None:
 
 @pytest.mark.parametrize("elements, index", [(1 << 20, "uint"), (3 << 30, "uint"), (5 << 30, "long")])
 def test_index_type(elements: int, index: str) -> None:
-    """An index is as wide as its maps ask."""
+    """The index type is as wide as the maps need."""
     (fusion,) = fusions(f"""HloModule m
 ENTRY e {{
   x = u8[{elements}]{{0}} parameter(0)
@@ -147,7 +148,7 @@ ENTRY e {
 
 
 def test_an_index_of_many_operations() -> None:
-    """Whether an index is the same in all lanes is asked once for each value, however often it is an operand."""
+    """The test whether an index is equal in all lanes runs once per value, however often the value is an operand."""
     lines = ["  i0 = s32[640,1]{1,0} parameter(1)"] + [f"  i{k + 1} = s32[640,1]{{1,0}} add(i{k}, i{k})" for k in range(120)]
     (fusion,) = fusions("HloModule m\nENTRY e {\n  x = f32[100]{0} parameter(0)\n" + "\n".join(lines) + """
   ROOT r = f32[640]{0} gather(x, i120), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}
@@ -159,7 +160,7 @@ def test_an_index_of_many_operations() -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("target, device", ON_CPUS)
 def test_a_table_of_one_value(target: str, device: str, tmp_path: Path) -> None:
-    """What also depends on a value that another kernel leaves is no table, whatever it costs."""
+    """A function that also depends on another kernel's result is not a table, whatever it costs."""
     text = """HloModule m
 max {
   a = bf16[] parameter(0)

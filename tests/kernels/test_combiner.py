@@ -1,6 +1,6 @@
-"""Combiners: the verdict on each of many, and the laws that a verdict promises, by plain evaluation of the HLO text.
+"""Test combiners: the verdict on each, and the laws that a verdict promises, by plain evaluation of the HLO text.
 
-The evaluator here is its own: Python numbers, no bit patterns but for TOTALORDER. SETT_SEED and SETT_COUNT draw other random
+The evaluator shares no code with the generator: Python numbers, and bit patterns only for TOTALORDER. SETT_SEED and SETT_COUNT draw other random
 combiners.
 """
 
@@ -25,7 +25,7 @@ NAN, INF = math.nan, math.inf
 
 
 def module(types: str, body: str, inits: Sequence[str], after: str = "") -> hlo.Module:
-    """A reduce of arrays of `types`; body: the combiner on a0.. and x0.., its last line the root; `init` is a parameter."""
+    """Return a reduce of arrays of `types`; body is the combiner on a0.. and x0.., its last line the root; `init` is a parameter."""
     kinds = types.split()
     heads = [f"  a{k} = {t}[] parameter({k})\n" for k, t in enumerate(kinds)]
     heads += [f"  x{k} = {t}[] parameter({len(kinds) + k})\n" for k, t in enumerate(kinds)]
@@ -105,7 +105,7 @@ def evaluate(computation: hlo.Computation, arguments: Sequence[Any]) -> "Tuple[A
 
 
 def same(a: Any, b: Any, near: float = 0.0) -> bool:
-    """Equal values; NaN equals NaN and -0 equals 0."""
+    """Return whether values are equal; NaN equals NaN and -0 equals 0."""
     return a == b or (a != a and b != b) or (near > 0 and abs(a - b) <= near)
 
 
@@ -271,8 +271,9 @@ def test_verdict(name: str) -> None:
 
 
 def test_zero_sign() -> None:
-    """Of two zeros the first wins; where an op after the reduce divides by it, argmax keeps the order; one op alone need not, as the
-    reference's bound allows either zero."""
+    """The first of two zeros wins. If an op after the reduce divides by it, argmax keeps the order; a single op need not, because the reference's bound
+    allows either zero.
+    """
     for body, types, of in ((ARGMAX_NAN.format(t="f32"), "f32 s32", "get-tuple-element(r), index=0"),
                             ("r = f32[] maximum(a0, x0)", "f32", "copy(r)")):
         inits = ["-inf", "0"][:len(types.split())]
@@ -283,7 +284,7 @@ def test_zero_sign() -> None:
 
 
 def test_bound_of_any_order() -> None:
-    """Where floats are added in any order here, the reference's bound allows any order too."""
+    """If kernels add floats in any order, the reference's bound allows any order too."""
     for name, *_ in VERDICTS:
         reduce, found = analysed(*BY_NAME[name][1:4])
         if "up to rounding" in found.reason and "c64" not in BY_NAME[name][1]:
@@ -292,7 +293,7 @@ def test_bound_of_any_order() -> None:
 
 
 def test_other_element_type() -> None:
-    """An accumulator of another type than the element: partial results cannot be combined."""
+    """If the accumulator has another type than the element, partial results cannot be combined."""
     text = """f {\n a = f32[] parameter(0)\n x = bf16[] parameter(1)\n y = f32[] convert(x)\n ROOT r = f32[] add(a, y)\n}
 ENTRY e {\n p = bf16[7] parameter(0)\n i = f32[] constant(0)\n ROOT r = f32[] reduce(p, i), dimensions={0}, to_apply=f\n}\n"""
     found = combiner.analyse(hlo.parse(text, "m.hlo").entry.root)   # type: ignore[union-attr, arg-type]
@@ -303,7 +304,7 @@ ENTRY e {\n p = bf16[7] parameter(0)\n i = f32[] constant(0)\n ROOT r = f32[] re
 
 
 def drawn(dtype: str, draw: random.Random, nan: bool) -> Any:
-    """Few different values, so that ties are many."""
+    """Return few different values, so that ties are frequent."""
     if dtype == "pred":
         return draw.random() < 0.5
     if dtype in ("f16", "bf16", "f32", "f64"):
@@ -319,7 +320,7 @@ def in_order(computation: hlo.Computation, elements: Sequence[Tuple[Any, ...]], 
 
 
 def grouped(computation: hlo.Computation, parts: "List[Tuple[Any, ...]]", draw: random.Random, shuffle: bool) -> Tuple[Any, ...]:
-    """Parts combined two by two, neighbours or any."""
+    """Combine parts two by two, neighbours or any two."""
     while len(parts) > 1:
         at = draw.randrange(len(parts) - 1)
         first, second = parts[at], parts.pop(at + 1)
@@ -330,7 +331,7 @@ def grouped(computation: hlo.Computation, parts: "List[Tuple[Any, ...]]", draw: 
 
 
 def differs(reduce: hlo.Instruction, found: combiner.Combiner, draw: random.Random, shuffle: bool, nan: bool) -> str:
-    """Reduces random elements in order, and in parts as a kernel would; a difference in words."""
+    """Reduce random elements in order, and in parts like a kernel; return the difference in words."""
     half = len(reduce.operands) // 2
     computation = reduce.called[0]
     kinds = [p.shape.dtype for p in computation.parameters[:half]]
@@ -355,7 +356,7 @@ def differs(reduce: hlo.Instruction, found: combiner.Combiner, draw: random.Rand
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_laws(name: str) -> None:
-    """What a verdict promises holds in random orders and groups; what is found not to hold does fail for some."""
+    """A promised law holds in random orders and groups; a law that was found not to hold fails for some."""
     _, types, body, inits, laws, *_ = BY_NAME[name]
     if "c64" in types or "convert" in body:   # not evaluated here
         return
@@ -365,12 +366,12 @@ def test_laws(name: str) -> None:
         wrong = next(filter(None, (differs(reduce, found, draw, shuffle, nan) for _ in range(300 if promised else 2000))), "")
         if promised:
             assert not wrong, f"{found}: {wrong}"
-        elif "is not f(" in found.reason and name != "the first" and "TOTALORDER" not in body:   # one gives init whatever the order, one a NaN
+        elif "is not f(" in found.reason and name != "the first" and "TOTALORDER" not in body:  # one returns init in any order, one a NaN
             assert wrong or (not nan and "f32" not in types), f"{found}: nothing shows it (shuffle {shuffle}, NaN {nan})"
 
 
 def test_sums_in_any_order() -> None:
-    """Exact here, since the numbers are small integers: only the bookkeeping of starts and init could go wrong."""
+    """Sums of small integers are exact, so only the handling of starts and init can be wrong."""
     draw = random.Random(SEED)
     for init in ("0", "2.5", "-0.0", "init"):
         reduce, found = analysed("f32 f32", PAIR.format("add", "maximum"), [init, "init"])
@@ -382,7 +383,7 @@ def test_sums_in_any_order() -> None:
 
 
 def random_body(kinds: Sequence[str], draw: random.Random) -> str:
-    """Comparisons, selects, extremes and constants on small integers."""
+    """Return comparisons, selects, extremes and constants on small integers."""
     numbers = [f"{v}{k}" for v in "ax" for k in range(len(kinds))]
     of = {f"{v}{k}": t for v in "ax" for k, t in enumerate(kinds)}
     preds: List[str] = []
@@ -420,7 +421,7 @@ def random_body(kinds: Sequence[str], draw: random.Random) -> str:
 
 
 def brute(computation: hlo.Computation, kinds: Sequence[str], init: Tuple[int, ...]) -> Tuple[bool, bool, bool]:
-    """Commutative; associative; and whether init may be combined once more: over all values."""
+    """Return whether it is commutative, associative, and whether init may be combined once more, over all values."""
     def numbers(t: str) -> Sequence[int]:
         low, high = dtypes.integer_range(t)
         return range(low, high + 1)
@@ -433,7 +434,7 @@ def brute(computation: hlo.Computation, kinds: Sequence[str], init: Tuple[int, .
 
 
 def test_random_against_all_values() -> None:
-    """Free and associative exactly where a search of the whole type finds no exception, and the same for the init as a start."""
+    """A combiner is free and associative if and only if a search of the whole type finds no exception; the same holds for init as a start."""
     draw = random.Random(SEED)
     seen = {"free": 0, "parts": 0, "start": 0, "order": 0}
     for _ in range(COUNT):
@@ -446,7 +447,7 @@ def test_random_against_all_values() -> None:
         init = tuple(dtypes.decode(o.literal[0], o.shape.dtype) for o in reduce.operands[len(kinds):])   # type: ignore[index]
         commutative, associative, start = brute(reduce.called[0], kinds, init)   # type: ignore[arg-type]
         assert found.free == found.free_but_nan == (commutative and associative) and found.associative == associative, f"{found}\n{body}"
-        if "proved" in found.reason or not found.free:   # one op starts from its identity
+        if "proved" in found.reason or not found.free:  # a single op starts from its identity
             assert (found.start is not None) == (start and associative), f"{found}\n{body}"
         seen["free" if found.free else "parts" if associative else "order"] += 1
         seen["start"] += found.start is not None
@@ -454,7 +455,7 @@ def test_random_against_all_values() -> None:
 
 
 def test_evaluation() -> None:
-    """The combiners above as the analysis evaluates them, and as this file does."""
+    """The analysis and this file evaluate the combiners above equally."""
     draw = random.Random(SEED)
     for name, types, body, inits, *_ in VERDICTS:
         reduce, found = analysed(types, body, inits)

@@ -1,6 +1,6 @@
-"""Complex numbers in generated kernels: arithmetic and functions near what Python's complex numbers say, moves bit by bit.
+"""Test complex numbers in kernels: arithmetic and functions are close to Python's complex numbers, moves agree bit by bit.
 
-SETT_SWEEP=1 (`ninja test-peer`) asks for both types on every target.
+SETT_SWEEP=1 (`ninja test-peer`) runs both types on every target.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gen_run import gen, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
-PART = {"c64": ("f32", "f", 2.0 ** -23, 30), "c128": ("f64", "d", 2.0 ** -52, 250)}   # part, its code, its unit, sizes that products bear
+PART = {"c64": ("f32", "f", 2.0 ** -23, 30), "c128": ("f64", "d", 2.0 ** -52, 250)}  # part, its code, its unit, maximum exponent of factors
 BINARY: Dict[str, Callable[[complex, complex], complex]] = {
     "add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b, "divide": lambda a, b: a / b}
 UNARY: Dict[str, Callable[[complex], complex]] = {
@@ -83,9 +83,9 @@ def checked(dtype: str, target: str, folder: Path) -> None:
     answers = run(text, [buffer(x, code) for x in (a, b, small, equal)], target, folder)
 
     def near(label: str, got: "List[complex]", wanted: "List[complex]", ulps: float) -> None:
-        """Within some ulps of the number's size: cancellation in one part is no error of the number."""
+        """Return whether two numbers are within some ulps of the number's size, because cancellation in one part is not an error of the number."""
         for k, (x, y) in enumerate(zip(got, wanted)):
-            if dtype == "c64" and not (y == 0 or 1e-30 < abs(y) < 1e38):   # overflow and underflow are gen check's matter
+            if dtype == "c64" and not (y == 0 or 1e-30 < abs(y) < 1e38):  # gen check tests overflow and underflow
                 continue
             assert x == y or abs(x - y) <= ulps * unit * abs(y), f"{dtype} {target} {label} at {k}: {x}, expected {y}"
     at = iter(answers)
@@ -122,7 +122,7 @@ COUNT = 1000 if SWEEP else 200
 
 def true(op: str, mp: Any) -> "Callable[..., Any]":
     def logarithm(z: Any) -> Any:
-        return mp.mpc(mp.log(abs(z)), mp.atan2(z.imag, z.real))     # mpmath's own leaves signs of zeros out
+        return mp.mpc(mp.log(abs(z)), mp.atan2(z.imag, z.real))    # mpmath's own function ignores signs of zeros
 
     def root(z: Any) -> Any:
         return mp.mpc(mp.sqrt((abs(z) + z.real) / 2), mp.sqrt((abs(z) - z.real) / 2) * (-1 if z.imag < 0 else 1))
@@ -134,7 +134,7 @@ def true(op: str, mp: Any) -> "Callable[..., Any]":
 
 
 def samples(op: str, dtype: str) -> "List[Tuple[complex, ...]]":
-    """Over many binades, near 0, 1, -1, i, on the axes, near poles; not where results or steps overflow or underflow."""
+    """Return points over many binades, near 0, 1, -1, i, on the axes and near poles, but not where results or steps overflow or underflow."""
     code, rng = PART[dtype][1], random.Random(op + dtype)
 
     def single(x: float) -> float:
@@ -161,7 +161,7 @@ def samples(op: str, dtype: str) -> "List[Tuple[complex, ...]]":
 
 @pytest.mark.parametrize("dtype, target", [(d, t) for d in PART for t in ("c", "opencl", "cuda-on-cpu")] if SWEEP else [("c64", "opencl"), ("c128", "c")])
 def test_functions(dtype: str, target: str, tmp_path: Path) -> None:
-    """Within the ulps that gen/reference/complex_functions.py says."""
+    """Functions are within the ulps of gen/reference/complex_functions.py."""
     mp = pytest.importorskip("mpmath", reason="SKIP: no mpmath").mp
     mp.prec = 300 if dtype == "c64" else 1600
     _, code, unit, _ = PART[dtype]
@@ -199,7 +199,7 @@ def test_functions(dtype: str, target: str, tmp_path: Path) -> None:
     assert not over, f"{dtype} {target}: {over}"
 
 
-# ---- special values: annex G of C11, and what gen/reference/complex_functions.py says beside it ----
+# ---- special values: annex G of C11, and gen/reference/complex_functions.py ----
 
 INF, NAN, PI = math.inf, math.nan, math.pi
 SPECIAL: "Dict[str, List[Tuple[Tuple[float, ...], Tuple[float, float]]]]" = {
@@ -270,7 +270,7 @@ def test_special_values(dtype: str, target: str, tmp_path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-# Parts of operands: all pairs of them, and of these all pairs.
+# Parts of operands: all pairs of them, and all pairs of these pairs.
 PARTS = [0.0, -0.0, 1.0, -2.0, INF, -INF, NAN]
 GRID = [complex(a, b) for a in PARTS for b in PARTS]
 PAIRS = [(x, y) for x in GRID for y in GRID]
@@ -278,7 +278,7 @@ ANNEX_G: Dict[str, Callable[[complex], complex]] = {"exponential": cmath.exp, "l
 
 
 def module(dtype: str, ops: "Dict[str, int]") -> str:
-    """One op after the other, on a parameter or two of all points of a grid."""
+    """Return a module with one op after the other, on a parameter or two with all points of a grid."""
     sizes = {1: len(GRID), 2: len(PAIRS)}
     results = [f"{dtype}[{sizes[arity]}]{{0}}" for arity in ops.values()]
     parameters = [f"  g = {dtype}[{sizes[1]}]{{0}} parameter(0)", *(f"  {name} = {dtype}[{sizes[2]}]{{0}} parameter({k})" for k, name in ((1, "x"), (2, "y")))]
@@ -301,14 +301,14 @@ def same(x: float, y: float, signs: bool = True) -> bool:
 
 @pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c64", "opencl"), ("c128", "cuda-on-cpu")])
 def test_annex_g(dtype: str, target: str, tmp_path: Path) -> None:
-    """exp, log, sqrt and tanh are what Python's are, which has annex G's tables; quotients obey annex G's rules."""
+    """exp, log, sqrt and tanh equal Python's, which follow annex G's tables; quotients obey annex G's rules."""
     answers = on_grid(dtype, target, {**{op: 1 for op in ANNEX_G}, "divide": 2}, tmp_path)
     wrong = []
     for op, function in ANNEX_G.items():
         for z, got in zip(GRID, answers[op]):
             try:
                 wanted = function(z)
-            except ValueError:      # Python's word for a pole and for NaN of an infinity
+            except ValueError:    # Python's error for a pole and for NaN of an infinity
                 continue
             free = not math.isfinite(z.imag) and math.isinf(z.real)     # annex G leaves the signs open
             if not (same(got.real, wanted.real, not free) and same(got.imag, wanted.imag, not free)):
@@ -329,7 +329,7 @@ def test_annex_g(dtype: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c128", "c"), ("c64", "opencl")])
 def test_quotients(dtype: str, target: str, tmp_path: Path) -> None:
-    """Over all exponents of a type, within 8 ulps of the number's size where that neither overflows nor underflows."""
+    """Quotients over all exponents of a type are within 8 ulps of the number's size, unless that overflows or underflows."""
     part, code, unit, _ = PART[dtype]
     least, most = (-149, 127) if part == "f32" else (-1074, 1023)
     rng = random.Random(dtype)
@@ -362,7 +362,7 @@ def test_quotients(dtype: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c128", "opencl")])
 def test_by_infinity(dtype: str, target: str, tmp_path: Path) -> None:
-    """A finite number by an infinite one is zero, also where products of their parts overflow."""
+    """A finite number divided by an infinite one is zero, also if products of their parts overflow."""
     code, most = PART[dtype][1], {"c64": 2.0 ** 127, "c128": 2.0 ** 1023}[dtype]
     parts = [0.0, 1.0, most, -most]
     above = [complex(a, b) for a in parts for b in parts]
@@ -378,7 +378,7 @@ def test_by_infinity(dtype: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", PART)
 def test_beside_xla(dtype: str, tmp_path: Path) -> None:
-    """Quotients, signs and powers of infinities, NaN and zeros are XLA:CPU's, but for powers that are NaN there."""
+    """Quotients, signs and powers of infinities, NaN and zeros equal XLA:CPU's, except powers that are NaN there."""
     pytest.importorskip("jax", reason="SKIP: no jax")
     ops = {"sign": 1, "multiply": 2, "divide": 2, "power": 2}
     answers = on_grid(dtype, "c", ops, tmp_path)
@@ -400,7 +400,7 @@ def test_beside_xla(dtype: str, tmp_path: Path) -> None:
         for operands, got in zip(GRID if arity == 1 else PAIRS, answers[op]):
             wanted = next(theirs)
             nan = op == "power" and wanted.real != wanted.real and wanted.imag != wanted.imag
-            signs = op != "power"   # (inf - 0i)^2: XLA has no sign there
+            signs = op != "power"  # (inf - 0i)^2: XLA's result has no sign
             if not nan and not (same(got.real, wanted.real, signs) and same(got.imag, wanted.imag, signs)):
                 wrong.append(f"{op}{operands}: {got}, XLA has {wanted}")
     assert not wrong, "\n".join(wrong)
@@ -429,7 +429,7 @@ def test_complex(dtype: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype, target", [(d, t) for d in PART for t in ("c", "opencl", "cuda-on-cpu")] if SWEEP else [("c64", "cuda-on-cpu"), ("c128", "c")])
 def test_scatter(dtype: str, target: str, tmp_path: Path) -> None:
-    """Sums, products and the last of updates beside Python's, of small integers, so that no order matters to a sum; rows out of range are dropped."""
+    """Sums, products and the last of updates equal Python's, for small integers whose sums do not depend on the order; rows out of range are dropped."""
     code, rng = PART[dtype][1], random.Random(dtype)
     places, rows = 20, 300
     start, updates = ([complex(rng.randint(-9, 9), rng.randint(-9, 9)) for _ in range(n)] for n in (places, rows))
@@ -494,7 +494,7 @@ e {{
 
 @pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c64", "opencl"), ("c128", "cuda-on-cpu")])
 def test_parts_and_bits(dtype: str, target: str, tmp_path: Path) -> None:
-    """Constants of infinities and NaN; extremes by the real, then by the imaginary part, NaN of any NaN; parts of real numbers; bits of pred."""
+    """Constants of infinities and NaN; extremes by the real, then by the imaginary part, NaN if a part is NaN; parts of real numbers; bits of pred."""
     part, code, _, _ = PART[dtype]
     pairs = PAIRS[::3]
     x, y = ([pair[k] for pair in pairs] for k in (0, 1))
@@ -523,7 +523,7 @@ def test_parts_and_bits(dtype: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["c", "opencl", "cuda-on-cpu"])
 def test_parts_of_parts(target: str, tmp_path: Path) -> None:
-    """Between c128 and pairs of c64: bit by bit, NaN with their payloads too."""
+    """Moves between c128 and pairs of c64 agree bit by bit, NaN payloads included."""
     rng = random.Random(1)
     data = bytes(rng.randrange(256) for _ in range(16 * 12))
     text = ("e {\n  x = c128[4,3] parameter(0)\n  y = c64[12,2] parameter(1)\n  z = c128[] parameter(2)\n  a = c64[4,3,2] bitcast-convert(x)\n"
@@ -554,7 +554,7 @@ MIXED = """e {
 
 @pytest.mark.parametrize("target", ["c", "opencl", "cuda-on-cpu"])
 def test_parameters(target: str, tmp_path: Path) -> None:
-    """Parameters in any order of the text, of tuples too: the kernel has their values, and so has the reference."""
+    """Parameters may be in any order in the text, in tuples too: kernel and reference get their values."""
     text = MIXED.replace("  ROOT", "  t = (c64[2,2]{0,1}, c64[4]) tuple(last, d)\n  ROOT")
     x, y, last, u = ([complex(k + 1, k - n) for k in range(n)] for n in (4, 5, 4, 2))
     y = y[:4]

@@ -1,4 +1,4 @@
-"""Concatenations whose rows end within a line: rows that are put together in the cache and stored in whole lines."""
+"""Test concatenations whose rows end within a cache line: rows are assembled in the cache and stored in whole lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TYPES = ["s8", "pred", "bf16", "f16", "u16", "f32", "s32", "f64"]
 
 
 def side_by_side(r: random.Random) -> str:
-    """Two to four operands, each a parameter or computed in one of several ways, and perhaps an op after them."""
+    """Return two to four operands, each a parameter or computed in one of several ways, with an optional op after them."""
     dtype, rows, inner = r.choice(TYPES), r.choice([2, 7, 33, 150]), r.choice([(), (), (3,)])
     widths = [r.choice([1, 2, 3, 5, 13, 31, 64, 65, 77, 130]) for _ in range(r.choice([2, 2, 3, 4]))]
     turned = not inner and r.random() < 0.2     # column-major: along the first dimension
@@ -65,7 +65,7 @@ def test_drawn_rows(target: str, device: str, part: str, tmp_path: Path, monkeyp
 
 
 def joined(shapes: str, whole: str, dimension: int = 1) -> concatenation.Concatenate:
-    """The nest of parameters side by side."""
+    """Return the nest with parameters side by side."""
     lines = [f"p{k} = {text} parameter({k})" for k, text in enumerate(shapes.split())]
     (fusion,) = drawn.fusions("e {\n  " + "\n  ".join(lines) + f"\n  ROOT c = {whole} concatenate("
                               + ", ".join(f"p{k}" for k in range(len(lines))) + f"), dimensions={{{dimension}}}\n}}\n")
@@ -75,7 +75,7 @@ def joined(shapes: str, whole: str, dimension: int = 1) -> concatenation.Concate
 
 
 def test_rows() -> None:
-    """Whole lines and what lies in one piece are walked part by part; else rows are known."""
+    """Operands of whole lines or contiguous operands are walked part by part; otherwise the rows are found."""
     assert joined("f32[9,16] f32[9,32]", "f32[9,48]").rows is None
     assert joined("f32[9,3] f32[4,3]", "f32[13,3]", 0).rows is None
     nest = joined("f32[9,2,5] f32[9,1,5] f32[9,4,5]", "f32[9,7,5]")
@@ -83,7 +83,7 @@ def test_rows() -> None:
     assert joined("s8[9,70] s8[9,65]", "s8[9,135]").together
 
 
-# Parts that heroes other than the loop's would take as wholes: each is written where the concatenation puts it.
+# Parts that other heroes would take as whole arrays are written to the place in the concatenation.
 PADS = """e {
   a = f32[5,5]{1,0} parameter(0)
   b = f32[6,3]{1,0} parameter(1)
@@ -93,7 +93,7 @@ PADS = """e {
   ROOT c = f32[14,9]{1,0} concatenate(p, q), dimensions={0}
 }
 """
-# The elements of the first part have no vector, those of the second have: the file declares vectors.
+# The elements of the first part use no vector, those of the second do: the file declares vectors.
 ONE_WIDE = """e {
   x = u32[3,17]{1,0} parameter(0)
   i = s32[3]{0} parameter(1)
@@ -128,7 +128,7 @@ LOOKED_UP = """e {
 def test_parts_of_other_heroes(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = schedule.DEVICES[device]
     monkeypatch.setitem(schedule.DEVICES, device, replace(of, table=replace(of.table, cost=8, elements=1)))
-    misaligned = LOOKED_UP.replace("2056", "2057").replace("4105", "4106")     # the second part begins within a vector
+    misaligned = LOOKED_UP.replace("2056", "2057").replace("4105", "4106")    # the second part begins inside a vector
     for text, ways in ((LOOKED_UP, ["table", "table"]), (misaligned, ["table", "loop"])):
         templates = [kernel.text.template for kernel in pipeline.target_file(drawn.fusions(text)[0], target, device).kernels]
         assert templates == [f"kernels/{way}" for way in ways]

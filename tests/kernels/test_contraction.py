@@ -1,6 +1,7 @@
-"""Property: products in register tiles agree with the reference: any dimension numbers and layouts, batches in any place,
-sizes from 1 to 70, with what is computed before and after them; sums of many products; operands in place and in panels.
-So do convolutions: windows of any size, stride, dilation, padding and holes, groups, features in any place.
+"""Property: products in register tiles agree with the reference for all dimension numbers and layouts, batches in any place, and sizes from 1 to 70,
+with ops before and after them; for sums of many products; and for operands in place and in panels.
+
+Convolutions agree too: windows of any size, stride, dilation, padding and holes, groups, features in any place.
 """
 
 from __future__ import annotations
@@ -65,8 +66,9 @@ class Draw:
         self.after("d", result)
 
     def sizes(self, small: bool) -> "List[List[int]]":
-        """Of the batch, of the left operand's own dimensions, of the right one's, of the sum. small: of matrices, most of
-        them, whose products are straight code."""
+        """Return the sizes of the batch, of the left operand's own dimensions, of the right one's, and of the sum. small: sizes of matrices, most of
+        whose products are straight code.
+        """
         r = self.r
         while True:
             counts = [r.choice([0, 0, 0, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([1, 1, 1, 2])]
@@ -83,7 +85,7 @@ class Draw:
         return shape(kind or self.dtype, dims, order)
 
     def operand(self, side: str, kept: "List[int]") -> "tuple[str, str, List[int]]":
-        """An operand, its dimension numbers, and the sizes that the result has of it. Its dimensions are in any order."""
+        """Return an operand, its dimension numbers, and the sizes that the result has from it. Its dimensions are in any order."""
         labels = [("b", k) for k in range(len(self.batch))] + [("x", k) for k in range(len(kept))] \
             + [("k", k) for k in range(len(self.k))]
         if self.r.random() < 0.6:
@@ -125,7 +127,7 @@ class Draw:
         return sum(" parameter(" in line for line in self.lines)
 
     def after(self, value: str, kind: str) -> None:
-        """What follows from the product."""
+        """Append ops after the product."""
         r, last = self.r, value
         for number in range(r.choice([0, 0, 1, 2])):
             name = f"e{number}"
@@ -164,7 +166,7 @@ class Draw:
 
 
 class FewRows(Draw):
-    """A product of few rows, or few columns, of which the other operand may have narrow numbers."""
+    """A product of few rows, or of few columns, whose other operand may be of a narrow type."""
 
     def sizes(self, small: bool) -> "List[List[int]]":
         r = self.r
@@ -174,12 +176,12 @@ class FewRows(Draw):
         return [r.choice([[], [], [2]]), *r.choice([[few, many], [many, few]]), steps]
 
 
-# of a convolution's operands and of its result
+# types of a convolution's operands and of its result
 ALIKE = [(t, t) for t in ("f32", "f32", "f64", "s32")]
 
 
 def convolution(seed: int, types: "List[tuple[str, str]]" = ALIKE) -> str:
-    """One random convolution: of one group, of groups of features or of batches, some with one feature each."""
+    """Return a random convolution: of one group, of groups of features or of batches, some with one feature per group."""
     r = random.Random(seed)
     t, result = r.choice(types)
     while True:
@@ -195,7 +197,7 @@ def convolution(seed: int, types: "List[tuple[str, str]]" = ALIKE) -> str:
         if kind:
             way = r.random()
             groups, results = (results, results) if way < 0.4 else (groups, groups * r.choice([5, 16, 24, 32])) if way < 0.7 else \
-                r.choice([(8, 16), (16, 32), (4, 16), (8, 32), (4, 32), (6, 48)])      # a unit has several groups
+                r.choice([(8, 16), (16, 32), (4, 16), (8, 32), (4, 32), (6, 48)])    # a unit has several groups
             features *= groups if kind == "feature" else 1
             batch *= groups if kind == "batch" else 1
         else:
@@ -240,7 +242,7 @@ def tiled(fusion: Fusion) -> "List[contraction.Contraction]":
 
 
 def small(monkeypatch: pytest.MonkeyPatch, panels: Panels) -> None:
-    """Blocks of few rows and columns, and sums of few products."""
+    """Return blocks of few rows and columns, and sums of few products."""
     for name in ("cpu", "pocl-cpu"):
         device = DEVICES[name]
         numbers = replace(device.contraction_cpu, rows=48, chunk=8, few_rows={1: 2, 3: 3}, packed_rows=48, packed_units=4,
@@ -250,7 +252,7 @@ def small(monkeypatch: pytest.MonkeyPatch, panels: Panels) -> None:
 
 
 PRODUCTS = in_turn(range(SEED * 1000, SEED * 1000 + COUNT * BATCH, BATCH))
-# of the classes that have blocks; in OpenCL `ninja test` leaves them to test-peer
+# of the device classes that have blocks; `ninja test` leaves those in OpenCL to test-peer
 BLOCKS = [param if param.values[1] == "c" else pytest.param(*param.values, marks=[*param.marks, pytest.mark.peer])
           for param in PRODUCTS if param.values[1:] in ON_CPUS]
 
@@ -262,7 +264,7 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_small_matrices(first: int, target: str, device: str, tmp_path: Path) -> None:
-    """Batches of small matrices of any layouts: most are straight code."""
+    """Batches of small matrices of any layouts; most are straight code."""
     texts = drawn(first + 800, 2 * BATCH, [*FLOATS, ("s32", "s32", "s32"), ("bf16", "f32", "f32")], True)
     loops = [kernel.loop for text in texts.values() for fusion in fusions(text)
              for kernel in target_file(fusion, target, device).kernels]
@@ -285,7 +287,7 @@ def test_parts_of_complex_numbers(first: int, target: str, device: str, tmp_path
 
 @pytest.mark.parametrize("first, target, device", PRODUCTS)
 def test_complex(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of complex numbers are products of their parts, also of few rows here."""
+    """Products of complex numbers are products of their parts, here also of few rows."""
     of = DEVICES[device]
     if of.panels:
         monkeypatch.setitem(schedule.DEVICES, device, replace(of, panels=of.panels._replace(complex_least=1)))
@@ -293,7 +295,7 @@ def test_complex(first: int, target: str, device: str, tmp_path: Path, monkeypat
 
 
 def test_partial_sums_of_complex_products_may_overflow(tmp_path: Path) -> None:
-    """Of -inf and two finite sums of which each is below the largest number, a kernel that adds both up as one gives NaN: no value is certain."""
+    """If -inf and two large finite sums are added, a kernel that adds the finite sums first gives NaN, so no value is certain."""
     agree({"e7622": """HloModule e7622
 
 ENTRY e {
@@ -308,7 +310,7 @@ ENTRY e {
 
 
 def test_whole_and_other_sums_of_complex_products(tmp_path: Path) -> None:
-    """A tile adds fractions to sums of whole numbers, each of which alone would be exact."""
+    """A tile adds fractions to sums of whole numbers, although each sum alone would be exact."""
     agree({"whole": """HloModule whole
 
 ENTRY e {
@@ -328,7 +330,7 @@ ENTRY e {
 
 
 def compile_for(machine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels are compiled with these words in place of -march=native."""
+    """Compile kernels with these words in place of -march=native."""
     compiler, *words = c_compiler(), *machine.split()
     if platform.machine() != "x86_64" or subprocess.run([compiler, *words, "-fsyntax-only", "-x", "c", "/dev/null"],
                                                         capture_output=True).returncode:
@@ -339,9 +341,9 @@ def compile_for(machine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("CC", str(other))
 
 
-# machines whose instructions differ; the processor may lack those of the last
+# machines with different instructions; the processor may lack those of the last
 NO_AMX = "-march=native -mno-amx-tile"
-GROUPS = ("bf16", "s8", "u8")       # types of numbers that tiles multiply in groups
+GROUPS = ("bf16", "s8", "u8")    # types that tiles multiply in groups
 MACHINES = ["-march=x86-64", "-march=x86-64-v2", "-march=x86-64-v3", NO_AMX]
 if "avx512bw" in Path("/proc/cpuinfo").read_text():
     MACHINES.append("-march=x86-64-v4")
@@ -350,7 +352,7 @@ if "avx512bw" in Path("/proc/cpuinfo").read_text():
 @pytest.mark.parametrize("machine", ["", *(pytest.param(machine, marks=pytest.mark.peer) for machine in MACHINES)])
 @pytest.mark.parametrize("groups", [GROUPS, pytest.param((), marks=pytest.mark.peer)])
 def test_numbers(machine: str, groups: "tuple[str, ...]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Integers exactly, with the instructions of each machine."""
+    """Integers are exact with the instructions of each machine."""
     if machine:
         compile_for(machine, tmp_path, monkeypatch)
     small(monkeypatch, Panels(1, 1, 1, 0, 0, in_place_columns=1, groups=groups))
@@ -359,7 +361,7 @@ def test_numbers(machine: str, groups: "tuple[str, ...]", tmp_path: Path, monkey
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="SKIP: no clang")
 def test_matrix_instructions_of_clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its macros for them have other names than gcc's."""
+    """clang's macros for these instructions have other names than gcc's."""
     texts = {name: dot(f"{t}[33,70]{{1,0}}", f"{t}[70,40]{{1,0}}", f"{result}[33,40]{{1,0}}", ROWS).replace(
         "HloModule e", f"HloModule {name}") for name, t, result in (("floats", "bf16", "f32"), ("bytes", "s8", "s32"))}
     for (name, text), word in zip(texts.items(), ("tdpbf16ps", "tdpbssd")):
@@ -388,7 +390,7 @@ def test_numbers_in_opencl(groups: "tuple[str, ...]", tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("machine", ["", NO_AMX])
 def test_products_of_least_numbers(machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An instruction for bf16 takes numbers below the least normal one for zeros."""
+    """An instruction for bf16 flushes subnormal operands to zero."""
     if machine:
         compile_for(machine, tmp_path, monkeypatch)
     agree({"least": dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[50,64]{1,0}", "", "  s = bf16[] constant(1e-39)",
@@ -400,7 +402,7 @@ def test_products_of_least_numbers(machine: str, tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @pytest.mark.parametrize("left, right", [("s8", "s8"), ("s8", "u8"), ("u8", "s8"), ("u8", "u8"), ("s32", "s32")])
 def test_extreme_integers(left: str, right: str, target: str, device: str, tmp_path: Path) -> None:
-    """Products of the least and of the most numbers, which pairs of 16 bits do not hold."""
+    """Products of the smallest and of the largest integers, which pairs of 16 bits cannot hold."""
     def ends(name: str, kind: str, dims: str) -> "List[str]":
         of = {"s8": (-128, 127), "u8": (0, 255), "s32": (-2**31, 2**31 - 1)}[kind]
         return [f"  {name}i = s32[{dims}]{{1,0}} parameter({'ab'.index(name)})", f"  {name}z = s32[] constant(0)",
@@ -422,7 +424,7 @@ def test_small_blocks_in_panels(first: int, target: str, device: str, tmp_path: 
 
 
 def of_rows(seed: int) -> str:
-    """A product of matrices whose rows lie one after another, some with a sum after it."""
+    """Return a product of matrices whose rows are contiguous, some with a sum after it."""
     r = random.Random(seed)
     t, batch = r.choice(["f32", "f32", "f64", "s32"]), r.choice([[], [], [3]])
     m, n, k = (r.randint(least, 70) for least in (1, 33, 1))
@@ -452,7 +454,7 @@ def test_small_blocks_in_place(first: int, target: str, device: str, tmp_path: P
 
 
 def few_rows(seed: int, sums: bool) -> str:
-    """A product of few rows whose lanes have sums of their own, or whose tiles convert narrow numbers; from a seed on."""
+    """Return products of few rows whose lanes have sums of their own, or whose tiles convert narrow types, from a seed on."""
     types = [("f32", "f32", "f32"), ("f64", "f64", "f64")] if sums else [
         (a, b, c) for a, b in itertools.product(("f32", "bf16", "s8", "u8"), repeat=2) for c in ("f32", "bf16")]
     for each in itertools.count(seed):
@@ -469,7 +471,7 @@ def all_few_rows(first: int, count: int) -> "Dict[str, str]":
 
 
 class Turned(Draw):
-    """A product of narrow numbers by a matrix of more rows, whose neighbours lie along the sum."""
+    """A product of a narrow type by a matrix with more rows, whose neighbours lie along the sum."""
 
     def sizes(self, small: bool) -> "List[List[int]]":
         r = self.r
@@ -484,7 +486,7 @@ class Turned(Draw):
 
 
 def turned(seed: int) -> str:
-    """A product whose operand of more rows is read in place; from a seed on."""
+    """Return products whose operand with more rows is read in place, from a seed on."""
     types = [of for of in NUMBERS if of[0] in GROUPS and of[1] in GROUPS]
     for each in range(1000 * seed, 1000 * seed + 100):
         text = Turned(each, types).text()
@@ -496,14 +498,14 @@ def turned(seed: int) -> str:
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_turned(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A matrix of narrow numbers is read in place, the other operand is in panels, and the result is turned."""
+    """A matrix of a narrow type is read in place, the other operand is in panels, and the result is transposed."""
     small(monkeypatch, Panels(1, 1, 1, groups=GROUPS, group_units=(4, 3, 2), turned_rows=2))
     agree({f"e{seed}": turned(seed) for seed in range(first + 1000, first + 1000 + BATCH)}, target, device, tmp_path)
 
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_few_rows(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They read a matrix in place whose neighbours lie along the sum, or whose numbers are narrow."""
+    """Few rows read a matrix in place if its neighbours lie along the sum, or if its type is narrow."""
     small(monkeypatch, Panels(1, 1, 1, 0))
     agree(all_few_rows(first, BATCH), target, device, tmp_path)
 
@@ -535,12 +537,12 @@ BATCHED = "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs
 
 
 def of_read(a: str, b: str, read: str, d: str, words: str = BATCHED) -> str:
-    """A product, of small matrices if no words say which one, whose second operand is read through a move."""
+    """Return a product, by default of small matrices, whose second operand is read through a move."""
     return dot(a, b, d, words).replace("  ROOT d =", f"  s = {read}\n  ROOT d =").replace("dot(a, b)", "dot(a, s)")
 
 
 def as_dot(seed: int) -> str:
-    """One random convolution that is a dot: along each dimension of the image its window has one element or one place."""
+    """Return a random convolution that is a dot: along each dimension of the image its window has one element or one place."""
     r = random.Random(seed)
     rank, t = r.choice([1, 2, 2, 3]), r.choice(["f32", "f32", "f64", "s32"])
     batch, features, results = r.choice([1, 2, 3]), r.choice([1, 3, 8, 17]), r.choice([4, 8, 16, 17, 33, 40])
@@ -568,7 +570,7 @@ def as_dot(seed: int) -> str:
     y, y_shape, dims = labelled("bf", [batch, results, *out])
     window = " ".join(f"{name}={'x'.join(map(str, of))}" for name, of in (
         ("size", size), ("stride", [stride for stride, _ in words]), ("rhs_dilate", [dilation for _, dilation in words])))
-    if r.random() < 0.2:        # a kernel that is read backwards stays a convolution
+    if r.random() < 0.2:    # a kernel that is read backwards stays a convolution
         window += f" rhs_reversal={'x'.join(r.choice('01') for _ in range(rank))}"
     lines = [f"  x = {x_shape} parameter(0)", f"  w = {w_shape} parameter(1)",
              f"  c = {y_shape} convolution(x, w), window={{{window}}}, dim_labels={x}_{w}->{y}"]
@@ -585,7 +587,7 @@ def test_convolutions_that_are_dots(first: int, target: str, device: str, tmp_pa
 
 
 def gradient(seed: int) -> str:
-    """One random convolution that sums over images, as the gradient of weights does."""
+    """Return a random convolution that sums over images, like the gradient of weights."""
     r = random.Random(seed)
     images, size, stride, window = r.choice([2, 3, 4, 6]), r.choice([5, 8, 11]), r.choice([1, 1, 2]), r.choice([2, 3, 4])
     inputs, outputs, low, t = r.choice([3, 8, 17]), r.choice([16, 32, 33, 48, 64]), r.choice([0, 1]), r.choice(["f32", "f32", "f64", "s32"])
@@ -616,7 +618,7 @@ def test_parts_of_images(first: int, target: str, device: str, tmp_path: Path, m
 
 
 def few_features(seed: int) -> str:
-    """One random convolution of groups of few features, of which a unit has several."""
+    """Return a random convolution with groups of few features, several of which share a unit."""
     r = random.Random(seed)
     t, kind, inputs, each = r.choice(["f32", "f32", "f64", "s32"]), r.choice(["feature", "batch"]), r.choice([1, 2, 3, 4, 8]), r.choice([2, 4, 8])
     groups, size, window, low = 16 // each * r.choice([1, 2, 3, 5]), r.choice([3, 5, 9]), r.choice([1, 2, 3]), r.choice([0, 1, 1])
@@ -658,7 +660,7 @@ def test_groups_of_few_features_on(machine: str, tmp_path: Path, monkeypatch: py
 
 
 def few_results(seed: int) -> str:
-    """One random product of few results and a long sum, whose operands have the sum first."""
+    """Return a random product with few results and a long sum, whose operands have the sum first."""
     r = random.Random(seed)
     t, m, n, k = r.choice(["f32", "f32", "f64", "s32"]), r.choice([17, 24, 33, 64, 70]), r.choice([16, 24, 40, 48, 64, 70]), r.choice([24, 40, 63, 64])
     words = "lhs_contracting_dims={0}, rhs_contracting_dims={0}" if r.random() < 0.7 else ROWS
@@ -670,7 +672,7 @@ def few_results(seed: int) -> str:
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 @pytest.mark.parametrize("bytes_", [0, 1 << 20])
 def test_few_results_of_long_sums(first: int, target: str, device: str, bytes_: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums in parts, blocks of whole rows with a panel of their own and without, products that are turned."""
+    """Sums in parts, blocks of whole rows with and without a panel of their own, and transposed products."""
     small(monkeypatch, Panels(1, 1, 1, 0, 0, dot_rows=1 << 30, near_bytes=bytes_, part_steps=8, many_products=1, turned_result=0, whole_units=1.0))
     for name in ("cpu", "pocl-cpu"):
         numbers = replace(schedule.DEVICES[name].contraction_cpu, row_items=2, row_sets=1 if bytes_ else 64)
@@ -681,7 +683,7 @@ def test_few_results_of_long_sums(first: int, target: str, device: str, bytes_: 
 
 
 def test_large_images_are_summed_in_parts() -> None:
-    """The gradient of weights: each image is a group, where the images' bytes are many beside those of the weights."""
+    """In the gradient of weights each image is a group if the images have many more bytes than the weights."""
     for images, size, groups in ((2, 56, 2), (2, 14, 1), (3, 56, 3)):
         (fusion,) = fusions(f"""HloModule e
 
@@ -696,7 +698,7 @@ ENTRY e {{
 
 
 def test_pixels_are_one_dimension() -> None:
-    """A convolution of one element goes through the pixels of an image as one row."""
+    """A convolution with a window of one element reads the pixels of an image as one row."""
     for labels, x, w, y, columns in (("bf01_oi01->bf01", "2,12,20,18", "30,12,1,1", "2,30,20,18", 360),
                                      ("b01f_01io->b01f", "2,20,18,12", "1,1,12,30", "2,20,18,30", 30)):
         (fusion,) = fusions(f"HloModule e\n\nENTRY e {{\n  x = f32[{x}]{{3,2,1,0}} parameter(0)\n  w = f32[{w}]{{3,2,1,0}} parameter(1)\n"
@@ -821,7 +823,7 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 
 @pytest.mark.parametrize("name", NAMED)
 def test_who_writes_it(name: str) -> None:
-    """The heroes. OpenCL has the same, but it converts bf16, which C multiplies in pairs."""
+    """The heroes are the stated ones. OpenCL has the same, but converts bf16, which C multiplies in pairs."""
     heroes, text = NAMED[name]
     (fusion,) = fusions(text)
     for target, device in (("c", "cpu"), ("opencl", "pocl-cpu")):
@@ -841,7 +843,7 @@ LOOPS = {
     "rows of 7 columns; tiles take 8 at least": ("f32[40,50]{1,0}", "f32[50,7]{1,0}", "f32[40,7]{1,0}", ROWS),
     "2430 multiplications in rows of 9 columns; tiles take 8192 at least": ("f32[30,9]{1,0}", "f32[9,9]{1,0}", "f32[30,9]{1,0}", ROWS),
 }
-# its windows stand now on elements of the base, now between them
+# its windows are alternately on elements of the base and between them
 UNEVEN = """HloModule e
 
 ENTRY e {
@@ -869,13 +871,13 @@ def test_explain_says_where_tiles_do_not_move_evenly(tmp_path: Path) -> None:
 
 
 def test_few_rows_of_a_large_operand() -> None:
-    """It is read in place, in tiles that hold all rows or half of them; a small one is not. Of more rows it is copied."""
+    """A large operand is read in place, in tiles that hold all rows or half of them. A small operand, or one for more rows, is copied."""
     for m, k, tile in ((8, 300, 3), (12, 300, 2), (15, 300, 3), (12, 60, 0), (17, 300, 3)):
         (fusion,) = fusions(dot(f"f32[{m},{k}]{{1,0}}", f"f32[{k},1100]{{1,0}}", f"f32[{m},1100]{{1,0}}", ROWS))
         (kernel,) = target_file(fusion, "c", "cpu").kernels
         assert isinstance(kernel.loop, ContractionSchedule) and kernel.loop.tile_units == tile, (m, k, kernel.loop)
         assert kernel.loop.packed == (m > 16)
-    for m, n in itertools.product(range(1, 17), (144, 256, 288, 448, 1024)):      # a block is as wide as a tile, at least
+    for m, n in itertools.product(range(1, 17), (144, 256, 288, 448, 1024)):    # a block is at least as wide as a tile
         (fusion,) = fusions(dot(f"f32[{m},1024]{{1,0}}", f"f32[1024,{n}]{{1,0}}", f"f32[{m},{n}]{{1,0}}", ROWS))
         for kernel in target_file(fusion, "c", "cpu").kernels:
             if isinstance(kernel.loop, ContractionSchedule) and kernel.loop.tile_units:
@@ -893,8 +895,9 @@ ENTRY e {{
 
 
 def test_images_share_columns_that_the_cache_does_not_hold() -> None:
-    """Work-items of two images with the same columns follow one another, and tiles prefetch the next chunk of the
-    columns; neither where the cache holds the kernel."""
+    """Work-items of two images with the same columns follow one another, and tiles prefetch the next chunk of the columns, unless the cache holds the
+    kernel.
+    """
     for features, far in ((512, 128 * 512), (64, 0)):
         (fusion,) = fusions(FAR.format(features))
         file = target_file(fusion, "c", "cpu")
@@ -903,11 +906,11 @@ def test_images_share_columns_that_the_cache_does_not_hold() -> None:
         assert ("unit_block = bl_x >> 1;" in file.text) == (features == 512)
     (fusion,) = fusions(dot("f32[600,300]{1,0}", "f32[300,1100]{1,0}", "f32[600,1100]{1,0}", ROWS))
     loop = target_file(fusion, "c", "cpu").kernels[-1].loop
-    assert isinstance(loop, ContractionSchedule) and loop.far == 0      # many rows share it
+    assert isinstance(loop, ContractionSchedule) and loop.far == 0    # many rows share it
 
 
 def test_tiles_go_through_the_longest_digit() -> None:
-    """Panels of a kernel [features, window] are copied in its own order; tiles go through its input features."""
+    """Panels of a kernel [features, window] are copied in its own order; tiles run along its input features."""
     (fusion,) = fusions(CONVOLUTION.format("10,11,40", "8,9,70", "size=3x3").replace("3,3,12,20", "70,40,3,3").replace(
         "b01f_01io", "b01f_oi01"))
     (nest,) = tiled(fusion)
@@ -915,7 +918,7 @@ def test_tiles_go_through_the_longest_digit() -> None:
 
 
 def test_cells() -> None:
-    """Each pair of a place and a tap that meets an element of the base is in one cell, and no other pair is."""
+    """Each pair of a place and a tap that meets an element of the base is in exactly one cell, and no other pair is."""
     r = random.Random(SEED)
     for _ in range(100):
         size, window, stride, dilation, holes = (r.randint(1, 7) for _ in range(5))
@@ -939,12 +942,13 @@ ENTRY e {{
 
 
 def test_work_items_go_along_rows() -> None:
-    """They do where steps are few, or the operand that has the rows is large. A block then has few rows if it stores to many pages,
-    or what follows from the sums. The digits of the batch stay before the rows, those of the columns come after them."""
+    """Work-items run along rows if there are few steps or the operand with the rows is large. A block has few rows if it stores to many pages, or if ops
+    follow the sums. The digits of the batch precede the rows, and those of the columns follow them.
+    """
     for batch, m, k, n, negated, rows, digits in (
             ([], 500, 16, 1024, False, 24, ["row_block", "unit_block"]), ([], 500, 16, 960, False, 84, ["row_block", "unit_block"]),
             ([], 500, 16, 960, True, 24, ["row_block", "unit_block"]), ([], 500, 256, 1024, False, 84, ["g1", "row_block"]),
-            ([], 300, 64, 4096, True, 152, ["row_block", "unit_block"]),     # in panels of their own
+            ([], 300, 64, 4096, True, 152, ["row_block", "unit_block"]),    # in panels of their own
             ([], 1100, 256, 1024, False, 96, ["row_block", "g1"]), ([3], 500, 16, 1024, False, 24, ["g0", "row_block", "unit_block"])):
         shapes = [plain("f32", [*batch, *of]) for of in ((m, k), (k, n), (m, n))]
         text = dot(*shapes, f"lhs_contracting_dims={{{1 + len(batch)}}}, rhs_contracting_dims={{{len(batch)}}}"
@@ -959,7 +963,7 @@ def test_work_items_go_along_rows() -> None:
 
 
 def test_many_work_items_are_in_groups() -> None:
-    """In OpenCL, which calls a function for each group."""
+    """OpenCL calls a function for each group."""
     (fusion,) = fusions(NAMED["many"][1])
     for target, device, blocks, threads in (("c", "cpu", 1027, 1), ("opencl", "pocl-cpu", 65, 16)):
         (kernel,) = target_file(fusion, target, device).kernels
@@ -974,7 +978,7 @@ def test_named(target: str, device: str, part: str, tmp_path: Path) -> None:
 
 
 def test_a_long_sum_is_a_tree(tmp_path: Path) -> None:
-    """0.1, added up in f32 one after another, is off by a hundredth after some hundred thousand."""
+    """0.1, added up in f32 one after another, is off by a hundredth after some hundred thousand terms."""
     count = 1 << 19
     (tmp_path / "e.hlo").write_text(dot(f"f32[2,{count}]{{1,0}}", f"f32[{count},16]{{1,0}}", "f32[2,16]{1,0}", ROWS))
     for name, value, columns in (("p0", 1.0, 2), ("p1", 0.1, 16)):
@@ -987,7 +991,7 @@ def test_a_long_sum_is_a_tree(tmp_path: Path) -> None:
 
 
 def test_a_lost_product_is_found(tmp_path: Path) -> None:
-    """One of many products moves a sum by less than the order of additions may; of whole numbers every sum is exact."""
+    """A lost product among many changes a float sum by less than the order of additions may; sums of whole numbers are exact, so the test uses these."""
     (fusion,) = fusions(dot("f32[2,16000]{1,0}", "f32[16000,16]{1,0}", "f32[2,16]{1,0}", ROWS))
     built = run.build(fusion, tmp_path, "c", run.Options())
     assert [result.status for result in run.check_built([built], "c", run.Options())] == ["PASS"]
@@ -1001,13 +1005,13 @@ def test_a_lost_product_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("refused", [False, True])
 def test_tiles_of_the_processor(refused: bool, tmp_path: Path) -> None:
-    """The kernel asks Linux for them; it is right without them too."""
+    """The kernel asks Linux for the tile registers; it is right without them too."""
     (fusion,) = fusions(dot("bf16[50,70]{1,0}", "bf16[70,90]{1,0}", "f32[50,90]{1,0}", ROWS))
     built = run.build(fusion, tmp_path, "c", run.Options())
     kernel, asked = tmp_path / "e.c", "long answer = 158;"
     made = kernel.read_text()
     assert made.count(asked) == 1 and "_tile_dpbf16ps(" in made
-    if refused:     # another system call, which does not give 0
+    if refused:    # another system call, which does not return 0
         kernel.write_text(made.replace(asked, "long answer = 39;"))
     assert [result.status for result in run.check_built([built], "c", run.Options())] == ["PASS"]
 
@@ -1015,7 +1019,7 @@ def test_tiles_of_the_processor(refused: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("most", [1, 2, 3, 4])
 @pytest.mark.parametrize("t", ["bf16", "f32"])
 def test_units_that_share_columns_are_in_one_block(t: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else two work-items would store to these columns: their NaNs may differ, and matrix instructions add in two steps."""
+    """Otherwise two work-items would store to these columns: their NaNs may differ, and matrix instructions add in two steps."""
     device = DEVICES["cpu"]
     numbers = replace(device.contraction_cpu, matrix_block=(20, most), units=most, whole_units=1, few_rows={1: 2})
     monkeypatch.setitem(schedule.DEVICES, "cpu", replace(device, contraction_cpu=numbers))
@@ -1030,14 +1034,14 @@ def test_units_that_share_columns_are_in_one_block(t: str, most: int, monkeypatc
 
 @pytest.mark.parametrize("b, d", [("c64[2048,3,1]{2,1,0}", "c64[3,1,1]{2,1,0}"), ("c64[2048,3]{1,0}", "c64[3,1]{1,0}")])
 def test_complex_numbers_beside_a_batch(b: str, d: str, tmp_path: Path) -> None:
-    """An operand keeps a dimension of size 1, and its neighbours are of the batch."""
+    """An operand keeps a dimension of size 1 whose neighbours belong to the batch."""
     text = dot("c64[2048,3,1]{2,1,0}", b, d, "lhs_batch_dims={1}, rhs_batch_dims={1}, lhs_contracting_dims={0}, rhs_contracting_dims={0}")
     agree({"e": text}, "c", "cpu", tmp_path)
 
 
 @pytest.mark.parametrize("bytes_", [0, 1 << 30])
 def test_no_place_is_read_beyond_an_operand(bytes_: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last units of rows end where the rows end."""
+    """The last units of rows end at the end of the rows."""
     small(monkeypatch, Panels(1, 1, 1, bytes_, 0))
     for columns in (16, 17, 31, 33, 70):
         (fusion,) = fusions(dot("f32[26,30]{1,0}", f"f32[30,{columns}]{{1,0}}", f"f32[26,{columns}]{{1,0}}", ROWS))
@@ -1048,7 +1052,7 @@ def test_no_place_is_read_beyond_an_operand(bytes_: int, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("inputs, each", [(1, 2), (2, 2), (1, 4), (4, 4), (8, 8), (3, 8)])
 def test_parts_of_a_unit_end_with_the_base(inputs: int, each: int) -> None:
-    """The last element that a unit's parts read is the base's last one."""
+    """The last element that a unit's parts read is the last one of the base."""
     features = 64 // each * inputs
     (fusion,) = fusions(CONVOLUTION.format(f"10,11,{features}", "8,9,64", "size=3x3").replace("3,3,12,20", f"3,3,{inputs},64").replace(
         "b01f_01io->b01f", f"b01f_01io->b01f, feature_group_count={64 // each}").replace("2,10,11", "2,10,11"))
@@ -1061,7 +1065,7 @@ def test_parts_of_a_unit_end_with_the_base(inputs: int, each: int) -> None:
 @pytest.mark.parametrize("dims", ["", "[40,7,5]{2,1,0} slice(b), slice={[0:40],[1:5],[0:5]}", "[40,4,9]{2,1,0} slice(b), slice={[0:40],[0:4],[4:9]}",
                                   "[40,4,5]{2,1,0} reverse(b), dimensions={1}", "[40,5,4]{2,1,0} transpose(b), dimensions={0,2,1}"])
 def test_no_place_is_read_beyond_small_matrices(dims: str) -> None:
-    """A vector that reaches beyond its row ends inside of the matrix."""
+    """A vector that reaches beyond its row ends inside the matrix."""
     of = f"f32{dims.split(' ')[0]}" if dims else "f32[40,4,5]{2,1,0}"
     text = of_read("f32[40,3,4]{2,1,0}", of, f"f32[40,4,5]{{2,1,0}} {dims.split(' ', 1)[1]}", "f32[40,3,5]{2,1,0}") if dims \
         else dot("f32[40,3,4]{2,1,0}", of, "f32[40,3,5]{2,1,0}", BATCHED)

@@ -1,7 +1,8 @@
-"""Generated kernels on every value of the small types: conversions against tables made here (and ml_dtypes where it is installed),
-integer ops of two and four bits on every pair.
+"""Test kernels on every value of the small types: conversions against tables made here (and ml_dtypes if installed), integer ops of two and four bits on
+every pair.
 
-SETT_SWEEP=1 (`ninja test-peer`) asks for every type on every target; without it a few. The tables are exact fractions: sign, exponent and mantissa written out from the types' definitions, nothing of gen/hlo/dtypes.py.
+SETT_SWEEP=1 (`ninja test-peer`) runs every type on every target; without it a few. The tables are exact fractions: sign, exponent and mantissa
+written from the types' definitions, without gen/hlo/dtypes.py.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGETS = ("c", "opencl", "cuda-on-cpu")
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 
-# exponent bits, mantissa bits, bias; what the top encodings are: 'ieee' infinity and NaNs, 'fn' one NaN of each sign,
-# 'fnuz' one NaN instead of minus zero, 'finite' numbers
+# exponent bits, mantissa bits, bias, and the meaning of the top encodings: 'ieee' infinity and NaNs, 'fn' one NaN of each sign, 'fnuz' one NaN instead
+# of minus zero, 'finite' numbers
 FLOATS: Dict[str, Tuple[int, int, int, str]] = {
     "f8e5m2": (5, 2, 15, "ieee"), "f8e4m3": (4, 3, 7, "ieee"), "f8e3m4": (3, 4, 3, "ieee"), "f8e4m3fn": (4, 3, 7, "fn"),
     "f8e5m2fnuz": (5, 2, 16, "fnuz"), "f8e4m3fnuz": (4, 3, 8, "fnuz"), "f8e4m3b11fnuz": (4, 3, 11, "fnuz"), "f4e2m1fn": (2, 1, 1, "finite"),
@@ -35,7 +36,7 @@ WIDTH = {**{name: 8 for name in SMALL}, "f4e2m1fn": 4, "f16": 16, "bf16": 16, "f
 
 
 class Table:
-    """A type's finite values from zero up, what lies between them, and what comes after."""
+    """A type's finite values from zero up, the middles between them, and the value after the last."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -67,7 +68,7 @@ class Table:
         return sign * (self.numbers[low] if low < len(self.numbers) else math.inf)
 
     def nearest(self, x: float) -> int:
-        """The code of the nearest value, ties to the even code; powers of two alone: ties up, what is not positive is a NaN."""
+        """Return the code of the nearest value, ties to the even code; for powers of two only: ties up, and NaN for values that are not positive."""
         if self.name == "f8e8m0fnu":
             return 255 if not 0 < x < self.beyond else bisect.bisect_right(self.middles, x)
         if x != x:
@@ -87,7 +88,7 @@ CODES = {"f32": "f", "f64": "d"}
 
 
 def pack(name: str, codes: Sequence[int]) -> bytes:
-    """Codes as a buffer: several to a byte where they are narrower, the first in its low bits."""
+    """Return codes as a buffer: narrow types share a byte, the first in its low bits."""
     width = WIDTH[name]
     if width < 8:
         return sum(code << k * width for k, code in enumerate(codes)).to_bytes(-(-len(codes) * width // 8), "little")
@@ -110,11 +111,11 @@ def module(parameters: "Sequence[Tuple[str, int]]", results: "Sequence[Tuple[str
 
 
 def probes(*more: str) -> List[float]:
-    """Every value of every small type (and some of more types), every middle, and the neighbours of both as doubles: both signs."""
+    """Return every value of every small type (and some of more types), every middle, and the neighbours of both as doubles, with both signs."""
     found = {0.0, math.inf, 1e-300, 1e300, 5e-324, 65504.0, 65519.0, 65520.0}
     for name in {*SMALL, *more}:
         table = TABLES[name]
-        step = 7 if name in more and len(table.numbers) > 255 else 1      # of the many values of 16 bits every seventh
+        step = 7 if name in more and len(table.numbers) > 255 else 1    # every seventh of the many values of 16 bits
         for x in [*table.numbers[::step], *table.middles[::step], float(table.beyond)]:
             found |= {x, x * (1 + 2 ** -52), x * (1 - 2 ** -53)}
     return [math.nan, *sorted(found | {-x for x in found}), -0.0]
@@ -132,7 +133,7 @@ def codes_of(name: str, values: Sequence[float]) -> bytes:
 
 
 def same(name: str, got: Sequence[int], wanted: Sequence[int], sources: Sequence[object]) -> None:
-    """Codes are equal, or both stand for a NaN."""
+    """Return whether codes are equal or both stand for a NaN."""
     table = TABLES[name]
     wrong = [(s, g, w) for s, g, w in zip(sources, got, wanted) if g != w and not (table.is_nan(g) and table.is_nan(w))]
     assert not wrong, f"{name}: {len(wrong)} wrong; source, found, expected: {wrong[:5]}"
@@ -145,7 +146,9 @@ def ours(name: str, code: int) -> float:
 @pytest.mark.parametrize("name, target", [(name, target) for name in [*SMALL, "f16", "bf16"] for target in TARGETS]
                          if SWEEP else [pytest.param("f8e4m3fn", "opencl", marks=pytest.mark.peer), ("f8e5m2fnuz", "c")])
 def test_every_conversion(name: str, target: str, tmp_path: Path) -> None:
-    """All values of a small float to f32, f64, f16, bf16 and every other; all f16 and bf16, and what lies between two values, to it."""
+    """All values of a small float are converted to f32, f64, f16, bf16 and every other small float; all f16 and bf16, and the middles between two
+    values, to it.
+    """
     wide = probes(name)
     single = [as_f32(x) for x in wide]
     small = SMALL if SWEEP else [name, "f8e5m2"]
@@ -165,7 +168,7 @@ def test_every_conversion(name: str, target: str, tmp_path: Path) -> None:
 
 
 def test_tables_are_ml_dtypes() -> None:
-    """The tables above, against the library that JAX and XLA's interpreter take these types from."""
+    """The tables above equal those of ml_dtypes, from which JAX and XLA's interpreter take these types."""
     numpy = pytest.importorskip("numpy", reason="SKIP: no numpy")
     theirs = pytest.importorskip("ml_dtypes", reason="SKIP: no ml_dtypes")
     values = numpy.array(probes())
@@ -184,9 +187,9 @@ def test_tables_are_ml_dtypes() -> None:
                 got = source.astype(numpy.float32).astype(kind).view(numpy.uint8)
                 floats = [float(x) for x in source.astype(float)]
             kept = list(range(len(floats)))
-            if name == "f4e2m1fn":      # it has no NaN: theirs is a zero of either sign, ours minus zero
+            if name == "f4e2m1fn":    # this type has no NaN: theirs is a zero of either sign, ours minus zero
                 kept = [k for k in kept if floats[k] == floats[k]]
-            if name == "f8e8m0fnu":     # theirs rounds up all that lies between 2^-127 and 2^-126, ours only from the middle on
+            if name == "f8e8m0fnu":    # theirs rounds up everything between 2^-127 and 2^-126, ours only from the middle on
                 kept = [k for k in kept if not 2.0 ** -127 < floats[k] < 1.5 * 2.0 ** -127]
             same(name, [int(got[k]) for k in kept], [TABLES[name].nearest(floats[k]) for k in kept], [floats[k] for k in kept])
 
@@ -205,7 +208,7 @@ def power(a: int, b: int) -> int:
     return a ** b if b >= 0 else {1: 1, -1: (-1) ** -b}.get(a, 0)
 
 
-BINARY: Dict[str, Callable[[int, int, int], int]] = {     # of values a and b and the width
+BINARY: Dict[str, Callable[[int, int, int], int]] = {    # functions of values a and b and the width
     "add": lambda a, b, w: a + b, "subtract": lambda a, b, w: a - b, "multiply": lambda a, b, w: a * b,
     "divide": lambda a, b, w: divided(a, b) if b else -1, "remainder": lambda a, b, w: a - divided(a, b) * b if b else a,
     "maximum": lambda a, b, w: max(a, b), "minimum": lambda a, b, w: min(a, b), "and": lambda a, b, w: a & b, "or": lambda a, b, w: a | b,
@@ -222,7 +225,7 @@ UNARY: Dict[str, Callable[[int, int], int]] = {
 @pytest.mark.parametrize("name, target", [(name, target) for name in ("s4", "u4", "s2", "u2") for target in TARGETS]
                          if SWEEP else [("s4", "opencl"), ("u2", "c"), ("s2", "c")])
 def test_narrow_integers(name: str, target: str, tmp_path: Path) -> None:
-    """Every op on every pair, packed, in buffers whose last byte is not full; conversions in and out."""
+    """Every op runs on every pair, packed, in buffers whose last byte is not full; with conversions in and out."""
     results: List[Tuple[str, int, str]] = []
     wanted: List[Tuple[str, List[int]]] = []
     w = WIDTH[name]
@@ -271,7 +274,7 @@ NEIGHBOURS = {
 @pytest.mark.parametrize("target", TARGETS if SWEEP else ["c"])
 @pytest.mark.parametrize("case", NEIGHBOURS)
 def test_neighbours_round(case: str, target: str, tmp_path: Path) -> None:
-    """Neighbouring f64 that go through f32 are rounded. (gcc 12 vectorizes two such conversions to none.)"""
+    """Neighbouring f64 values are rounded to f32 in between. (gcc 12 vectorizes two such conversions to none.)"""
     shape, count, lines = NEIGHBOURS[case]
     values = [k + 0.1 for k in range(count)]
     add = "add {\n  a = f64[] parameter(0)\n  b = f64[] parameter(1)\n  ROOT r = f64[] add(a, b)\n}\n" if case == "sums" else ""
@@ -282,7 +285,7 @@ def test_neighbours_round(case: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", TARGETS if SWEEP else ["c"])
 def test_packed_moves(target: str, tmp_path: Path) -> None:
-    """Layouts with and without E(..), a transpose, a concatenation, a constant of the entry: bytes in and out."""
+    """Layouts with and without E(..), a transpose, a concatenation, and a constant of the entry have the right bytes in and out."""
     text = ("f {\n  a = s4[3,5]{0,1:E(4)} parameter(0)\n  b = s4[3,5] parameter(1)\n"
             "  c = s4[6,5] concatenate(a, b), dimensions={0}\n  t = s4[5,3] transpose(a), dimensions={1,0}\n"
             "  ROOT r = (s4[6,5]{1,0:E(4)}, s4[6,5]{0,1}, s4[5,3]) tuple(c, d, t)\n}\n")

@@ -1,7 +1,7 @@
-"""The CUDA text: run on the CPU beside the scalar reference (tests/cuda_on_cpu.h), and compiled by nvcc where it is found.
+"""Test the CUDA text: run it on the CPU beside the scalar reference (tests/cuda_on_cpu.h), and compile it with nvcc if that is installed.
 
-No GPU takes part. Every op of every type, the catalogue's small kernels and the walks with 16-byte accesses are run; nvcc then
-sees the same ops and a dozen of the catalogue.
+No GPU takes part. Every op of every type, the catalogue's small kernels and the walks with 16-byte accesses are run; nvcc then compiles the same ops
+and a dozen kernels of the catalogue.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def bits(dtype: str) -> int:
 
 
 def constants(t: str) -> str:
-    """Edges of a type, as the literal of an array of six."""
+    """Return the edge values of a type, as the literal of an array of six."""
     if t == "pred":
         return "{true, false, false, true, true, false}"
     if t in FLOATS:
@@ -66,7 +66,7 @@ def constants(t: str) -> str:
 
 
 def ops(t: str) -> str:
-    """Every op on type t: one fusion, one result an op."""
+    """Return every op on type t: one fusion with one result per op."""
     shape, lines, results = f"{t}[6,40]", [], []
 
     def result(expression: str, of: str = shape) -> str:
@@ -77,7 +77,7 @@ def ops(t: str) -> str:
 
     unary, binary = (FLOAT_UNARY, FLOAT_BINARY) if t in FLOATS else (["not"], PRED_BINARY) if t == "pred" else (INTEGER_UNARY, INTEGER_BINARY)
     for op in unary:
-        if op in ("abs", "sign") and t.startswith("u"):   # XLA allows them on signed integers only
+        if op in ("abs", "sign") and t.startswith("u"):  # XLA allows them only on signed integers
             continue
         result(f"{op}(x)")
     for op in binary:
@@ -149,14 +149,14 @@ ENTRY every {{
 
 
 def walk(t: str, elements: int) -> str:
-    """Long enough for whole words, and a step that is cut by the end where the count is odd."""
+    """Return a kernel that is long enough for whole words; with an odd count its last step is cut."""
     shape = f"{t}[{elements}]"
     return (f"ENTRY walk {{\n  x = {shape} parameter(0)\n  y = {shape} parameter(1)\n  s = {shape} {'xor' if t == 'pred' else 'add'}(x, y)\n"
             f"  n = pred[{elements}] compare(x, y), direction=LT\n  ROOT r = ({shape}, pred[{elements}]) tuple(s, n)\n}}\n")
 
 
 def extremes(t: str, dims: "Sequence[int]", along: int) -> str:
-    """The sum, and the largest and where it first is (NaNs first, as JAX writes it), along one dimension."""
+    """Return the sum, and the largest element with its first place (NaNs first, as JAX writes it), along one dimension."""
     shape, kept = f"{t}[{','.join(map(str, dims))}]", ",".join(str(d) for k, d in enumerate(dims) if k != along)
     return f"""add {{
   a = {t}[] parameter(0)
@@ -193,7 +193,7 @@ ENTRY extremes {{
 
 
 def chain(t: str) -> str:
-    """a * b + c and its like: a fused multiply-add, or a missing rounding, would show."""
+    """Return a * b + c and similar chains, where a fused multiply-add or a missing rounding would show."""
     s = f"{t}[4000]"
     return (f"ENTRY chain {{\n  a = {s} parameter(0)\n  b = {s} parameter(1)\n  c = {s} parameter(2)\n  p = {s} multiply(a, b)\n"
             f"  q = {s} add(p, c)\n  u = {s} subtract(c, p)\n  v = {s} divide(q, u)\n  ROOT w = {s} subtract(v, p)\n}}\n")
@@ -215,7 +215,7 @@ def call(command: "Sequence[str]", cwd: Path) -> str:
 
 
 def written(text: str, stem: str, excess: bool = False, device: str = "sm_80") -> "Tuple[Path, List[hlo.Fusion]]":
-    """A folder with the CUDA files of every fusion of a module."""
+    """Return a folder with the CUDA files of every fusion of a module."""
     module = hlo.parse(text, f"{stem}.hlo")
     problem = hlo.unsupported(module)
     assert problem is None, problem
@@ -229,12 +229,12 @@ def written(text: str, stem: str, excess: bool = False, device: str = "sm_80") -
     return folder, fusions
 
 
-# an index outside of an array's type, an address that the access's type is not aligned to
+# an index outside an array's type, an address that is misaligned for the access's type
 TRAPS = ["-fsanitize=bounds,alignment", "-fsanitize-undefined-trap-on-error"]
 
 
 def on_cpu(folder: Path, name: str, level: str = "-O0") -> ctypes.CDLL:
-    """The kernels, their launches, the reference and the bound as one library."""
+    """Return the kernels, their launches, the reference and the bound as one library."""
     for header in ("cuda_runtime.h", "cuda_fp16.h"):
         (folder / header).write_text('#include "cuda_on_cpu.h"\n')
     common = [level, "-ffp-contract=off", "-fPIC", "-I", ".", "-I", str(ROOT / "tests"), "-c"]
@@ -249,7 +249,7 @@ def on_cpu(folder: Path, name: str, level: str = "-O0") -> ctypes.CDLL:
 
 
 def special(t: str) -> "List[int]":
-    """Bit patterns that break things."""
+    """Return difficult bit patterns."""
     width = bits(t)
     if t == "pred":
         return [0, 1]
@@ -258,18 +258,18 @@ def special(t: str) -> "List[int]":
                                                   -(1 << (width - 2)))]
     values = [0.0, 1.0, 0.5, 1.5, 2.5, 3.0, 127.5, 128.0, 255.5, 32768.0, 65519.0, 65520.0, 2.0 ** 31, 2.0 ** 32, 2.0 ** 63, 2.0 ** 64, 1e-40, 5e-8,
               2.0 ** -24, 2.0 ** -25, 2.0 ** -14, 1.00390625, 1.0048828125, 3.0e38, 1e5, float("inf"), 88.7, 104.0, 1e-8, 1e300, 0.25, 10.0]
-    for half in (2.0 ** -8, 2.0 ** -11):     # beside a tie of bf16, of f16: two roundings would meet it
+    for half in (2.0 ** -8, 2.0 ** -11):    # near a tie of bf16, and of f16, where two roundings would hit it
         values += [1 + half + 2.0 ** -40, 1 + 3 * half - 2.0 ** -40]
     patterns = [dtypes.encode(v, t) for v in values] + [dtypes.quiet_nan(t)]
     return patterns + [p | 1 << (width - 1) for p in patterns]
 
 
 def inputs(t: str, elements: int, draw: random.Random) -> bytes:
-    """Special patterns, plain numbers and any bits at all, in that order of care."""
+    """Return special patterns, then plain numbers, then any bits."""
     size, edges = dtypes.storage_bytes(t), special(t)
     if t == "pred":
         return bytes(draw.choices((0, 1), k=elements))
-    few = min(elements, 19997)   # a prime: strides do not bring back the same element
+    few = min(elements, 19997)  # a prime, so that strides do not repeat elements
     made = bytearray()
     for _ in range(few):
         kind = draw.random()
@@ -279,7 +279,7 @@ def inputs(t: str, elements: int, draw: random.Random) -> bytes:
             pattern = dtypes.encode(draw.uniform(-4, 4), t) if t in FLOATS else draw.randrange(-20, 20) & ((1 << bits(t)) - 1)
         else:
             pattern = draw.getrandbits(bits(t))
-            if t in FLOATS and dtypes.is_nan(pattern, t):   # arithmetic may make a signalling one quiet, and a move may not
+            if t in FLOATS and dtypes.is_nan(pattern, t):  # arithmetic may quiet a signalling NaN, a move may not
                 pattern = dtypes.quiet_nan(t)
         made += pattern.to_bytes(size, "little")
     return bytes((made * (elements // max(1, few) + 1))[:elements * size])
@@ -316,7 +316,7 @@ def pointers(buffers: "Sequence[Buffer]") -> "ctypes.Array[ctypes.c_void_p]":
 
 
 def differs(got: int, want: int, t: str, limit: float, bitwise: bool) -> bool:
-    """Whether two bit patterns are further apart than the bound allows."""
+    """Return whether two bit patterns differ by more than the bound allows."""
     if got == want or limit == float("inf"):
         return False
     if bitwise:
@@ -327,7 +327,7 @@ def differs(got: int, want: int, t: str, limit: float, bitwise: bool) -> bool:
 
 
 def compare(text: str, stem: str, excess: bool = False, level: str = "-O0") -> int:
-    """Runs a module's fusions through the CUDA text and through the reference; the number of elements compared."""
+    """Run a module's fusions through the CUDA text and through the reference; return the number of compared elements."""
     folder, fusions = written(text, stem, excess)
     count = 0
     for fusion in fusions:
@@ -382,7 +382,7 @@ def test_chains_on_cpu() -> None:
 
 
 def test_walks_on_cpu() -> None:
-    """16-byte accesses, a cut step at the end, and elements of unequal width."""
+    """16-byte accesses, a cut step at the end, and elements of different widths."""
     for t, elements in (("f32", 1 << 18), ("bf16", (1 << 19) + 3), ("f64", (1 << 18) + 1), ("s8", 1 << 20)):
         folder, fusions = written(walk(t, elements), f"walk_{t}")
         assert "uint4 word[" in (folder / f"{fusions[0].name}.cu").read_text(), t
@@ -398,7 +398,7 @@ def test_parts_on_cpu() -> None:
 
 
 def catalogue() -> "List[Path]":
-    """Kernels whose buffers are small enough to compare here."""
+    """Return kernels whose buffers are small enough to compare here."""
     return [path for path in sorted(CATALOGUE.glob("*.hlo"))
             if all(leaf.elements <= 1 << 16 for f in hlo.fusions(hlo.read(str(path)))
                    for leaf in [*hlo.param_leaves(f), *(leaf.shape for leaf in hlo.result_leaves(f.computation))])]
@@ -412,7 +412,7 @@ def test_catalogue_on_cpu() -> None:
 
 
 def test_launch_errors_on_cpu() -> None:
-    """A launch that a device refuses is refused, and its code comes back."""
+    """A launch that a device refuses returns its error code."""
     folder, fusions = written(chain("f32"), "refused")
     file = folder / f"{fusions[0].name}.cu"
     file.write_text(re.sub(r"dim3\(\d+\), arguments", "dim3(2048), arguments", file.read_text()))
@@ -422,7 +422,7 @@ def test_launch_errors_on_cpu() -> None:
     assert results[0].bytes() == b"\xa5" * 16000
 
 
-# ---- the CPU's CUDA itself: what is right passes, each fault is found -----------------------------------------------
+# ---- the emulation of CUDA itself: correct kernels pass, each fault is found -----------------------------------------
 
 MACHINE = """#include <cuda_runtime.h>
 #define KERNEL(name, blocks, threads, ...)                                                                              \\
@@ -660,7 +660,7 @@ def machine(cxx: str) -> ctypes.CDLL:
 
 
 def go(library: ctypes.CDLL, name: str, order: int, count: int) -> "Tuple[int, List[int]]":
-    """Launches a kernel: the error code and the first results."""
+    """Launch a kernel; return the error code and the first results."""
     ctypes.c_int.in_dll(library, "sett_cuda_order").value = order
     given, out = (ctypes.c_int * len(IN))(*IN), (ctypes.c_int * len(IN))(*([-99] * len(IN)))
     return getattr(library, f"go_{name}")(given, out), list(out)[:count]
@@ -671,7 +671,7 @@ def compilers() -> "List[str]":
 
 
 def picked(lane: int, width: int, kind: int) -> int:
-    """The lane whose value a shuffle of `lanes` gives, from CUDA's documentation."""
+    """Return the lane whose value a shuffle of `lanes` returns, by CUDA's documentation."""
     group = lane - lane % width
     if kind == 0:
         return group + (5 * lane + 3) % width
@@ -694,7 +694,7 @@ RIGHT = {
 
 
 def test_machine() -> None:
-    """Barriers, exchanges and memory do what CUDA says, whatever the order of the threads."""
+    """Barriers, exchanges and memory behave as CUDA says, in any order of the threads."""
     for cxx in compilers():
         library = machine(cxx)
         for name, want in RIGHT.items():
@@ -704,7 +704,7 @@ def test_machine() -> None:
 
 
 def test_missing_barriers() -> None:
-    """Without a barrier that is needed, results differ between the orders of threads: each is found."""
+    """Without a necessary barrier, results differ between orders of threads, and the test finds each case."""
     library = machine(compilers()[0])
     for name in ("turned", "summed", "again", "next"):
         found = [go(library, f"{name}_at_once", order, len(RIGHT[name])) for order in range(3)]
@@ -712,7 +712,7 @@ def test_missing_barriers() -> None:
 
 
 def test_shared_memory_is_poisoned() -> None:
-    """What a kernel reads before it writes it is no block's old value, and not always the same."""
+    """Shared memory that a kernel reads before it writes it has neither an earlier block's value nor always the same value."""
     library = machine(compilers()[0])
     _, values = go(library, "stale", 0, 6 * 32)
     assert {values[k * 32] for k in range(6)} == {-1, 0x7f7f7f7f} and values[1:32] == IN[1:32]
@@ -737,7 +737,7 @@ FAULTS = {
 
 
 def test_faults() -> None:
-    """Each ends the launch with an error and a line that says where; the next launch is none the worse."""
+    """Each fault ends the launch with an error and a line that names the place; the next launch is not affected."""
     for cxx in compilers():
         library = machine(cxx)
         for name, words in FAULTS.items():
@@ -749,15 +749,16 @@ def test_faults() -> None:
 
 
 def test_scratch_is_poisoned() -> None:
-    """What the first stage did not write is no plausible number."""
+    """Scratch that the first stage did not write has no plausible number."""
     library = machine(compilers()[0])
     error, values = go(library, "stages_long", 0, 9)
     assert error == 0 and values[:8] == RIGHT["stages"] and values[8] not in (0, -99)
 
 
 def test_bounds_of_shared_memory() -> None:
-    """An index past a shared array: a trap by its type, a report by its red zone; nothing of either where all is right. A stack that is
-    too small: a segmentation fault."""
+    """An index beyond a shared array is trapped by its type or reported by its red zone; correct code causes neither. A stack that is too small gives a
+    segmentation fault.
+    """
     for cxx in compilers():
         for flags in (TRAPS, ["-fsanitize=address"]):
             folder = machine_text()
@@ -773,7 +774,7 @@ def test_bounds_of_shared_memory() -> None:
 
 
 def test_check_on_cpu() -> None:
-    """`gen check --target cuda-on-cpu`: the same header behind the harness; SKIP without tests/ beside gen/."""
+    """`gen check --target cuda-on-cpu` uses the same header through the harness, and says SKIP without tests/ beside gen/."""
     def check(root: Path) -> "Tuple[int, str]":
         done = subprocess.run([sys.executable, str(root / "gen"), "check", str(CATALOGUE / "layouts_f32.hlo"), "--target", "cuda-on-cpu"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -785,7 +786,7 @@ def test_check_on_cpu() -> None:
     for name in ("gen", "templates", "include"):
         shutil.copytree(ROOT / name, alone / name)
     (alone / "build").mkdir()
-    shutil.copy2(ROOT / "build" / "libsett.so", alone / "build")    # it takes 20 s to compile
+    shutil.copy2(ROOT / "build" / "libsett.so", alone / "build")    # compiling it takes 20 s
     status, line = check(alone)
     assert status == 3 and line.startswith("SKIP") and "no tests/cuda_on_cpu.h" in line, line
     (alone / "tests").mkdir()
@@ -796,7 +797,7 @@ def test_check_on_cpu() -> None:
     assert status == 1 and line.startswith("FAIL") and "block (0, 0, 0): a planted fault" in line, line
 
 
-# ---- faults planted in generated text -------------------------------------------------------------------------------
+# ---- faults planted in generated text ------------------------------------------------------------------------------
 
 TURNED = """ENTRY turned {
   x = f32[70,52] parameter(0)
@@ -817,7 +818,7 @@ ENTRY summed {
   ROOT r = f32[3,5000] divide(x, w)
 }
 """
-# Fusion, what is planted where (a pattern, its first match), what `gen check` says, what ASan says.
+# The fusion, the planted fault (a pattern, its first match), the message of `gen check`, the message of ASan.
 PLANTS: "Dict[str, Tuple[str, str, str, str, str]]" = {
     "as it is": (SUMMED, "", "", "", "0"),
     "barrier gone, tile": (TURNED, r"__syncthreads\(\);", "", r"result 0, element \d+ \[\d+,\d+\]", ""),
@@ -841,7 +842,7 @@ PLANTS: "Dict[str, Tuple[str, str, str, str, str]]" = {
 
 
 def planted(name: str, folder: Path) -> "run.Built":
-    """The CUDA text of a fusion with one fault in it."""
+    """Return the CUDA text of a fusion with one fault in it."""
     text, pattern, fault_text, _, _ = PLANTS[name]
     (fusion,) = hlo.fusions(hlo.parse(text, "planted.hlo"))
     built = run.build(fusion, folder, "cuda-on-cpu", run.Options(schedule="sm_80"))
@@ -882,7 +883,7 @@ int main()
 
 
 def sanitized(built: "run.Built") -> str:
-    """What ASan says of a fusion with buffers that are just large enough, or the error code."""
+    """Return ASan's message for a fusion with buffers of exactly the needed size, or the error code."""
     for header in ("cuda_runtime.h", "cuda_fp16.h"):
         (built.folder / header).write_text('#include "cuda_on_cpu.h"\n')
     (built.folder / "main.cc").write_text(MAIN)
@@ -907,7 +908,7 @@ def find_planted(names: "Sequence[str]") -> None:
 
 
 def test_planted_faults() -> None:
-    """Each fault that is planted once in a generated kernel is found, by `gen check` or by ASan; the text as it is passes both."""
+    """`gen check` or ASan finds each fault that is planted once in a kernel; the unchanged text passes both."""
     find_planted(["as it is", "barrier gone, tile", "barrier for some, sum", "shared, written beyond", "global, read for nothing"])
 
 
@@ -921,7 +922,7 @@ def test_all_planted_faults() -> None:
 
 
 def test_speed_of_fibres() -> None:
-    """100,000 switches in a second of processor time at least; it is millions."""
+    """There are at least 100,000 switches in a second of processor time; usually there are millions."""
     library = machine(compilers()[0])
     start = time.process_time()
     assert go(library, "fast", 0, 256) == (0, RIGHT["fast"])
@@ -952,7 +953,7 @@ def test_every_op_compiles() -> None:
 
 
 def test_machine_compiles() -> None:
-    """What the CPU's CUDA is tested by is CUDA."""
+    """The code that tests the emulation compiles as CUDA."""
     skip_without_nvcc()
     ptx(machine_text(False), "machine", "sm_80")
 
@@ -963,7 +964,7 @@ VECTORS = {"add_f32": True, "add_bf16": True, "gelu_bf16": True, "log_transpose_
 
 
 def test_catalogue_compiles() -> None:
-    """No warning and no local memory; 16-byte accesses where neighbours are many and aligned."""
+    """The catalogue compiles without warning or local memory, with 16-byte accesses where neighbours are many and aligned."""
     skip_without_nvcc()
     for number, (name, wide) in enumerate(VECTORS.items()):
         device = "sm_90" if number % 4 == 0 else "sm_80"
@@ -976,7 +977,7 @@ def test_catalogue_compiles() -> None:
 
 
 def test_no_contraction() -> None:
-    """nvcc fuses multiplications with additions where it may; here it may not, and quotients are rounded correctly."""
+    """nvcc may fuse multiplications with additions by default; here it must not, and quotients are rounded correctly."""
     skip_without_nvcc()
     for t in FLOATS:
         folder, fusions = written(chain(t), f"chain_{t}")
@@ -985,7 +986,7 @@ def test_no_contraction() -> None:
 
 
 def test_constant_text() -> None:
-    """Infinities and NaNs are constant expressions, so that tables may hold them."""
+    """Infinities and NaNs are constant expressions, so tables may hold them."""
     for pattern, t, text in ((0x7F800000, "f32", "INFINITY"), (0xFC00, "f16", "(-INFINITY)"), (0x7FC0, "bf16", "NAN"),
                              (0x7FF0 << 48, "f64", "(double)INFINITY"), (0xFFF8 << 48 | 5, "f64", '(-__builtin_nan("0x5"))'),
                              (1 << 31, "s32", "(-2147483647 - 1)"), (1 << 63, "s64", "(-9223372036854775807ll - 1)"),

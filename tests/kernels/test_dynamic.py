@@ -1,6 +1,6 @@
-"""dynamic-slice, dynamic-update-slice and gather: clamped starts of every integer type, and updates in the operand's own buffer.
+"""Test dynamic-slice, dynamic-update-slice and gather: clamped starts of every integer type, and updates in the operand's own buffer.
 
-Values by plain loops over Python lists; that kernels do what the reference does is also drawn in test_fusions.py.
+Values come from plain loops over Python lists; test_fusions.py also draws these ops.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def module(body: str, head: str = "") -> str:
 
 
 def odd_starts(dtype: str) -> List[int]:
-    """In range, just outside, and where a narrower type would wrap into the range."""
+    """Return starts in range, just outside, and where a narrower type would wrap into the range."""
     low, high = limits(dtype)
     wanted = [0, 1, 3, 4, 5, 6, 8, 9, 10, 126, -1, -2, low, low + 1, high, high - 1,
               1 << 31, (1 << 32) + 2, -(1 << 32) + 3, -(1 << 31), 1 << 63, (1 << 40) + 1]
@@ -73,7 +73,7 @@ def test_clamped_starts(target: str, tmp_path: Path) -> None:
         return made
     lines = ["  p = s32[6,13] parameter(0)", "  u = s32[2,4] parameter(1)"]
     data = [struct.pack(f"<{len(values)}i", *values), struct.pack(f"<{len(update)}i", *update)]
-    results: List[Tuple[str, str, List[int]]] = []      # name, shape, what is wanted
+    results: List[Tuple[str, str, List[int]]] = []    # name, shape, expected values
     for dtype in ("s32", "u32", "s64", "u64", "s8", "u8"):
         starts = odd_starts(dtype)
         pairs = [(rng.choice(starts), rng.choice(starts)) for _ in range(4)]
@@ -92,7 +92,7 @@ def test_clamped_starts(target: str, tmp_path: Path) -> None:
             for d in "01":
                 lines += [f"  one_{at}{k}_{d} = {dtype}[1] slice(start_{at}{k}), slice={{[{d}:{int(d) + 1}]}}",
                           f"  i_{at}{k}_{d} = {dtype}[] reshape(one_{at}{k}_{d})"]
-            words = f"i_{at}{k}_0, i_{at}{k}_1" if k % 2 else f"start_{at}{k}"     # both ways to write them
+            words = f"i_{at}{k}_0, i_{at}{k}_1" if k % 2 else f"start_{at}{k}"    # both ways to write them
             lines += [f"  d_{at}{k} = s32[2,4] dynamic-slice(p, {words}), dynamic_slice_sizes={{2,4}}",
                       f"  w_{at}{k} = s32[6,13] dynamic-update-slice(p, u, {words})"]
             results += [(f"d_{at}{k}", "s32[2,4]", box(i, j)), (f"w_{at}{k}", "s32[6,13]", updated(i, j))]
@@ -101,7 +101,7 @@ def test_clamped_starts(target: str, tmp_path: Path) -> None:
         assert list(struct.unpack(f"<{len(one) // 4}i", one)) == wanted, name
 
 
-READS = {      # large enough for vectors and tiles
+READS = {    # large enough for vectors and tiles
     "turned": "  p = f32[160,200] parameter(0)\n  i = s32[] parameter(1)\n  j = u32[] parameter(2)\n"
               "  c = s32[] convert(j)\n  d = f32[128,144] dynamic-slice(p, i, c), dynamic_slice_sizes={128,144}\n"
               "  t = f32[144,128] transpose(d), dimensions={1,0}\n  ROOT n = f32[144,128] negate(t)",
