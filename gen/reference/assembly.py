@@ -1,4 +1,4 @@
-"""A file of C: the functions that its steps call, then the steps as one function, or as parts that share their loops."""
+"""A file of C: the functions that its steps call, and the steps, as one function or as parts that share their loops."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gen.statements import Assign, Call, Declare, If, printed, Return, Statement
 from gen.reference.library import statements
 from gen.reference.values import Array, Step
 
-MOST_STEPS = 64    # in one function of a reference: optimising a function takes longer than in proportion to its length
-EXHAUSTED = "exhausted"     # the C variable that is 1 once memory has run out in a loop or a branch
+MOST_STEPS = 64    # steps in one function of a reference: the time to optimise a function grows faster than its length
+EXHAUSTED = "exhausted"     # the C variable that is 1 if memory has run out in a loop or a branch
 HEAD, PARTS = (Path(__file__).with_name(name).read_text().strip() for name in ("head.c", "parts.c"))
 
 
 @dataclass(frozen=True)
 class Function:
-    """The function of a file: its name, and the C types of its arguments by their names."""
+    """The function of a file: its name, and its arguments with their C types."""
 
     name: str
     arguments: Mapping[str, str]
@@ -31,7 +31,7 @@ class Function:
 
 
 def needed_steps(steps: List[Step], results: Sequence[Array]) -> List[Step]:
-    """The steps that the results depend on."""
+    """Return the steps that the results depend on."""
     needed = set(results)
     kept = []
     for step in reversed(steps):
@@ -42,7 +42,7 @@ def needed_steps(steps: List[Step], results: Sequence[Array]) -> List[Step]:
 
 
 def pointer(array: Array) -> List[Statement]:
-    """The lines that define an array's pointer in the function."""
+    """Return the lines that define an array's pointer in the function."""
     if array.given is None:
         return list(array.literal)
     kind = "const " * (array.given.name == "params") + array.kind
@@ -65,7 +65,7 @@ def comment(step: Step) -> List[str]:
 
 
 def in_one(function: Function, steps: List[Step]) -> str:
-    """A reference as one function, with each array allocated before its step and freed after its last use."""
+    """Return a reference as one function; each array is allocated before its step and freed after its last use."""
     arrays = arrays_of(steps)
     heap = [array for array in arrays if array.on_heap]
     last = {array: n for n, step in enumerate(steps) for array in step.arrays}
@@ -91,14 +91,14 @@ def in_one(function: Function, steps: List[Step]) -> str:
 
 
 class Loops:
-    """Functions of steps: one for all steps that differ in their arrays alone, so that a long reference has few loops
-    to compile."""
+    """Functions of steps. Steps that differ in their arrays only share a function, so that a long reference has few
+    loops to compile."""
 
     def __init__(self) -> None:
-        self.names: Dict[str, str] = {}     # by what follows the name
+        self.names: Dict[str, str] = {}     # by the text after the name
 
     def call(self, step: Step, places: Mapping[Array, str]) -> Call:
-        """The call of a step's function."""
+        """Return the call of a step's function."""
         names = {array.name: f"array_{n}" for n, array in enumerate(step.arrays)}
         arguments = [f"{'const ' * (array not in step.defines)}{array.kind} *restrict {names[array.name]}"
                      for array in step.arrays]
@@ -111,8 +111,8 @@ class Loops:
 
 
 def in_parts(function: Function, steps: List[Step]) -> List[str]:
-    """The functions of a long reference: its loops, then MOST_STEPS steps in each, then the one that calls these.
-    Arrays are at x[..], and what is still there in the end is freed then."""
+    """Return the functions of a long reference: its loops; functions of MOST_STEPS steps each; and the function that
+    calls these. The arrays are x[..]; the last function frees those that are left."""
     last = {array: step for step in steps for array in step.arrays}
     loops, declared = Loops(), function.declared()
     parts: List[str] = []
@@ -149,15 +149,15 @@ def in_parts(function: Function, steps: List[Step]) -> List[str]:
 
 
 def definition(head: str, body: Sequence[Statement], done: Sequence[Statement] = ()) -> str:
-    """done: what follows a label of that name."""
+    """Return the definition of a function. done: the statements after the label `done`."""
     lines = ["  " + line if line else "" for line in printed(body)]
     return "\n".join([f"{head} {{", *lines, *["done:"] * bool(done), *("  " + line for line in printed(done)), "}"])
 
 
 @dataclass(frozen=True)
 class File:
-    """A file of C. library: what its functions need, by name. functions: they, in their order. alone: its functions
-    define names that those of another file may define too."""
+    """A file of C. library: the functions and tables that its functions need, by name. functions: in order. alone: its
+    functions define names that those of another file may define too."""
 
     titles: Sequence[str]
     library: Mapping[str, str]
@@ -175,13 +175,14 @@ class File:
                     [*self.functions, *other.functions])
 
     def agrees(self, other: "File") -> bool:
-        """True if one file can have the functions of both: what has one name in both is the same."""
+        """True if the functions of both files can be in one file: equal names have equal texts."""
         return not self.alone and not other.alone and all(
             other.library.get(name, text) == text for name, text in self.library.items())
 
 
 def joined(files: Sequence[File]) -> List[File]:
-    """The functions of all files in fewer files: a compiler takes longer to start, and to read headers, than for one."""
+    """Return the functions of all files in fewer files: starting a compiler and reading headers takes longer than
+    compiling one file."""
     found: List[File] = []
     for file in files:
         number = next((n for n, other in enumerate(found) if other.agrees(file)), None)
@@ -194,7 +195,7 @@ def joined(files: Sequence[File]) -> List[File]:
 
 def assemble(title: str, function: Function, steps: List[Step], results: Sequence[Array],
              library: Mapping[str, str] = {}) -> File:
-    """The C file of the steps that the results need. library: functions before those that they are known to call."""
+    """Return the C file of the steps that the results need. library: functions by name; they precede their callers."""
     steps = needed_steps(steps, results)
     called = {**library, **{name: text for step in steps for name, text in step.calls.items()}}
     is_long = len(steps) > MOST_STEPS

@@ -1,28 +1,28 @@
-"""What functions of complex numbers mean: real ops on the parts, each of which rounds.
+"""The meaning of functions of complex numbers: real ops on the parts, each of which rounds.
 
-keep_zero(x, y) is x y, and a zero where x is zero though y be infinite or NaN. |z| is hypot. The special values of
-annex G of C11 are these (tests/kernels/test_complex.py holds them):
+keep_zero(x, y) is x y, but a zero if x is zero, even if y is infinite or NaN. |z| is hypot. The special values,
+compared with annex G of C11 (tests/kernels/test_complex.py tests them):
 
-  exponential, log, sqrt,  as annex G: infinities, NaN, signed zeros, branch cuts. Where it leaves a sign open, it is
-  tanh                     what the steps below give. XLA differs: exp, log and sqrt of (inf, NaN) are NaN in both
-                           parts, exp of (-inf, NaN) too, and sqrt of (-4, -0) is on the other side of the cut
-  sinh, cosh, sine,        as annex G for iz where C has sinh and cosh of z; where annex G wants a zero or an infinity
+  exponential, log, sqrt,  as annex G: infinities, NaN, signed zeros, branch cuts. If annex G leaves a sign open, the
+  tanh                     steps below determine it. XLA differs: in XLA exp, log and sqrt of (inf, NaN) and exp of
+                           (-inf, NaN) are NaN in both parts, and sqrt of (-4, -0) is on the other side of the cut
+  sinh, cosh, sine,        as annex G (for sine, cosine and tan: for iz); where annex G requires a zero or an infinity
   cosine, tan              beside a NaN, both parts may be NaN
-  divide                   as annex G, and as XLA: an infinity by a finite number is an infinity, by an infinity NaN; a
-                           finite number by an infinity is zero; a number that is no zero, by zero, is an infinity
-  multiply                 by parts, as XLA: annex G turns a NaN beside an infinite operand into an infinity, this does
-                           not: (inf + i inf) (1 + i 0) has a real part of NaN
-  power                    C asks for none. x^0 and 1^y are 1 though the other be NaN, inf to a positive real power is
-                           inf, as XLA's; else those of exp(y log x), where XLA may give NaN
-  maximum, minimum         C has none. By the real, then by the imaginary part; NaN in both parts where a part of
-                           either operand is NaN. (XLA:CPU compares real parts alone)
-  abs                      infinite where a part is, though the other be NaN (XLA: NaN)
-  sign                     C has none. A zero is itself; (inf, y) has the parts NaN and 0; NaN in one part is NaN in
-                           both: as XLA
-  the others               C has none: what the steps below give
+  divide                   as annex G and XLA: an infinity by a finite number is an infinity, by an infinity NaN; a
+                           finite number by an infinity is zero; a number other than zero, by zero, is an infinity
+  multiply                 by parts, as XLA. Annex G turns a NaN beside an infinite operand into an infinity; here
+                           (inf + i inf) (1 + i 0) has the real part NaN
+  power                    C requires none. x^0 and 1^y are 1 even if the other number is NaN, and inf to a positive
+                           real power is inf, as in XLA; else the values of exp(y log x), where XLA may return NaN
+  maximum, minimum         not in C. By the real, then by the imaginary part; NaN in both parts if a part of either
+                           operand is NaN. (XLA:CPU compares real parts only)
+  abs                      infinite if a part is, even if the other is NaN (XLA: NaN)
+  sign                     not in C. A zero is itself; (inf, y) has the parts NaN and 0; NaN in one part makes both NaN,
+                           as in XLA
+  the others               not in C: the values of the steps below
 
-Away from overflow and underflow of the result, and of the steps where that is said, the error of a kernel
-is at most so many ulps of |result| (tests/kernels/test_complex.py measures it):
+The error of a kernel is at most this many ulps of |result|, away from overflow and underflow of the result (and of the
+steps, if stated; tests/kernels/test_complex.py measures it):
 
   divide                  8  Smith's steps, after powers of two have brought parts near overflow and underflow away
                              from it
@@ -67,7 +67,8 @@ NAMES = frozenset(
 
 
 def computation(opcode: str, name: str, scalar: Shape, count: int) -> Computation:
-    """A function on scalars: of the parts of its operands, the parts of its value. name: of its instructions."""
+    """Return a function on scalars, from the real and imaginary parts of its operands to those of its value. name: of
+    its instructions."""
     steps = Steps(Computation(opcode), name, scalar)
     x = [steps.op("parameter", scalar) for _ in range(count)]
     for k, parameter in enumerate(x):
@@ -79,7 +80,7 @@ def computation(opcode: str, name: str, scalar: Shape, count: int) -> Computatio
 
 
 class Steps:
-    """A computation under way, of reals of one type."""
+    """A computation under construction, on reals of one type."""
 
     def __init__(self, inner: Computation, name: str, scalar: Shape) -> None:
         self.inner, self.name, self.scalar = inner, name, scalar
@@ -108,7 +109,7 @@ def _test(direction: str) -> "Callable[[Real, Operand], Real]":
 
 
 class Real:
-    """A value of a computation: its operators are steps, each of which rounds. A number beside it is a constant."""
+    """A value of a computation. Its operators add steps, each of which rounds; a number as an operand is a constant."""
 
     def __init__(self, steps: Steps, i: Instruction) -> None:
         self.steps, self.i = steps, i
@@ -125,7 +126,7 @@ class Real:
     def __rmul__(self, x: float) -> "Real":
         return self.steps.number(x) * self
 
-    # tests
+    # ---- tests ----
 
     def compare(self, direction: str, y: "Operand", **more: str) -> "Real":
         return self.steps.op("compare", self.steps.test, self, y, direction=direction, **more)
@@ -151,7 +152,7 @@ class Real:
         return self.steps.op("not", self.steps.test, self)
 
     def choose(self, x: "Operand", y: "Operand") -> "Real":
-        """x where the test holds, else y."""
+        """Return x where this predicate holds, else y."""
         return self.op("select", x, y)
 
     def either(self, x: "Tuple[Operand, Operand]", y: "Tuple[Operand, Operand]") -> "Parts":
@@ -168,7 +169,7 @@ atan2, hypot, maximum, minimum, power = map(_function, ("atan2", "hypot", "maxim
 
 
 def copysign(x: Operand, of: Real) -> Real:
-    """x without a sign, with the sign of another."""
+    """Return x, which must not be negative, with the sign of another number."""
     size = abs(x) if isinstance(x, Real) else of.steps.number(x)
     return of.compare("LT", 0.0, type="TOTALORDER").choose(-size, size)
 
@@ -179,7 +180,7 @@ def keep_zero(x: Real, y: Real) -> Real:
 
 
 def function(opcode: str, x: Parts, y: Optional[Parts] = None) -> Parts:
-    """The parts of a function's value, of the parts of its operands."""
+    """Return the parts of a function's value, from the parts of its operands."""
     a, b = x
     larger, smaller = maximum(abs(a), abs(b)), minimum(abs(a), abs(b))
     if opcode == "divide":
@@ -281,14 +282,14 @@ def function(opcode: str, x: Parts, y: Optional[Parts] = None) -> Parts:
 
 
 def quotient(x: Parts, y: Parts) -> Parts:
-    """The parts of x / y: Smith's steps on parts scaled by powers of two, so that none overflows, or loses what the
-    result needs; then annex G's values of infinities and zeros, where both parts are NaN."""
+    """Return the parts of x / y: Smith's steps on parts scaled by powers of two, so that none overflows or loses digits
+    of the result; if both parts are then NaN, annex G's values for infinities and zeros."""
     (a, b), (c, d) = x, y
     single = a.steps.scalar.dtype == "f32"
     high, low, up = (2.0**126, 2.0**-102, 2.0**47) if single else (2.0**1022, 2.0**-969, 2.0**105)
 
     def extreme(p: Real, q: Real) -> Parts:
-        """Tests: a part is large; both parts are small."""
+        """Return two predicates: a part is large; both parts are small."""
         return (abs(p) >= high) | (abs(q) >= high), (abs(p) <= low) & (abs(q) <= low)
 
     (large, small), (much, little) = extreme(a, b), extreme(c, d)
@@ -300,13 +301,13 @@ def quotient(x: Parts, y: Parts) -> Parts:
     p, q = steep.either((near[1], near[0]), near)
     e, f = steep.either((f, e), (e, f))
     ratio = f / e
-    none = ratio.equals(0) & e.finite()  # f part may overflow where e is infinite
+    none = ratio.equals(0) & e.finite()  # f part may overflow if e is infinite
     of_p, of_q = (none.choose(f * part / e, part * ratio) for part in (p, q))
     below, over = e + f * ratio, steep.choose(of_p - q, q - of_p)
     parts = (p + of_q) / below * back, over / below * back
 
     def product(factor: float, u: Real, v: Real, w: Real, z: Real) -> Parts:
-        """A factor times (u + iv) (w - iz)."""
+        """Return factor (u + iv) (w - iz)."""
         return factor * (u * w + v * z), factor * (v * w - u * z)
 
     def unit(part: Real) -> Real:

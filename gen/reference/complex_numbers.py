@@ -1,4 +1,4 @@
-"""Complex numbers: a computation with them becomes one on their parts, two arrays for each."""
+"""Turn a computation with complex numbers into one on their parts, with two arrays for each complex array."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class Pair(NamedTuple):
     im: Instruction
 
 
-Lowered = Union[Instruction, Pair, List["Lowered"]]     # a tuple is a list
+Lowered = Union[Instruction, Pair, List["Lowered"]]     # a list stands for a tuple
 
 
 def real_computation(computation: Computation) -> Computation:
-    """The same on real numbers: a complex parameter is two, what is in tuples is flat."""
+    """Return the same computation on real numbers: a complex parameter becomes two, and tuples are flattened."""
     if not any(table.is_complex(leaf.dtype) for i in computation.instructions for leaf in i.shape.leaves()):
         return computation
     return Lowering(computation).out
 
 
 def part_of(shape: Shape) -> Shape:
-    """The shape of a part; of real numbers their own."""
+    """Return the shape of a part; for real numbers their own shape."""
     part = table.TABLE[shape.dtype].part
     return replace(shape, dtype=part, text=shape.text.replace(shape.dtype, part, 1)) if part else shape
 
@@ -49,7 +49,7 @@ def flat(value: Lowered) -> List[Instruction]:
 
 
 def _regrouped(shape: Shape, leaves: Iterator[Lowered]) -> Lowered:
-    """Leaves in the tuples of a shape."""
+    """The leaves in the tuples of a shape."""
     return [_regrouped(child, leaves) for child in shape.children] if shape.kind == "tuple" else next(leaves)
 
 
@@ -58,16 +58,16 @@ def is_complex(value: Lowered) -> bool:
 
 
 def _flat_computation(computation: Computation) -> Computation:
-    """The same on real numbers, without tuples among its parameters."""
+    """The same computation on real numbers, without tuples among its parameters."""
     return Lowering(computation).out
 
 
 class Lowering:
-    """A computation on the way to real numbers, an instruction after the other."""
+    """Lowers a computation to real numbers, one instruction after another."""
 
     def __init__(self, computation: Computation) -> None:
         self.out = Computation(computation.name)
-        self.firsts: Dict[int, int] = {}    # of a parameter by its number: the number of the first that stands for it
+        self.firsts: Dict[int, int] = {}  # by a parameter's number, the number of the first parameter that replaces it
         count = 0
         for given in sorted(computation.parameters, key=number_of):
             self.firsts[number_of(given)] = count
@@ -80,18 +80,18 @@ class Lowering:
         self.out.root = leaves[0] if len(leaves) == 1 else self.op(
             "tuple", tuple_of(self.like.shape, [i.shape for i in leaves]), *leaves)
 
-    # the ops of the new computation
+    # ---- ops of the new computation ----
 
     def op(self, opcode: str, shape: Shape, *operands: Instruction, **attributes: object) -> Instruction:
         return self.out.add(Instruction(self.like.name, opcode, shape, list(operands), attributes,
                                         called=list(self.like.called)))
 
     def again(self, shape: Shape, *operands: Instruction, **more: object) -> Instruction:
-        """The op of the instruction, with its attributes."""
+        """Add the instruction's op, with its attributes."""
         return self.op(self.like.opcode, shape, *operands, **{**self.like.attributes, **more})
 
     def both(self, *x: Lowered) -> Pair:
-        """The op of the instruction on the real parts of its operands and on the imaginary ones."""
+        """Add the instruction's op twice, on the real parts of its operands and on the imaginary parts."""
         sides: List[Lowered] = [[v[k] if isinstance(v, Pair) else v for v in x] for k in (0, 1)]
         re, im = (self.again(part_of(self.like.shape), *flat(side)) for side in sides)
         return Pair(re, im)
@@ -104,7 +104,7 @@ class Lowering:
     def everywhere(self, shape: Shape, pattern: int) -> Instruction:
         return self.op("broadcast", shape, self.constant(scalar_of(shape), pattern), dimensions=())
 
-    # an instruction
+    # ---- instructions ----
 
     def lowered(self, x: List[Lowered]) -> Lowered:
         like, shape = self.like, self.like.shape
@@ -124,7 +124,8 @@ class Lowering:
             i = self.again(shape, *flat(x), **called)
             i.literal = like.literal
             return i
-        if opcode == "sort" and called["to_apply"] is not like.attributes["to_apply"]:    # both sides of a part stand together
+        # the two sides of each part must be adjacent
+        if opcode == "sort" and called["to_apply"] is not like.attributes["to_apply"]:
             called["to_apply"].parameters = self.paired(called["to_apply"].parameters)
         if opcode in ("fft", "lapack", *TRIDIAGONAL, "fusion", "call", "map", "reduce", "reduce-window", "scatter", "sort"):
             return self.several(shape, flat(x), called)
@@ -148,7 +149,7 @@ class Lowering:
         return self.elementwise(x)
 
     def controlled(self, shape: Shape, x: List[Lowered]) -> Lowered:
-        """A loop or a branch: all operands are flat, and `counts` says how many each had."""
+        """Lower a loop or a branch: all operands are flat, and `counts` has the number of leaves of each."""
         flats = [flat(value) for value in x]
         value = self.several(shape, [i for leaves in flats for i in leaves], {})
         made = self.out.instructions[-1]
@@ -159,7 +160,7 @@ class Lowering:
         return value
 
     def paired(self, parameters: List[Instruction]) -> List[Instruction]:
-        """The parameters of a sort's comparator in its order, once those of complex numbers are two each."""
+        """Return the parameters of a sort's comparator in its order, with those of complex numbers doubled."""
         given, kept = iter(sorted(parameters, key=number_of)), []
         for operand in self.like.operands:
             sides = [[next(given) for _ in range(1 + table.is_complex(operand.shape.dtype))] for _ in (0, 1)]
@@ -169,7 +170,8 @@ class Lowering:
         return kept
 
     def parameter(self, shape: Shape, numbers: Iterator[int]) -> Lowered:
-        """The parameters in place of one, in the order of the numbers, whatever order the text has."""
+        """Add the parameters that replace one parameter, in the order of the numbers, whatever their order in the
+        text."""
         if shape.kind == "tuple":
             return [self.parameter(child, numbers) for child in shape.children]
         made = [self.op("parameter", part_of(shape)) for _ in range(1 + table.is_complex(shape.dtype))]
@@ -179,7 +181,7 @@ class Lowering:
         return made[0] if len(made) == 1 else Pair(*made)
 
     def several(self, shape: Shape, x: List[Instruction], called: Dict[str, Computation]) -> Lowered:
-        """An op that calls a computation: it has a result for each part."""
+        """Lower an op that calls a computation: it has a result for each part."""
         counts = [1 + table.is_complex(leaf.dtype) for leaf in shape.leaves()]
         kinds = [part_of(leaf) for leaf, count in zip(shape.leaves(), counts) for _ in range(count)]
         if len(kinds) == 1:
@@ -190,7 +192,7 @@ class Lowering:
         return _regrouped(shape, iter(parts))
 
     def elementwise(self, x: Sequence[Lowered]) -> Lowered:
-        """The parts of an op on complex numbers, by real ops that each round."""
+        """Return the parts of an elementwise op on complex numbers, computed by real ops that each round."""
         like, shape, real = self.like, self.like.shape, part_of(self.like.shape)
         sides = [flat(side) for side in x]
         a, b = sides[0][0], sides[0][-1]
@@ -220,13 +222,14 @@ class Lowering:
         raise ValueError(f"'{like.opcode}' of complex numbers has no reference")
 
     def function(self, real: Shape, x: List[Instruction]) -> Pair:
-        """The parts of a function's value: a map of all its steps, so that they are one loop."""
+        """Return the parts of a function's value: a map of all its steps, so that they are one loop."""
         steps = complex_functions.computation(self.like.opcode, self.like.name, scalar_of(real), len(x))
         whole = self.op("map", tuple_of(real, [real, real]), *x, to_apply=steps)
         return Pair(*(self.op("get-tuple-element", real, whole, index=k) for k in (0, 1)))
 
     def extreme(self, opcode: str, real: Shape, x: Pair, y: Pair) -> Pair:
-        """The larger one, or the smaller one, by the real and then by the imaginary part; NaN in both parts of any."""
+        """Return the maximum or minimum by the real, then by the imaginary part; both parts are NaN if a part of an
+        operand is NaN."""
         pred, way = replace(real, dtype="pred", text="pred"), "GT" if opcode == "maximum" else "LT"
 
         def test(direction: str, p: Instruction, q: Instruction) -> Instruction:
@@ -242,7 +245,7 @@ class Lowering:
         return Pair(*(self.op("select", real, numbers, half, nan) for half in chosen))
 
     def bits_of_parts(self, x: Lowered) -> Pair:
-        """Between c128 and pairs of c64: the parts of each number, one after the other, keep their bits."""
+        """Bitcast between c128 and pairs of c64: the parts of each number, one after the other, keep their bits."""
         real, halves = part_of(self.like.shape), flat(x)
         of, dims = halves[0].shape, real.dims
         columns = [self.op("reshape", array_shape(of.dtype, (*of.dims, 1)), half) for half in halves]

@@ -1,4 +1,4 @@
-"""A computation as steps: its parameters, its instructions in order, each by the meaning of its op."""
+"""Turn a computation into steps: its parameters, then its instructions in order, each by the meaning of its op."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gen.reference.transforms import fft
 from gen.reference.types import bits_of, PACKED
 from gen.reference.values import Argument, Array, leaves_of, Value
 
-# What an op adds to a reference: the arrays that it defines, by opcode. Every other opcode is elementwise.
+# functions that add an op's steps and return the arrays that it defines, by opcode; all other opcodes are elementwise
 OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]], Value]] = {
     "constant": lambda e, i, x: e.constant(i), "iota": moves.iota, "broadcast": moves.broadcast,
     "transpose": moves.transpose, "reshape": moves.reshape, "copy": moves.reshape, "bitcast": moves.bitcast,
@@ -33,12 +33,12 @@ OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]], Value]] = {
     "dot": products.contract, "scaled-dot": products.scaled_dot, "convolution": products.contract, "fft": fft,
     "map": elementwise.mapped, "sort": sorts.sort, "topk": sorts.topk, **dict.fromkeys(MATRIX_OPS, matrices), "lapack": lapack}
 
-# A callback after an op has added its steps; it gets the instruction, its operands' arrays and its results'.
+# called after an op has added its steps, with the instruction, its operands' arrays and its results'
 Follow = Callable[[Instruction, List[Array], List[Array]], None]
 
 
 def walk(e: Emitter, computation: Computation, arguments: Sequence[Value], follow: Optional[Follow] = None) -> Value:
-    """The root's value; every instruction that it needs adds its steps."""
+    """Return the root's value, after adding the steps of every instruction that it needs."""
     live = reachable(computation)
     known: Dict[int, Value] = {}
     for i in computation.instructions:
@@ -69,8 +69,7 @@ OPS.update({"while": partial(control.loop, walk), "conditional": partial(control
 
 
 class Result(NamedTuple):
-    """An array of a result: the result's number and shape, and the half of a complex result (0: real, 1:
-    imaginary)."""
+    """An array of a result: the result's number and shape, and the part of a complex result (0: real, 1: imaginary)."""
 
     number: int
     shape: Shape
@@ -78,19 +77,19 @@ class Result(NamedTuple):
     array: Array
 
     def place(self) -> str:
-        """The position in memory of the element at the indices of a loop."""
+        """Return the position in memory of the element at the indices of a loop."""
         at = place_of(self.shape, indices_of(self.shape.dims))
         return f"{at}" if self.half is None else f"({at}) * 2 + {self.half}"
 
 
-# The number of each parameter's pointer, and the offset of its array there.
+# for each parameter, the number of its pointer, and the offset of its array there
 Pointers = Optional[Sequence[Tuple[int, int]]]
 
 
 def walked(e: Emitter, computation: Computation, follow: Optional[Follow] = None,
            pointers: Pointers = None) -> List[Result]:
-    """All steps of a computation, from the function's parameters on; its results. pointers: None: each parameter has
-    one of its own."""
+    """Return the results of a computation, after adding all its steps, starting from the function's parameters.
+    pointers: None if each parameter has a pointer of its own."""
     real = real_computation(computation)
     arguments: List[Value] = []
     number = 0
@@ -107,7 +106,7 @@ def walked(e: Emitter, computation: Computation, follow: Optional[Follow] = None
 
 
 def parameter_arrays(e: Emitter, parameter: Instruction, shape: Shape, given: Argument) -> List[Array]:
-    """The arrays of a parameter's leaf, brought from memory where it lies otherwise than row-major."""
+    """Return the arrays of a parameter's leaf, copied from memory if they are not row-major there."""
     name, dtype = parameter.name, table.TABLE[shape.dtype].part or shape.dtype
     if is_row_major(shape) and dtype == shape.dtype and dtype not in PACKED:
         return [e.array(name, dtype, shape.dims, given)]

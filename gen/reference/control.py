@@ -18,14 +18,14 @@ from gen.reference.emitter import Emitter
 from gen.reference.library import statements
 from gen.reference.values import Argument, Array, Value, leaves_of
 
-# gives the value of a computation's root from those of its parameters
+# returns the value of a computation's root, given those of its parameters
 Walk = Callable[[Emitter, Computation, Sequence[Value]], Value]
 DECLARED = f"static int {EXHAUSTED}; /* memory ran out in a loop or a branch */"
 
 
 def loop(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
-    """A while, on two copies of its state: what an iteration reads and what it gives. What its body hands on as it is
-    stays where it was before the loop."""
+    """Add a while, with two copies of its state: one that an iteration reads, one that it writes. Values that its body
+    returns unchanged stay in the array from before the loop."""
     same = _handed_on(i.called[1])
     condition, body = _function(walk, e, i.called[0]), _function(walk, e, i.called[1], same)
     state, after = list(x), []      # type: List[Array], List[Optional[Array]]
@@ -41,14 +41,14 @@ def loop(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
 
 
 def _handed_on(body: Computation) -> FrozenSet[int]:
-    """The leaves of a body's result, by number, that are the same leaf of its parameter."""
+    """The numbers of the leaves of a body's result that are the same leaf of its parameter."""
     real = real_computation(body)
     leaves = [Leaf(parameter, n) for parameter in real.parameters for n in range(len(parameter.shape.leaves()))]
     return frozenset(n for n, leaf in enumerate(leaves) if resolved(root_of(real), n) == leaf)
 
 
 def branch(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
-    """A conditional."""
+    """Add a conditional."""
     arms = [_function(walk, e, called) for called in i.called]
     results = [e.array(f"{i.name}_{n}", leaf.dtype, leaf.dims) for n, leaf in enumerate(i.shape.leaves())]
     counts = i.attributes.get("counts") or [len(o.shape.leaves()) for o in i.operands[1:]]
@@ -80,8 +80,8 @@ def _results(arrays: "Sequence[Optional[Array]]") -> str:
 
 
 def _function(walk: Walk, e: Emitter, called: Computation, unwritten: FrozenSet[int] = frozenset()) -> str:
-    """The name of the function of a computation, which the step under way calls. unwritten: results, by number, that
-    it leaves out."""
+    """The name of the function of a computation that the current step calls. unwritten: the numbers of results that it
+    does not write."""
     known, key = e.functions, (id(called), unwritten)
     if key not in known:
         name = known[key] = unique(f"do_{c_identifier(called.name)}", {*known.values()})
@@ -94,7 +94,7 @@ def _function(walk: Walk, e: Emitter, called: Computation, unwritten: FrozenSet[
 
 
 def _text(walk: Walk, e: Emitter, called: Computation, name: str, unwritten: FrozenSet[int]) -> Dict[str, str]:
-    """The functions that a computation's function needs, with itself as the last one."""
+    """The functions that a computation's function needs; the last one is the function itself."""
     inner, real = Emitter(), real_computation(called)
     inner.functions, inner.bodies = e.functions, e.bodies
     arguments: List[Value] = []

@@ -1,4 +1,4 @@
-"""The value of each elementwise op: C text of one element. gen/reference/__init__.py says what it is in words."""
+"""The value of each elementwise op, as C text for one element. gen/reference/__init__.py defines the ops in words."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gen.reference.values import Scalar
 
 
 def _functions() -> "Dict[str, str]":
-    """The functions of double by opcode: that of values.c which has the op's name, else the one of C's library."""
+    """The functions of double by opcode: the function of values.c with the op's name, else that of C's library."""
     of_values = functions(VALUES)
     names = {row.opcode: row.opcode.replace("-", "_") for row in ELEMENTWISE.values() if (row.ulps or 0) > 0.5}
     found = {opcode: name if name in of_values else ELEMENTWISE[opcode].function for opcode, name in names.items()}
-    # C23 has an rsqrt
+    # C23 defines rsqrt
     return {**{opcode: name for opcode, name in found.items() if name}, "rsqrt": "inverse_sqrt", "hypot": "magnitude"}
 
 
@@ -31,7 +31,7 @@ COUNTS = {"popcnt": "count_ones", "count-leading-zeros": "count_leading_zeros"}
 
 
 def value_of(call: Calls, opcode: str, attributes: Mapping[str, object], to: str, x: Sequence[Scalar]) -> str:
-    """C text of the op on storage values, in the storage type of `to`."""
+    """Return C text of the op on storage values; the result is in the storage type of `to`."""
     v, dtype = [s.v for s in x], x[-1].dtype
     kind = STORAGE[dtype]
     if opcode == "compare":
@@ -70,7 +70,7 @@ def of_bits(call: Calls, dtype: str, text: str) -> str:
 
 
 def ordered(call: Calls, dtype: str, text: str, total: bool = False) -> str:
-    """C text of a number that C compares in place of a value; total: by TOTALORDER."""
+    """Return C text of a number that represents a value in C comparisons. total: by TOTALORDER."""
     if total and dtype in FLOATS:
         return call("total_order", bits_text(call, dtype, text), str(bits_of(dtype)))
     return load(call, dtype, text)
@@ -129,7 +129,7 @@ def pred_value(opcode: str, v: Sequence[str]) -> str:
 
 
 def cut(call: Calls, dtype: str, text: str) -> str:
-    """The integer of a type that the low bits of an integer are."""
+    """Return the integer of a type whose bits are the low bits of an integer."""
     if dtype not in NARROW:
         return f"({STORAGE[dtype]}){text}"
     if is_signed(dtype):
@@ -138,7 +138,7 @@ def cut(call: Calls, dtype: str, text: str) -> str:
 
 
 def integer_value(call: Calls, opcode: str, dtype: str, v: Sequence[str]) -> str:
-    """An integer op, in a type that is as wide or wider, cut to its own."""
+    """Return an integer op, computed in a type at least as wide and truncated to its own."""
     wide, width = [f"({wide_of(dtype)}){text}" for text in v], str(bits_of(dtype))
     bits = [f"(uint64_t){text}" for text in v]
     sign = "s64" if is_signed(dtype) else "u64"

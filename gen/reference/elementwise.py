@@ -13,14 +13,15 @@ from gen.reference.values import Array, Scalar, Value
 
 
 def elementwise(e: Emitter, i: Instruction, x: List[Array]) -> Array:
-    operands = [Scalar(f"{a}[{a.all()}]", a.dtype) for a in x]   # a scalar choice or bound of clamp stands for all
+    # a scalar predicate of a select, or bound of a clamp, applies to all elements
+    operands = [Scalar(f"{a}[{a.all()}]", a.dtype) for a in x]
     value, out = value_of(e.call, i.opcode, i.attributes, i.shape.dtype, operands), e.result(i)
     e.step(title(i), out.each(value), [out], x)
     return out
 
 
 def mapped(e: Emitter, i: Instruction, x: List[Array]) -> Value:
-    """A map: its computation on scalars, in one loop."""
+    """Add a map: its computation on scalars, in one loop."""
     lines: List[Statement] = []
     results = e.inline(i.attributes["to_apply"], [Scalar(f"{a}[{a.all()}]", a.dtype) for a in x], lines)
     outs = [e.array(i.name, shape.dtype, shape.dims) for shape in i.shape.leaves()]

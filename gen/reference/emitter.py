@@ -1,4 +1,4 @@
-"""Arrays, names and steps of a reference under way, and computations on scalars, which become statements."""
+"""The arrays, names and steps of a reference under construction, and computations on scalars as statements."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gen.reference.library import Calls, wrapped_list
 from gen.reference.types import bits_of, literal_texts, STORAGE
 from gen.reference.values import Argument, Array, Scalar, Step
 
-# A callback after a scalar's op; it gets the instruction, its operands, its value and the statements, to which it may
-# add, and returns the value.
+# called after an op on scalars, with the instruction, its operands, its value and the statements, to which it may
+# append; returns the value
 Follow = Callable[[Instruction, List[Scalar], Scalar, List[Statement]], Scalar]
 
-# Attributes in the title of a step.
+# attributes in the title of a step
 TITLED = """dimensions slice padding direction iota_dimension dynamic_slice_sizes offset_dims collapsed_slice_dims
     start_index_map operand_batching_dims start_indices_batching_dims index_vector_dim slice_sizes lhs_batch_dims
     lhs_contracting_dims rhs_batch_dims rhs_contracting_dims update_window_dims inserted_window_dims
@@ -30,10 +30,11 @@ class Emitter:
     def __init__(self) -> None:
         self.steps: List[Step] = []
         self.names: Set[str] = set()
-        # C functions of the computations that loops and branches call: their names, and their texts with what they need
+        # C functions of the computations that loops and branches call: their names, and their texts with all that they
+        # need
         self.functions: Dict[Tuple[int, FrozenSet[int]], str] = {}
         self.bodies: Dict[str, Dict[str, str]] = {}
-        # of the step under way: what it calls, and the constants that inlined computations read
+        # of the current step: the functions that it calls, and the constants that inlined computations read
         self.call, self.touched = Calls(), []  # type: Calls, List[Array]
 
     def unique(self, name: str) -> str:
@@ -43,13 +44,13 @@ class Emitter:
         return Array(self.unique(f"{'v' if dtype in STORAGE else 'r'}_{plain(name)}"), dtype, tuple(dims), given)
 
     def result(self, i: Instruction) -> Array:
-        """The array of an op's result."""
+        """Return a new array for an op's result."""
         if i.shape.dtype not in STORAGE:
             raise ValueError(f"the type {i.shape.dtype} has no reference")
         return self.array(i.name, i.shape.dtype, i.shape.dims)
 
     def moved(self, i: Instruction, of: Array) -> Array:
-        """The result of an op that moves elements of an array, whatever they are."""
+        """Return a new array for the result of an op that moves elements of any type."""
         return self.array(i.name, of.dtype, i.shape.dims)
 
     def constant(self, i: Instruction) -> Array:
@@ -70,12 +71,12 @@ class Emitter:
         self.begin()
 
     def begin(self) -> None:
-        """Before the text of a step."""
+        """Begin a step."""
         self.call, self.touched = Calls(), []
 
     def inline(self, computation: Computation, arguments: Sequence[Scalar], lines: List[Statement],
                follow: Optional[Follow] = None) -> List[Scalar]:
-        """A computation on scalars as statements, appended to lines; its results."""
+        """Append a computation on scalars to `lines` as statements; return its results."""
         live = reachable(computation)
         known: Dict[int, List[Scalar]] = {}
         for i in computation.instructions:
@@ -123,7 +124,7 @@ def plain(name: str) -> str:
 
 
 def title(i: Instruction) -> str:
-    """The title of an op's step: the op, nearly as HLO has it."""
+    """Return the title of an op's step: the op, approximately as in HLO."""
     operands = ", ".join(o.name for o in i.operands)
     if i.opcode == "constant":
         operands = "..." if i.shape.elements > 1 else ""
@@ -140,7 +141,7 @@ def listed(value: object) -> str:
 
 
 def reachable(computation: Computation) -> Set[int]:
-    """The instructions that the root needs, by id."""
+    """Return the ids of the instructions that the root needs."""
     seen: Set[int] = set()
     waiting = [root_of(computation)]
     while waiting:

@@ -15,13 +15,13 @@ from gen.reference.values import Argument, Array
 
 
 def reference(computation: Computation, name: str, pointers: Pointers = None) -> str:
-    """C11 text of `int NAME_ref(const void *const *params, void *const *results)`; ValueError for what it has no loop
-    for. pointers: see `walked`."""
+    """Return C11 text of `int NAME_ref(const void *const *params, void *const *results)`; ValueError for ops and types
+    without a reference. pointers: see `walked`."""
     return reference_file(computation, name, pointers).text
 
 
 def reference_file(computation: Computation, name: str, pointers: Pointers = None) -> File:
-    """The file with that text."""
+    """Return the same as a File."""
     e = Emitter()
     outs = [put(e, result) for result in walked(e, computation, pointers=pointers)]
     return assemble(f"{name}_ref: the scalar reference, one loop nest an HLO op.",
@@ -30,7 +30,7 @@ def reference_file(computation: Computation, name: str, pointers: Pointers = Non
 
 
 def put(e: Emitter, result: Result) -> Array:
-    """The array of a result's memory."""
+    """Return the array of a result in its memory layout."""
     number, shape, half, array = result
     given = Argument("results", number)
     if array.on_heap and is_row_major(shape) and half is None and array.dtype not in PACKED:

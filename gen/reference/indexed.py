@@ -38,14 +38,14 @@ def from_starts(indices: Sequence[Index]) -> List[Index]:
 
 
 def started(e: Emitter, starts: Sequence[Array], last: Sequence[int], lines: Sequence[Statement]) -> Block:
-    """Statements in a block that defines where a window starts in each dimension."""
+    """Return statements in a block that defines the start of a window in each dimension."""
     head = [Let("int64_t", f"start{d}", clamped(e, start, 0, size))
             for d, (start, size) in enumerate(zip(starts, last))]
     return Block([*head, *lines])
 
 
 def clamped(e: Emitter, of: Array, position: Index, last: int) -> str:
-    """An index as the op takes it: from 0 to last, whatever its type."""
+    """Return an index clamped to 0 .. last, whatever its type."""
     return e.call("s64_index" if is_signed(of.dtype) else "u64_index", f"{of}[{position}]", str(last))
 
 
@@ -74,10 +74,11 @@ def gather(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def at_vector(row: Sequence[Index], vector: int, component: Index) -> List[Index]:
-    """The index in a table of indices of a row's component, whose dimension is `vector` (none of its own: the last)."""
+    """Return the index, in a table of indices, of a component of a row. vector: the dimension of the components; the
+    components are scalars if the table has no such dimension."""
     return [*row[:vector], component, *row[vector:]]
 
 
 def index_positions(dims: Sequence[int], vector: int, row: Sequence[Index], components: int) -> List[Index]:
-    """The positions of the components of a row of a table of indices."""
+    """Return the positions of the components of a row in a table of indices."""
     return [position_of(at_vector(row, vector, k), strides_of(dims)) for k in range(components)]

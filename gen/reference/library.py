@@ -1,5 +1,5 @@
-"""The C functions and tables that a reference calls: functions are pieces of values.c beside this file, tables are of
-floats of 8 bits or less. Statements are pieces of steps.c."""
+"""The C functions and tables that a reference calls. Functions are pieces of values.c in this folder; tables have the
+values of floats of at most 8 bits. Statements are pieces of steps.c."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Dict, List, Mapping, Sequence, Tuple, Union
 from gen.statements import printed, Statement
 
 VALUES, STEPS = (Path(__file__).with_name(name) for name in ("values.c", "steps.c"))
-COLUMNS = 108   # of a list of values in C
+COLUMNS = 108   # columns of a list of values in C
 
 
 class Calls:
-    """Records what the text that it helps to write calls."""
+    """Records the functions and tables that a text calls."""
 
     def __init__(self) -> None:
-        self.texts: Dict[str, str] = {}     # of a function or a table, by its name
+        self.texts: Dict[str, str] = {}     # texts of functions and tables, by name
 
     def __call__(self, name: str, *arguments: str) -> str:
-        """The text of a call; of C's library too."""
+        """Return the text of a call, of a recorded function or of C's library."""
         if name in functions(VALUES):
             self.texts[name] = functions(VALUES)[name]
         return f"{name}({', '.join(arguments)})"
 
     def table(self, about: "Tuple[str, str, Sequence[str]]") -> str:
-        """The name of a table: (name, C type, values)."""
+        """Return the name of a table, given as (name, C type, values)."""
         name, kind, values = about
         self.texts[name] = "\n".join(wrapped_list(f"static const {kind} {name}[{len(values)}] =", values))
         return name
@@ -36,8 +36,8 @@ class Calls:
 
 @lru_cache(maxsize=None)
 def functions(file: Path) -> Mapping[str, str]:
-    """The pieces of a file by the name of their function, which stands before the first parenthesis of its definition;
-    those of types by themselves."""
+    """Return the pieces of a file by the name of their function, which is before the first parenthesis of its
+    definition; types are pieces of their own."""
     _, *sections = file.read_text().split("\n/* ---- ")
     found = {}
     for piece in (piece.strip("\n") for section in sections for piece in section.split("\n\n")[1:]):
@@ -47,7 +47,8 @@ def functions(file: Path) -> Mapping[str, str]:
 
 
 def statements(piece: str, **words: "str | int | Sequence[Statement]") -> List[str]:
-    """The statements of a piece of steps.c with its words put in. A list is the statements of a word that stands alone."""
+    """Return the statements of a piece of steps.c with its words replaced. A list replaces a word that is a whole
+    line."""
     lines: List[str] = []
     for line in _steps()[piece]:
         indentation, alone, word = line.partition("$")
@@ -59,14 +60,14 @@ def statements(piece: str, **words: "str | int | Sequence[Statement]") -> List[s
 
 @lru_cache(maxsize=None)
 def _steps() -> Mapping[str, List[str]]:
-    """The lines of each piece of steps.c, by the name that begins the comment above it."""
+    """The lines of each piece of steps.c, by the name at the beginning of the comment above it."""
     _, *sections = STEPS.read_text().split("\n/* ---- ")
     heads = (section.split(" ---- */\n") for section in sections)
     return {about.split(":")[0]: text.strip("\n").split("\n") for about, text in heads}
 
 
 def floats_text(value: "Union[float, Fraction]", suffix: str = "") -> str:
-    """A float's value as C text."""
+    """Return a float's value as C text."""
     number = float(value)
     if number != number:
         return "NAN"
@@ -77,7 +78,7 @@ def floats_text(value: "Union[float, Fraction]", suffix: str = "") -> str:
 
 
 def wrapped_list(head: str, values: Sequence[str], opening: str = "{", closing: str = "}") -> List[str]:
-    """C text of a list of values, in lines."""
+    """Return C text of a list of values, broken into lines."""
     text = f"{head} {opening}{', '.join(values)}{closing};"
     if len(text) <= COLUMNS:
         return [text]

@@ -1,4 +1,4 @@
-"""Ops that move elements, whatever they are."""
+"""Ops that move elements of any type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def iota(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def from_index(e: Emitter, i: Instruction, x: Array, of: List[Index]) -> Array:
-    """Each element is the operand's at the index `of`, in the names of the result's indices."""
+    """Add a move: each element of the result is the operand's element at the index `of`, in terms of the result's
+    indices."""
     out = e.moved(i, x)
     to = position_of(indices_of(out.dims), strides_of(out.dims))
     line = Assign(f"{out}[{to}]", f"{x}[{position_of(of, strides_of(x.dims))}]")
@@ -63,14 +64,15 @@ def reshape(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def copied(to: Array, of: Array) -> List[Statement]:
-    """A whole array whose bytes stay what they are."""
+    """Return statements that copy all bytes of an array."""
     return [Call("memcpy", str(to), str(of), f"{to.count} * sizeof({of.kind})") if to.count else f"(void){to}, (void){of};"]
 
 
 def bitcast(e: Emitter, i: Instruction, x: List[Array]) -> Array:
-    """The bytes of memory, by the layouts of both sides (bitcast-convert: in row-major order) in one row of bits."""
+    """Add a bitcast: the bytes in memory, ordered by the layouts of both sides (bitcast-convert: in row-major order),
+    are one sequence of bits."""
     of, operand = x[0], i.operands[0].shape
-    if i.shape.dtype == "pred" and operand.dtype != "pred":    # a byte that is not zero is true
+    if i.shape.dtype == "pred" and operand.dtype != "pred":    # a byte other than 0 is true
         byte = bitcast(e, replace(i, name=f"{i.name}_bytes", shape=replace(i.shape, dtype="u8"), users=[]), x)
         out = e.result(i)
         value = convert_value(e.call, "u8", "pred", f"{byte}[{byte.all()}]")
@@ -98,7 +100,8 @@ def bitcast(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def same_bits(e: Emitter, out: Array, of: Array) -> Sequence[Statement]:
-    """The bits of a row of elements as a row of others: bit k of all, the first one's low bits first, stays bit k."""
+    """Return statements that copy a sequence of bits from elements of one type to elements of another: bit k of the
+    sequence, counted from the low bits of the first element, stays bit k."""
     if out.dtype == of.dtype or bits_of(out.dtype) == bits_of(of.dtype) >= 8:
         return copied(out, of)
     store = Assign(f"{out}[i]", cut(e.call, out.dtype, "bits")) if out.dtype in NARROW else \

@@ -17,14 +17,14 @@ from gen.reference.values import Array, Scalar
 
 @dataclass
 class Products:
-    """The loops of a dot or convolution. dims: of the result; sizes: of the loops over the products of an element;
-    orders: the order of each operand's dimensions in which its factors are; at: positions of the factors."""
+    """The loops of a dot or convolution. dims: of the result. sizes: of the loops over the products of an element.
+    orders: for each operand, the order of its dimensions in its array of factors. at: positions of the factors."""
 
     dims: Sequence[int]
     sizes: List[int]
     orders: List[List[int]]
     at: List[Index]
-    before: Sequence[Statement] = ()  # of a window: statements before a product, and whether there is one
+    before: Sequence[Statement] = ()  # for a window: statements before a product, and the condition that there is one
     tests: Sequence[str] = ()
 
     @property
@@ -44,7 +44,7 @@ def products(i: Instruction) -> Products:
 
 
 def dot_products(i: Instruction) -> Products:
-    """A factor's dimensions are those of batches, then its own, then the contracted."""
+    """Return the loops of a dot. A factor's dimensions are those of batches, then its own, then the contracted ones."""
     a, index = i.attributes, indices_of(i.shape.dims)
     batch = len(a["lhs_batch_dims"])
     orders, at, first = [], [], batch
@@ -60,7 +60,7 @@ def dot_products(i: Instruction) -> Products:
 
 
 def convolution_products(i: Instruction) -> Products:
-    """Over the window and the input features."""
+    """Return the loops over the window and the input features."""
     window, labels, index = i.attributes["window"], i.attributes["dim_labels"], indices_of(i.shape.dims)
     lhs, rhs = (operand.shape.dims for operand in i.operands)
     n, outputs, batches = len(window.size), i.shape.dims[labels.out[1]], i.shape.dims[labels.out[0]]
@@ -94,12 +94,12 @@ def contract(e: Emitter, i: Instruction, x: List[Array], scales: Sequence[Option
 
 
 def scaled_dot(e: Emitter, i: Instruction, x: List[Array]) -> Array:
-    """A dot of what its scales make of the operands."""
+    """Add a dot of the operands times their scales."""
     return contract(e, i, x, x[2:])
 
 
 def factor(e: Emitter, i: Instruction, k: int, order: List[int], kind: str, x: Array, scale: Optional[Array]) -> Array:
-    """An operand in the accumulator's type, times its scale, in the order of the loops."""
+    """Return an operand in the accumulator's type, times its scale, in the order of the loops."""
     if x.dtype == kind and order == sorted(order) and scale is None:
         return x
     out = e.array(f"{i.name}_{k}", kind, [x.dims[d] for d in order])
@@ -115,7 +115,7 @@ def factor(e: Emitter, i: Instruction, k: int, order: List[int], kind: str, x: A
 
 
 def factor_places(order: List[int], dims: Sequence[int]) -> "Tuple[Index, List[Index]]":
-    """The position of a factor in the names of its indices, and the operand's index there."""
+    """Return the position of a factor in terms of its indices, and the operand's index there."""
     sizes = [dims[d] for d in order]
     indices, of = indices_of(sizes), indices_of(dims)
     for d, index in zip(order, indices):
@@ -124,7 +124,7 @@ def factor_places(order: List[int], dims: Sequence[int]) -> "Tuple[Index, List[I
 
 
 def blocks(index: Sequence[Index], dims: Sequence[int], scales: Sequence[int]) -> List[Index]:
-    """The scale's index in whose block an element is."""
+    """Return the index of the scale whose block contains an element."""
     return [Sum(f"{at} / {size // each}") if 0 < each < size else at for at, size, each in zip(index, dims, scales)]
 
 

@@ -16,22 +16,21 @@ from gen.reference.values import Array, Scalar, Value
 
 @dataclass
 class Reduction:
-    """The loops of a reduce or reduce-window. kept: the result's dimensions; gone: those of what is combined at each
-    place."""
+    """The loops of a reduce or reduce-window. kept: the result's dimensions. gone: the dimensions that are combined."""
 
     kept: List[int]
     gone: List[int]
     element: Index  # position of the element
-    result: Index   # and of the place
-    count: str      # C text: elements that are combined at a place, at most
-    before: Sequence[Statement] = ()  # of a window: statements before the element, and whether it is inside
+    result: Index   # position of the result
+    count: str      # C text of the number of elements combined to one result, at most
+    before: Sequence[Statement] = ()  # for a window: statements before the element, and the condition that it is inside
     tests: Sequence[str] = ()
-    # the dimension along which each window of a reduce-window is all up to its place or, True, all from it on
+    # for a reduce-window whose windows are prefixes: the dimension, and True if they are suffixes instead
     along: Optional[Tuple[int, bool]] = None
 
     @property
     def behind(self) -> bool:
-        """True if the total is the combiner's second operand."""
+        """True if the accumulator is the combiner's second operand."""
         return self.along is not None and self.along[1]
 
     def loops(self, start: Sequence[Statement], step: Sequence[Statement], end: Sequence[Statement]) -> List[Statement]:
@@ -41,7 +40,7 @@ class Reduction:
         return loops_over(self.kept, [*start, *inner, *end])
 
     def carried(self, start: Sequence[Statement], step: Sequence[Statement]) -> List[Statement]:
-        """A running value goes on along one dimension, inside of all others."""
+        """Return loops that carry an accumulator along one dimension, inside all other loops."""
         assert self.along is not None
         d, name, size = self.along[0], indices_of(self.kept)[self.along[0]], self.kept[self.along[0]]
         if size == 1:
@@ -74,7 +73,7 @@ def reduction(i: Instruction) -> Reduction:
 
 
 def prefix(i: Instruction) -> Optional[Tuple[int, bool]]:
-    """`along` of a reduce-window; None where windows are others."""
+    """Return `along` of a reduce-window; None for windows that are not prefixes."""
     window, dims = i.attributes["window"], i.operands[0].shape.dims
     wide = [d for d in range(len(dims)) if window.size[d] != 1]
     if len(wide) != 1 or window.dilated or any(n != 1 for n in window.stride) or any(window.reversal):

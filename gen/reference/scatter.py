@@ -1,4 +1,4 @@
-"""Scatter: updates combined into elements at indices that are read."""
+"""Scatter: updates are combined into elements at indices that are read."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ from gen.reference.values import Array, Scalar, Value
 
 @dataclass
 class Scattering:
-    """The loops of a scatter. dims: of the updates; in_order: these, rows of the indices before windows; start: where
-    the window begins in a dimension, with the last place where all of it is inside."""
+    """The loops of a scatter. dims: of the updates. in_order: their dimensions in loop order, rows of the indices
+    before windows. start: for a dimension, where the window's start is read, and its largest value with the whole
+    window inside."""
 
     dims: Sequence[int]
     in_order: Sequence[int]
     start: List[Tuple[int, Index, int]]     # dimension, position in the indices, last
     update: Index   # position of the update
-    to: Index       # and of the element
+    to: Index       # position of the element
 
     def loops(self, table: Array, body: Sequence[Statement]) -> List[Statement]:
-        """Rows of the indices one after another, whole windows of the updates; `at` is the element's position."""
+        """Return loops over the rows of the indices, and over the windows of the updates; `at` is the element's
+        position."""
         if any(last < 0 for _, _, last in self.start):     # no window fits
             return []
         body = [Let("int64_t", "at", str(self.to)), *body]

@@ -1,4 +1,4 @@
-"""Select-and-scatter: each source element goes to the element of its window that the comparison prefers."""
+"""Select-and-scatter: each source element is scattered to the element of its window that the comparison selects."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from gen.reference.values import Array, Scalar
 
 
 class Selection(NamedTuple):
-    """The loops of a select-and-scatter: over windows, and over the elements of each that are inside, in order."""
+    """The loops of a select-and-scatter: over windows, and over the elements of each window that are inside, in
+    order."""
 
     places: List[int]
     sizes: List[int]
     before: Sequence[Statement]
     tests: List[str]
     element: Index  # position of the element
-    source: Index   # and of the source
+    source: Index   # position of the source
 
     def loops(self, start: Sequence[Statement], step: Sequence[Statement], end: Sequence[Statement]) -> List[Statement]:
         body = guarded(self.before, self.tests, [Let("int64_t", "at", str(self.element)), *step])
@@ -36,7 +37,7 @@ def selection(i: Instruction) -> Selection:
 
 
 def chosen(e: Emitter, i: Instruction, of: Array) -> List[str]:
-    """Statements that keep the element at `at` where it is the best so far."""
+    """Return statements that select the element at `at` if it is the best so far."""
     compared: List[Statement] = []
     keeps = e.inline(i.attributes["select"], [Scalar("chosen", of.dtype), Scalar("next", of.dtype)], compared)[0]
     return statements("chosen", kind=of.kind, of=str(of), compared=compared, keeps=keeps.v)

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms, in long double: a dimension after the other, a row after the other."""
+"""Discrete Fourier transforms in long double, one dimension and one row after another."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gen.reference.values import Array, Value
 
 
 def passes(i: Instruction, dims: Sequence[int]) -> "List[Tuple[int, int, bool]]":
-    """The dimensions that are transformed, in their order: number, length, and whether the row is real before or after.
-    That dimension is the first of RFFT and the last of IRFFT."""
+    """Return the transformed dimensions in order: number, length, and whether the row is real before or after. That
+    dimension is the first one for RFFT and the last one for IRFFT."""
     kind, lengths = i.attributes["fft_type"], i.attributes["fft_length"]
     first = len(dims) - len(lengths)
     order = [(first + k, length, kind in ("RFFT", "IRFFT") and k == len(lengths) - 1)
@@ -23,7 +23,7 @@ def passes(i: Instruction, dims: Sequence[int]) -> "List[Tuple[int, int, bool]]"
 
 
 def fft(e: Emitter, i: Instruction, x: List[Array]) -> Value:
-    """The parts of the result, of the parts of the operand."""
+    """Return the parts of the result, from the parts of the operand."""
     kind, dims = i.attributes["fft_type"], x[0].dims
     shapes = i.shape.leaves()
     outs = [e.array(f"{i.name}{part}", shape.dtype, shape.dims)

@@ -12,7 +12,8 @@ from gen.reference.types import STORAGE
 
 
 class Argument(NamedTuple):
-    """Argument `name` of the function has an array's pointer at a number; the array begins `offset` bytes from there."""
+    """The place of an array's pointer: argument `name` of the function, at a number; the array begins `offset` bytes
+    after the pointer."""
 
     name: str
     number: int
@@ -21,14 +22,14 @@ class Argument(NamedTuple):
 
 @dataclass(eq=False)
 class Array:
-    """An array of the emitted C, row-major. In a step's lines it is written as ${name}, which the function or the loop
-    that the step becomes replaces by a pointer's name."""
+    """A row-major array of the emitted C. In a step's lines it is written as ${name}, which is replaced by a pointer's
+    name in the step's function or loop."""
 
     name: str       # of its pointer
-    dtype: str      # of HLO, or a C type that has its own name
+    dtype: str      # an HLO type, or a C type with a name of its own
     dims: Tuple[int, ...]
-    given: Optional[Argument] = None    # of a parameter or a result
-    literal: Sequence[str] = ()         # of a constant: the lines that define it
+    given: Optional[Argument] = None    # for a parameter or a result
+    literal: Sequence[str] = ()         # for a constant: the lines that define it
 
     @property
     def count(self) -> int:
@@ -46,23 +47,23 @@ class Array:
         return f"${{{self.name}}}"
 
     def all(self) -> str:
-        """The loop variable of a loop over all elements, by loops_over((count,), ..)."""
+        """Return the loop variable of a loop over all elements, loops_over((count,), ..)."""
         return "0" if self.count == 1 else "i"
 
     def each(self, value: str) -> List[Statement]:
-        """Statements that give all elements their values: C text of that variable."""
+        """Return statements that assign all elements; value: C text in that variable."""
         return loops_over((self.count,), [Assign(f"{self}[{self.all()}]", value)])
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """A value in a loop's body: C text of its storage type."""
+    """A value in a loop's body: C text in its storage type."""
 
     v: str
     dtype: str
 
 
-Value = Union[Array, List["Value"]]  # a tuple is a list
+Value = Union[Array, List["Value"]]  # a list stands for a tuple
 
 
 def leaves_of(value: Value) -> List[Array]:

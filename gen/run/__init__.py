@@ -1,4 +1,4 @@
-"""Builds fusions in private folders, runs them on a device through gen/run/harness, compares them with their
+"""Builds fusions in private folders, runs them on a device through gen/run/harness, and compares them with their
 references."""
 
 from gen.run.checks import check, check_built, check_each, check_what_fits

@@ -1,8 +1,8 @@
-"""Times kernels in turns with copies and reads of the same bytes on the same device, and with libraries that do the
-same.
+"""Times kernels, alternating with copies and reads of the same bytes on the same device, and with libraries that do the
+same work.
 
-Turns go on until the share of the yardstick is known well enough: of the fastest read for a kernel that writes less
-than a quarter of what it reads, of the fastest copy for all others.
+Turns continue until the throughput relative to the yardstick is known accurately enough. The yardstick is the fastest
+read for a kernel that writes less than a quarter of what it reads, and the fastest copy for all others.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from gen.program import build as programs
 from gen.program.ir import Program
 from gen.run import cost as costs, nearest, rivals
 
-# the simplest rivals that are fast: one place in memory a thread
+# the simplest fast rivals: one stream per thread
 ONE_STREAM = {"copy": "streaming stores", "read": "vector sum"}
-START_SECONDS, TURNS_A_SECOND = 4, 6  # to generate, compile and begin, of one kernel; of it and a dozen rivals
+# seconds to generate, compile and start one kernel; turns per second of a kernel with a dozen rivals
+START_SECONDS, TURNS_A_SECOND = 4, 6
 DIFFERS = re.compile(r"its result is|values are not the kernel's")
-SMALL = 1 << 20  # bytes below which a launch costs more time than the moves: a row of latency
+SMALL = 1 << 20  # below this many bytes, a launch takes longer than the moves: such a row shows latency
 MIB = float(1 << 20)
 
 Row = Dict[str, Any]
@@ -33,9 +34,9 @@ Row = Dict[str, Any]
 
 @dataclass
 class BenchOptions:
-    """spread: of the median share, half of its 95% interval, at which turns end; rounds: turns at most, at least 9
-    where there are as many; seconds: for the turns beyond those; slot_ms: least length of a turn; footprint 0: as
-    footprint() says."""
+    """The options of a bench. rounds: the maximum number of turns, at least 9 if there are that many. spread: turns end
+    when half of the 95% interval of the median share is below it. seconds: time for the turns after those. slot_ms:
+    minimum length of a turn. footprint: in bytes; 0: see footprint()."""
 
     rounds: int = 60
     spread: float = 0.02
@@ -49,7 +50,7 @@ class BenchOptions:
 
 @dataclass
 class Report:
-    """What a bench found: the device, and a row for each kernel."""
+    """The results of a bench: the device, and a row for each kernel."""
 
     target: str
     device: run.Event
@@ -63,13 +64,14 @@ class Report:
 
 
 def compiler_version() -> str:
-    """The first line of the C compiler's --version: it made the host's copies."""
+    """Return the first line of the C compiler's --version; it compiled the host's copies."""
     return (child.run([run.c_compiler(), "--version"]).out.splitlines() or [""])[0]
 
 
 def footprint(device: run.Event, wanted: int) -> int:
-    """Bytes of rotated buffers: sixteen times the last-level cache (of a loop over twice as much it keeps a part), or a
-    GiB where that is less, but twice the cache; within an eighth of the host's and a quarter of the device's memory."""
+    """Return the bytes of rotated buffers: sixteen times the last-level cache (which keeps a part of a loop over twice
+    its size), at most 1 GiB but at least twice the cache; within an eighth of the host's memory and a quarter of the
+    device's."""
     cache, most = int(device["cache"]), min(costs.machine_memory() // 8, int(device["memory"]) // 4)
     return min(wanted or max(2 * cache, min(16 * cache, 1 << 30)) or 256 << 20, most)
 
@@ -80,30 +82,30 @@ def _time(event: run.Event) -> Row:
 
 
 def _fastest(events: Sequence[run.Event]) -> Optional[run.Event]:
-    """Of those that took part to the end."""
+    """The fastest one of those that ran to the end."""
     last = max((e["rounds"] for e in events), default=0)
     return min((e for e in events if e["rounds"] == last), key=lambda e: e["median"] / max(1.0, e["bytes"]),
                default=None)
 
 
 def _share(kernel: run.Event, rival: run.Event) -> float:
-    """The median over the turns of the kernel's speed in the rival's: both of a turn meet the same noise of the
-    machine."""
+    """The median, over the turns, of the kernel's throughput relative to the rival's: in a turn, both meet the same
+    noise."""
     speed = kernel["bytes"] / rival["bytes"]
     return speed * median(theirs / ours for ours, theirs in zip(kernel["times"], rival["times"]))
 
 
 def _mixed_share(kernel: run.Event, copy: run.Event, read: run.Event, manifest: run.Manifest) -> float:
-    """The share of a copy of what is written and a read of the rest, one after the other."""
+    """The throughput relative to a copy of the written bytes followed by a read of the rest."""
     written = int(manifest["bytes_written"])
     copied, rest = 2 * written / copy["bytes"], max(0, int(manifest["bytes_read"]) - written) / read["bytes"]
     return median((copied * c + rest * r) / k for k, c, r in zip(kernel["times"], copy["times"], read["times"]))
 
 
 def _libraries(kernel: run.Event, answer: run.Answer, libraries: Sequence[rivals.Library]) -> List[Row]:
-    """A row for each library: its times, or why there are none."""
+    """A row for each library: its times, or the reason why there are none."""
     times = {e["name"]: e for e in answer.of("time") if e["kind"] == "library"}
-    said = {e["name"]: e for e in answer.of("library")}  # the last word counts
+    said = {e["name"]: e for e in answer.of("library")}  # the last message counts
     rows: List[Row] = []
     for library in libraries:
         event = said.get(library.name, {})
@@ -118,7 +120,7 @@ def _libraries(kernel: run.Event, answer: run.Answer, libraries: Sequence[rivals
 
 
 def _timed_row(row: Row, answer: run.Answer, device: run.Event, manifest: run.Manifest) -> Row:
-    """Adds the figures of a harness answer to a row."""
+    """Return a row with the figures of a harness answer."""
     times = answer.of("time")
     kernel = next(e for e in times if e["kind"] == "kernel")
     copies = [e for e in times if e["kind"] == "copy"]
@@ -147,7 +149,7 @@ def _timed_row(row: Row, answer: run.Answer, device: run.Event, manifest: run.Ma
 
 def _operations(built: run.Built,
                 libraries: Sequence[rivals.Library]) -> "List[Tuple[rivals.Library, rivals.Operation]]":
-    """What each library does of a fusion; those that do nothing of the kind are left out."""
+    """The operation of each library that can do a fusion."""
     single = rivals.operation(built.source) if libraries else None
     whole = rivals.whole(built.source, built.folder) if any(x.name in rivals.WHOLE for x in libraries) else None
     pairs = [(x, whole if x.name in rivals.WHOLE else single) for x in libraries]
@@ -156,7 +158,7 @@ def _operations(built: run.Built,
 
 def bench_built(built: run.Built, target: str, device: run.Event, options: BenchOptions,
                 libraries: Sequence[rivals.Library] = ()) -> Row:
-    """One kernel's row; its check first, so that no wrong kernel is timed."""
+    """Return one kernel's row. The kernel is checked first, so that no wrong kernel is timed."""
     manifest = built.manifest
     moved = int(manifest["bytes_read"]) + int(manifest["bytes_written"])
     row: Row = {"kernel": built.name, "hero": built.hero, "schedule": manifest.get("schedule", ""), "bytes": moved,
@@ -215,15 +217,15 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
 
 
 def bench_program(source: pipeline.Source, report: Report) -> Row:
-    """A program's row, built in a folder of its own."""
+    """Return a program's row, built in a folder of its own."""
     with jobs.temporary_folder("sett_bench_") as work:
         built = run.build(source, Path(work), report.target, report.options.run, report.options.with_check)
         return bench_built(built, report.target, report.device, report.options, report.libraries)
 
 
 def expected_seconds(of: "Sequence[Program]", options: BenchOptions) -> float:
-    """Of a bench of programs, on an idle machine: each one's turns to the last, its check in two rounds, and what goes
-    before."""
+    """Return the expected time of a bench on an idle machine: for each program its turns, two rounds of its check, and
+    the preparation."""
     checks = [costs.of_program(program).check_seconds(False) for program in of if options.with_check]
     return len(of) * (START_SECONDS + min(options.seconds,
                                                options.rounds / TURNS_A_SECOND)) + 2 * sum(
@@ -231,10 +233,10 @@ def expected_seconds(of: "Sequence[Program]", options: BenchOptions) -> float:
 
 
 def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = None, apart: bool = False) -> Report:
-    """`gen bench`: the programs of all files, or each of their fusions by itself. RunError with status 3 where there is
-    no device."""
+    """`gen bench`: the programs of all files, or each fusion separately. RunError with status 3 if there is no
+    device."""
     options = options or BenchOptions()
-    options.run.larger = False      # what is timed makes no copies
+    options.run.larger = False      # timed kernels make no copies
     if options.run.leads and apart:
         raise run.RunError("expected no --apart beside --lead: it names arrays of the program")
     found = [(Path(file).name, pipeline.with_leads(program, options.run.leads)) for file in files
@@ -276,7 +278,7 @@ def bytes_text(value: float) -> str:
 
 
 def _spread(row: Row) -> float:
-    """The middle half of the turns, as a share of the median."""
+    """The middle half of the turns, relative to the median."""
     return (row["high_s"] - row["low_s"]) / row["median_s"]
 
 
@@ -324,11 +326,11 @@ def _cells(row: Row, libraries: Sequence[str]) -> Dict[str, str]:
     return cells
 
 
-BUSY = 0.25     # spread beyond which something else has the machine at times
+BUSY = 0.25     # above this spread, something else uses the machine at times
 
 
 def _legend(names: Sequence[str]) -> str:
-    """What stands in the columns of the table."""
+    """Explains the columns of the table."""
     return (
         f"GB/s, copy, read, memcpy{''.join(f', {name}' for name in names)}: GB/s of the bytes moved; share, of read: the kernel's GB/s in those of "
         "the fastest copy, read; +-: of the share (95%); spread: of the middle half of the turns. bench/README.md explains them"
@@ -350,7 +352,8 @@ LEFT = ("kernel", "hero", "max error", "yardstick", "note")
 
 
 def skipped(report: Report) -> List[str]:
-    """A line for each reason why a library was not timed; the kernels, where it is not simply absent."""
+    """Return a line for each reason why a library was not timed, with the kernels unless the library is simply
+    missing."""
     lines = [f"SKIP {x.name}: {x.missing}" for x in report.libraries if x.missing]
     absent = {x.name for x in report.libraries if x.missing}
     kernels: Dict[str, List[str]] = {}
@@ -362,8 +365,8 @@ def skipped(report: Report) -> List[str]:
 
 
 def differing(report: Report) -> List[str]:
-    """A line for each library whose result differs from a kernel's, by more than sums in another order would, but not
-    by more than rounding may cause."""
+    """Return a line for each library whose result differs from a kernel's by more than sums in another order would, but
+    by no more than rounding may cause."""
     return [
         f"* {library['name']}: {library['differs']}: rounding at other places may cause it ({row['kernel']})"
         for row in report.rows
@@ -373,8 +376,8 @@ def differing(report: Report) -> List[str]:
 
 
 def _summary(report: Report) -> List[str]:
-    """A line for each library that was timed beside several kernels: how many times as fast they are, in the geometric
-    mean."""
+    """A line for each library that was timed with several kernels: the geometric mean of the kernels' speedup over
+    it."""
     lines = []
     for name in rivals.NAMES:
         ahead: Dict[bool, List[Tuple[float, str]]] = {False: [], True: []}
@@ -394,7 +397,7 @@ def _summary(report: Report) -> List[str]:
 
 
 def head(report: Report) -> List[str]:
-    """Lines for the device and the method."""
+    """Return lines about the device and the method."""
     device, options = report.device, report.options
     return [
         f"{report.target} on {device['name']}, {int(device['units'])} compute units, {device['runtime']}; "
@@ -406,8 +409,8 @@ def head(report: Report) -> List[str]:
 
 
 def table(report: Report) -> str:
-    """Lines for the device and the method, then a row for each kernel. Time: the median; spread: the middle half of the
-    turns."""
+    """Return lines about the device and the method, then a row for each kernel, with the median time and the spread of
+    the middle half of the turns."""
     names = [x.name for x in report.libraries if not x.missing
              and any(_library_cell(row, x.name) != "-" for row in report.rows)]
     headings = ["kernel", "hero", "moved", "time", "spread", "GB/s", "copy", "share", "read", "of read", "+-",
@@ -430,14 +433,14 @@ def table(report: Report) -> str:
 
 
 def about(report: Report) -> Dict[str, Any]:
-    """The device and the method, without dates and paths."""
+    """Return the device and the method, without dates and paths."""
     options = report.options
     return {"target": report.target, "device": {k: v for k, v in report.device.items() if k != "event"},
             "compiler": report.compiler, "rounds": options.rounds, "spread": options.spread, "seconds": options.seconds}
 
 
 def as_json(report: Report) -> str:
-    """Everything measured, without dates and paths."""
+    """Return all measurements, without dates and paths."""
     return json.dumps({**about(report), "kernels": report.rows}, indent=1) + "\n"
 
 
@@ -446,8 +449,7 @@ def write_json(report: Report, path: str) -> None:
 
 
 def writable(data: Optional[Path], page: Optional[Path]) -> None:
-    """RunError where the files of --json and --html cannot be written: it is better said before anything is
-    measured."""
+    """Raise RunError if the files of --json and --html cannot be written, before anything is measured."""
     for option, path in (("--json", data), ("--html", page)):
         if path and (path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK)):
             raise run.RunError(f"{option} {path}: expected the name of a file in a folder that can be written")

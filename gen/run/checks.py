@@ -1,4 +1,4 @@
-"""Fusions beside their references, on seeded inputs."""
+"""Compares fusions with their references, on seeded inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOGETHER = 16   # fusions in one library, at most
 
 
 def _with_indices(reason: str, results: "Sequence[Dict[str, Any]]") -> str:
-    """Adds the logical index to `result R, element E`, where the algebra can say it. results: as in a manifest."""
+    """Add the logical index to `result R, element E` if the algebra can compute it. results: as in a manifest."""
     match = re.match(r"result (\d+), element (\d+)", reason)
     if not match or int(match[1]) >= len(results):
         return reason
@@ -40,7 +40,7 @@ def _with_indices(reason: str, results: "Sequence[Dict[str, Any]]") -> str:
 
 def _result(name: str, hero: str, event: Event, results: "Sequence[Dict[str, Any]]", device: str,
             unknown: "Callable[[], List[str]]") -> CheckResult:
-    """unknown: where gen/bounds lets a kernel give any value."""
+    """The result of a comparison. unknown: returns the ops that let gen/bounds allow any value."""
     free, nan, integers, moderate = (int(event.get(name, 0)) for name in ("unbounded", "unbounded_nan",
                                                                           "unbounded_integers", "unbounded_moderate"))
     return CheckResult(name, hero, event["status"], _with_indices(event["reason"], results), event.get("max_abs", 0.0),
@@ -51,7 +51,8 @@ def _result(name: str, hero: str, event: Event, results: "Sequence[Dict[str, Any
 
 
 def _results(built: Built, calls: "Sequence[Event]", event: Event, device: str, excess: bool) -> List[CheckResult]:
-    """A result for each call of a program of several, and one for what is wrong of no call; else one."""
+    """A result for each call of a program of several calls, and one for faults that belong to no call; otherwise one
+    result."""
     def unknown(fusion: Optional[Fusion]) -> List[str]:
         return bounds.unknown(fusion.computation, excess) if fusion else []
 
@@ -74,12 +75,12 @@ def _results(built: Built, calls: "Sequence[Event]", event: Event, device: str, 
 
 def check_built(fusions: Sequence[Built], target: str, options: Options, round_seconds: float = 0,
                 all_seconds: float = 0) -> List[CheckResult]:
-    """Compiles and checks fusions and programs whose files exist."""
+    """Compile and check fusions and programs whose files exist."""
     return [result for of in _checked(fusions, target, options, round_seconds, all_seconds) for result in of]
 
 
 def _groups(fusions: "Dict[int, Built]") -> "Iterator[Dict[int, Built]]":
-    """Fusions that can be in one library, by their numbers: no two have a function of one name."""
+    """Yield groups of fusions, by number, that can be in one library: no two define the same function."""
     group: Dict[int, Built] = {}
     names: Set[str] = set()
     for number, built in fusions.items():
@@ -95,7 +96,7 @@ def _groups(fusions: "Dict[int, Built]") -> "Iterator[Dict[int, Built]]":
 
 
 def _compiled(group: "Dict[int, Built]", target: str, options: Options) -> "Dict[int, str]":
-    """Compiles fusions into one library; why, by their numbers, some do not compile."""
+    """Compile fusions into one library; return the reasons, by number, why some do not compile."""
     options.step(f"compile {', '.join(built.name for built in group.values())}")
     try:
         compile_fusions(list(group.values()), target, True, options.rounds)
@@ -113,8 +114,8 @@ def _compiled(group: "Dict[int, Built]", target: str, options: Options) -> "Dict
 
 def _checked(fusions: Sequence[Built], target: str, options: Options, round_seconds: float,
              all_seconds: float) -> "List[List[CheckResult]]":
-    """The results of each. One process for all; after a crash, a new one for the rest. round_seconds, all_seconds: that
-    the longest round and all rounds are expected to take."""
+    """The results of each fusion, from one process for all; after a crash, a new process for the rest. round_seconds,
+    all_seconds: the expected time of the longest round and of all rounds."""
     results: Dict[int, List[CheckResult]] = {}
     waiting: List[int] = []
     compiled = {number: built for number, built in enumerate(fusions) if not built.problem}
@@ -156,14 +157,14 @@ def _checked(fusions: Sequence[Built], target: str, options: Options, round_seco
 
 
 def _named_in(line: str, fusions: "Sequence[Built]") -> "Optional[Built]":
-    """The one whose kernel a fault's line names: the longest name where one begins another; None where none is."""
+    """The fusion whose kernel a fault's line names (the longest name, if one is a prefix of another), or None."""
     named = re.match(r"cuda_on_cpu: (?:after )?sett_(\w+)", line)
     return max((built for built in fusions if named and named[1].startswith(built.name)),
                key=lambda built: len(built.name), default=None)
 
 
 def compile_only(built: Built, target: str, options: Options, why: str = "too large for memory") -> CheckResult:
-    """For what does not fit into memory, or takes too long: compiled for the device, and its maps checked."""
+    """Compile a fusion that does not fit into memory, or takes too long, for the device, and check its maps."""
     compile_fusion(built, target)
     answer = call_harness(target, ["compile", options.device, built.library], process_limit(options))
     raise_for_start(answer)
@@ -182,16 +183,16 @@ def compile_only(built: Built, target: str, options: Options, why: str = "too la
 
 
 def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> List[CheckResult]:
-    """Checks fusions beside their references, as often as MOST_SECONDS allow; those that memory or time do not allow by
-    their maps and by compiling."""
+    """Check fusions against their references, in as many rounds as MOST_SECONDS allow. Fusions that need too much
+    memory or time are only compiled, and their maps are checked."""
     return [result for of in check_each(fusions, target, options) for result in of]
 
 
 def check_each(fusions: Sequence[Built], target: str, options: Options) -> "List[List[CheckResult]]":
-    """The results of each, as check_what_fits gives those of all."""
+    """Return the results of each fusion, see check_what_fits."""
     limit = options.memory if options.memory is not None else costs.machine_memory() // 3
     results: Dict[int, List[CheckResult]] = {}
-    alike: Dict[int, List[int]] = {}    # what one process runs, by rounds (less than 0: at most)
+    alike: Dict[int, List[int]] = {}    # fusions that one process runs, by number of rounds (negative: at most)
     seconds = {number: 0.0 for number in range(len(fusions))}
     for number, built in enumerate(fusions):
         traced = built.trace.program if built.trace else None
@@ -222,7 +223,7 @@ def check_each(fusions: Sequence[Built], target: str, options: Options) -> "List
 
 
 def check(file: str, target: str, options: Optional[Options] = None) -> List[CheckResult]:
-    """`gen check`: every call of a file's program against its reference. HloError, RunError for what cannot be checked."""
+    """`gen check`: every call of a file's program against its reference. HloError, RunError if it cannot be checked."""
     options = options or Options()
     program = pipeline.with_leads(programs.program(load(file, options.fill_constants, options.sizes)), options.leads)
     find_device(target, options)

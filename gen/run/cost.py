@@ -1,4 +1,4 @@
-"""What a check or a bench of a fusion costs, counted before anything runs: bytes, steps, and seconds at stated
+"""The cost of a check or a bench of a fusion, counted before anything runs: bytes, steps, and seconds at stated
 rates."""
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from gen.plan import element_loops, fft, matrices, partition, plan
 from gen.plan.scan import prefix
 from gen.program.ir import Program
 
-MOST_SECONDS = 120      # that a check, or a bench of one kernel, may take
-MUCH_STEPS = 2 * 10 ** 8     # beyond, inputs are moderate only: subnormals among others take ten times as long
+MOST_SECONDS = 120      # seconds that a check, or a bench of one kernel, may take
+MUCH_STEPS = 2 * 10 ** 8     # above this, inputs are moderate only: subnormals, for example, take ten times as long
 
-# A second of two cores of a server of 2020 does at least this much of one round of a check: two launches and, beside
-# each other, the reference and its bound (of floats both ends of an interval, through libm).
+# Rates, per second, of one round of a check on two cores of a server of 2020, at least: two launches and, at the same
+# time, the reference and its bound (for floats both ends of an interval, through libm).
 CHECKED_STEPS, CHECKED_OPERATIONS, CHECKED_ROUNDED = 1e8, 5e8, 4e7
-# of one launch, and a device that is not the host does DEVICE times as much
+# the same of one launch; a device other than the host is DEVICE times as fast
 LAUNCHED_STEPS, LAUNCHED_OPERATIONS = 1e9, 3e9
 DEVICE = 100
-EMULATED_STEPS, EMULATED_OPERATIONS = 100, 10       # how often longer it takes where a device is played by the host
-MATRIX_STEPS = 4    # steps of an op on matrices, of its reference and its bound, for a multiplication of its kernel
-LAUNCHES = 15   # of a bench at least: to warm up, and for nine turns
+# factors by which steps and operations take longer if the host emulates a device
+EMULATED_STEPS, EMULATED_OPERATIONS = 100, 10
+MATRIX_STEPS = 4    # steps of the reference and the bound of an op on matrices, for each multiplication of its kernel
+LAUNCHES = 15   # launches of a bench, at least: for warm-up, and for nine turns
 
 
 @dataclass(frozen=True)
 class Cost:
-    """steps: of the inner loops of dots, convolutions and windows. operations: of all other ops, an element each;
-    rounded: those of floats."""
+    """The cost of a fusion. steps: of the inner loops of dots, convolutions and windows. operations: of all other ops,
+    one per element. rounded: the float operations among them."""
 
     steps: int
     operations: int
@@ -41,7 +42,7 @@ class Cost:
     bytes: int      # of a check
 
     def check_seconds(self, emulated: bool) -> float:
-        """Of one round."""
+        """Return the seconds of one round."""
         steps, operations = (EMULATED_STEPS, EMULATED_OPERATIONS) if emulated else (1, 1)
         return self.steps / CHECKED_STEPS * steps + (
             self.operations - self.rounded) / CHECKED_OPERATIONS * operations + self.rounded / CHECKED_ROUNDED
@@ -52,7 +53,7 @@ class Cost:
                 + self.operations / LAUNCHED_OPERATIONS * operations) / (1 if on_host else DEVICE)
 
     def text(self) -> str:
-        """What takes most of the time."""
+        """Return the part of the cost that takes most of the time, in words."""
         return (
             f"{self.steps:.1e} steps of windows and sums"
             if self.steps * 10 > self.operations
@@ -72,7 +73,7 @@ def _two_digits(number: float) -> str:
 
 
 def machine_memory() -> int:
-    """Bytes of memory of this machine."""
+    """Return the bytes of memory of this machine."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -81,7 +82,8 @@ def cost(fusion: Fusion) -> Cost:
 
 
 def _counts(computation: Computation) -> "Tuple[int, int, int]":
-    """The steps, operations and rounded ones of a computation. A loop inside of a kernel does its own each time."""
+    """The numbers of steps, of operations, and of float operations of a computation. A loop inside a kernel runs its
+    own in each iteration."""
     steps = operations = rounded = 0
     for i in computation.instructions:
         if i.opcode in hlo.LOOPS and (prefix(i) is None
@@ -104,12 +106,12 @@ def _counts(computation: Computation) -> "Tuple[int, int, int]":
 
 
 def operations_of_iteration(loop: Instruction) -> int:
-    """The operations of one iteration of a loop, those of its condition too."""
+    """Return the operations of one iteration of a loop, those of its condition included."""
     return sum(operations for _, operations, _ in map(_counts, loop.called))
 
 
 def of_program(program: Program, traced: Optional[Program] = None) -> Cost:
-    """The cost of all calls. A check holds the results of `traced` as well, the traced program where it has one, and
+    """Return the cost of all calls. traced: the traced program, if there is one; a check also holds its results, and
     computes the whole beside the calls."""
     if program.is_one and not traced:
         return cost(program.whole)
@@ -121,8 +123,8 @@ def of_program(program: Program, traced: Optional[Program] = None) -> Cost:
 
 
 def arithmetic(fusion: Fusion) -> int:
-    """Operations on numbers, one for each element that an op computes (two for each step of a dot or convolution);
-    moves and conversions are none."""
+    """Return the number of arithmetic operations, one for each element that an op computes (two for each step of a dot
+    or convolution); moves and conversions count 0."""
     return sum(_arithmetic(i) for i in fusion.computation.instructions)
 
 
@@ -143,22 +145,23 @@ def _arithmetic(i: Instruction) -> int:
 
 
 def transform_steps(i: Instruction) -> int:
-    """Products of complex numbers of an fft where each dimension is taken apart by the prime factors of its length."""
+    """Return the number of complex products of an fft in which each dimension is split by the prime factors of its
+    length."""
     elements = max(i.operands[0].shape.elements, i.shape.elements)
     return sum(elements * sum(fft.factors(length)) for length in i.attributes["fft_length"])
 
 
 def steps_of(i: Instruction) -> int:
-    """How often the innermost loop of an op runs. Kernels of select-and-scatter have two: over the elements of a
-    window, and over the windows that see an element."""
+    """Return the number of iterations of an op's innermost loop. Kernels of select-and-scatter have two loops: over the
+    elements of a window, and over the windows that contain an element."""
     loops = 2 if i.opcode == "select-and-scatter" else 1
     return loops * math.prod(partition.loop_sizes(i)) * i.shape.leaves()[0].elements
 
 
 def memory(computation: Computation) -> int:
-    """Bytes that a check takes at most: buffers twice, what is between kernels, and what the reference and its bound
-    hold at a time."""
-    last: Dict[Instruction, int] = {}      # where a value is read last, also as part of a tuple
+    """Return the bytes that a check needs at most: buffers twice, scratch, and the arrays of the reference and its
+    bound."""
+    last: Dict[Instruction, int] = {}      # the last read of a value, possibly as part of a tuple
     for number, i in reversed(list(enumerate(computation.instructions))):
         end = last.setdefault(i, number if i is not computation.root else len(computation.instructions))
         for operand in i.operands:
@@ -171,7 +174,7 @@ def memory(computation: Computation) -> int:
                                 "opt-barrier") else sum(2 * leaf.bytes + 16 * leaf.elements
                                                         for leaf in i.shape.leaves())
         passing = 0
-        if i.opcode in hlo.CONTRACTIONS:      # its factors as the reference wants them, and scaled ones
+        if i.opcode in hlo.CONTRACTIONS:      # its factors in the order of the reference, and scaled ones
             passing = (24 + 24 * (i.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in i.operands)
         if i.opcode in MATRIX_OPS:      # copies in wider types, and errors
             passing = 32 * sum(leaf.elements for value in (i, *i.operands) for leaf in value.shape.leaves())

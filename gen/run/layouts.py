@@ -1,8 +1,8 @@
-"""gen bench --layouts: copies between every pair of layouts of an array, and reads of it by rows, columns and tiles in
-each.
+"""gen bench --layouts: copies between every pair of layouts of an array, and reads of the array in each layout by rows,
+columns and tiles.
 
-This file writes HLO text and shows what came out as a matrix: as text, JSON and a page. The kernels are gen's own, and
-they are checked and timed as those of any file are, by gen/run/bench.py.
+This file writes HLO text and shows the results as a matrix: as text, JSON and a page. The kernels are gen's own;
+gen/run/bench.py checks and times them like those of any file.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from gen.plan.nest import BuildError
 from gen.run import bench, cost as costs
 
 Row = bench.Row
-TILE = (8, 128)  # what reads by tiles go by where no layout has tiles
-READS = ("rows", "columns", "tiles")  # runs along the last dimension, along the last but one, blocks
+TILE = (8, 128)  # the tile of reads by tiles if no layout has tiles
+READS = ("rows", "columns", "tiles")  # runs along the last dimension, runs along the second to last one, blocks
 
 
 @dataclass(frozen=True)
 class Layout:
-    """One layout of the array. text: {1,0:T(8,128)}; padding: the share of its bytes; tile: its first tile, a size for
-    each logical dimension, or nothing; walk: a corner of the last two dimensions as points (row, column) in the order
-    of memory."""
+    """A layout of the array. text: {1,0:T(8,128)}. padding: the fraction of its bytes. tile: its first tile, one size
+    for each logical dimension, or (). walk: a corner of the last two dimensions as points (row, column) in the order of
+    memory."""
 
     text: str
     shape: hlo.Shape
@@ -40,8 +40,8 @@ class Layout:
 
 @dataclass
 class Matrix:
-    """tile: what reads by tiles go by. The rows of copies have `from` and `to`, those of reads `layout` and `by`; the
-    report has both."""
+    """The measured matrix. tile: the tile of reads by tiles. The rows of copies have `from` and `to`, those of reads
+    `layout` and `by`; the report has both."""
 
     report: bench.Report
     shape: hlo.Shape
@@ -75,7 +75,7 @@ def _shape(text: str) -> hlo.Shape:
 
 
 def _first_tile(shape: hlo.Shape, tiles: str) -> Tuple[int, ...]:
-    """The first tile of `shape info`'s line of tiles: a size for each logical dimension; () where there is none or it
+    """The first tile in a `shape info` line, one size for each logical dimension; () if there is none, or if it
     combines dimensions."""
     match = re.match(r"\((\d+(?:,\d+)*)\)", tiles)
     if not match:
@@ -85,7 +85,7 @@ def _first_tile(shape: hlo.Shape, tiles: str) -> Tuple[int, ...]:
 
 
 def _picked(extent: int) -> List[int]:
-    """At most eight of the numbers below `extent`: all, or four pairs of neighbours."""
+    """At most eight numbers below `extent`: all of them, or four pairs of neighbours."""
     return list(range(extent)) if extent <= 8 else [k * (extent // 4) + step for k in range(4) for step in (0, 1)]
 
 
@@ -124,7 +124,7 @@ def _clipped(shape: hlo.Shape) -> Tuple[int, ...]:
 
 
 def parse(words: Sequence[str]) -> Tuple[hlo.Shape, List[Layout]]:
-    """SHAPE LAYOUT LAYOUT ..; RunError, with the column in the argument that is at fault."""
+    """Parse SHAPE LAYOUT LAYOUT ..; RunError with the column in the faulty argument."""
     shape = _shape(words[0])
     layouts: List[Layout] = []
     for number, word in enumerate(words[1:], 1):
@@ -142,8 +142,8 @@ def copy_text(source: Layout, to: Layout) -> str:
 
 
 def read_text(layout: Layout, order: str, tile: Sequence[int]) -> str:
-    """Every element once; the bits of each row, column or tile become one value by xor, which is exact in any order. A
-    tile that reaches beyond the array is filled up with zeros, which are not in memory."""
+    """Return the text of a read of every element: the bits of each row, column or tile are combined by xor, which is
+    exact in any order. A tile that reaches beyond the array is padded with zeros, which are not in memory."""
     dtype = layout.shape.dtype
     bits = "pred" if dtype == "pred" else f"u{dtypes.TABLE[dtype].bits}"
     dims, rank = layout.shape.dims, layout.shape.rank
@@ -185,7 +185,7 @@ def _commas(numbers: Sequence[int]) -> str:
 
 
 def _row(text: str, name: str, report: bench.Report) -> Row:
-    """The bench's row of one kernel, or REFUSED and why gen does not make it."""
+    """The bench's row of one kernel; or REFUSED and the reason, if gen cannot generate it."""
     row: Row = {"kernel": name, "status": "REFUSED", "bytes": 0, "libraries": []}
     try:
         module = hlo.parse(text, f"{name}.hlo")
@@ -213,8 +213,8 @@ def _row(text: str, name: str, report: bench.Report) -> Row:
 
 
 class Cell(NamedTuple):
-    """A cell of the matrix that is to be measured: the rows that it goes to, what it is there, its HLO text, and the
-    name of its fusion."""
+    """A cell of the matrix to be measured: the rows that it belongs to, its identification there, its HLO text, and its
+    fusion's name."""
 
     rows: List[Row]
     which: Row
@@ -224,8 +224,8 @@ class Cell(NamedTuple):
 
 def measure(words: Sequence[str], target: str, options: bench.BenchOptions,
             progress: Callable[[str], None] = lambda text: None) -> Matrix:
-    """`gen bench --layouts`. RunError for bad arguments (status 2), no device (3), or where none of the kernels can be
-    made (2) or run (3)."""
+    """`gen bench --layouts`. RunError for bad arguments (status 2), no device (3), or if no kernel can be generated (2)
+    or run (3)."""
     shape, layouts = parse(words)
     report = bench.Report(target, run.find_device(target, options.run), bench.compiler_version(), options)
     tile = next((x.tile for x in layouts if x.tile), _clipped(shape))
@@ -248,12 +248,12 @@ def measure(words: Sequence[str], target: str, options: bench.BenchOptions,
 
 
 def ways(matrix: Matrix) -> List[str]:
-    """The reads that an array of its rank has."""
+    """Return the reads that exist for an array of this rank."""
     return [order for order in READS if matrix.shape.rank > 1 or order == "rows"]
 
 
 def _command(words: Sequence[str], target: str, options: bench.BenchOptions) -> str:
-    """The line that measures the same again."""
+    """The command line that repeats the measurement."""
     usual = bench.BenchOptions()
     extra = [f"--target {target}"]
     extra += [f"--device {options.run.schedule}"] if options.run.schedule else []
@@ -263,16 +263,17 @@ def _command(words: Sequence[str], target: str, options: bench.BenchOptions) -> 
     return f"python3 -m gen bench --layouts {' '.join(map(shlex.quote, words))} {' '.join(extra)}"
 
 
-# ---- what is said of a cell ----
+# ---- texts of a cell ----
 
 
 def share(row: Row) -> Optional[float]:
-    """Of the row's yardstick: the fastest copy, or the fastest read where little is written."""
+    """Return the throughput relative to the row's yardstick: the fastest copy, or the fastest read if little is
+    written."""
     return row.get("read_share" if row.get("yardstick") == "read" else "share")
 
 
 def yardstick(row: Row) -> str:
-    """The yardstick in words: which copy or read it was, and how fast."""
+    """Return the yardstick in words: which copy or read it was, and its throughput."""
     best = row.get("read" if row.get("yardstick") == "read" else "copy")
     return f"{best['GBps']:.1f} GB/s ({best['name']})" if best else "-"
 
@@ -289,7 +290,7 @@ def name(row: Row) -> str:
 
 
 def reasons(matrix: Matrix) -> List[str]:
-    """A line for each reason why cells have no figure."""
+    """Return a line for each reason why cells have no figure."""
     kernels: Dict[str, List[str]] = {}
     for row in matrix.report.rows:
         if "median_s" not in row:
@@ -299,7 +300,7 @@ def reasons(matrix: Matrix) -> List[str]:
 
 
 def notes(matrix: Matrix) -> List[str]:
-    """What a reader of the figures must know of them."""
+    """Return notes that readers of the figures need."""
     measured = [row for row in matrix.report.rows if "median_s" in row]
     rows = []
     if any(row["bytes"] < bench.SMALL for row in measured):
@@ -328,8 +329,8 @@ def _grid(cells: "Sequence[Sequence[str]]") -> List[str]:
 
 
 def table(matrix: Matrix) -> str:
-    """The device and the method, a matrix of the copies, a table of the layouts and their reads, and why cells are
-    empty."""
+    """Return the device and the method, a matrix of the copies, a table of the layouts and their reads, and the reasons
+    for empty cells."""
     copies = {(row["from"], row["to"]): row for row in matrix.copies}
     reads = {(row["layout"], row["by"]): row for row in matrix.reads}
     layouts, orders = [x.text for x in matrix.layouts], ways(matrix)
@@ -375,7 +376,7 @@ def tile_text(matrix: Matrix) -> str:
 
 
 def as_json(matrix: Matrix) -> str:
-    """Everything measured, without dates and paths."""
+    """Return all measurements, without dates and paths."""
     layouts = [{"layout": x.text, "bytes": x.shape.bytes, "padding": x.padding, "first_tile": x.tile}
                for x in matrix.layouts]
     return json.dumps({"command": matrix.command, **bench.about(matrix.report),
@@ -384,7 +385,7 @@ def as_json(matrix: Matrix) -> str:
 
 
 def as_html(matrix: Matrix) -> str:
-    """One page with everything in it; templates/files/layouts.html.j2."""
+    """Return a self-contained page, from templates/files/layouts.html.j2."""
     return environment().get_template("files/layouts.html.j2").render(m=matrix, bare=bare(matrix),
                                                                              tile=tile_text(matrix), ways=ways(matrix),
                                                                              name=name, share=share,
@@ -396,8 +397,8 @@ def as_html(matrix: Matrix) -> str:
 
 
 def places(json_path: Optional[str], html_path: Optional[str]) -> Tuple[Optional[Path], Path]:
-    """Where the files go: the page beside the JSON, or to build/. RunError, before anything is measured, where they
-    cannot."""
+    """Return the paths of the files: the page goes beside the JSON, or to build/. RunError, before anything is
+    measured, if they cannot be written."""
     if html_path is None and json_path is None:
         (run.ROOT / "build").mkdir(exist_ok=True)
     data = Path(json_path).absolute() if json_path is not None else None
@@ -411,7 +412,7 @@ def places(json_path: Optional[str], html_path: Optional[str]) -> Tuple[Optional
 
 
 def write(matrix: Matrix, data: Optional[Path], page: Path) -> None:
-    """Each whole or not at all."""
+    """Write the files, each completely or not at all."""
     texts = [(page, as_html(matrix)), *([(data, as_json(matrix))] if data else [])]
     for path, text in texts:
         pipeline.write(path, text)

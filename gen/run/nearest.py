@@ -1,7 +1,7 @@
-"""Whose result is nearer to the exact one, where a library's differs from a kernel's by too much to be timed.
+"""Decide whose result is closer to the exact one, if a library's result differs too much from a kernel's to be timed.
 
 The exact result is that of the reference (gen/reference) of the same module with f64 in place of all narrower floats;
-conversions that the module asks for still round.
+explicit conversions still round.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gen import hlo, reference, run
 from gen.hlo import Computation, Instruction, dtypes, printer
 from gen.plan.partition import moves_only
 
-MOST = 1 << 18   # elements of a result that are looked at
+MOST = 1 << 18   # elements of a result that are compared, at most
 _NARROW = re.compile(r"\b(?:f16|bf16|f32)\[")
 _BY_BITS = frozenset(["bitcast-convert", "reduce-precision", "rng-bit-generator"])
 
@@ -28,7 +28,7 @@ def _narrow(i: Instruction) -> bool:
 
 
 def _lines(i: Instruction, inputs: bool) -> List[str]:
-    """An instruction with floats of 64 bits. inputs: parameters are of the module and keep their types."""
+    """An instruction with 64-bit floats. inputs: parameters belong to the module and keep their types."""
     text = printer.print_instruction(i)
     rounded = i.opcode == "constant" or (i.opcode == "parameter" and inputs) or (
         i.opcode == "convert" and dtypes.TABLE[i.shape.dtype].bits < 64)
@@ -40,8 +40,8 @@ def _lines(i: Instruction, inputs: bool) -> List[str]:
 
 
 def exact_text(computation: Computation) -> Optional[str]:
-    """The module with f64 in place of narrower floats; None where it reads bits of floats, or has tuples as parameters
-    or other types that are no real numbers of 8, 16, 32 or 64 bits."""
+    """Return the module with f64 in place of narrower floats; None if it reads bits of floats, or has tuple parameters,
+    or types other than real numbers of 8, 16, 32 or 64 bits."""
     called: List[Computation] = []
 
     def visit(c: Computation) -> None:
@@ -68,7 +68,7 @@ def exact_text(computation: Computation) -> Optional[str]:
 
 
 def _numbers(data: bytes, dtype: str) -> Sequence[float]:
-    """The elements of a buffer, or a sample of them that is taken at equal distances."""
+    """The elements of a buffer, or an evenly spaced sample of them."""
     size = dtypes.storage_bytes(dtype)
     step = max(1, len(data) // size // MOST)
     if dtype == "bf16":
@@ -81,7 +81,8 @@ def _numbers(data: bytes, dtype: str) -> Sequence[float]:
 
 
 def distance(got: Sequence[float], exact: Sequence[float]) -> float:
-    """The root mean square error, relative to the exact values' root mean square; infinite where a number is none."""
+    """Return the root mean square error, relative to the exact values' root mean square; infinite if a value is not
+    finite."""
     squares = errors = 0.0
     for x, y in zip(got, exact):
         if x != y and not (x != x and y != y):
@@ -92,7 +93,7 @@ def distance(got: Sequence[float], exact: Sequence[float]) -> float:
 
 
 def exact_results(computation: Computation, given: Sequence[bytes], folder: Path) -> "Optional[List[Tuple[str, bytes]]]":
-    """Types and elements of the exact results; None where there is no exact module."""
+    """Return the types and elements of the exact results; None if there is no exact module."""
     text = exact_text(computation)
     if text is None:
         return None
@@ -113,8 +114,8 @@ def exact_results(computation: Computation, given: Sequence[bytes], folder: Path
 
 
 def words(built: run.Built, target: str, options: run.Options, inputs: Path, theirs: Path) -> str:
-    """Whose results are nearer to the exact ones; "": not known. inputs, theirs: files of all parameters and of the
-    library's results."""
+    """Return a sentence about whose results are closer to the exact ones; "" if that is unknown. inputs, theirs: files
+    of all parameters and of the library's results."""
     params, leaves = [p["bytes"] for p in built.manifest["params"]], built.manifest["results"]
     data, other, given, at = inputs.read_bytes(), theirs.read_bytes(), [], 0
     for size in params:

@@ -1,4 +1,5 @@
-"""A file's fusions as files in private folders and as shared objects that the harness loads; the harness itself."""
+"""A file's fusions, as files in private folders and as shared objects that the harness loads; and the harness
+itself."""
 
 from __future__ import annotations
 
@@ -31,15 +32,15 @@ from gen.targets import RUNNERS, RunError, Runner, c_compiler
 ROOT = Path(__file__).resolve().parent.parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness"
 Manifest = Dict[str, Any]
-ITERATIONS = 100000     # of one loop of unknown length, after which a check compares calls alone
-LAUNCHED_ITERATIONS = 1000      # the same where each kernel is a launch
-ELEMENT_OPERATIONS = 10 ** 8    # of such a loop inside of a kernel, in all iterations of all elements
-FEWEST_ITERATIONS = 10          # of such a loop at least
+ITERATIONS = 100000     # iterations of one loop with unknown trip count, after which a check compares only calls
+LAUNCHED_ITERATIONS = 1000      # the same if each kernel is a launch
+ELEMENT_OPERATIONS = 10 ** 8    # operations of such a loop inside a kernel, over all iterations and elements
+FEWEST_ITERATIONS = 10          # minimum iterations of such a loop
 CPUS = [name for name, device in DEVICES.items() if device.cpu]
 
 
 def call(command: Sequence[str], what: str) -> None:
-    """Runs a compiler; its diagnostics become the error."""
+    """Run a compiler; its diagnostics become the error."""
     done = child.compiler(command)
     if done.status == 0:
         return
@@ -54,7 +55,7 @@ HARNESS_SOURCES = ("harness.c", "say.c", "data.c", "bench.c", "copies.c", "worke
 
 
 def harness(target: str) -> Path:
-    """The harness that speaks to a target's runtime, compiled into build/ when missing or older than its sources."""
+    """Return the harness for a target's runtime, compiled into build/ if it is missing or older than its sources."""
     runner = runner_of(target)
     output = ROOT / "build" / f"harness_{runner.harness_name}"
     sources = [str(HARNESS / name) for name in (*HARNESS_SOURCES, runner.harness_source)]
@@ -86,16 +87,16 @@ BITS_AND_KIND = {
 
 @dataclass
 class Built:
-    """A program's files, as gen build wrote them: its folder and its manifest. source: all of it as one fusion. library:
-    the shared object that it is compiled into, and its number there, as the harness reads them. traced: of a program of
-    several calls that is to be checked, the one whose results are those of all calls, from `trace`
-    (gen/program/trace.py). oracle, oracles: what it is compared with, and its calls. larger: whether arrays
-    whose leading dimensions it takes are put inside of larger ones."""
+    """A program's files as gen build wrote them: its folder and its manifest. source: the whole program as one fusion.
+    library: the shared object into which it is compiled, and its number there, as the harness reads them. traced: for a
+    check of a program of several calls, the program whose results are those of all calls, made from `trace`
+    (gen/program/trace.py). oracle, oracles: the references for it, and for its calls. larger: whether arrays with
+    leading dimensions are placed inside larger ones."""
 
     folder: Path
     manifest: Manifest
     source: Any = None
-    problem: str = ""  # why there is nothing to run
+    problem: str = ""  # the reason why there is nothing to run
     library: Optional[str] = None
     program: Optional[Program] = None
     traced: "Optional[Built]" = None
@@ -121,7 +122,7 @@ class Built:
 
 
 class Buffer(NamedTuple):
-    """A parameter or a result, as gen/run/harness/fusion.h has it: `struct sett_buffer`."""
+    """A parameter or a result, `struct sett_buffer` of gen/run/harness/fusion.h."""
 
     bytes: int
     elements: int
@@ -138,12 +139,13 @@ class Buffer(NamedTuple):
 
 
 def _buffers(entries: Sequence[Dict[str, Any]], aligned: "Optional[Sequence[int]]" = None) -> List[Buffer]:
-    """aligned: the alignment that the pointer to each needs; None: no pointers lead to them."""
+    """The buffers of entries. aligned: the required alignment of each pointer; None if there are no pointers."""
     buffers = []
     for entry, alignment in zip(entries, aligned or [0] * len(entries)):
         if entry["dtype"] not in BITS_AND_KIND:
             raise RunError(f"the harness does not know dtype {entry['dtype']}")
-        elements = entry["positions"] * (2 if dtypes.is_complex(entry["dtype"]) else 1)     # the parts, one by one
+        # real and imaginary parts count separately
+        elements = entry["positions"] * (2 if dtypes.is_complex(entry["dtype"]) else 1)
         buffers.append(Buffer(entry["bytes"], elements, *BITS_AND_KIND[entry["dtype"]], int(bool(entry.get("exact"))),
                               entry.get("index_below", 0), entry.get("distinct", [0]), entry.get("sorted", [0]),
                               int("varies" in entry), entry.get("definite", 0), entry.get("file", "0"), alignment))
@@ -151,7 +153,7 @@ def _buffers(entries: Sequence[Dict[str, Any]], aligned: "Optional[Sequence[int]
 
 
 class Lead(NamedTuple):
-    """A leading dimension of a parameter or a result, as gen/run/harness/leads.h has it: `struct sett_lead`."""
+    """A leading dimension of a parameter or a result, `struct sett_lead` of gen/run/harness/leads.h."""
 
     result: int
     number: int
@@ -161,11 +163,11 @@ class Lead(NamedTuple):
     element: int
 
 
-WIDER = 3   # elements between the rows of a check's larger arrays: vectors lose their alignment
+WIDER = 3  # elements between the rows of a check's larger arrays; not a multiple of a vector, so that alignment is lost
 
 
 def _leads(manifest: Manifest) -> List[Lead]:
-    """The leading dimensions that a program takes, in their order."""
+    """The leading dimensions that a program takes, in order."""
     found = {of["lead"]["number"]: Lead(side, n, of["elements"] // of["lead"]["least"], of["lead"]["least"],
                                         of["lead"]["least"] + WIDER, dtypes.storage_bytes(of["dtype"]))
              for side, key in enumerate(("params", "results")) for n, of in enumerate(manifest[key]) if "lead" in of}
@@ -173,7 +175,7 @@ def _leads(manifest: Manifest) -> List[Lead]:
 
 
 class ComparedFusion(NamedTuple):
-    """A fusion whose calls are compared each by itself. proof: whether a proof stands for its reference."""
+    """A fusion whose calls are compared separately. proof: whether a proof replaces its reference."""
 
     name: str
     results: List[Buffer]
@@ -181,7 +183,7 @@ class ComparedFusion(NamedTuple):
 
 
 class ComparedCall(NamedTuple):
-    """A call of that, as gen/run/harness/fusion.h has it: `struct sett_call`. read: arrays, as C text."""
+    """A call of such a fusion, `struct sett_call` of gen/run/harness/fusion.h. read: arrays, as C text."""
 
     name: str
     proof: bool
@@ -192,8 +194,8 @@ class ComparedCall(NamedTuple):
 
 @dataclass
 class Compared:
-    """What a program is compared with: a reference, with a bound, and a proof in place of both; traced: the name of
-    another program, which has `calls` of `fusions`. limited, cut: as in gen/run/harness/fusion.h."""
+    """The comparison of a program: with a reference and a bound, or with a proof in place of both. traced: the name of
+    another program, which has `calls` of `fusions`. limited, cut: see gen/run/harness/fusion.h."""
 
     reference: bool = False
     bound: bool = False
@@ -206,7 +208,7 @@ class Compared:
 
 
 def given_params(manifest: Manifest, folder: Path) -> List[Dict[str, Any]]:
-    """The parameters of a program that have a pointer, with the block of its weights, which lies in a file."""
+    """Return the parameters of a program that have a pointer, with the block of its weights, which is in a file."""
     weights, given = manifest.get("weights"), list(manifest["params"])
     if weights:
         given.insert(weights["pointer"], {"bytes": weights["bytes"], "positions": weights["bytes"], "dtype": "u8",
@@ -220,9 +222,9 @@ def weights_file(manifest: Manifest, folder: Path) -> Path:
 
 @dataclass
 class Entry:
-    """A program in a library, as templates/files/harness.c.j2 prints it. at: what the names of its functions begin
-    with; header: the path of its API; weights: the number of their pointer among the parameters, 0 where there are none.
-    leads: its leading dimensions; larger: whether its arrays are put inside of larger ones."""
+    """A program in a library, printed by templates/files/harness.c.j2. at: the prefix of its functions' names. header:
+    the path of its API. weights: the number of the weights' pointer among the parameters; 0 if there is none. leads:
+    its leading dimensions. larger: whether its arrays are placed inside larger ones."""
 
     at: str
     name: str
@@ -253,7 +255,7 @@ def _entry(at: str, built: Built, runner: Runner, compared: Compared) -> Entry:
 
 
 def glue(all_: "Sequence[Built]", runner: Runner, with_reference: bool = False) -> str:
-    """The C text that hands programs, whose files exist, to the harness as `sett_entries`."""
+    """Return the C text that passes programs, whose files exist, to the harness as `sett_entries`."""
     entries = []
     for number, built in enumerate(all_):
         traced = built.traced if with_reference else None
@@ -266,7 +268,7 @@ def glue(all_: "Sequence[Built]", runner: Runner, with_reference: bool = False) 
 
 
 def _compared(built: Built, traced: str) -> Compared:
-    """What a program is compared with. traced: the name of its traced program, where it has one."""
+    """The comparison of a program. traced: the name of its traced program, if it has one."""
     oracle = _own_oracle(built)
     bound = bool(oracle and oracle.bound)
     return Compared(bool(oracle), bound, bool(bound and built.source and bounds.is_proved(built.source.computation)),
@@ -274,8 +276,8 @@ def _compared(built: Built, traced: str) -> Compared:
 
 
 def _compared_calls(built: Built) -> Compared:
-    """What a traced program is compared with: each call with its fusion's reference. It has a limit of iterations if it
-    has loops or branches: more than its text says that there are."""
+    """The comparison of a traced program: each call with its fusion's reference. If it has loops or branches, its
+    iterations are limited, to more than the trip counts in its text."""
     assert built.program and built.trace
     trace, seen = built.trace, built.trace.seen
     place = dict(trace.program.pointers)
@@ -300,7 +302,7 @@ def _compared_calls(built: Built) -> Compared:
     return compared
 
 
-LONG_SOURCE = 1 << 20  # bytes of C beyond which one long function is optimised less
+LONG_SOURCE = 1 << 20  # above this many bytes of C, one long function is optimised less
 
 
 def _compiled(command: Sequence[str], source: Path) -> str:
@@ -311,8 +313,8 @@ def _compiled(command: Sequence[str], source: Path) -> str:
 
 
 def _compiled_once(command: Sequence[str], source: Path) -> str:
-    """The object of a source that includes nothing but the system's headers. It is kept in $SETT_OBJECTS, where that
-    names a folder, for all of the same text."""
+    """The object of a source that includes only system headers. If $SETT_OBJECTS names a folder, objects are cached
+    there by their text."""
     if not os.environ.get("SETT_OBJECTS"):
         return _compiled(command, source)
     kept = Path(os.environ["SETT_OBJECTS"]) / hashlib.sha256(
@@ -325,8 +327,8 @@ def _compiled_once(command: Sequence[str], source: Path) -> str:
 
 @lru_cache(maxsize=None)
 def precompiled(command: Tuple[str, ...], header: str, newest: int) -> Tuple[str, ...]:
-    """Arguments that include a header before a source as this command compiles it into build/ when missing or older
-    than `newest` or the compiler; none where that cannot be."""
+    """Return arguments that include a precompiled header before a source. The header is compiled by the same command
+    into build/ if it is missing, or older than `newest` or the compiler. Return no arguments if that is impossible."""
     path = ROOT / "build" / f"precompiled_{hashlib.sha256(' '.join([*command, header]).encode()).hexdigest()[:16]}.h"
     output, language = Path(f"{path}.gch"), "c++-header" if "c++" in command else "c-header"
     try:
@@ -335,14 +337,14 @@ def precompiled(command: Tuple[str, ...], header: str, newest: int) -> Tuple[str
             pipeline.write(path, header)
             with jobs.replacing(output) as name:
                 call([*command, "-x", language, "-o", name, str(path)], header)
-    except (OSError, RunError):     # build/ is not written to, or the compiler has no such header
+    except (OSError, RunError):     # build/ is not writable, or the compiler does not find the header
         return ()
     return "-include", str(path)
 
 
 class KernelFile(NamedTuple):
-    """A file of kernels. long: compilers are to optimise it less. about: the target's part of the manifest, of one of
-    the programs in it."""
+    """A file of kernels. long: compilers should optimise it less. about: the target's part of the manifest, of one of
+    its programs."""
 
     path: Path
     long: bool
@@ -350,7 +352,7 @@ class KernelFile(NamedTuple):
 
 
 def compiled_kernels(runner: Runner, folder: Path, name: str, source: KernelFile, flags: "Sequence[str]" = ()) -> str:
-    """The object of a file of kernels. flags: further ones for the compiler."""
+    """Return the object of a file of kernels. flags: further flags for the compiler."""
     command = [*runner.compile(folder, name, source.long, DEVICES[source.about["device"]]), *flags]
     header, newest = runner.slow_header(source.about)
     if header:
@@ -358,8 +360,9 @@ def compiled_kernels(runner: Runner, folder: Path, name: str, source: KernelFile
     return _compiled(command, source.path)
 
 
-SHORT_SECONDS = 0.03    # of all rounds of a reference and its bound; gcc -O2 takes longer than it would save
-SHORT_OF_100_OPS = 0.25  # the same where one function has 100 ops; it grows as the square of their number
+# seconds of all rounds of a reference and its bound; below this, gcc -O2 takes longer than it saves
+SHORT_SECONDS = 0.03
+SHORT_OF_100_OPS = 0.25  # the same for a function of 100 ops; the time grows as the square of their number
 
 
 def _reference_level(source: Optional[Fusion], rounds: int) -> str:
@@ -371,23 +374,23 @@ def _reference_level(source: Optional[Fusion], rounds: int) -> str:
 
 
 def _longest(computation: Computation) -> int:
-    """Most ops of one computation among those that are called."""
+    """The largest number of ops in one computation, called ones included."""
     return max([len(computation.instructions), *(_longest(c) for i in computation.instructions for c in i.called)])
 
 
 def _is_comparable(built: Built) -> bool:
-    """True if a reference of the whole says what each result must be. Through loops and branches no bound is known, so
-    that there it is only where nothing is rounded."""
+    """True if a reference of the whole program determines each result. No bound is known through loops and branches, so
+    such programs qualify only if nothing is rounded."""
     return built.program is None or built.program.straight or not any(
         dtypes.TABLE[array.shape.dtype].kind in ("float", "complex")
         for call in built.calls for array in call.results)
 
 
-TOGETHER = 4    # kernels in C++ in one file, at least, where there are more
+TOGETHER = 4    # minimum number of C++ kernels in one file, if there are more
 
 
 def _kernel_files(all_: Sequence[Built], runner: Runner, stem: Path) -> List[KernelFile]:
-    """The files of programs' kernels, several in one where the runner allows it."""
+    """The files of programs' kernels; several programs share a file if the runner allows it."""
     files: Dict[Tuple[bool, str], List[KernelFile]] = {}
     for built in all_:
         kernels = built.folder / (runner.kernels(built.name) or ".")
@@ -421,7 +424,7 @@ def _own_oracle(built: Built) -> Optional[Oracle]:
 
 
 def _oracle_files(all_: Sequence[Built], rounds: int) -> "List[Tuple[str, File]]":
-    """What programs are compared with, in few files, each with its optimisation level."""
+    """The references of programs in few files, each with its optimisation level."""
     files: Dict[str, List[File]] = {}
     for built in all_:
         own = _own_oracle(built)
@@ -431,22 +434,22 @@ def _oracle_files(all_: Sequence[Built], rounds: int) -> "List[Tuple[str, File]]
 
 
 def compile_fusion(built: Built, target: str, with_reference: bool = False, rounds: int = 0) -> str:
-    """The shared object of a program, in its folder; with what it is compared with, or its calls, in `rounds` rounds
-    (0: as many as its size asks for)."""
+    """Return the shared object of a program, in its folder. with_reference: include the references for it or for its
+    calls. rounds: of the check (0: by its size)."""
     compile_fusions([built], target, with_reference, rounds)
     assert built.library
     return built.library
 
 
 def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = False, rounds: int = 0) -> None:
-    """One shared object of programs with different names, in the folder of the first."""
+    """Compile programs with different names into one shared object, in the folder of the first."""
     runner, folder, stem = runner_of(target), all_[0].folder, f"{all_[0].name}_{target}"
     command = [c_compiler(), "-std=c11", "-ffp-contract=off", "-fPIC", "-w", "-c"]
     steps: List[Callable[[], str]] = []
     text, oracles = glue(all_, runner, with_reference), _oracle_files(all_, rounds) if with_reference else []
     if len(oracles) == 1 and oracles[0][0] == "-O0" and not any(
             name.startswith(built.name) for name in oracles[0][1].library for built in all_):   # an API has such names
-        text += oracles.pop()[1].text       # it takes less than the start of a compiler
+        text += oracles.pop()[1].text       # compiling it takes less time than starting a compiler
     for number, (level, file) in enumerate(oracles):
         path = folder / f"{stem}_oracle{number}.c"
         path.write_text(file.text)
@@ -474,7 +477,7 @@ def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = F
 
 
 def build(source: pipeline.Source, folder: Path, target: str, options: Options, checked: bool = True) -> Built:
-    """gen build of a fusion or a program into a folder of its own. checked: with what a check compares it with."""
+    """gen build of a fusion or a program into a folder of its own. checked: also make what a check compares it with."""
     program, runner = pipeline.program_of(source), runner_of(target)
     whole = program.whole
     options.step(f"generate {program.name} ({len(whole.computation.instructions)} ops)")

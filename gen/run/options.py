@@ -1,4 +1,4 @@
-"""The options of check, run and bench, and the limits of processes that follow from them."""
+"""The options of check, run and bench, and the time limits of processes that follow from them."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ from gen.hlo import Fusion
 from gen.run import cost as costs
 from gen.targets import RUNNERS, RunError, Runner
 
-MOST_ROUNDS = 24    # of a check, as gen/run/harness/harness.c has it
-LONG_SECONDS = 10   # what is expected to take longer is said before it begins
-LAUNCH_SECONDS = 30     # that a launch may take of each processor, where it is not expected to take a tenth of that
-PROCESS_LAUNCHES = 20   # of the longest launches allowed: what a process may take, with its reference
-START = child.Limit.of(60)      # of a runtime that says what its device is
+MOST_ROUNDS = 24    # rounds of a check, as in gen/run/harness/harness.c
+LONG_SECONDS = 10   # work that is expected to take longer is announced before it begins
+LAUNCH_SECONDS = 30     # processor time of a launch on each processor, if less than a tenth of that is expected
+PROCESS_LAUNCHES = 20   # time limit of a process with its reference, in multiples of the longest launch
+START = child.Limit.of(60)      # for a runtime to describe its device
 
 
 @dataclass
 class Options:
-    """seed and rounds of check (0 rounds: enough for the size; less than 0: at most that number)."""
+    """The options of check, run and bench. seed, rounds: of check (0 rounds: enough for the size; negative: at most
+    that number)."""
 
     seed: int = 1
     rounds: int = 0
-    device: str = ""  # part of the name of the device or runtime to run on; "": the first
-    schedule: Optional[str] = None  # the device class to generate for, as gen build's --device
+    device: str = ""  # a part of the name of the device or runtime; "": the first device
+    schedule: Optional[str] = None  # the device class to generate for, as in gen build --device
     excess_precision: bool = False
     # bytes of scratch and stack that a program for small machines may need; None: its device's limit
     most_bytes: Optional[int] = None
-    fill_constants: Optional[int] = None  # the seed of values for constants that the text leaves out; None: refused
+    fill_constants: Optional[int] = None  # seed for the values of constants that the text leaves out; None: refuse them
     leads: Sequence[str] = ()  # arrays whose leading dimensions are given at run time
-    larger: bool = True     # these are put inside of larger arrays; else their rows lie one after the other
-    sizes: Mapping[str, Sequence[int]] = field(default_factory=dict)   # of open dimensions, as gen build's --dims
-    limit: Optional[int] = None  # seconds of processor time that a launch may take; None: as launch_limit says
+    larger: bool = True     # place these inside larger arrays; otherwise their rows are contiguous
+    sizes: Mapping[str, Sequence[int]] = field(default_factory=dict)  # sizes of open dimensions, as in gen build --dims
+    limit: Optional[int] = None  # seconds of processor time that a launch may take; None: see launch_limit
     row_major: bool = False  # files of run are row-major, whatever the layouts
-    memory: Optional[int] = None  # bytes that a check may take; None: a third of the machine's
-    # for fusions that are too large: what is wrong, or None
+    memory: Optional[int] = None  # bytes that a check may use; None: a third of the machine's
+    # for fusions that are too large: returns a fault of the maps, or None
     check_maps: Optional[Callable[[Fusion], Optional[str]]] = None
-    say: Callable[[str], None] = lambda text: None  # called before slow work, with what it is
-    step: Callable[[str], None] = lambda text: None  # called where a step begins, for a line of progress
+    say: Callable[[str], None] = lambda text: None  # called before slow work, with a description
+    step: Callable[[str], None] = lambda text: None  # called when a step begins, for a progress line
 
 
 def runner_of(target: str) -> Runner:
@@ -50,13 +51,13 @@ def runner_of(target: str) -> Runner:
 
 
 def seconds_of(limit: child.Limit) -> List[int]:
-    """A limit of launches as words of the harness."""
+    """Return a limit of launches as words of the harness."""
     return [math.ceil(limit.processor), math.ceil(limit.passing)]
 
 
 def launch_limit(target: str, options: Options, expected: float = 0) -> child.Limit:
-    """The limit of one launch: what the user says, else LAUNCH_SECONDS on each processor, or ten times what is expected
-    where that is more."""
+    """Return the limit of one launch: the user's limit; else LAUNCH_SECONDS on each processor, or ten times the
+    expected time if that is more."""
     if options.limit:
         return child.Limit.of(options.limit)
     seconds = max(LAUNCH_SECONDS * runner_of(target).patience, int(10 * expected))
@@ -64,11 +65,11 @@ def launch_limit(target: str, options: Options, expected: float = 0) -> child.Li
 
 
 def process_limit(options: Options, expected: float = 0) -> child.Limit:
-    """The limit of a process with all its launches and the reference."""
+    """Return the limit of a process with all its launches and the reference."""
     seconds = max(PROCESS_LAUNCHES * max(LAUNCH_SECONDS, options.limit or 0), int(10 * expected))
     return child.Limit.of(seconds, os.cpu_count() or 1)
 
 
 def longest(options: Options) -> int:
-    """Seconds that a round of a check, or a bench of a kernel, may be expected to take."""
+    """Return the seconds that a round of a check, or a bench of a kernel, may be expected to take."""
     return max(costs.MOST_SECONDS, options.limit or 0)

@@ -35,12 +35,12 @@ def _events(text: str) -> List[Event]:
             try:
                 events.append(json.loads(line))
             except ValueError:
-                continue  # cut off by the end of the process
+                continue  # a line cut off by the end of the process
     return events
 
 
 def call_harness(target: str, arguments: Iterable[object], limit: child.Limit) -> Answer:
-    """Runs the harness; never raises for what happens in there."""
+    """Run the harness; its failures never raise an exception."""
     done = child.run([str(harness(target)), *(str(a) for a in arguments)], limit,
                      {"POCL_AFFINITY": "1", **os.environ})
     return Answer(_events(done.out), done.status, done.exceeded, done.err.strip())
@@ -53,14 +53,15 @@ def raise_for_start(answer: Answer) -> None:
 
 
 def find_device(target: str, options: Options) -> Event:
-    """What the harness says of its device: name, runtime, units, cache, memory. RunError with status 3: none."""
+    """Return the harness' description of its device: name, runtime, units, cache, memory. RunError with status 3 if
+    there is no device."""
     return dict(found_device(target, options.device))
 
 
 @lru_cache(maxsize=None)
 def found_device(target: str, device: str) -> Event:
     runner = runner_of(target)
-    runner.headers(), runner.linker()       # what is missing is said first
+    runner.headers(), runner.linker()       # report missing tools first
     answer = call_harness(target, ["device", device], START)
     raise_for_start(answer)
     devices = answer.of("device")
@@ -73,8 +74,8 @@ HOW = "--limit SECONDS sets what a launch may take"
 
 
 def ending(answer: Answer, process: child.Limit, launch: Optional[child.Limit] = None, known: str = "") -> str:
-    """The end of a process that did not answer, in words. launch: the limit of its launches, which the user may set;
-    known: the cost of a launch."""
+    """Return how a process ended that did not answer, in words. launch: the limit of its launches, which the user may
+    set. known: the cost of a launch."""
     known = (f"; {known}" if known else "") + (f"; {HOW}" if launch else "")
     for event in answer.of("fault"):
         return f"{event['reason']} (in {event['phase']})"
@@ -95,7 +96,7 @@ def ending(answer: Answer, process: child.Limit, launch: Optional[child.Limit] =
 
 
 def known_cost(built: Built, emulated: bool, on_host: bool) -> str:
-    """The cost of a launch of a fusion, in words; "" where there is no graph."""
+    """Return the cost of a launch of a fusion, in words; "" if there is no graph."""
     if built.source is None:
         return ""
     cost = costs.of_program(built.program) if built.program else costs.cost(built.source)

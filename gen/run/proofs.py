@@ -1,4 +1,4 @@
-"""What a kernel's maps prove without running it: reads stay inside their buffers, every result element is written
+"""Proofs from a kernel's maps, without running it: reads stay inside their buffers, and every result element is written
 once."""
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from gen.schedule import DEVICES
 
 
 def check(fusion: Fusion) -> Optional[str]:
-    """What is wrong with a fusion's maps, in the plans for CPUs and for GPUs, or None."""
+    """Return the fault of a fusion's maps, in the plans for CPUs and for GPUs, or None."""
     for of in dict.fromkeys(device.plan_class for device in DEVICES.values()):
         kernels = planned(fusion, of).nests
-        if any(isinstance(nest, Whole) for nest in kernels):     # its places are no map
+        if any(isinstance(nest, Whole) for nest in kernels):     # its positions are not maps
             continue
         wrong = all_inside(kernels) or written_once(kernels, places(fusion, kernels))
         if wrong:
@@ -33,8 +33,8 @@ def check(fusion: Fusion) -> Optional[str]:
 
 
 def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:
-    """What is wrong with what nests read, of parameters and scratch, and with where updates are combined, or None: all
-    is inside of its buffer."""
+    """Return the fault of reads of parameters and scratch buffers, or of positions of updates; None if all are inside
+    their buffers."""
     for nest in (part for some in _levels(kernels) for nest in some for part in (nest, *nest.sides)):
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
             for read, _ in reads_of(partition, function):
@@ -49,8 +49,7 @@ def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:
 
 
 def _levels(kernels: "Sequence[Nest]") -> "List[Sequence[Nest]]":
-    """The nests, and what they are divided into where no hero takes them whole, down to those that are made of no
-    others."""
+    """The nests, then their members, down to nests that are not combined."""
     levels = [kernels]
     while any(nest.members for nest in levels[-1]):
         levels.append(divided(levels[-1]))
@@ -58,7 +57,7 @@ def _levels(kernels: "Sequence[Nest]") -> "List[Sequence[Nest]]":
 
 
 def places(fusion: Fusion, kernels: "Sequence[Nest]") -> "Dict[Buffer, int]":
-    """Positions of each result and scratch buffer."""
+    """Return the number of positions of each result and scratch buffer."""
     sizes = {Buffer(Role.RESULT, n, shape, ""): tiled_layouts.positions(shape)
              for n, shape, _, _ in result_leaves(fusion.computation) if shape.elements}
     sizes.update({root.buffer: root.shape.elements for nest in kernels for _, root in nest.written_roots(True)
@@ -67,8 +66,8 @@ def places(fusion: Fusion, kernels: "Sequence[Nest]") -> "Dict[Buffer, int]":
 
 
 def _indices_inside(index: str, shape: Shape) -> bool:
-    """Whether each index lies in its dimension: its interval does, or that of a constraint that it is a constant away
-    from, or the map is empty where it does not."""
+    """True if each index is inside its dimension: its interval is; or the interval of a constraint is that differs from
+    it by a constant; or the map is empty where it is outside."""
     info = algebra.info(index)
     names, domain = ", ".join(v.name for v in info.variables), [f"{v.name} in [{v.lo}, {v.hi}]" for v in info.variables]
     domain += [f"{c.text} in [{c.lo}, {c.hi}]" for c in info.constraints]
@@ -92,20 +91,21 @@ def _indices_inside(index: str, shape: Shape) -> bool:
     return True
 
 
-# ---- what is written ----
+# ---- writes ----
 
 class Piece(NamedTuple):
-    """What a nest writes of a result: the iteration space, and the map from a position there to one in the result."""
+    """The part of a result that a nest writes: the iteration space, and the map from a position in it to a position in
+    the result."""
 
     shape: Shape
     flat: str
 
 
 def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Optional[str]:
-    """What is wrong with what nests write, or None: each position of each result (with their count) belongs to one
-    point of one nest. Proved by the algebra: in digits of the positions every nest's map is a bijection onto a box;
-    boxes do not meet and have all positions. What a nest updates, from an index that is read on, it writes once; in
-    place nothing else is written."""
+    """Return the fault of the nests' writes, or None if each position of each result (given with its size) belongs to
+    exactly one point of one nest. The algebra proves it: in digits of the positions, every nest's map is a bijection
+    onto a box; the boxes are disjoint and cover all positions. An update at indices that are read is written once; if
+    it is in place, nothing else is written."""
     in_place = {root.buffer for nest in kernels if nest.aliases for root in nest.partition.roots}
     for nest, root in ((nest, root) for nest in kernels for root in nest.partition.roots if root.at):
         low, high = algebra.ranges(compose(root.at, memory_map(root.shape)))[0]
@@ -125,7 +125,7 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Opt
                     continue
                 part = root.shape.dense
                 flat = compose(algebra.call("shape", "unmap", shape.text), compose(root.map, memory_map(part)))
-                if root.shape.place:    # each position of the part once, then each of those where it belongs
+                if root.shape.place:  # each position of the part once, and each of these once at its place in the whole
                     wrong = _exactly([Piece(shape, flat)], part.elements)
                     if wrong:
                         return f"a part of result {root.buffer.pointer}: {wrong}"
@@ -139,7 +139,7 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Opt
 
 
 def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
-    """The steps of a walk's digits; one digit whose step is the length of another is part of that."""
+    """The steps of a walk's digits; a digit whose step is the length of another one continues it."""
     joined: "List[int]" = []
     end = -1
     for step, size in sorted((abs(step), size) for size, step in zip(sizes, steps) if size > 1):
@@ -149,7 +149,7 @@ def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
 
 
 def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Optional[str]:
-    """Whether the maps of walks to one result reach each of its positions once; where it need not be the whole: at most
+    """The fault if the maps of walks to one result do not reach each position exactly once; with `whole` false, at most
     once."""
     digits = [strides(flat) if shape.elements > 1 else ((), ()) for shape, flat in pieces]
     weights = sorted({1, *(step for digit in digits if digit for step in _steps(*digit))})

@@ -8,7 +8,7 @@ from typing import Dict, List, Sequence
 
 @dataclass
 class CheckResult:
-    """One fusion's answer."""
+    """The result of one fusion."""
 
     fusion: str
     hero: str
@@ -16,31 +16,31 @@ class CheckResult:
     reason: str = ""
     max_abs: float = 0.0
     max_ulp: float = 0.0
-    max_share: float = 0.0  # the largest error as a share of the allowed one
-    # the element that has it: its value, the reference's, how far they are apart, and how far they may be
+    max_share: float = 0.0  # the largest error relative to the allowed error
+    # the element with that error: its value, the reference's value, their distance, and the allowed distance
     nearest: str = ""
     compared: int = 0
-    unbounded: int = 0  # of these, values for which anything is allowed
+    unbounded: int = 0  # of these, elements whose allowed interval is unbounded
     unbounded_nan: int = 0  # floats that are NaN in the reference
     unbounded_integers: int = 0  # integers and preds
     unbounded_moderate: int = 0  # in rounds of ordinary inputs, all types
-    unknown: Sequence[str] = ()  # what makes floats unbounded besides overflow, as gen/bounds says it
+    unknown: Sequence[str] = ()  # the ops, other than overflow, that make floats unbounded, as gen/bounds names them
     rounds: int = 0
     device: str = ""
 
     def share_text(self) -> str:
-        """The largest error: 0 where all values are equal."""
+        """Return the largest error as text; 0 if all values are equal."""
         return f"{self.max_share:.2g} of the allowed error" if self.max_share else "0"
 
     def line(self) -> str:
-        """The line for a fusion; all figures are in the file's line."""
+        """Return the line for a fusion; all figures are in the file's line."""
         if self.status == "PASS" and not self.reason:
             return f"  PASS {self.fusion} {self.hero} {self.share_text() if self.compared else '-'}, {counted(self.rounds, 'round')}"
         return f"  {self.status} {self.fusion} {self.hero}" + (f": {self.reason}" if self.reason else "")
 
 
 def of_fusions(results: Sequence[CheckResult]) -> List[CheckResult]:
-    """One result for each fusion, whatever number of calls it has: the worst."""
+    """Return one result for each fusion, the worst of its calls."""
     worst: Dict[str, CheckResult] = {}
     for result in results:
         known = worst.get(result.fusion)
@@ -54,8 +54,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def error_text(results: Sequence[CheckResult]) -> str:
-    """The largest error as a share of the allowed one, how many values were compared, how many could not be and why,
-    which was the worst."""
+    """Return a text with the largest error relative to the allowed one, the number of values compared, the number not
+    compared and why, and the worst element."""
     if not any(r.compared for r in results):
         return "-"
     total, unbounded = sum(r.compared for r in results), sum(r.unbounded for r in results)
@@ -71,7 +71,7 @@ def error_text(results: Sequence[CheckResult]) -> str:
 
 
 def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
-    """How many values have no limit, of which inputs, and why."""
+    """The number of values without a limit, the inputs that they belong to, and the reasons."""
     nans, integers, ordinary, unbounded = (sum(getattr(r, name) for r in results) for name in
                                            ("unbounded_nan", "unbounded_integers", "unbounded_moderate", "unbounded"))
     numbers = ["overflow or a pole", *dict.fromkeys(why for r in results for why in r.unknown)]
@@ -89,7 +89,7 @@ def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
 
 
 def overall_status(results: Sequence[CheckResult]) -> str:
-    """FAIL if one failed, else SKIP if one was skipped, else PASS."""
+    """Return FAIL if one failed, else SKIP if one was skipped, else PASS."""
     statuses = {r.status for r in results}
     return "FAIL" if "FAIL" in statuses else "SKIP" if "SKIP" in statuses else "PASS"
 
@@ -98,7 +98,7 @@ EXIT_STATUS = {"PASS": 0, "FAIL": 1, "SKIP": 3}
 
 
 def file_line(file: str, target: str, results: Sequence[CheckResult]) -> str:
-    """The last line of `gen check`: PASS|FAIL|SKIP FILE target n/n hero.. max-error."""
+    """Return the last line of `gen check`: PASS|FAIL|SKIP FILE target n/n hero.. max-error."""
     status = overall_status(results)
     passed = [r for r in results if r.status == "PASS"]
     heroes = list(dict.fromkeys(hero for r in results for hero in r.hero.split()))

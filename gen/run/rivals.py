@@ -1,8 +1,8 @@
-"""Libraries that do what a fusion does, as programs for the bench to time in turns with it: OpenBLAS, oneDNN, NumPy,
-XLA:CPU.
+"""Libraries that do the work of a fusion, as programs that the bench times, alternating with the fusion: OpenBLAS,
+oneDNN, NumPy, XLA:CPU.
 
-The first three do single operations; which one a fusion is, its graph says. XLA compiles the whole fusion from its HLO
-text. Which libraries are there, the machine says when asked.
+The first three do single operations; the fusion's graph determines the operation. XLA compiles the whole fusion from
+its HLO text. The machine is searched for the libraries.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from gen import child, run
 from gen.hlo import Computation, Fusion, Instruction, Shape, printer
 from gen.hlo.graph import literal_of, root_of
 
-# NumPy asks for huge pages, which the kernels' buffers do not have: all read from pages of the same size.
+# NumPy would ask for huge pages, which the kernels' buffers do not have; now all read from pages of the same size.
 PLAIN_PAGES = "NUMPY_MADVISE_HUGEPAGE=0"
 NAMES = ("OpenBLAS", "oneDNN", "NumPy", "XLA:CPU")
 
 
 @dataclass(frozen=True)
 class Operation:
-    """transpose, sum, max, argmax or argmin of one dense row-major array; order: its permutation or the reduced
-    dimensions. Or "module": the fusion as a whole, dtype: the file of its HLO text. result: the number of the fusion's
-    result that this gives; -1: all."""
+    """An operation of a library: transpose, sum, max, argmax or argmin of one dense row-major array. order: its
+    permutation or the reduced dimensions. Or "module": the fusion as a whole; dtype is then the file of its HLO text.
+    result: the number of the fusion's result that it computes; -1: all."""
 
     name: str
     dtype: str
@@ -46,7 +46,7 @@ def _is_row_major(shape: Shape) -> bool:
 
 
 def _reduction(root: Instruction) -> Tuple[str, int]:
-    """The name of what a reduce may be, and the number of the result that has it; "": something else."""
+    """The name of a reduce's operation, and the number of the result that has it; "" for other reduces."""
     combiner = root_of(root.attributes["to_apply"])
     values = root.operands[: len(root.operands) // 2]
     if len(values) == 1 and all(x.opcode == "parameter"
@@ -66,8 +66,8 @@ def _reduction(root: Instruction) -> Tuple[str, int]:
 
 
 def operation(fusion: Fusion) -> Optional[Operation]:
-    """What a fusion is, if it is one transpose or one reduce of its only parameter and nothing else. That a library's
-    result agrees is checked before it is timed."""
+    """Return the operation of a fusion that is one transpose or one reduce of its only parameter and nothing else.
+    Before a library is timed, its result is compared."""
     computation = fusion.computation
     root, parameters = root_of(computation), computation.parameters
     if len(parameters) != 1 or root.opcode not in ("transpose", "reduce") or root.operands[0] is not parameters[0]:
@@ -82,7 +82,7 @@ def operation(fusion: Fusion) -> Optional[Operation]:
 
 
 def module_text(computation: Computation) -> str:
-    """The HLO text of a module whose entry is a computation; those that it calls come first."""
+    """Return the HLO text of a module whose entry is a computation, after the computations that it calls."""
     called: Dict[str, Computation] = {}
 
     def visit(c: Computation) -> None:
@@ -96,7 +96,8 @@ def module_text(computation: Computation) -> str:
 
 
 def _tuples_of(name: str, shape: Shape, lines: List[str], number: List[int]) -> str:
-    """Adds parameters for the leaves of a shape, and the tuples that hold them; the name of the value of that shape."""
+    """Add parameters for the leaves of a shape, and the tuples around them; return the name of the value of that
+    shape."""
     if shape.kind != "tuple":
         lines.append(f"%{name} = {shape.text} parameter({number[0]})")
         number[0] += 1
@@ -107,7 +108,7 @@ def _tuples_of(name: str, shape: Shape, lines: List[str], number: List[int]) -> 
 
 
 def _leaves_of(name: str, shape: Shape, lines: List[str]) -> List[str]:
-    """Adds the elements of a value's tuples; the names of its leaves."""
+    """Add the elements of a value's tuples; return the names of its leaves."""
     if shape.kind != "tuple":
         return [name]
     leaves: List[str] = []
@@ -118,8 +119,8 @@ def _leaves_of(name: str, shape: Shape, lines: List[str]) -> List[str]:
 
 
 def flat_module_text(computation: Computation) -> str:
-    """The same module for who takes arrays and gives an array or a tuple of several, as buffers are: its entry calls
-    the computation with the tuples that it wants, and takes its result apart."""
+    """Return the same module for libraries that take arrays and return an array or a tuple of arrays: its entry packs
+    the tuples that the computation takes, calls it, and unpacks its result."""
     root, leaves = root_of(computation), root_of(computation).shape.leaves()
     plain = root.shape.kind == "array" or (len(leaves) > 1 and all(c.kind == "array" for c in root.shape.children))
     if plain and all(p.shape.kind == "array" for p in computation.parameters):
@@ -143,7 +144,7 @@ def flat_module_text(computation: Computation) -> str:
 
 
 def whole(fusion: Fusion, folder: Path) -> Optional[Operation]:
-    """A fusion as a module of its own, written to a folder; None where a buffer is tiled, or there is no result."""
+    """Return a fusion as a module of its own, written to a folder; None if a buffer is tiled, or there is no result."""
     computation = fusion.computation
     parameters = [leaf for p in computation.parameters for leaf in p.shape.leaves()]
     results = root_of(computation).shape.leaves()
@@ -155,17 +156,17 @@ def whole(fusion: Fusion, folder: Path) -> Optional[Operation]:
 
 
 def matrix_products(fusion: Fusion) -> bool:
-    """Whether a fusion holds a matrix product or a convolution, for which the generator has plain loops only."""
+    """True if a fusion contains a matrix product or a convolution."""
     return any(i.opcode in ("dot", "convolution") for i in fusion.computation.instructions)
 
 
 def may_keep_f32(fusion: Fusion, libraries: "Sequence[Library]") -> bool:
-    """Whether a library that takes whole fusions may round values of 16 bits at other places than the kernel."""
+    """True if a library that takes whole fusions may round 16-bit values at other places than the kernel."""
     return bool(fusion) and any(x.name in WHOLE and x.command for x in libraries) and any(
         leaf.dtype in ("f16", "bf16") for i in fusion.computation.instructions for leaf in i.shape.leaves())
 
 
-# ---- what this machine has ----
+# ---- libraries of this machine ----
 
 
 def _compile(folder: Path, name: str, sources: Sequence[str], libraries: Sequence[str]) -> "List[str]":
@@ -207,8 +208,8 @@ def _xla(folder: Path) -> "List[str]":
     return ["env", *XLA_SETTINGS, *_python_with("jax, jaxlib._hlo", "with_xla.py", folder)]
 
 
-# Arrays of 64-bit elements stay what they are. malloc takes no memory from mmap and gives none back: what XLA allocates
-# for its results is there from the first turns on.
+# Keep arrays of 64-bit elements. Let malloc take no memory from mmap and return none, so that memory for XLA's results
+# exists from the first turns on.
 XLA_SETTINGS = (
     "JAX_PLATFORMS=cpu",
     "JAX_ENABLE_X64=1",
@@ -220,14 +221,14 @@ WHOLE = ("XLA:CPU",)  # those that take a whole fusion
 
 @dataclass(frozen=True)
 class Library:
-    """command: what starts its program, or why it cannot be."""
+    """A library. command: starts its program; or missing: the reason why it cannot run."""
 
     name: str
     command: Tuple[str, ...] = ()
     missing: str = ""
 
     def line(self, op: Operation, threads: int, footprint: int, source: Path, result: Path) -> str:
-        """The shell's line that starts it on an operation."""
+        """Return the shell line that starts it on an operation."""
         def joined(numbers: Sequence[int]) -> str:
             return ",".join(map(str, numbers))
 
@@ -237,7 +238,7 @@ class Library:
 
 
 def find(folder: Path, names: "Sequence[str]" = NAMES) -> "List[Library]":
-    """Each library's program, made in a folder."""
+    """Return each library with its program, made in a folder."""
     libraries = []
     for name in names:
         try:

@@ -1,8 +1,7 @@
 """The page of `gen bench FILES --html F`: the roofline as a figure, and all figures as a table.
 
-The roofline has bytes a second upwards, as shares of a copy are read, and operations a byte to the right. What bounds a
-kernel is then level on the left, where memory does, and falls on the right, where arithmetic does: both are measured in
-the same run.
+The vertical axis is bytes per second, the horizontal axis operations per byte. The bound of a kernel is level on the
+left, where memory limits it, and falls on the right, where arithmetic does. Both limits are measured in the same run.
 """
 
 from __future__ import annotations
@@ -14,12 +13,13 @@ from typing import List, Optional, Sequence, Tuple
 from gen.emit.templates import environment
 from gen.run import bench
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 420, 280, 40, 12, 14, 36     # of the figure, and its margins, in pixels
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 420, 280, 40, 12, 14, 36     # the figure and its margins, in pixels
 
 
 @dataclass
 class Point:
-    """A kernel. number: its row in the table; roof: GB/s that memory and arithmetic allow it; share: of the roof."""
+    """A kernel. number: its row in the table. roof: the GB/s that memory and arithmetic allow. share: the kernel's
+    throughput relative to the roof."""
 
     number: int
     row: bench.Row
@@ -32,7 +32,7 @@ class Point:
 
 @dataclass
 class Roof:
-    """What bounds kernels, as a line. label: where its name stands."""
+    """A bound of kernels, as a line. label: the position of its name."""
 
     name: str
     line: List[Tuple[float, float]]
@@ -43,13 +43,13 @@ class Roof:
 class Chart:
     points: List[Point]
     roofs: List[Roof]       # those of memory, and last that of arithmetic
-    arithmetic: bool        # whether that one is among them
-    across: List[Tuple[float, str]]     # ticks: places and texts
+    arithmetic: bool        # whether the last one is that of arithmetic
+    across: List[Tuple[float, str]]     # ticks: positions and texts
     up: List[Tuple[float, str]]
 
 
 def memory_roof(row: bench.Row) -> Optional[bench.Row]:
-    """The fastest read of a kernel that writes little, the fastest copy of others."""
+    """Return the fastest read if a kernel writes little, else the fastest copy."""
     return row.get(row.get("yardstick", ""))
 
 
@@ -67,7 +67,7 @@ def points(report: bench.Report) -> List[Point]:
 
 
 def chart(report: bench.Report) -> Optional[Chart]:
-    """None where nothing was timed."""
+    """Return the figure; None if nothing was timed."""
     timed = points(report)
     if not timed:
         return None
@@ -109,7 +109,7 @@ def chart(report: bench.Report) -> Optional[Chart]:
 
 
 def _decades(low: float, high: float) -> Tuple[float, float]:
-    """Bounds of an axis: numbers 1, 2 or 5 times a power of ten around the values."""
+    """The bounds of an axis around the values: 1, 2 or 5 times a power of ten."""
     steps = [m * 10.0 ** e for e in range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
              for m in (1, 2, 5)]
     return max(s for s in steps if s <= low), min(s for s in steps if s >= high)
@@ -121,7 +121,7 @@ def _marks(low: float, high: float) -> Sequence[float]:
 
 
 def as_html(report: bench.Report) -> str:
-    """One page with everything in it; templates/files/roofline.html.j2."""
+    """Return a self-contained page, from templates/files/roofline.html.j2."""
     shown = chart(report)
     return (
         environment()

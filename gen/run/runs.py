@@ -1,4 +1,4 @@
-"""A module on files of its parameters."""
+"""Run a module on files of its parameters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gen.targets import RunError
 
 def run_built(built: Built, target: str, params: Sequence[Path], results: Sequence[Path], options: Options,
               expected: float = 0) -> None:
-    """One launch on files. expected: its seconds. RunError: wrong sizes (2), a fault (1), no device (3)."""
+    """Launch once on files. expected: its seconds. RunError for wrong sizes (2), a fault (1), no device (3)."""
     if built.library is None:
         compile_fusion(built, target)
     launch, process = launch_limit(target, options, expected), process_limit(options, expected)
@@ -46,8 +46,8 @@ def _check_sizes(files: Sequence[Path], shapes: Sequence[hlo.Shape]) -> None:
 
 
 def parameter_files(module: hlo.Module, folder: Path) -> List[Path]:
-    """The files of a module's parameters: p0.bin, of a tuple p0_0.bin, p0_1.bin, ..; where there are none of a tuple's,
-    but files that count all arrays, p0.bin, p1.bin, .., those."""
+    """Return the files of a module's parameters: p0.bin, for a tuple p0_0.bin, p0_1.bin, ..; or p0.bin, p1.bin, ..,
+    counted over all arrays, if those files exist and none of a tuple's do."""
     named = [folder / f"{name}.bin" for name in hlo.parameter_names(module)]
     counted = [folder / f"p{number}.bin" for number in range(len(named))]
     is_counted = all(path.exists() for path in counted) and not any(path.exists() for path in {*named} - {*counted})
@@ -55,7 +55,7 @@ def parameter_files(module: hlo.Module, folder: Path) -> List[Path]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder where there is none. RunError: it cannot be."""
+    """Make a folder if it does not exist. RunError if that is impossible."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -65,7 +65,7 @@ def make_folder(folder: Path) -> None:
 
 
 def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Options] = None) -> List[Path]:
-    """`gen run`: p0.bin, p1.bin, .. of in_dir through a module to r0.bin, .. of out_dir, in the layouts of the module or
+    """`gen run`: p0.bin, p1.bin, .. of in_dir through a module to r0.bin, .. of out_dir, in the module's layouts or
     row-major."""
     options = options or Options()
     module = load(file, options.fill_constants, options.sizes)
@@ -75,7 +75,7 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
     device, emulated = find_device(target, options), not runner_of(target).timed
     if not options.row_major and hlo.layout_note(module):
         options.say(f"{file}: {hlo.layout_note(module)}: --row-major reads and writes row-major files")
-    make_folder(Path(out_dir))      # before anything takes long
+    make_folder(Path(out_dir))      # before slow work
     with jobs.temporary_folder("sett_run_") as work:
 
         def relaid(path: Path, name: str, source: hlo.Shape, target: hlo.Shape) -> Path:
@@ -103,6 +103,6 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
 
 
 def publish(source: Path, target: Path) -> None:
-    """Copies under a temporary name in the target's folder, then renames."""
+    """Copy to a temporary name in the target's folder, then rename."""
     with jobs.replacing(target) as name:
         shutil.copyfile(source, name)

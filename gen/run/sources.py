@@ -1,7 +1,8 @@
-"""Loading the module that FILE names.
+"""Load the module that FILE names.
 
 FILE is HLO text, StableHLO text or MLIR bytecode, one module of such a file (FILE#NAME), standard input (-), or a
-function of JAX in a Python file (model.py:step)."""
+function of JAX in a Python file (model.py:step).
+"""
 
 from __future__ import annotations
 
@@ -22,13 +23,13 @@ NOTHING_SET: "Mapping[str, Sequence[int]]" = MappingProxyType({})
 
 
 def split(file: str) -> "Tuple[str, str]":
-    """The path of FILE or FILE#NAME, and the name of a module in it, "" where none is named."""
+    """Return the path of FILE or FILE#NAME, and the name of the module in it, or ""."""
     path, _, name = file.rpartition("#")
     return (file, "") if not path or Path(file).exists() else (path, name)
 
 
 def text_of(path: str) -> str:
-    """Return the text of a file, or of standard input for "-", that of MLIR bytecode as JAX prints it; RunError where
+    """Return the text of a file, or of standard input for "-"; MLIR bytecode is returned as JAX prints it. RunError if
     there is none."""
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
@@ -41,8 +42,8 @@ def text_of(path: str) -> str:
 
 
 def load(file: str, fill_constants: Optional[int] = None, sizes: "Mapping[str, Sequence[int]]" = NOTHING_SET) -> hlo.Module:
-    """The module of a file, or FILE#NAME of a file with several, that the generator supports. HloError for anything
-    else. sizes: of open dimensions of StableHLO text, by symbol or by the number of an argument."""
+    """Return the supported module of a file, or FILE#NAME of a file with several. HloError otherwise. sizes: of open
+    dimensions of StableHLO text, by symbol or by the number of an argument."""
     functions = from_jax.split_functions(file)
     if functions:
         if len(functions.names) > 1:
@@ -52,8 +53,8 @@ def load(file: str, fill_constants: Optional[int] = None, sizes: "Mapping[str, S
 
 
 def of_function(function: from_jax.Lowered, file: str, fill_constants: Optional[int] = None) -> hlo.Module:
-    """The module of a function of a Python file, with the function's name. A fault in its text names the line of the
-    Python file as well, where the text says that."""
+    """Return the module of a function in a Python file, with the function's name. A fault in its text also names the
+    line of the Python file, if the text has it."""
     try:
         module = stablehlo.parse(function.text, file)
         module.name, module.several = function.name, True
@@ -67,7 +68,7 @@ def of_function(function: from_jax.Lowered, file: str, fill_constants: Optional[
 
 
 def _read(file: str, sizes: "Mapping[str, Sequence[int]]") -> hlo.Module:
-    """The module of a file of text, as it stands there."""
+    """The module of a text file, as written."""
     path, name = split(file)
     if path.endswith(".py"):
         raise RunError(f"{path}: expected a function of this file: {path}:NAME")
@@ -84,7 +85,7 @@ def _read(file: str, sizes: "Mapping[str, Sequence[int]]") -> hlo.Module:
 
 
 def _supported(module: hlo.Module, fill_constants: Optional[int]) -> hlo.Module:
-    """The module in the ops that the generator has; HloError where it cannot be."""
+    """The module in the ops that the generator supports; HloError if that is impossible."""
     if fill_constants is not None:
         fill.fill_constants(module, fill_constants)
     hlo.expanded(module)
