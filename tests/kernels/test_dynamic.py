@@ -124,7 +124,7 @@ def test_reads_agree(target: str, device: str, part: str, tmp_path: Path) -> Non
            for k, name in enumerate(sorted(READS))}, target, device, tmp_path, part)
 
 
-FOUND = {      # what is read where indices say: words of the kernel's text
+FOUND = {    # reads at indices: words of the kernel's text
     "  p = f32[900,64] parameter(0)\n  i = s32[1024,1] parameter(1)\n  ROOT g = f32[1024,64] gather(p, i), offset_dims={1}, collapsed_slice_dims={0}, "
     "start_index_map={0}, index_vector_dim=1, slice_sizes={1,64}": ("vec 4", "prefetch rows that indices select 128 steps ahead", "later0 + vec * 16"),
     "  p = bf16[90,7,96] parameter(0)\n  i = u16[800,2] parameter(1)\n  q = bf16[800,96] parameter(2)\n  g = bf16[800,96] gather(p, i), offset_dims={1}, "
@@ -139,7 +139,7 @@ FOUND = {      # what is read where indices say: words of the kernel's text
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_found_by_indices(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that indices find are whole steps, later ones are asked for; an index that differs within a line is not."""
+    """Rows found by indices are whole steps with prefetches of later rows; an index that differs within a line has none."""
     monkeypatch.setitem(schedule.DEVICES, device, replace(schedule.DEVICES[device], cache=1 << 12))
     agree({f"e{k}": module(text) for k, text in enumerate(FOUND)}, target, device, tmp_path, part)
     for k, words in of_part(enumerate(FOUND.values()), part):
@@ -160,7 +160,7 @@ ARGUMENTS = """  p = f32[40,64] parameter(0)
   j = s32[] parameter(3)
 """
 WRITE = "  ROOT w = f32[40,64] dynamic-update-slice(p, {0}, i, j)"
-BODIES: Dict[str, Tuple[str, str, str]] = {      # text after the arguments, the module's head, what explain says
+BODIES: Dict[str, Tuple[str, str, str]] = {    # text after the arguments, the module's head, the output of explain
     "plain": (WRITE.format("u"), ALIAS, "result 0 is parameter 0, updated in place"),
     "not said": (WRITE.format("u"), "", "not in place: the module does not let result 0 take the buffer of parameter 0"),
     "same element": ("  o = f32[8,16] dynamic-slice(p, i, j), dynamic_slice_sizes={8,16}\n  n = f32[8,16] add(o, u)\n" + WRITE.format("n"), ALIAS,
@@ -212,7 +212,7 @@ def test_ways_of_updates(name: str) -> None:
     assert bool(about["aliases"]) == in_place
     assert ("updated in place: the caller passes one buffer as both" in made["e.h"]) == in_place
     assert proofs.check(fusion) is None
-    for alias in about["aliases"]:      # neither pointer says that it is alone
+    for alias in about["aliases"]:    # neither pointer is declared restrict
         arguments = re.findall(r"[^(,]*\b[pr]\d+(?=[,)])", made["e.cu"].split("__global__")[1].split("\n")[0])
         assert not [a for a in arguments if re.search(rf"\b(p{alias['parameter']}|r{alias['result']})$", a) and "restrict" in a]
 
@@ -236,7 +236,9 @@ ENTRY e {{
 
 
 def test_buffers_that_an_entry_gives(tmp_path: Path) -> None:
-    """A copy made for the fusion alone, or the fusion's own word; not a parameter that nothing gives away, nor a copy that is also read."""
+    """A copy made only for the fusion, or the fusion's own attribute, gives a buffer away; a parameter that nothing gives away, or a copy that is also
+    read, does not.
+    """
     of = {name: [f for f in fusions(text) if f.kind][0] for name, text in {
         "copy": launched("c"), "parameter": launched("p"), "said": launched("p", ", output_to_operand_aliasing={{}: (0, {})}"),
         "read": launched("c", result="w").replace("calls=f\n", "calls=f\n  ROOT r = f32[40,64] add(w, c)\n")}.items()}
@@ -260,7 +262,7 @@ def test_buffers_that_an_entry_gives(tmp_path: Path) -> None:
     (module(ARGUMENTS + WRITE.format("u"), ", input_output_alias={ {}: (0, {}), {}: (1, {}) }"), "expected each result once, found {} again"),
     (launched("p", ", output_to_operand_aliasing={{}: (0, {}), }"), "expected { {RESULT}: (OPERAND, {INDEX}), .. }")])
 def test_bad_aliases(text: str, message: str, tmp_path: Path) -> None:
-    """Each at the attribute's value."""
+    """Each error is at the attribute's value."""
     (tmp_path / "m.hlo").write_text(text)
     done = gen("check", tmp_path / "m.hlo", "--target", "c")
     at = re.search(r"(?:alias|aliasing)=", text).end()     # type: ignore[union-attr]
@@ -283,7 +285,7 @@ def test_the_harness_sees_other_writes(tmp_path: Path) -> None:
 
 
 def test_an_alias_must_be_one(tmp_path: Path) -> None:
-    """The C API refuses buffers that differ, and touches nothing but the update's elements."""
+    """The C API refuses different buffers, and writes only the update's elements."""
     (fusion,) = fusions(module(ARGUMENTS + WRITE.format("u"), ALIAS))
     pipeline.build_all(fusion, str(tmp_path), ["c"])
     (tmp_path / "main.c").write_text(r"""
@@ -312,7 +314,7 @@ int main(void)
 # ---- size of code, CUDA ----
 
 def test_chains_stay_linear() -> None:
-    """A value that is wanted twice at every level is computed once a level in the code."""
+    """A value that is needed twice at every level is computed once per level in the code."""
     sizes = []
     for levels in (12, 24):
         lines = ["  p = f32[32,32] parameter(0)", "  i = s32[] parameter(1)", "  x0 = f32[32,32] negate(p)"]

@@ -1,7 +1,7 @@
-"""Loops inside of kernels, element by element: beside NumPy in plain loops, and what stays a loop of the program.
+"""Test loops inside kernels, element by element: compare with NumPy in plain loops, and test which loops stay loops of the program.
 
-A case is HLO text and a function of NumPy arrays that says the same with a loop over whole arrays. All arithmetic is
-exact, so that results must be equal bit by bit, after any number of steps.
+A case is HLO text and a function of NumPy arrays with the same meaning. All arithmetic is exact, so results must agree bit by bit after any number of
+steps.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ F32 = np.float32
 
 
 class Case(NamedTuple):
-    """A module, its parameters, and what it gives."""
+    """A module, its parameters, and its results."""
 
     text: str
     given: Arrays
@@ -39,8 +39,9 @@ class Case(NamedTuple):
 
 def text_of(state: "Sequence[str]", begins: str, body: str, ends: str, condition: str, entry: str, results: str,
             more: str = "") -> str:
-    """A module with one loop. state: the types that it carries, which are s0, s1, .. in its body and its condition;
-    begins, ends, results: names; entry: what stands before the loop, whose results are w0, w1, .."""
+    """Return a module with one loop. state: the types that it carries, named s0, s1, .. in its body and its condition; begins, ends, results: names;
+    entry: the ops before the loop, whose results are w0, w1, ..
+    """
     of = f"({', '.join(state)})"
     taken = "\n".join(f"  s{k} = {type_} get-tuple-element(p), index={k}" for k, type_ in enumerate(state))
     given = "\n".join(f"  w{k} = {type_} get-tuple-element(w), index={k}" for k, type_ in enumerate(state))
@@ -84,7 +85,7 @@ def drawn(*dims: int, low: float = -2.0, high: float = 2.0, seed: int = 1) -> An
 
 
 def pairs(rows: int, columns: int, results: str) -> Case:
-    """Mandelbrot's set as jax prints it, of numbers that lie side by side; its sums are of two elements."""
+    """Mandelbrot's set as jax prints it, on contiguous pairs; its sums are of two elements."""
     z, s = f"f32[{rows},{columns},2]", f"[{rows},{columns}]"
     part = f"slice={{{{[0:{rows}], [0:{columns}], [%d:%d]}}}}".replace("{{", "{").replace("}}", "}")
     body = NEXT + f"""  square = {z} multiply(s1, s1)
@@ -131,7 +132,7 @@ def pairs(rows: int, columns: int, results: str) -> Case:
 
 
 def logistic_map(n: int) -> Case:
-    """A chaotic map of n numbers: a last bit of one step is all of a later one. The counter is a result too."""
+    """A chaotic map of n numbers: the last bit of one step determines all of a later one. The counter is a result too."""
     of = f"f32[{n}]"
     body = NEXT + f"""  ones = {of} broadcast(s3), dimensions={{}}
   rest = {of} subtract(ones, s1)
@@ -150,7 +151,7 @@ def logistic_map(n: int) -> Case:
 
 
 def newton(n: int, all_: bool) -> Case:
-    """A cube root of each element by Newton's method, each until its own step is small. all_: while not all are."""
+    """A cube root of each element by Newton's method, each until its own step is small, or with all_ until all are."""
     of, p = f"f32[{n}]", f"pred[{n}]"
     test = f"""  size = {of} abs(s1)
   eps = f32[] constant(1e-5)
@@ -198,7 +199,7 @@ def newton(n: int, all_: bool) -> Case:
 
 
 def rounds(n: int) -> Case:
-    """Rounds of a cipher on pairs of words, with the counter as a key; the words change places."""
+    """Rounds of a cipher on pairs of words, with the counter as a key; the words swap places."""
     of = f"u32[{n}]"
     body = NEXT + f"""  low = {of} add(s1, s2)
   seven = u32[] constant(7)
@@ -225,7 +226,7 @@ def rounds(n: int) -> Case:
 
 
 def invariants() -> Case:
-    """A row and a column that no step changes, an iota, and a number of steps that is a parameter."""
+    """A row and a column that no step changes, an iota, and a number of steps given by a parameter."""
     of = "f64[6,40]{0,1}"
     body = NEXT + f"""  row = {of} broadcast(s2), dimensions={{1}}
   column = {of} broadcast(s3), dimensions={{0}}
@@ -252,8 +253,7 @@ def invariants() -> Case:
 
 
 def vectors(n: int) -> Case:
-    """A batch of loops on vectors of three elements, as vmap prints it, that ends after 6 steps at the latest. A number
-    of 64 bits and a predicate are carried too."""
+    """A batch of loops on vectors of three elements, as vmap prints it, which ends after at most 6 steps. A 64-bit number and a predicate are carried too."""
     of, p = f"f32[{n},3]", f"pred[{n}]"
     test = f"""  x0 = f32[{n},1] slice(s1), slice={{[0:{n}], [0:1]}}
   x = f32[{n}] reshape(x0)
@@ -302,7 +302,7 @@ def vectors(n: int) -> Case:
 
 
 def many(n: int) -> Case:
-    """As many variables as an element may have, and a number of steps that is a parameter; a check has more."""
+    """The maximum number of variables of an element, and a number of steps given by a parameter; a check has more."""
     of, arrays = f"s32[{n}]", range(2, 16)
     body = NEXT + "\n".join(f"  x{k} = {of} add(s{k}, s{k % 15 + 1 if k < 15 else 2})" for k in arrays)
     entry = "\n".join(["  i = s32[] constant(0)", "  n = s32[] parameter(0)", *(f"  a{k} = {of} parameter({k - 1})" for k in arrays)])
@@ -319,7 +319,7 @@ def many(n: int) -> Case:
 
 
 def nested() -> Case:
-    """Tuples in the tuple that a loop carries; how often it runs is a parameter."""
+    """Tuples in the tuple that a loop carries; a parameter gives the number of steps."""
     of = "(s32[], (f32[70], (s32[], f32[70])))"
     text = f"""HloModule m
 body {{
@@ -369,7 +369,7 @@ ENTRY e {{
 
 
 def carried(n: int) -> Case:
-    """Each element doubles until it is large; whether it goes on is carried."""
+    """Each element doubles until it is large; the predicate that continues is carried."""
     of, p = f"f32[{n}]", f"pred[{n}]"
     body = f"""  t = f32[] constant(100)
   ts = {of} broadcast(t), dimensions={{}}
@@ -390,7 +390,7 @@ def carried(n: int) -> Case:
 
 
 def long_step(n: int) -> Case:
-    """A step of `n` ops, which ends for each element on its own."""
+    """A step of `n` ops, which ends for each element independently."""
     of = "f32[40]"
     asks = f"""  t = f32[] constant(1000)
   ts = {of} broadcast(t), dimensions={{}}
@@ -434,7 +434,7 @@ def in_layout(array: Any, shape: Any) -> bytes:
 
 @pytest.mark.parametrize("name", CASES)
 def test_is_one_call(name: str) -> None:
-    """The loop is no loop of the program."""
+    """The loop is not a loop of the program."""
     assert [type(node) for node in program(CASES[name].text).body].count(Call) == len(program(CASES[name].text).body)
 
 
@@ -460,7 +460,7 @@ def test_results(target: str, tmp_path: Path) -> None:
 @in_parts
 @pytest.mark.parametrize("target, device", marked(ON))
 def test_checked(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """`gen check` demands the reference's very values."""
+    """`gen check` requires the exact values of the reference."""
     options = run.Options(rounds=2, schedule=device)
     device_or_skip(target, options)
     builts = [run.build(program(case.text, name), tmp_path / name, target, options) for name, case in of_part(CASES.items(), part)]
@@ -470,7 +470,7 @@ def test_checked(target: str, device: str, part: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name, rows", [("newton_few", 10), ("logistic_map_even", 4), ("vectors_few", 3), ("few_steps", 1)])
 def test_runs_together(name: str, rows: int) -> None:
-    """A step runs several vectors together, or what single elements there are, unless it is repeated a few times only."""
+    """A step runs several vectors together, or all single elements, unless it is repeated only a few times."""
     text = CASES[name].text if name in CASES else CASES["logistic_map_short"].text.replace("constant(103)", "constant(8)")
     files, _ = pipeline.files(program(text), ["c"])
     loops = str(files["m.c"]).split("without vectors")[0].split("for (;;) {")[-1]
@@ -478,7 +478,7 @@ def test_runs_together(name: str, rows: int) -> None:
 
 
 def simple(body: str, condition: str = "", ends: str = "next, x", state: str = "f32[64]", more: "Sequence[str]" = ()) -> str:
-    """A loop that counts in s0 and has an array in s1."""
+    """Return a loop that counts in s0 and has an array in s1."""
     types = ["s32[]", state, *more]
     entry = "\n".join(["  i = s32[] constant(0)", *(f"  a{k} = {of} parameter({k})" for k, of in enumerate(types[1:]))])
     begins = ", ".join(["i", *(f"a{k}" for k in range(len(types) - 1))])
@@ -524,14 +524,14 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str) -> None:
-    """Such a loop is one of the program, and says why."""
+    """Such a loop is one of the program, and the reason is printed."""
     text, why = REFUSED[name]
     (loop,) = (node for node in program(text).body if isinstance(node, Loop))
     assert why in loop.outside
 
 
 def test_iterations_of_a_check(tmp_path: Path) -> None:
-    """A check limits the iterations of a loop of unknown length by the ops of a step: twice as long a step, half of them."""
+    """A check limits the iterations of a loop of unknown length by the ops of a step: a step twice as long gets half of them."""
     limits = []
     for ops in (8, 20):
         step = ANY.replace("64", "4096") + "\n".join(
@@ -543,7 +543,7 @@ def test_iterations_of_a_check(tmp_path: Path) -> None:
 
 
 def test_says_so(tmp_path: Path) -> None:
-    """`gen explain` prints which loop a kernel holds, and why a loop is outside of kernels."""
+    """`gen explain` prints the loop in a kernel, and why another loop is outside kernels."""
     said = {}
     for name, text in (("newton", CASES["newton"].text), ("rounds", CASES["rounds"].text), ("sum", REFUSED["a sum"][0])):
         (tmp_path / f"{name}.hlo").write_text(text)

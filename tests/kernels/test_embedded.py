@@ -1,4 +1,4 @@
-"""`--profile embedded`: plain C that strict compilers take, that calls functions of math.h and string.h alone, whose stack the header states."""
+"""Test `--profile embedded`: plain C that strict compilers accept, that calls only functions of math.h and string.h, and whose stack size is in the header."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ OWN = [ROOT / "tests" / path for path in ("examples/controller/controller.hlo", 
 LAPACK = ROOT / "tests" / "goldens" / "schur_c64.hlo"      # which calls a library
 FILES = [*OWN, *(path for folder in ("kernels", "goldens") for path in sorted((ROOT / "tests" / folder).glob("*.hlo")) if path not in (*OWN, LAPACK))]
 PEERS = sorted(JAX.glob("programs/*/*.hlo")) + sorted(JAX.glob("loops/*/*.hlo"))
-# Files that `ninja test` takes; `ninja test-peer` takes all.
+# Files of `ninja test`; `ninja test-peer` takes all.
 SHORT = ["controller", "kalman", "softmax_f32", "topk_f32", "fft_60_c64", "cholesky_f32", "gather_f32"]
-LARGE = "gelu_bf16"     # whose values take as long as all others
+LARGE = "gelu_bf16"    # these values take as long as all others together
 MARKED = [pytest.param(path, id=path.stem, marks=[] if path.stem in SHORT else pytest.mark.peer) for path in [*FILES, *PEERS]]
 
 STRICT = """-std=c11 -pedantic -Wall -Wextra -Werror -Wdouble-promotion -Wfloat-conversion -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
     -ffreestanding""".split()
-# What C11 has in these two headers.
+# The functions of C11 in these two headers.
 STRING = "memcpy memmove memset memcmp".split()
 MATH = """acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp log log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow
     sqrt erf erfc lgamma tgamma ceil floor nearbyint rint lrint llrint round lround llround trunc fmod remainder remquo copysign nan nextafter nexttoward fdim fmax fmin fma""".split()
 
 
 def built(path: Path, folder: Path, most_bytes: Optional[int] = None) -> str:
-    """The files of a module for small machines; its name. They are of any size here."""
+    """Return the files of a module for small machines, and its name. They may have any size here."""
     program = build.program(run.load(str(path)))
     pipeline.build_all(program, str(folder), ["c"], EMBEDDED, False, most_bytes or 1 << 60)
     return program.name
@@ -58,13 +58,13 @@ def compiled(folder: Path, name: str, *flags: str, compiler: str = "gcc") -> Pat
 
 
 def stack(graph: str, name: str) -> int:
-    """The most bytes that a call of the function and of all that it calls takes, by gcc's -fcallgraph-info=su."""
+    """Return the maximum stack, in bytes, of a call of the function and everything that it calls, by gcc's -fcallgraph-info=su."""
     sizes: Dict[str, int] = {}
     calls: Dict[str, List[str]] = {}
     for title, label in re.findall(r'node: \{ title: "([^"]+)" label: "([^"]*)"', graph):
         size = re.search(r"\\n(\d+) bytes \((static|dynamic,bounded)\)", label)
         sizes[title] = int(size[1]) if size else 0
-        assert size or "bytes" not in label, label      # no stack without a bound
+        assert size or "bytes" not in label, label    # the stack has a bound
     for caller, called in re.findall(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', graph):
         calls.setdefault(caller, []).append(called)
 
@@ -115,14 +115,14 @@ VALUES = run.Options(schedule=EMBEDDED, most_bytes=1 << 60, rounds=-6)
 
 
 def of_part(part: str) -> "List[Path]":
-    """The modules that `ninja test` takes, or one of four parts of the others."""
+    """Return the modules of `ninja test`, or one of four parts of the others."""
     sample = [param.values[0] for param in MARKED if not param.marks and param.id != LARGE]
     return sample if part == "sample" else [path for path in [*FILES, *PEERS] if path not in sample][int(part)::4]
 
 
 @pytest.mark.parametrize("part", ["sample", *(pytest.param(str(part), marks=pytest.mark.peer) for part in range(4))])
 def test_values(part: str, tmp_path: Path) -> None:
-    """Results are within the same bounds as the usual build's."""
+    """Results are within the bounds of the usual build."""
     paths = of_part(part)
     builts = [run.build(build.program(run.load(str(path))), tmp_path / str(number), "c", VALUES) for number, path in enumerate(paths)]
     results = run.check_each(builts, "c", VALUES)
@@ -144,7 +144,7 @@ ENTRY m {
 
 
 def test_limit() -> None:
-    """A program that needs more scratch and stack than is allowed is refused, with both numbers; nothing else is."""
+    """A program that needs more scratch and stack than allowed is refused, with both numbers; others are not."""
     program = build.program(hlo.parse(SORT, "m.hlo"))
     about = pipeline.files(program, ["c"], EMBEDDED, False, 1 << 30)[1]["targets"]["c"]
     needed = about["scratch_bytes"] + about["stack_bytes"]
@@ -157,7 +157,7 @@ def test_limit() -> None:
 
 
 def test_library(tmp_path: Path) -> None:
-    """What only a library computes is refused."""
+    """Ops that only a library computes are refused."""
     with pytest.raises(BuildError, match="expected no --profile embedded: .* is a routine of LAPACK"):
         built(LAPACK, tmp_path)
     with pytest.raises(BuildError, match="expected no --profile embedded"):

@@ -1,7 +1,7 @@
-"""Programs with loops and branches: drawn ones beside an interpreter in plain Python, and the traps of others.
+"""Test programs with loops and branches: drawn programs against an interpreter in plain Python, and difficult cases of others.
 
-The interpreter knows nothing of the generator: a drawn program is a list of Python closures and the HLO text that says the same.
-SETT_SEED and SETT_COUNT draw others and more; `ninja test-flow` runs 2,000 on each target.
+The interpreter shares nothing with the generator: a drawn program is a list of Python closures, and HLO text with the same meaning. SETT_SEED and
+SETT_COUNT draw others and more; `ninja test-flow` runs 2,000 on each target.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Drawer:
         return f"{word}{self.count}"
 
     def body(self, env: "Dict[str, int]", lines: List[str], depth: int, ops: int) -> "List[Callable[[Env], None]]":
-        """Ops on the values of env (name -> size), appended to lines; what each does. New values join env."""
+        """Append ops on the values of env (name -> size) to lines, and return their functions. New values join env."""
         steps: "List[Callable[[Env], None]]" = []
         for _ in range(ops):
             kind = self.draw.random()
@@ -115,7 +115,7 @@ class Drawer:
             steps.append(lambda e, last=size - 1: e.__setitem__(name, (e[a][min(max(e[at][0], 0), last)],)))  # type: ignore[misc]
             size = 1
         elif kind == "dot" and size > 1:
-            rows, turned = size // 2, self.draw.random() < 0.5      # b is of two columns, or of two rows
+            rows, turned = size // 2, self.draw.random() < 0.5    # b has two columns, or two rows
             lines.append(f"{name}a = s32[2,{rows}] reshape({a})")
             lines.append(f"{name}b = s32[{'2,%d' % rows if turned else '%d,2' % rows}] reshape({b})")
             lines.append(f"{name}d = s32[2,2] dot({name}a, {name}b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{{int(turned)}}}")
@@ -140,7 +140,7 @@ class Drawer:
         env[name] = size
 
     def parameter(self, sizes: "Sequence[int]", lines: List[str], word: str) -> "Tuple[Dict[str, int], str]":
-        """A tuple parameter, sometimes with a tuple in it, and its elements as values."""
+        """Return a tuple parameter, sometimes with a tuple in it, and its elements as values."""
         name = self.name(word)
         parts = [text_of(size) for size in sizes]
         cut = self.draw.randint(1, len(sizes)) if self.nested else len(sizes)
@@ -165,7 +165,7 @@ class Drawer:
         return [self.constant(env, lines, steps), *names]
 
     def loop(self, env: "Dict[str, int]", lines: List[str], steps: "List[Callable[[Env], None]]", depth: int) -> None:
-        """A while with a counter first in its state: known trips, or a bound that is computed. Elements are passed on, swapped or computed."""
+        """Append a while with a counter first in its state: known trips, or a computed bound. Elements are passed on, swapped or computed."""
         self.nested = self.draw.random() < 0.4
         begins = self.state(env, lines, steps)
         sizes = [env[name] for name in begins]
@@ -222,7 +222,7 @@ class Drawer:
             env[f"{name}_{k}"] = size
 
     def branch(self, env: "Dict[str, int]", lines: List[str], steps: "List[Callable[[Env], None]]", depth: int) -> None:
-        """A conditional by a pred, or by a number that may be out of range."""
+        """Append a conditional by a pred, or by a number that may be out of range."""
         selector = self.scalar(env, lines, steps)
         by_pred, name = self.draw.random() < 0.4, self.name("b")
         sizes = [self.draw.choice(SIZES) for _ in range(self.draw.randint(1, 3))]
@@ -268,7 +268,7 @@ class Drawer:
         self.taken(name, sizes, len(sizes), lines, env)
 
     def program(self) -> "Tuple[str, Callable[[Sequence[Value]], List[Value]], List[int]]":
-        """The text, what it computes, and the sizes of its parameters."""
+        """Return the text, its function, and the sizes of its parameters."""
         sizes = [self.draw.choice(SIZES) for _ in range(3)]
         lines = [f"x{k} = {text_of(size)} parameter({k})" for k, size in enumerate(sizes)]
         env = {f"x{k}": size for k, size in enumerate(sizes)}
@@ -302,7 +302,7 @@ def program(text: str, name: str = "m") -> Program:
 
 
 def with_asan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loads ASan before the harness, which is compiled without it."""
+    """Load ASan before the harness, which is compiled without it."""
     found = subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, text=True)
     if found.returncode or not os.path.isabs(found.stdout.strip()) or not os.path.exists(found.stdout.strip()):
         pytest.skip("no libasan")
@@ -315,7 +315,7 @@ def packed(values: "Sequence[Value]") -> bytes:
 
 
 def drawn_programs(target: str, tmp_path: Path, count: int, flags: "Sequence[str]" = ()) -> None:
-    """Each drawn program gives what the interpreter gives, also where results that may be parameters' buffers are."""
+    """Check that each drawn program has the interpreter's results, also if results may be parameters' buffers."""
     options = run.Options()
     device_or_skip(target, options)
     texts, wanted, builts = {}, {}, []
@@ -341,7 +341,7 @@ def test_drawn(target: str, tmp_path: Path) -> None:
     drawn_programs(target, tmp_path, COUNT)
 
 
-# the update is a part of the array that it is put into; in the arm both are parameters
+# the update is a part of the array that it updates; in the arm both are parameters
 OVERLAPPING = """HloModule m
 
 arm {
@@ -382,7 +382,7 @@ def test_update_by_a_part_of_itself(target: str, tmp_path: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.skipif("c" not in TARGETS, reason="SETT_TARGET names other targets")
 def test_drawn_with_sanitizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same under ASan and UBSan: nothing beyond an array, no overflow, no shift out of range."""
+    """Drawn programs run under ASan and UBSan without an access beyond an array, an overflow or a shift out of range."""
     with_asan(monkeypatch)
     drawn_programs("c", tmp_path, COUNT, SANITIZED)
 
@@ -421,8 +421,10 @@ ENTRY e {
 
 
 def test_carried_squares(tmp_path: Path) -> None:
-    """gcc 12 with AVX2 gives x^4 for x^16 of a loop that squares several variables, unless the loop is kept in order.
-    It is a loop of the program because tanh is not exact."""
+    """gcc 12 with AVX2 computes x^4 instead of x^16 in a loop that squares several variables, unless the loop keeps its order.
+
+    It is a loop of the program because tanh is not exact.
+    """
     values = [(3, 7, -2, 5, 11)]
     (tmp_path / "m.in").write_bytes(packed(values))
     library = stated.compiled([stated.built(program(POWERS), tmp_path, "c")], tmp_path, "c")
@@ -468,7 +470,7 @@ ENTRY e {
 
 
 def test_unread_state(tmp_path: Path) -> None:
-    """What feeds nothing but itself is not carried, nor computed: through loops and branches, and a counter of known trips."""
+    """State that feeds only itself is neither carried nor computed, through loops and branches, and neither is a counter of known trips."""
     made = program(UNREAD)
     (loop,) = (node for node in made.body if isinstance(node, Loop))
     assert [array.shape.text for array in loop.state] == ["s32[4]{0}", "pred[]"]
@@ -485,7 +487,7 @@ def test_unread_state(tmp_path: Path) -> None:
 
 
 def test_unread_state_of_a_loop_in_a_kernel(tmp_path: Path) -> None:
-    """A loop of elements becomes a kernel with all of its state: also with what nothing reads behind it."""
+    """A loop of elements becomes a kernel with all of its state, also with values that nothing reads later."""
     text = UNREAD.replace("reverse(a), dimensions={0}", "add(a, a)")
     values = [(3, -7, 2, 5)]
     (tmp_path / "m.in").write_bytes(packed(values))
@@ -496,7 +498,7 @@ def test_unread_state_of_a_loop_in_a_kernel(tmp_path: Path) -> None:
 
 
 def test_empty_loop() -> None:
-    """A loop of known trips that hands on what it has is left out of the text, on a block of threads too."""
+    """A loop of known trips that passes its values on unchanged is left out of the text, also in a block of threads."""
     text = """HloModule m
 body { p = (s32[], s32[4]) parameter(0)  i = s32[] get-tuple-element(p), index=0  a = s32[4] get-tuple-element(p), index=1
   one = s32[] constant(1)  next = s32[] add(i, one)  ROOT t = (s32[], s32[4]) tuple(next, a) }
@@ -532,7 +534,7 @@ ENTRY e {
 
 @pytest.mark.parametrize("target", [pytest.param(t, marks=[] if t == "c" else pytest.mark.peer) for t in TARGETS])
 def test_condition_with_a_branch(target: str, tmp_path: Path) -> None:
-    """A block that holds a loop reads the selector of a branch in its condition, and then the predicate."""
+    """A block with a loop reads the selector of a branch in its condition first, then the predicate."""
     device_or_skip(target)
     of = run.build(program(BOUND_BY_BRANCH), tmp_path, target, run.Options())
     for result in run.check_built([of], target, run.Options(rounds=3)):
@@ -540,7 +542,7 @@ def test_condition_with_a_branch(target: str, tmp_path: Path) -> None:
 
 
 def test_order_of_sets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same module gives the same text, wherever its arrays lie in the generator's own memory."""
+    """Equal modules give equal texts, wherever their arrays are in the generator's memory."""
     file, texts = Path(__file__).resolve().parents[1] / "hlo" / "kalman.hlo", []
     for sign in (1, -1):
         numbers: Dict[int, int] = {}
@@ -576,7 +578,7 @@ ENTRY m {
 
 
 def test_arrays_without_elements(tmp_path: Path) -> None:
-    """Beside a loop and in its state, as a scan of no steps leaves them."""
+    """Arrays without elements may be beside a loop and in its state, as a scan of no steps leaves them."""
     (tmp_path / "m.hlo").write_text(EMPTY)
     (tmp_path / "p0.bin").write_bytes(struct.pack("i", 1))
     results = run.run(str(tmp_path / "m.hlo"), "c", str(tmp_path), str(tmp_path / "out"))

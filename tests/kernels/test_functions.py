@@ -1,6 +1,6 @@
-"""Functions that generated C computes on vectors: errors in ulp on samples of all floats, as compilers make them of different instructions.
+"""Test the vector functions of generated C: errors in ulp on samples of all floats, as compilers translate them for different instruction sets.
 
-SETT_SWEEP=1 (`ninja test-peer`) tries more compilers and instructions. `ninja bench-functions` takes every float.
+SETT_SWEEP=1 (`ninja test-peer`) tries more compilers and instruction sets. `ninja bench-functions` takes every float.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gen.bounds import LIBM_ULPS, ULPS
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
-# A compiler, its flags, and the emulator of what it compiles for.
+# A compiler, its flags, and the emulator of its target.
 FLAGS = [("gcc", "-msse2", ""), pytest.param("gcc", "-mavx512f -mfma", "", marks=pytest.mark.peer)]
 MORE = [("clang", "-mavx2 -mfma", ""), ("gcc", "-mavx2", ""), ("gcc", "-mavx2 -mfma", ""), ("clang", "-msse2", ""), ("clang", "-mavx512f", ""),
         ("clang-19", "-mavx512f", ""), ("gcc", "-O3 -march=native -ffp-contract=fast", ""), ("i686-linux-gnu-gcc", "-msse2 -mfpmath=sse", "qemu-i386"),
@@ -37,7 +37,7 @@ OPCODES: Dict[str, str] = {c.name: c.root.opcode for c in BENCHED.computations i
 
 
 def runs(flags: str) -> bool:
-    """Whether this machine has the instructions."""
+    """Return whether this machine has the instructions."""
     if "avx" not in flags:
         return True
     info = Path("/proc/cpuinfo")
@@ -69,14 +69,14 @@ def test_errors(cc: str, flags: str, emulator: str) -> None:
 
 @pytest.mark.parametrize("vectors", ["vectors.c", "vectors.cl"])
 def test_vectors_of_each_language(vectors: str) -> None:
-    """Each word that functions.c uses of vectors stands in it, or in the file of either language."""
+    """Each vector word in functions.c is defined there, or in the file of each language."""
     text = re.sub(r"/\*.*?\*/", "", (ROOT / "gen" / "emit" / "functions.c").read_text(), flags=re.S)
     used = set(re.findall(r"\b\w+_(?:floats|doubles|ints|uints|longs|ulongs)\b", text))
     assert len(used) > 50 and not used - set(pieces(vectors, "functions.c")), f"not in gen/emit/{vectors}"
 
 
 def test_no_library(tmp_path: Path) -> None:
-    """What is computed on vectors calls no function of C's library."""
+    """Vector functions call no function of C's library."""
     from gen import pipeline
     for fusion in hlo.fusions(BENCHED):
         dtype, opcode = fusion.name[-3:], OPCODES[fusion.name.removeprefix("functions_")]
@@ -88,7 +88,7 @@ def test_no_library(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["c", *(pytest.param(target, marks=pytest.mark.peer) for target in ("opencl", "cuda-on-cpu"))])
 def test_power_of_signaling_nan(target: str, tmp_path: Path) -> None:
-    """x^0 and 1^y are 1 whatever x and y are, in whole vectors and beside them."""
+    """x^0 and 1^y are 1 for all x and y, in whole vectors and beside them."""
     count = 37
     x, y = [0x7FA00000, 0x3F800000, 0xFFA00001, 0x3F800000] * count, [0x00000000, 0x7FA00000, 0x80000000, 0xFFC00000] * count
     text = f"f {{\n  x = f32[{len(x)}] parameter(0)\n  y = f32[{len(x)}] parameter(1)\n  ROOT r = f32[{len(x)}] power(x, y)\n}}\n"
@@ -98,8 +98,10 @@ def test_power_of_signaling_nan(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 def test_nans_rounded_to_bf16(target: str, tmp_path: Path) -> None:
-    """A NaN stays one. Vectors that come from bf16 are rounded to it by a sum, which makes a number of a NaN with a full lower half: those of f32 are not."""
-    named = {opcode: name for opcode, name in functions.FUNCTIONS["f32"].items() if opcode in ELEMENTWISE}      # not those that no op has
+    """A NaN stays a NaN. Vectors that come from bf16 are rounded to bf16 by a sum, which would turn a NaN with a full lower half into a number; vectors
+    of f32 are rounded differently.
+    """
+    named = {opcode: name for opcode, name in functions.FUNCTIONS["f32"].items() if opcode in ELEMENTWISE}    # without those that no op has
     opcodes = [opcode for opcode, name in named.items() if name not in functions.BINARY]
     binary = [opcode for opcode, name in named.items() if name in functions.BINARY] + ["add", "multiply", "divide"]
     nans = [n for n in range(65536) if n & 0x7F80 == 0x7F80 and n & 0x7F] * 4      # signaling ones too
@@ -128,9 +130,9 @@ def test_nans_rounded_to_bf16(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_sine_and_cosine_of_one_argument(target: str, tmp_path: Path) -> None:
-    """They share the range reduction, in a function that gives the same bits as each alone."""
+    """They share the range reduction, in a function that returns the same bits as each alone."""
     from gen import pipeline
-    words = [(k * 2654435761) & 0xFFFFFFFF for k in range(4096)]        # signs, exponents and mantissas of all kinds
+    words = [(k * 2654435761) & 0xFFFFFFFF for k in range(4096)]    # signs, exponents and mantissas of all kinds
     data, shape = struct.pack(f"<{len(words)}I", *words), f"f32[{len(words)}]"
     names = {"sine": "s", "cosine": "c"}
     lines = {opcode: f"  {name} = {shape} {opcode}(x)\n" for opcode, name in names.items()}
@@ -171,7 +173,7 @@ int main(void)
 @pytest.mark.parametrize("dtype, words", [("f32", "-DTYPE=float -DLEAST=-87.4f -DSMALLEST=0x1p-126f"),
                                           pytest.param("f64", "-DTYPE=double -DLEAST=-708.5 -DSMALLEST=0x1p-1022", marks=pytest.mark.peer)])
 def test_exp_has_no_subnormal_step(dtype: str, words: str, tmp_path: Path) -> None:
-    """Without AVX-512, an exponential that is subnormal comes without an operation that takes or gives a subnormal: the processor's flags say so."""
+    """Without AVX-512, a subnormal exponential is computed without an operation that takes or returns a subnormal, by the processor's flags."""
     (tmp_path / "e.hlo").write_text(f"e {{\n  x = {dtype}[1024] parameter(0)\n  ROOT y = {dtype}[1024] exponential(x)\n}}\n")
     assert gen("build", tmp_path / "e.hlo", "-o", tmp_path, "--target", "c").returncode == 0
     (tmp_path / "main.c").write_text(FLAGS_OF_EXP)
@@ -190,12 +192,12 @@ INTEGERS = {"s8": "b", "u8": "B", "s16": "h", "u16": "H", "s32": "i"}
 
 
 def whole(opcode: str, x: float) -> float:
-    """What an op that gives a whole number says of a float."""
+    """Return the whole number that an op makes of a float."""
     return x if not math.isfinite(x) else math.copysign(WHOLE[opcode](x), x)
 
 
 def saturated(kind: str, x: float) -> int:
-    """x as an integer: towards zero, the nearest that there is, 0 for a NaN."""
+    """Return x as an integer: towards zero, clamped to the type, 0 for a NaN."""
     bits, signed = int(kind[1:]), kind[0] == "s"
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     return 0 if x != x else int(max(low, min(high, x)))
@@ -203,7 +205,7 @@ def saturated(kind: str, x: float) -> int:
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 def test_whole_numbers(target: str, tmp_path: Path) -> None:
-    """Rounding to whole numbers and to integers, on vectors: halves, limits, zeros, infinities and NaNs."""
+    """Rounding to whole numbers and to integers is right on vectors: halves, limits, zeros, infinities and NaNs."""
     near = [k + part for k in (0, 1, 2, 127, 128, 129, 255, 256, 32767, 32768, 65535, 65536, 4194303, 8388607, 8388608, 16777215)
             for part in (-0.5, -2.0 ** -20, 0.0, 2.0 ** -20, 0.25, 0.5, 0.75)]
     ends = [0.49999997, 0.50000006, 1e-40, 1e-30, 2147483520.0, 2147483648.0, 2147483904.0, 3e38, math.inf, math.nan]
@@ -224,7 +226,7 @@ def test_whole_numbers(target: str, tmp_path: Path) -> None:
 
 
 def test_whole_numbers_come_in_vectors() -> None:
-    """No lane by itself."""
+    """No lane is computed alone."""
     from gen import pipeline
     lines = [f"  a{n} = f32[2048] {opcode}(x)\n" for n, opcode in enumerate(WHOLE)] + [f"  {kind} = {kind}[2048] convert(x)\n" for kind in INTEGERS]
     for line in lines:
@@ -234,13 +236,15 @@ def test_whole_numbers_come_in_vectors() -> None:
 
 
 def extreme(opcode: str, a: float, b: float) -> float:
-    """HLO's maximum and minimum: a NaN of either, and of equals the first."""
+    """Return HLO's maximum and minimum: NaN if either is NaN, and the first of equals."""
     return a if a != a else b if b != b else a if (a >= b if opcode == "maximum" else a <= b) else b
 
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 def test_bounds(target: str, tmp_path: Path) -> None:
-    """Extremes of a constant and a vector are one comparison, to the bit of zeros in C; what fits in integers is converted without tests, and NaNs give 0."""
+    """Extremes of a constant and a vector are one comparison, exact to the sign of zeros in C; values that fit in integers are converted without tests,
+    and NaNs become 0.
+    """
     from gen import pipeline
     numbers = {"m": "-127", "z": "0", "n": "-0.0", "h": "127.5", "i": "inf", "w": "255.75", "b": "-300"}
     values = {name: float(text) for name, text in numbers.items()}
@@ -250,7 +254,7 @@ def test_bounds(target: str, tmp_path: Path) -> None:
     data = struct.pack("<2048f", *x)
     x = list(struct.unpack("<2048f", data))
     lines = ["x = f32[2048] parameter(0)"] + [f"c_{n} = f32[] constant({t})\n  {n} = f32[2048] broadcast(c_{n}), dimensions={{}}" for n, t in numbers.items()]
-    wanted = {}     # by name: the type, and the numbers
+    wanted = {}    # by name: the type and the numbers
     for opcode in ("maximum", "minimum"):
         for name, c in values.items():
             for first in (True, False):
@@ -285,7 +289,7 @@ def test_bounds(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["bf16", "f16", "f32", "f64", "s16", "u32", "s64"])
 def test_choices_need_no_bytes(dtype: str) -> None:
-    """A choice by comparisons takes their masks as they are, not predicates in bytes, and so does their conversion."""
+    """A select by comparisons uses their masks, not predicates in bytes, and so does a conversion."""
     from gen import pipeline
     lines = [f"{name} = {dtype}[2048] parameter({n})" for n, name in enumerate("xyz")]
     lines += ["p = pred[2048] compare(x, y), direction=LT", "q = pred[2048] compare(y, z), direction=EQ", "r = pred[2048] xor(p, q)",

@@ -1,8 +1,7 @@
-"""Property: whatever fusion is drawn, its kernels agree with the scalar reference.
+"""Property: the kernels of every drawn fusion agree with the scalar reference.
 
-Random graphs of every op that the generator supports, of all types, with values wanted at several indices, odd layouts, empty and
-unit dimensions and several results. SETT_SEED and SETT_COUNT draw others and more, SETT_TARGET and SETT_DEVICE schedule for others; a failure
-prints the smallest part that fails.
+Random graphs of every supported op, of all types, with values needed at several indices, odd layouts, empty and unit dimensions and several results.
+SETT_SEED and SETT_COUNT draw others and more, SETT_TARGET and SETT_DEVICE schedule for others; a failure prints the smallest part that fails.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ ALL = ["pred", *INTEGERS, *FLOATS]
 BYTES = {"pred": 1, "f16": 2, "bf16": 2, "f32": 4, "f64": 8, **{d: int(d[1:]) // 8 for d in INTEGERS}}
 DIMS = [1, 1, 2, 3, 3, 17, 31, 33, 64, 255]
 MOST_ELEMENTS = 9000
-MOST_COST = 3_000_000   # scalar ops of a whole result, each value computed anew wherever it is wanted
+MOST_COST = 3_000_000  # scalar ops of a whole result, with each value computed again at each use
 
 # op -> the types it takes; the result has the same type but for is-finite
 UNARY = {"negate": INTEGERS + FLOATS, "abs": SIGNED + FLOATS, "sign": SIGNED + FLOATS, "not": ["pred", *INTEGERS],
@@ -46,9 +45,9 @@ BINARY = {**{op: ALL for op in ("add", "multiply", "maximum", "minimum")},
           **{op: ["pred", *INTEGERS] for op in ("and", "or", "xor")}, "atan2": FLOATS,
           **{op: INTEGERS for op in ("shift-left", "shift-right-arithmetic", "shift-right-logical")}}
 ROUGH = frozenset("""power tan exponential exponential-minus-one log log-plus-one tanh logistic sine cosine cbrt rsqrt atan2
-    divide remainder sqrt""".split())    # on floats: seldom, since errors grow through chains of them
+    divide remainder sqrt""".split())    # on floats rarely, because errors grow through chains of them
 
-# What combines two scalars of a type, as the body of a computation on %a and %b.
+# The ops that combine two scalars of a type, as the body of a computation on %a and %b.
 COMBINERS = {
     "add": "ROOT %r = {t}[] add(%a, %b)", "maximum": "ROOT %r = {t}[] maximum(%a, %b)", "minimum": "ROOT %r = {t}[] minimum(%b, %a)",
     "second": "ROOT %r = {t}[] copy(%b)", "first": "ROOT %r = {t}[] copy(%a)",
@@ -58,14 +57,14 @@ COMBINERS = {
 
 @dataclass
 class Node:
-    """A value: its name in the text, type, dims, layout, scalar ops an element of it costs; the lines needed are found by name."""
+    """A value: its name in the text, type, dims, layout, scalar ops per element; its needed lines are found by name."""
 
     name: str
     dtype: str
     dims: Tuple[int, ...]
     layout: Tuple[int, ...]
     cost: int
-    moved: bool = False     # only moved data: its bits are what the reference has
+    moved: bool = False    # only moved data: its bits are the reference's
 
     @property
     def elements(self) -> int:
@@ -84,14 +83,14 @@ class Line:
 
 
 class Rows(NamedTuple):
-    """Indices and a window at each, of gather and scatter."""
+    """Indices, and a window at each, of gather and scatter."""
 
-    rows: List[int]         # how many indices, in each dimension
-    indices: List[int]      # with the vector of an index's components
+    rows: List[int]    # number of indices in each dimension
+    indices: List[int]    # with the vector of an index's components
     vector: int
-    batching: List[int]     # dimensions of the indices
+    batching: List[int]    # dimensions of the indices
     every: List[int]        # indices and windows
-    places: List[int]       # of the windows in them
+    places: List[int]    # the windows' dimensions in them
 
 
 class Draw:
@@ -109,7 +108,7 @@ class Draw:
     # ---- text ----
 
     def name(self, opcode: str) -> str:
-        """Names that may collide once they are made C identifiers, or are words of C and of the generator."""
+        """Return names that may collide once they are C identifiers, or are words of C and of the generator."""
         n = len(self.lines)
         taken = {line.name for line in self.lines}
         if self.clashes:
@@ -184,7 +183,7 @@ class Draw:
     # ---- operands ----
 
     def pick(self, dtypes: Sequence[str] = ALL, rank: int = 0) -> Node:
-        """A value of one of these types, mostly a recent one."""
+        """Return a value of one of these types, mostly a recent one."""
         found = [n for n in self.nodes if n.dtype in dtypes and len(n.dims) >= rank and n.cost < 5000]
         if not found or self.r.random() < 0.04:
             own = [d for d in self.dtypes if d in dtypes] or list(dtypes)
@@ -192,7 +191,7 @@ class Draw:
         return self.r.choice(found[-12:] if self.r.random() < 0.6 else found)
 
     def like(self, node: Node, dtype: Optional[str] = None) -> Node:
-        """Another value of the same dims: at hand, or made from one by moving."""
+        """Return another value with the same dims: an existing one, or a moved one."""
         dtype = dtype or node.dtype
         same = [n for n in self.nodes if n.dims == node.dims and n.dtype == dtype and n.cost < 5000]
         way = self.r.random()
@@ -212,7 +211,7 @@ class Draw:
         return self.leaf(node.dims, dtype)
 
     def permuted(self, node: Node) -> Node:
-        """A value's own elements at another index, in the same dims."""
+        """Return a value's own elements at another index, in the same dims."""
         dims, rank = node.dims, len(node.dims)
         order = list(range(rank))
         self.r.shuffle(order)
@@ -282,7 +281,7 @@ class Draw:
             k = self.r.randint(0, len(dims))
             dims.insert(k, self.r.choice([1, 2, 3, 17, 33]))
             at = [p + (p >= k) for p in at]
-        if self.r.random() < 0.3 and len(at) > 1:     # dims that come in another order
+        if self.r.random() < 0.3 and len(at) > 1:    # dims in another order
             i, j = self.r.sample(range(len(at)), 2)
             dims[at[i]], dims[at[j]] = dims[at[j]], dims[at[i]]
             at[i], at[j] = at[j], at[i]
@@ -369,7 +368,7 @@ class Draw:
             self.emit("concatenate", a.dtype, dims, sides, f", dimensions={{{along}}}")
 
     def starts(self, rank: int) -> List[Node]:
-        """Start indices: scalars, or one array of them."""
+        """Return start indices: scalars, or one array of them."""
         dtype = self.r.choice(["s32", "s32", "u32", "s64", *INTEGERS])
         if self.r.random() < 0.2 and rank:
             return [self.leaf((rank,), dtype)]
@@ -393,7 +392,7 @@ class Draw:
             self.emit("dynamic-update-slice", a.dtype, a.dims, [a, update, *starts])
 
     def rows(self, sizes: Sequence[int], components: int, windows: Sequence[int], counts: Sequence[int]) -> Rows:
-        """For batching dimensions of these sizes, and others of some of the counts."""
+        """Return rows for batching dimensions of these sizes, and others from some of the counts."""
         rows = [*sizes, *(self.r.choice(counts) for _ in range(self.r.randint(0, 2)))]
         order = list(range(len(rows)))
         self.r.shuffle(order)
@@ -401,7 +400,7 @@ class Draw:
         vector = self.r.randint(0, len(rows))
         dims = rows[:vector] + [components] + rows[vector:]
         if components == 1 and self.r.random() < 0.3:
-            dims, vector = rows, len(rows)      # no dimension of the index vector
+            dims, vector = rows, len(rows)    # without a dimension of the index vector
         batching = [k + (k >= vector) for k in (order.index(k) for k in range(len(sizes)))]
         places = sorted(self.r.sample(range(len(rows) + len(windows)), len(windows)))
         of_window, of_row = iter(windows), iter(rows)
@@ -427,7 +426,7 @@ class Draw:
                 f", {key}={{{','.join(map(str, values))}}}" for key, values in lists.items()))
 
     def scatter(self) -> None:
-        """Updates of a value at indices that are read."""
+        """Return updates of a value at indices that are read."""
         a = self.pick(rank=1)
         rank = len(a.dims)
         batching = [k for k in range(rank) if self.r.random() < 0.15]
@@ -494,7 +493,7 @@ class Draw:
     # ---- loop nests ----
 
     def small(self, dtypes: Sequence[str], rank: int = 0) -> Node:
-        """A value of few elements: at hand, or new."""
+        """Return a value of few elements, existing or new."""
         found = [n for n in self.nodes if n.dtype in dtypes and n.elements <= 400 and len(n.dims) >= rank and n.cost < 500]
         if found and self.r.random() < 0.6:
             return self.r.choice(found)
@@ -502,7 +501,7 @@ class Draw:
         return self.leaf(tuple(self.r.choice([1, 2, 3, 4, 5, 17]) if self.r.random() > 0.03 else 0 for _ in range(rank)), self.r.choice(list(dtypes)))
 
     def product_types(self) -> Tuple[str, str, str]:
-        """Of two factors and of the sum of their products."""
+        """Return the types of two factors and of the sum of their products."""
         kind = self.r.choice(["same", "same", "float", "integer", "pred"])
         if kind == "float":
             a, b, to = (self.r.choice(FLOATS) for _ in range(3))
@@ -543,14 +542,14 @@ class Draw:
         self.dot(True)
 
     def scale(self, node: Node, to: str) -> Node:
-        """A value that has an element for each block of another's, of a type that a scaled-dot to this one takes."""
+        """Return a value with one element per block of another value, of a type that a scaled-dot to this one takes."""
         dims = tuple(size // self.r.choice([k for k in range(1, size + 1) if size % k == 0]) if size else 0 for size in node.dims)
         kinds = [to] if to == "pred" else FLOATS if to in FLOATS else ["s8", "u8", to]
         same = [n for n in self.nodes if n.dims == dims and n.dtype in kinds and n.cost < 500]
         return self.r.choice(same) if same and self.r.random() < 0.5 else self.leaf(dims, self.r.choice(kinds))
 
     def window(self, base: Sequence[int], dilated: bool = True, reversal: bool = False) -> "Tuple[str, Tuple[int, ...], Tuple[int, ...]]":
-        """The text of a window over a base; its size; how many places it has in each dimension, counted one by one."""
+        """Return the text of a window over a base, its size, and its number of places in each dimension, counted one by one."""
         parts: Dict[str, List[str]] = {name: [] for name in "size stride pad lhs_dilate rhs_dilate rhs_reversal".split()}
         sizes, places = [], []
         for size in base:
@@ -629,7 +628,7 @@ class Draw:
         self.emit("map", a.dtype, a.dims, [a, b], f", dimensions={{{dimensions}}}, to_apply=%{name}", 4)
 
     def both(self) -> None:
-        """A computed value at two indices."""
+        """Return a computed value at two indices."""
         a = self.pick(rank=1)
         b = self.permuted(a)
         if self.fits(a.dims, 2 * a.cost + 1):
@@ -656,7 +655,7 @@ class Drawn:
     called: List[str]
     nodes: Dict[str, Node]
     roots: List[str]
-    nested: bool = False      # a tuple in the tuple
+    nested: bool = False    # a tuple in the tuple
 
     def needed(self) -> "set[str]":
         by_name = {line.name: line for line in self.lines}
@@ -669,7 +668,7 @@ class Drawn:
         return found
 
     def text(self) -> str:
-        """The module; parameters that nothing needs stay: a fusion may have them."""
+        """Return the module; unused parameters stay, because a fusion may have them."""
         needed = self.needed()
         lines = [line for line in self.lines if line.name in needed or " parameter(" in line.text]
         body = [f"  {line.text}" for line in lines]
@@ -687,7 +686,7 @@ class Drawn:
 
 
 def checked(texts: "Dict[str, str]", folder: Path, excess: bool = False, device: Optional[str] = None) -> "List[run.CheckResult]":
-    """All in one process of the harness, generated for a class of devices."""
+    """Check all in one process of the harness, generated for a class of devices."""
     options, built = run.Options(excess_precision=excess, rounds=2, schedule=device), []
     for name, text in texts.items():
         module = hlo.parse(text, f"{name}.hlo")
@@ -701,7 +700,7 @@ def checked(texts: "Dict[str, str]", folder: Path, excess: bool = False, device:
 
 
 def smallest(drawn: Drawn, folder: Path, excess: bool, device: Optional[str] = None) -> str:
-    """The text of the first value, in the order of the lines, that fails as the only result."""
+    """Return the text of the first value, in the order of the lines, that fails as the only result."""
     names = [line.name for line in drawn.lines if line.name in drawn.needed() and line.name in drawn.nodes]
     for number, name in enumerate(names):
         text = Drawn([*drawn.lines], drawn.called, drawn.nodes, [name]).text()
@@ -718,7 +717,7 @@ def device() -> None:
 @pytest.mark.drawn
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_drawn_fusions(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every third dozen with a GPU's schedules, as if it were so small that these fusions fill it; every fourth with excess precision."""
+    """Every third dozen uses a GPU's schedules, as if the GPU were so small that these fusions fill it; every fourth uses excess precision."""
     monkeypatch.setitem(schedule.DEVICES, "opencl-gpu", replace(schedule.DEVICES["opencl-gpu"], units=0.02))  # type: ignore[arg-type]
     device = DEVICE or ("opencl-gpu" if first // BATCH % 3 == 1 and TARGET == "opencl" else None)
     drawn = {f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}
@@ -727,4 +726,4 @@ def test_drawn_fusions(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     failed = [r for r in results if r.status != "PASS"]
     reports = [f"{r.line()}\n{smallest(drawn[r.fusion.split('_')[0]], tmp_path / 'small', excess, device)}" for r in failed]
     assert not failed, "\n\n".join(reports)
-    assert {r.fusion.split("_")[0] for r in results} == drawn.keys()    # of a large one each nest has a result, named after it
+    assert {r.fusion.split("_")[0] for r in results} == drawn.keys()    # in a large fusion each nest has a result, named after it

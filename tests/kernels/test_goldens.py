@@ -1,7 +1,7 @@
-"""One golden for each template and target (tests/goldens), and one for each kind of picture: a change of a template or of `sett draw` shows in its text.
-`ninja bless` writes them anew.
+"""Test one golden per template and target (tests/goldens), and one per kind of picture: a change of a template or of `sett draw` shows in its text.
 
-A kernel's golden is the first kernel of the modules below that goes through its template, alone; a file's is the whole file of the smallest fusion.
+`ninja bless` writes them again. A kernel's golden is the first kernel of the modules below that uses its template, alone; a file's golden is the
+whole file of the smallest fusion.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from gen.targets import TARGETS, Target
 ROOT = Path(__file__).resolve().parents[2]
 GOLDENS = ROOT / "tests" / "goldens"
 DEVICES_OF_GOLDENS = ("pocl-cpu", "opencl-gpu", "cpu", "sm_80", "sm_90a", "gfx90a")
-# Modules that between them go through every template.
+# Modules that together use every template.
 MODULES = ("tests/kernels/add_f32", "tests/kernels/gelu_bf16", "tests/kernels/concatenate_bf16", "tests/kernels/row_sum_f32", "tests/kernels/column_max_bf16",
            "tests/kernels/transpose_f32", "tests/kernels/update_bf16", "bench/row_sum_32_f32", "bench/full_sum_f32", "bench/scatter_f32", "bench/transpose_10_odd_f32",
            "bench/concatenate_f32", "bench/concatenate_200_f32", "bench/tiles_bf16", "bench/column_sum_100_f32", "bench/cumsum_f32",
            *(f"tests/goldens/{module.stem}" for module in sorted(GOLDENS.glob("*.hlo"))))
 
 
-# Pictures by `sett draw`, each as text and as SVG.
+# Pictures of `sett draw`, each as text and as SVG.
 PICTURES = {
     "tiles": ["f32[3,5]{1,0:T(2,2)}"],
     "fragment": ["NV_MMA_SYNC_F32_16x8x16_F16.acc"],
@@ -45,7 +45,7 @@ PICTURES = {
 
 @lru_cache(maxsize=None)
 def rendered() -> "List[Tuple[str, Target, Kernel, str]]":
-    """The kernels of all modules: the module, the target, the kernel and its text."""
+    """Return the kernels of all modules: the module, the target, the kernel and its text."""
     kernels = []
     for module in MODULES:
         for fusion in hlo.fusions(run.load(str(ROOT / f"{module}.hlo"))):
@@ -66,7 +66,7 @@ def rendered() -> "List[Tuple[str, Target, Kernel, str]]":
 
 @lru_cache(maxsize=None)
 def texts() -> "Dict[str, str]":
-    """Each golden's text by its name."""
+    """Return each golden's text by its name."""
     goldens: "Dict[str, str]" = {}
     for module, target, kernel, text in rendered():
         goldens.setdefault(f"{Path(kernel.text.template).name}{target.suffix}", f"// {module}.hlo: {kernel.loop.text()}\n{text}")
@@ -97,14 +97,14 @@ def test_golden(name: str) -> None:
 
 
 def test_every_kernel_shows_its_code() -> None:
-    """What `explain --stage vectorize` prints of a step or an element stands in the kernel's text, for every hero."""
+    """The text that `explain --stage vectorize` prints for a step or an element is in the kernel's text, for every hero."""
     for module, target, kernel, text in rendered():
         lines = {line.strip() for line in text.splitlines()}
         for part in kernel.scheduled if type(kernel.nest) is not Whole else ():      # an op on whole arrays has no steps
             about = f"{part.name} of {module} for {target.name}"
             assert part.report.code, about
             shown = printed([*part.report.code.before, *part.report.code.text, *part.report.code.after])
-            # totals that lie in the result have no step after them
+            # totals in the result have no step after them
             assert (shown or getattr(part.loop, "to", 0)) and lines >= {line.strip() for line in shown}, about
 
 

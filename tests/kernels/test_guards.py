@@ -1,5 +1,4 @@
-"""Property: concatenates, pads and updates whose bounds lie inside of a register agree with the reference, in bodies of whole vectors.
-"""
+"""Property: concatenates, pads and updates whose bounds are inside a register agree with the reference, in bodies of whole vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from drawn import ON, SEED, agree, fusions, in_parts, marked, plain
 from gen import pipeline, run
 from gen.schedule import DEVICES
 
-COUNT = 6       # fusions for each device
+COUNT = 6    # fusions for each device
 WIDE = [(target, device) for target, device in ON if DEVICES[device].lanes > 1 and DEVICES[device].cpu]
 ROWS = [33, 40, 48, 64, 75, 100, 127, 128, 320, 512]
 TYPES = ["f32", "f32", "bf16", "f16", "s8", "u8", "s32", "u16", "s64", "f64", "pred"]
@@ -38,7 +37,7 @@ class Graph:
         return self.add(dims, f"concatenate({', '.join(parts)}), dimensions={{{axis}}}")
 
     def moved(self, x: str, dims: "List[int]", random_: random.Random) -> str:
-        """A neighbour of each element: by a roll, a shift that fills with a constant, a pad of a slice, or an update of a computed value."""
+        """Return a neighbour of each element: by a roll, a shift that fills with a constant, a pad of a slice, or an update of a computed value."""
         axis = random_.choice([len(dims) - 1, random_.randrange(len(dims))])
         size = dims[axis]
         k = random_.choice([1, size - 1, random_.randint(1, size - 1)]) if size > 1 else 0
@@ -65,7 +64,7 @@ class Graph:
 
 
 def _drawn(random_: random.Random) -> str:
-    """A function of an array and of a few arrays that are moved by some elements of it."""
+    """Return a function of an array and of a few arrays that are moved by some elements of it."""
     dims = [random_.choice([1, 2, 5, 16]) for _ in range(random_.randint(0, 2))] + [random_.choice(ROWS)]
     dims[0] = max(dims[0], -(-700 // dims[-1]) if len(dims) > 1 else 700)
     dtype = random_.choice(TYPES)
@@ -90,7 +89,7 @@ def test_bounds_inside_of_a_register(target: str, device: str, part: str, tmp_pa
 @pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])
 @pytest.mark.parametrize("dims", [[4096], [64, 48], [50, 300]])
 def test_neighbours_are_computed_in_vectors(device: str, dims: "List[int]") -> None:
-    """A roll along rows leaves the body in whole vectors; only the registers at a row's end go lane by lane."""
+    """A roll along rows leaves the body in whole vectors; only the registers at a row's end are computed lane by lane."""
     graph, size = Graph("f32"), dims[-1]
     graph.add(dims, "parameter(0)", "x")
     axis = len(dims) - 1
@@ -101,7 +100,7 @@ def test_neighbours_are_computed_in_vectors(device: str, dims: "List[int]") -> N
     assert kernel.loop.lanes > 1
 
 
-# what gcc 12 with AVX-512 loaded beyond an array's end: lanes of a vector that it knew not to be needed when it compiled
+# reads of gcc 12 with AVX-512 beyond an array's end: lanes of a vector that it knew to be unused at compile time
 SUM = """HloModule m
 sum { a = u32[] parameter(0)  b = u32[] parameter(1)  ROOT c = u32[] add(a, b) }
 ENTRY e {
@@ -135,7 +134,7 @@ ENTRY e {
 }
 """
 
-# a guard that gcc took apart: two loops, for one that holds and one that does not
+# a guard that gcc split into two loops, one where it holds and one where it does not
 UNSWITCHED = """HloModule m
 ENTRY e {
   v0 = f32[64,3] parameter(0)
@@ -163,7 +162,7 @@ ENTRY e {
 
 @pytest.mark.parametrize("text", (SUM, TAIL, UNSWITCHED), ids=("sum", "tail", "unswitched"))
 def test_nothing_beyond_the_end_is_loaded(text: str, tmp_path: Path) -> None:
-    """Guarded reads at the end of an array whose last byte is a page's last one."""
+    """Guarded reads stay inside an array whose last byte is the last of a page."""
     path = tmp_path / "guarded.hlo"
     path.write_text(text)
     for result in run.check(str(path), "c"):

@@ -1,4 +1,6 @@
-"""The HIP text: run on the CPU beside the scalar reference (tests/hip_on_cpu.h) with wavefronts of 64 and of 32, and compiled by hipcc where it is found."""
+"""Test the HIP text: run it on the CPU beside the scalar reference (tests/hip_on_cpu.h) with wavefronts of 64 and of 32, and compile it with hipcc if
+that is installed.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def test_catalogue_on_cpu(path: Path) -> None:
 
 
 def test_wavefronts() -> None:
-    """A wavefront's shuffles go over all of its lanes: 64 of CDNA, 32 of RDNA."""
+    """A wavefront's shuffles reach all of its lanes: 64 on CDNA, 32 on RDNA."""
     (fusion,) = hlo.fusions(run.load(str(ROOT / "tests" / "kernels" / "row_sum_f32.hlo")))
     for device, lanes in (("gfx90a", 64), ("gfx942", 64), ("gfx1100", 32)):
         text = pipeline.target_file(fusion, "hip", device).text
@@ -47,8 +49,9 @@ def test_wavefronts() -> None:
 
 
 def refuses(device: str, folder: Path) -> str:
-    """Why this hipcc compiles nothing for a class of device; "" where it does. (From a file: of standard input Debian's
-    hipcc does not say where its headers are.)"""
+    """Return why this hipcc compiles nothing for a class of device, or "". (The test compiles a file, because Debian's hipcc does not find its headers
+    for standard input.)
+    """
     if not shutil.which("hipcc"):
         return "no hipcc"
     source = folder / "probe.hip"
@@ -60,7 +63,7 @@ def refuses(device: str, folder: Path) -> str:
 
 @pytest.mark.parametrize("device", CLASSES)
 def test_compiles(device: str, tmp_path: Path) -> None:
-    """Without a warning, and without scratch memory: nothing is spilt."""
+    """There is no warning and no scratch memory, so nothing is spilled."""
     why = refuses(device, tmp_path)
     if why:
         pytest.skip(f"SKIP: hipcc for {device}: {why}")
@@ -79,8 +82,7 @@ SIZES = {"float": 4, "double": 8, "int": 4, "unsigned": 4, "long": 8, "short": 2
 
 @pytest.mark.parametrize("device", CLASSES)
 def test_compiles_drawn_rows_and_scans(device: str, tmp_path: Path) -> None:
-    """They are in registers: no scratch memory, and no more shared memory than the text declares, where clang also puts
-    arrays that it does not resolve."""
+    """They are in registers: no scratch memory, and no more shared memory than the text declares, where clang also puts arrays that it does not resolve."""
     why = refuses(device, tmp_path)
     if why:
         pytest.skip(f"SKIP: hipcc for {device}: {why}")

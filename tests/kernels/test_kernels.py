@@ -1,4 +1,4 @@
-"""From HLO text to a verified kernel: `gen check` on the catalogue, and what gen writes compiles."""
+"""From HLO text to a verified kernel: `gen check` on the catalogue, and the generated files compile."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from gen_run import gen
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "tests" / "kernels"
-LARGE = {"add_f32", "add_bf16", "gelu_bf16", "transpose_f32", "row_sum_f32"}  # checked by the demo, before they are timed
-POSITIONS = {"bf16[9,5]{1,0:T(8,128)(2,1)}": 16 * 128, "f32[9,5]{0,1:T(4,8)}": 8 * 16}      # of shapes with padding
+LARGE = {"add_f32", "add_bf16", "gelu_bf16", "transpose_f32", "row_sum_f32"}  # the demo checks these before it times them
+POSITIONS = {"bf16[9,5]{1,0:T(8,128)(2,1)}": 16 * 128, "f32[9,5]{0,1:T(4,8)}": 8 * 16}    # positions of shapes with padding
 MOVES = {"concatenate_bf16", "triangle_f32", "hash_u32", "integers_s8", "moves_u16", "finite_pred", "scalar_s64", "column_max_bf16",
-         "slice_pad_add", "layouts_f32"}  # no rounding, or exact rounding only
+         "slice_pad_add", "layouts_f32"}  # no rounding, or only exact rounding
 HEROES = {"column_max_bf16": "reduction", "layouts_f32": "transpose", "log_transpose_add": "loop transpose", "row_sum_f32": "reduction",
           "softmax_f32": "rows", "transpose_f32": "transpose", "update_bf16": "dynamic-update-slice", "concatenate_bf16": "concatenate",
           "slice_pad_add": "loop pad"}  # on CPUs; the others: loop
@@ -45,11 +45,11 @@ def skip_without_device(done: "subprocess.CompletedProcess[str]") -> None:
         pytest.skip(done.stdout.strip() or done.stderr.strip())
 
 
-@pytest.mark.peer       # tests/conftest.py asks for warnings of what other tests compile
+@pytest.mark.peer    # tests/conftest.py asks for warnings of the kernels that other tests compile
 @pytest.mark.parametrize("flags", ["-O2", "-O3 -march=x86-64-v3"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_compilers_say_nothing(compiler: str, flags: str, tmp_path: Path) -> None:
-    """No warning and no note where registers are narrower than the vectors: of functions that are not inlined, as those of a row's sum."""
+    """There is no warning or note if registers are narrower than the vectors: about functions that are not inlined, like those of a row sum."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     (tmp_path / "sum.hlo").write_text("add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n"
@@ -95,7 +95,7 @@ ENTRY moved { x = TYPE[256,384]{ROWS} parameter(0)
 @pytest.mark.peer
 @pytest.mark.parametrize("machine", ["x86-64", "x86-64-v3"])
 def test_narrow_registers(machine: str, tmp_path: Path) -> None:
-    """Where registers are narrower than vectors, comparisons, shuffles and tiles are right, and gcc takes none of them lane by lane."""
+    """If registers are narrower than vectors, comparisons, shuffles and tiles are right, and gcc computes none of them lane by lane."""
     flags = (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else "").split()
     if platform.machine() != "x86_64" or not shutil.which("gcc") or (machine == "x86-64-v3" and not {"avx2", "fma"} <= set(flags)):
         pytest.skip(f"not a processor of {machine}, or no gcc")
@@ -128,7 +128,7 @@ def test_narrow_registers(machine: str, tmp_path: Path) -> None:
 
 
 def test_vectors_are_loaded_whole(tmp_path: Path) -> None:
-    """gcc moves 64 bytes to and from memory as one register: by halves through the stack, rows of 1000 took twice as long."""
+    """gcc moves 64 bytes to and from memory as one register; halves through the stack took twice as long for rows of 1000."""
     if platform.machine() != "x86_64" or not shutil.which("gcc"):
         pytest.skip("SKIP: no gcc for x86-64")
     file = CATALOGUE.parent.parent / "bench" / "row_sum_1000_f32.hlo"
@@ -141,7 +141,7 @@ def test_vectors_are_loaded_whole(tmp_path: Path) -> None:
 
 
 def right(name: str, lines: "Sequence[str]", file: str) -> None:
-    """Asserts that `gen check` says of a kernel of the catalogue that it is right."""
+    """Check that `gen check` passes a kernel of the catalogue."""
     hero = HEROES.get(name, "loop")
     assert re.fullmatch(rf"  PASS {name} {hero} (0|\S+ of the allowed error), \d+ rounds", lines[0]), lines
     assert re.match(rf"PASS {re.escape(file)} opencl 1/1 {hero} \S.*\(\d+ values compared", lines[-1]), lines
@@ -161,7 +161,7 @@ def test_catalogue(tmp_path: Path) -> None:
 
 
 def test_check_leaves_nothing(tmp_path: Path) -> None:
-    """Nothing but the answer is left behind."""
+    """Only the answer is left behind."""
     (tmp_path / "temporary").mkdir()
     file = CATALOGUE / "layouts_f32.hlo"
     done = gen("check", file, "--target", "opencl", cwd=tmp_path, TMPDIR=str(tmp_path / "temporary"))
@@ -172,7 +172,7 @@ def test_check_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_names(tmp_path: Path) -> None:
-    """Parameters have the text's names in header and manifest; a file whose name is no C identifier is noted, another is not."""
+    """Parameters have the text's names in header and manifest; a file name that is not a C identifier is noted, others are not."""
     text = "ENTRY e {\n  g.1 = (f32[3], f32[4]) parameter(0)\n  w = f32[5] parameter(1)\n  ROOT n = f32[5] negate(w)\n}\n"
     for name, written, said in (("2d", "k_2d", "note: 2d.hlo: written as k_2d, a name that C leaves free\n"), ("two", "two", "")):
         (tmp_path / f"{name}.hlo").write_text(text)
@@ -184,7 +184,7 @@ def test_names(tmp_path: Path) -> None:
 
 @pytest.mark.peer
 def test_seed_of_inputs() -> None:
-    """Another seed is another set of inputs: the errors of functions differ, and both are within the bound."""
+    """Another seed gives other inputs: the errors of functions differ, and both are within the bound."""
     answers = [gen("check", CATALOGUE / "softmax_f32.hlo", "--target", "c", "--seed", seed) for seed in (1, 1, 2, 3)]
     skip_without_device(answers[0])
     assert [a.returncode for a in answers] == [0] * 4, [a.stdout for a in answers]
@@ -193,7 +193,7 @@ def test_seed_of_inputs() -> None:
 
 
 def test_excess_precision(tmp_path: Path) -> None:
-    """bf16 arithmetic kept in f32 stays within its bound, and so do integers made of it; moves stay moves."""
+    """bf16 arithmetic kept in f32 stays within its bound, and so do integers made from it; moves stay moves."""
     file = tmp_path / "chain.hlo"
     file.write_text("e {\n  a = bf16[777] parameter(0)\n  b = bf16[777] parameter(1)\n  s = bf16[777] add(a, b)\n"
                     "  p = bf16[777] multiply(s, b)\n  t = bf16[777] subtract(p, a)\n"
@@ -204,7 +204,7 @@ def test_excess_precision(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-# ---- what is written -----------------------------------------------------------------------------------------------
+# ---- generated files ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +216,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_written_files(built: Path) -> None:
-    """Kernels, C API, reference, manifest and depfile of each, and nothing else."""
+    """The files are kernels, C API, reference, manifest and depfile of each, and no others."""
     suffixes = (".c", ".cl", ".cu", ".d", ".h", ".hip", ".json", "_ref.c")
     assert files_below(built) == sorted(name + suffix for name in NAMES for suffix in suffixes)
     for name in NAMES:
@@ -246,7 +246,7 @@ def test_same_bytes(built: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("compiler, more", [("gcc", []), pytest.param("gcc", ["-DSETT_SCALAR"], marks=pytest.mark.peer),
                                             *(pytest.param("clang", more, marks=pytest.mark.peer) for more in ([], ["-DSETT_SCALAR"])), pytest.param("g++", [], marks=pytest.mark.peer)])
 def test_written_c_compiles(built: Path, compiler: str, more: "List[str]") -> None:
-    """The C API, the kernels in C and the reference under the project's warnings; any number of them in one program."""
+    """The C API, the kernels in C and the reference compile with the project's warnings; any number of them link into one program."""
     found = [name for name in (compiler, *(f"{compiler}-{version}" for version in range(19, 13, -1))) if shutil.which(name)]
     if not found:
         pytest.skip(f"no {compiler}")
@@ -271,7 +271,7 @@ def test_written_c_compiles(built: Path, compiler: str, more: "List[str]") -> No
 
 @pytest.fixture(scope="module")
 def old_compiler(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A compiler without __builtin_shufflevector: gcc 11 or 10, else cc with that hidden."""
+    """Return a compiler without __builtin_shufflevector: gcc 11 or 10, else cc with that hidden."""
     found = [name for name in ("gcc-11", "gcc-10") if shutil.which(name)]
     if found:
         return found[0]
@@ -283,7 +283,7 @@ def old_compiler(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.peer
 def test_without_shuffles_compiles(old_compiler: str, tmp_path: Path) -> None:
-    """The catalogue, and modules that go through every template of C."""
+    """The catalogue, and modules that use every template of C, compile."""
     from test_goldens import MODULES
 
     files = {Path(name).name: f"{name}.hlo" for name in (*MODULES, *(f"tests/kernels/{name}" for name in NAMES))}
@@ -298,7 +298,7 @@ def test_without_shuffles_compiles(old_compiler: str, tmp_path: Path) -> None:
 
 @pytest.mark.peer
 def test_without_shuffles(old_compiler: str) -> None:
-    """What takes the place of shuffles gives the same values: of rows, a scan, a transpose, register tiles."""
+    """The replacement of shuffles gives the same values: rows, a scan, a transpose, register tiles."""
     files = ("tests/goldens/row_sum_8_f32", "tests/goldens/column_cummax_f32", "tests/kernels/softmax_f32", "tests/kernels/layouts_f32",
              "tests/kernels/log_transpose_add")
     done = gen("check", *(f"{file}.hlo" for file in files), "--target", "c", "--jobs", "2", CC=old_compiler)
@@ -308,7 +308,7 @@ def test_without_shuffles(old_compiler: str) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("device", ["sm_80", "sm_90"])
 def test_cuda_compiles(device: str, tmp_path: Path) -> None:
-    """nvcc takes the kernels without a warning; 16-byte accesses where they are due, no local memory."""
+    """nvcc compiles the kernels without warning, with 16-byte accesses where expected, and without local memory."""
     if not shutil.which("nvcc"):
         pytest.skip("no nvcc")
     for name, wide in (("add_f32", True), ("add_bf16", True), ("gelu_bf16", True), ("softmax_f32", False)):

@@ -1,5 +1,6 @@
-"""Leading dimensions at run time: whatever a program computes, parameters and results may lie inside of larger matrices, whose other elements
-stay as they are. The harness fills these with NaNs, which no kernel may read, and looks at them after each run."""
+"""Test leading dimensions at run time: parameters and results of any program may be inside larger matrices, whose other elements stay unchanged. The
+harness fills these with NaNs, which no kernel may read, and checks them after each run.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +33,13 @@ def program_of(text: str, name: str) -> Program:
 
 
 def led(text: str, name: str, names: "Sequence[str]" = ()) -> Program:
-    """names: of the arrays inside of larger ones; none: all that may be."""
+    """names: the arrays inside larger ones; none: all that may be."""
     program = program_of(text, name)
     return pipeline.with_leads(program, names or [of.name for of in named(program) if of.array.shape.rank > 1])
 
 
 def agree(texts: "Dict[str, str]", target: str, device: str, folder: Path) -> "List[Any]":
-    """Each program gives what the reference gives, from and to larger matrices; all programs, for more questions."""
+    """Check that each program agrees with the reference, from and to larger matrices; return all programs for more questions."""
     options = run.Options(rounds=2, schedule=device)
     device_or_skip(target, options)
     built = [run.build(led(text, name), folder / name, target, options) for name, text in texts.items()]
@@ -52,7 +53,7 @@ def entry(name: str, *lines: str) -> str:
 
 
 def dot(name: str, dtype: str, m: int, n: int, k: int, a: str = "mk", b: str = "kn", result: str = "", more: "Sequence[str]" = ()) -> str:
-    """A product of matrices that are transposed as a and b say. more: what follows from `c`."""
+    """Return a product of matrices, transposed as a and b say. more: the ops after `c`."""
     sizes = {"m": m, "n": n, "k": k}
     x, y = (plain(dtype, [sizes[letter] for letter in of]) for of in (a, b))
     result = result or dtype
@@ -107,7 +108,7 @@ ENTRY swapped {
   ROOT r = (f32[20,30], f32[20,30]) tuple(a, b)
 }
 """
-# the program copies the matrices: what these do is not C text of maps
+# the program copies these matrices, because their ops are not C text of maps
 COPIED = {
     "sorted": "HloModule sorted\n\nless { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = pred[] compare(p, q), direction=LT }\n"
               "ENTRY sorted {\n  x = f32[20,30] parameter(0)\n  ROOT y = f32[20,30] sort(x), dimensions={1}, to_apply=less\n}\n",
@@ -183,14 +184,14 @@ def test_walks(target: str, device: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x", "y", "a", "b"])
 def test_one_fusion_of_larger_and_dense_arrays(name: str, tmp_path: Path) -> None:
-    """Calls of one fusion differ in which of their arrays are larger."""
+    """Calls of one fusion may differ in which arrays are larger."""
     options = run.Options(rounds=1)
     built = run.build(led(SWAPPED, "swapped", [name]), tmp_path, "c", options)
     assert [r.status for r in run.check_built([built], "c", options)] == ["PASS", "PASS"]
 
 
 def test_what_ops_give_is_dense() -> None:
-    """The shape of a larger array is its parameter's alone, though ops take the shapes of their operands."""
+    """Only the parameter's shape is that of a larger array, although ops take the shapes of their operands."""
     program = led(PRODUCTS["fours"], "fours")
     for nest in nests.planned(program.calls[0].fusion, device_for("c", "cpu").plan_class).nests:
         values = nest.partition.computation.instructions
@@ -198,7 +199,7 @@ def test_what_ops_give_is_dense() -> None:
 
 
 def test_distances() -> None:
-    """A distance is leading dimensions and a rest, also below 0, and both come back."""
+    """A distance splits into leading dimensions and a rest, also below 0, and both come back."""
     for times, rest in ((0, 0), (0, -5), (1, 0), (3, 7), (-2, 4), (1, -9), (1 << 20, leads.BASE // 2 - 1)):
         assert leads.digits(times * leads.BASE + rest) == (times, rest)
     texts = [leads.text(n * leads.BASE + k, "lead0") for n, k in ((0, 4), (1, 0), (2, 0), (1, 3), (-1, -2))]
@@ -208,7 +209,7 @@ def test_distances() -> None:
 @pytest.mark.parametrize("target, device", marked(ON))
 def test_products(target: str, device: str, tmp_path: Path) -> None:
     built = agree(PRODUCTS, target, device, tmp_path)
-    if device in ("cpu", "pocl-cpu"):   # in register tiles, which read larger matrices in place
+    if device in ("cpu", "pocl-cpu"):  # in register tiles, which read larger matrices in place
         heroes = {of.name: of.hero.split() for of in built}
         assert heroes["plain"] == ["contraction"] and heroes["few_rows"] == ["contraction"] and heroes["relu"] == ["contraction"]
         assert "strips" in heroes["strips"]
@@ -297,7 +298,7 @@ MORE = 3    # elements between the rows
 
 
 def exact_bytes(of: "Dict[str, Any]") -> int:
-    """The bytes of an array in a larger one, from its first element to its last."""
+    """Return the bytes of an array in a larger one, from its first element to its last."""
     if "lead" not in of:
         return int(of["bytes"])
     rows = of["elements"] // of["lead"]["least"]

@@ -1,8 +1,8 @@
-"""Property: ops on matrices, as HLO and as custom calls of LAPACK, of any size, batch and layout, give what NumPy gives in
-f64, and agree with the reference on each class of device; calls that contradict themselves are errors at their place.
+"""Property: ops on matrices, as HLO and as custom calls of LAPACK, of any size, batch and layout, equal NumPy's results in f64 and agree with the
+reference on each class of device; contradictory calls are errors at their place.
 
-Signs and bases that are free are no part of a comparison with NumPy: there the factors' product is the operand, and
-vectors are orthonormal. SETT_SEED and SETT_COUNT draw others, and more.
+Free signs and bases are not compared with NumPy: there the product of the factors is the operand, and vectors are orthonormal. SETT_SEED and
+SETT_COUNT draw others, and more.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NAMES = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 
 
 def typed(dtype: str, dims: Sequence[int], by_columns: bool = True) -> str:
-    """A shape whose matrices lie column by column, as LAPACK's do, or row by row."""
+    """Return a shape whose matrices are stored column by column, like LAPACK's, or row by row."""
     order = list(range(len(dims)))[::-1]
     if by_columns and len(dims) > 1:
         order[:2] = order[1::-1]
@@ -128,14 +128,14 @@ class Drawn:
         return "orgqr", call(self.matrix(m, n), [self.matrix(m, n), self.line(k)], NAMES[self.dtype] + "orgqr")
 
     def gtsv(self) -> "Tuple[str, str]":
-        """Of complex numbers every second time."""
+        """Every second one has complex numbers."""
         self.dtype = {"f32": "c64", "f64": "c128"}.get(self.dtype, self.dtype) if self.r.random() < 0.5 else self.dtype
         n, k = self.size(), self.r.randint(1, 5)
         shapes = [*[self.line(n)] * 3, self.matrix(n, k)]
         return "gtsv", call(f"({', '.join([*shapes, self.info])})", shapes, NAMES[self.dtype] + "gtsv")
 
     def perturbed(self) -> "Tuple[str, str]":
-        """A tridiagonal solve for singular matrices, of complex numbers every second time."""
+        """Return a tridiagonal solve for singular matrices, every second with complex numbers."""
         self.dtype = {"f32": "c64", "f64": "c128"}.get(self.dtype, self.dtype) if self.r.random() < 0.5 else self.dtype
         n, k = self.size(), self.r.randint(1, 5)
         shapes = [*[self.line(n)] * 3, self.matrix(n, k)]
@@ -161,7 +161,7 @@ class Drawn:
 OPS = ["cholesky", "potrf", "getrf", "triangle", "trsm", "geqrf", "orgqr", "gtsv", "perturbed", "syevd", "gesdd"]
 
 
-# Of the others `ninja test` compares the kernels of C with NumPy only.
+# For the others `ninja test` compares only the kernels of C with NumPy.
 @pytest.mark.parametrize("ops, target, device", [(("potrf", "triangle", "gesdd"), "c", "cpu"),
                                                  *(pytest.param(OPS, *pair, marks=pytest.mark.peer) for pair in ON)])
 def test_kernels_agree_with_the_reference(ops: "Sequence[str]", target: str, device: str, tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def agreed(modules: "Sequence[hlo.Module]", target: str, options: checked.Option
 
 
 def parsed(text: str, name: str) -> hlo.Module:
-    """A module as `gen check` reads it."""
+    """Return a module as `gen check` reads it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.hlo"
         path.write_text(text)
@@ -227,7 +227,7 @@ PEERS = sorted(path for word in ("cholesky", "lu", "qr", "solve", "det", "inv", 
 @pytest.mark.skipif(not PEERS, reason="SKIP: no ../shared/peer/jax")
 @pytest.mark.parametrize("target", sorted({target for target, _ in ON}))
 def test_functions_of_jax_agree_with_the_reference(target: str, tmp_path: Path) -> None:
-    """A fourth of them; tests/peer/test_programs.py holds the results of all against XLA's."""
+    """A quarter of them run here; tests/peer/test_programs.py compares the results of all with XLA's."""
     agreed([checked.load(str(path / f"{path.name}.hlo")) for path in PEERS[::4]], target, checked.Options(), tmp_path)
 
 
@@ -254,7 +254,7 @@ int main(void)
 @pytest.mark.parametrize("shape", ["f32[17,33]{0,1}", "f32[40,19]{0,1}",
                                    *(pytest.param(shape, marks=pytest.mark.peer) for shape in ("f32[33,17]{1,0}", "f32[18,18]{0,1}", "f32[19,40]{1,0}"))])
 def test_a_factorisation_stays_inside_its_arrays(shape: str, tmp_path: Path) -> None:
-    """LU by blocks of four pivots, where the last block has fewer: under ASan, in buffers of exactly their sizes."""
+    """LU by blocks of four pivots, with fewer in the last block, runs under ASan in buffers of exactly their sizes."""
     steps = min(numbers(shape[shape.index("[") + 1:shape.index("]")]))
     (tmp_path / "m.hlo").write_text(f"""HloModule m
 ENTRY e {{ a = {shape} parameter(0)
@@ -274,7 +274,7 @@ def numbers(text: str) -> "List[int]":
 
 
 def ran(text: str, arrays: "List[Any]", folder: Path, target: str = "c") -> "List[Any]":
-    """The operands as the module gets them, and its results, in f64 or c128 but for integers."""
+    """Return the operands and results of the module, in f64 or c128, integers unchanged."""
     kinds = {"f32": np.float32, "f64": np.float64, "s32": np.int32, "c64": np.complex64, "c128": np.complex128}
     lines = text.split("\n")
     shapes = [SHAPE.search(line) for line in lines if " parameter(" in line]
@@ -307,7 +307,7 @@ def turned(a: "Any") -> "Any":
 
 
 class Values:
-    """Well-conditioned operands of a drawn text, and how near to NumPy its results are."""
+    """Well-conditioned operands of a drawn text, and the allowed distance of its results from NumPy's."""
 
     def __init__(self, drawn: Drawn, text: str) -> None:
         self.random = np.random.default_rng(drawn.r.randrange(1 << 30))
@@ -335,7 +335,7 @@ def of_cholesky(v: Values, text: str, folder: Path) -> None:
 
 
 def of_potrf(v: Values, text: str, folder: Path) -> None:
-    """The triangle that is not of the factor is the operand's, which the factorisation does not read."""
+    """The triangle that does not belong to the factor is the operand's, which the factorisation does not read."""
     a = v.normal()
     lower, n = code(text, "uplo") == "L", a.shape[-1]
     one, other = (np.tril, np.triu) if lower else (np.triu, np.tril)
@@ -422,7 +422,7 @@ def of_gtsv(v: Values, text: str, folder: Path) -> None:
     v.tolerance *= max(1, float(np.linalg.cond(a).max()))
     v.near(a @ x, b)
     assert not info.any()
-    # what is left of the matrix is upper triangular, with the determinant of the matrix but for its sign
+    # the rest of the matrix is upper triangular, with the determinant of the matrix up to its sign
     v.near(np.sort(np.abs(od).prod(-1), axis=None), np.sort(np.abs(np.linalg.det(a)), axis=None))
     zero = np.zeros_like
     *_, info = ran(text, [zero(low), zero(d), zero(up), b], folder / "singular")
@@ -430,7 +430,7 @@ def of_gtsv(v: Values, text: str, folder: Path) -> None:
 
 
 def of_perturbed(v: Values, text: str, folder: Path) -> None:
-    """A matrix with a good inverse has its solution; of a singular one X is large, finite, and nearly of its kernel."""
+    """A matrix with a good inverse has its solution; for a singular one, X is large, finite, and nearly in its kernel."""
     low, d, up, b = (v.normal(k) for k in range(4))
     low, d, up, b, x = ran(text, [low, d + 4 * (v.random.random(d.shape) < 0.7), up, b], folder)
     n, tolerance = d.shape[-1], v.tolerance
@@ -441,7 +441,7 @@ def of_perturbed(v: Values, text: str, folder: Path) -> None:
     v.near(a @ x, b)
     *_, x = ran(text, [0 * low, 0 * d, 0 * up, b], folder / "zero")
     assert np.isfinite(x).all() and (np.abs(x) > 1e30 * np.abs(b)).all()
-    if n > 1:       # rows of the graph of a line: the kernel is of ones
+    if n > 1:    # rows of the graph of a line: ones are in the kernel
         ends = np.ones_like(d.real)
         ends[..., 1:-1] = 2
         *_, x = ran(text, [-np.ones_like(d), ends, -np.ones_like(d), b], folder / "singular")
@@ -463,7 +463,7 @@ def of_syevd(v: Values, text: str, folder: Path) -> None:
 
 
 def of_gesdd(v: Values, text: str, folder: Path) -> None:
-    """The second operand has a rank of half its size at most."""
+    """The second operand has a rank of at most half its size."""
     a = v.normal()
     m, n = a.shape[-2:]
     k = min(m, n)
@@ -481,7 +481,7 @@ def of_gesdd(v: Values, text: str, folder: Path) -> None:
 @with_numpy
 @pytest.mark.parametrize("op", ["cholesky", "triangle", "trsm"])
 def test_complex_matrices(op: str, tmp_path: Path) -> None:
-    """What becomes an op on real matrices of twice the size."""
+    """Ops that become an op on real matrices of twice the size."""
     for number in range(COUNT):
         drawn = Drawn(2000 + number, ["c64", "c128"])
         name, text = getattr(drawn, op)()
@@ -501,7 +501,7 @@ def test_kernels_give_what_numpy_gives(op: str, tmp_path: Path) -> None:
 
 
 class Large(Drawn):
-    """The same of sizes that are worked on several rows or columns at a time."""
+    """The same at sizes that are processed several rows or columns at a time."""
 
     def size(self) -> int:
         return self.r.choice([48, 67, 98])
@@ -523,7 +523,7 @@ SHARED, MEMORY, FEW = [16, 17, 20, 33, 48, 64, 67], [90, 115, 130], [17, 19]
 
 
 class OfBlocks(Drawn):
-    """The same of sizes of which a block of threads has a matrix: in shared memory, or in memory; few of large ones."""
+    """The same at sizes for which a block of threads has a matrix: in shared memory, or in memory; few of large ones."""
 
     def __init__(self, number: int, sizes: "List[int]" = SHARED) -> None:
         super().__init__(number)
@@ -543,7 +543,7 @@ def templates(text: str, device: str) -> "List[str]":
 
 
 def test_who_writes_matrices() -> None:
-    """A block of threads has a matrix of at least 16 rows, or of at least 5 where there are no more matrices than units."""
+    """A block of threads has a matrix of at least 16 rows, or of at least 5 if there are no more matrices than units."""
     for count, n, block in ((1000, 16, True), (1000, 15, False), (100, 5, True), (100, 4, False), (1, 400, True)):
         text = module(typed("f32", (count, n, n)), [typed("f32", (count, n, n))], "cholesky", "lower=true")
         assert templates(text, "sm_90") == [f"kernels/cholesky{'_gpu' * block}"]
@@ -570,7 +570,7 @@ def test_blocks_give_what_numpy_gives(op: str, sizes: "List[int]", tmp_path: Pat
 @pytest.mark.peer
 @pytest.mark.parametrize("target, device", [pair for pair in ON if not DEVICES[pair[1]].cpu])
 def test_blocks_agree_with_the_reference(target: str, device: str, tmp_path: Path) -> None:
-    """Inputs that have NaNs, infinities and zeros too."""
+    """Inputs include NaNs, infinities and zeros."""
     drawn = [(op, OfBlocks(5000 + number * len(OPS) + OPS.index(op), MEMORY if op == "getrf" else SHARED)) for number in range(COUNT) for op in BLOCKS]
     agreed([parsed(getattr(draw, op)()[1], op) for op, draw in drawn], target, checked.Options(schedule=device), tmp_path)
 
@@ -579,7 +579,7 @@ def test_blocks_agree_with_the_reference(target: str, device: str, tmp_path: Pat
 @pytest.mark.skipif(not shutil.which("oclgrind"), reason="SKIP: no oclgrind")
 @pytest.mark.parametrize("op", BLOCKS)
 def test_blocks_have_no_race(op: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In shared memory and, where that is too small, in memory."""
+    """In shared memory and, if that is too small, in memory."""
     import test_oclgrind
     for room in (32 << 10, 2000):
         monkeypatch.setitem(TARGETS, "opencl", dataclasses.replace(TARGETS["opencl"], shared_bytes=room))

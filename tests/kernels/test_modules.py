@@ -1,5 +1,5 @@
-"""Whole modules: calls, nested fusions, several fusions and tuples in tuples, through `gen run` beside values computed here; a transformer
-block, through `gen check`.
+"""Test whole modules: calls, nested fusions, several fusions and tuples in tuples, through `gen run` against values computed here; a transformer block
+through `gen check`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def packed(values: Sequence[float]) -> bytes:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_unoptimised(target: str, tmp_path: Path) -> None:
-    """An ENTRY without fusions is one fusion. The bitcast flattens the callee's rows, though the buffer it begins from is in columns."""
+    """An ENTRY without fusions is one fusion. The bitcast flattens the callee's rows, although its buffer is in columns."""
     assert [f.name for f in hlo.fusions(hlo.parse(UNOPTIMISED, "m.hlo"))] == ["m"]
     x = [[(7 * i + 5 * j) % 11 - 5.0 for j in range(6)] for i in range(4)]
     b = [0.5 * j - 1 for j in range(6)]
@@ -94,8 +94,8 @@ def test_unoptimised(target: str, tmp_path: Path) -> None:
     assert floats(sums) == [sum(y[6 * i:6 * i + 6]) for i in range(4)]
 
 
-# Two fusions in a called computation, one used twice; a fusion in a fusion in a fusion; a copy and a reduce beside them; tuples in tuples
-# as parameter and result, one parameter handed through.
+# Two fusions in a called computation, one used twice; a fusion in a fusion in a fusion; a copy and a reduce beside them; tuples in tuples as parameter
+# and result, one parameter passed through.
 SEVERAL = ADD + """inner {
   p = f32[2,3]{1,0} parameter(0)
   q = (f32[3,2]{1,0}, f32[6]{0}) parameter(1)
@@ -152,8 +152,9 @@ ENTRY main {
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_several(target: str, tmp_path: Path) -> None:
-    """Each fusion that is launched is a kernel set, also in a called computation; those inside of one are inlined. The callee's other
-    layout is a copy (of x), which is its own copy back (c)."""
+    """Each launched fusion is a kernel set, also in a called computation; inner fusions are inlined. The callee's other layout is a copy (of x), which
+    is its own copy back (c).
+    """
     assert [f.name for f in hlo.fusions(hlo.parse(SEVERAL, "m.hlo"))] == ["m_x_in1", "m_c_in1", "m_twice", "m_outer", "m_s"]
     x, a, b = ([float(k % 5 - 2) for k in range(n, n + 6)] for n in (0, 3, 1))
     doubled = [2 * v for v in x]
@@ -163,7 +164,7 @@ def test_several(target: str, tmp_path: Path) -> None:
     assert [floats(r) for r in run(SEVERAL, [packed(x), packed(a), packed(b)], target, tmp_path)] == want
 
 
-# A callee whose layouts are all others than the caller's, in tuples too; its bitcasts go by its own.
+# A callee whose layouts all differ from the caller's, in tuples too; its bitcasts follow its own layouts.
 TURNED = """minus {
   p = f32[6]{0} parameter(0)
   ROOT n = f32[6]{0} negate(p)
@@ -189,7 +190,7 @@ ENTRY main {
 
 @pytest.mark.parametrize("launched", [False, True])
 def test_layouts_of_calls(launched: bool, tmp_path: Path) -> None:
-    """Inlined into one fusion, and taken apart for the fusion that is in it."""
+    """The callee is inlined into one fusion, and called apart for the fusion in it."""
     text = TURNED.replace("negate(d)", "fusion(d), kind=kLoop, calls=minus") if launched else TURNED
     assert (len(hlo.fusions(hlo.parse(text, "m.hlo"))) > 1) == launched
     a, b, few = [float(k) for k in range(1, 7)], [float(k * k) for k in range(1, 7)], bytes([7, 250])
@@ -202,7 +203,7 @@ def test_layouts_of_calls(launched: bool, tmp_path: Path) -> None:
 
 
 def test_entries_without_fusions() -> None:
-    """Calls of a computation with a fusion are taken apart, however deep; those of one without are fusions of their own beside one."""
+    """Calls of a computation with a fusion are opened at any depth; calls of one without are fusions of their own beside one."""
     text = ADD + "".join(f"deep{k} {{\n  p = f32[] parameter(0)\n  ROOT c = f32[] {what}\n}}\n" for k, what in enumerate(
         ["fusion(p, p), kind=kLoop, calls=add", "call(p), to_apply=deep0", "call(p), to_apply=deep1"]))
     plain = "plain {\n  p = f32[2]{0} parameter(0)\n  ROOT n = f32[2]{0} negate(p)\n}\n"
@@ -223,7 +224,7 @@ def test_entries_without_fusions() -> None:
     ("(f32[2,3]{1,0}, /*index=1*/(f32[4,1]{0,1}))->f32[2,3]{0,1}", "5:8: 'negate': expected the layout of entry_computation_layout, f32[2,3]{0,1}"),
 ])
 def test_entry_computation_layout(signature: str, fault: str) -> None:
-    """Buffers are laid out as the ENTRY says: where the header says otherwise, that is an error. A dimension of one element has no place."""
+    """Buffers have the layouts of ENTRY; a header that disagrees is an error. A dimension of one element has no place."""
     text = f"HloModule m, entry_computation_layout={{{signature}}}\nENTRY e {{\n  p = f32[2,3] parameter(0)\n  q = (f32[4,1]) parameter(1)\n" \
         "  ROOT n = f32[2,3] negate(p)\n}\n"
     problem = hlo.unsupported(hlo.parse(text, "m.hlo"))
@@ -232,7 +233,7 @@ def test_entry_computation_layout(signature: str, fault: str) -> None:
 
 @pytest.mark.parametrize("launched", [False, True])
 def test_barriers(launched: bool, tmp_path: Path) -> None:
-    """opt-barrier gives its operand: inside of a fusion, between fusions, of a tuple."""
+    """opt-barrier returns its operand: inside a fusion, between fusions, for a tuple."""
     body = "  x = f32[3] parameter(0)\n  n = f32[3] negate(x)\n  t = (f32[3], f32[3]) tuple(x, n)\n  b = (f32[3], f32[3]) opt-barrier(t)\n" \
         "  l = f32[3] get-tuple-element(b), index=1\n  m = f32[3] opt-barrier(l)\n  r = f32[3] add(m, m)\n  ROOT all = (f32[3], (f32[3], f32[3])) tuple(r, b)\n}\n"
     text = "ENTRY e {\n" + body
@@ -242,7 +243,7 @@ def test_barriers(launched: bool, tmp_path: Path) -> None:
     assert [floats(r) for r in run(text, [packed([1, 2, 3])], "c", tmp_path)] == [[-2, -4, -6], [1, 2, 3], [-1, -2, -3]]
 
 
-# ---- a transformer block: as XLA cut it into fusions, and before ------------------------------------------------------------------
+# ---- a transformer block: as XLA divided it into fusions, and before ---------------------------------------------------
 
 BLOCK, UNCUT = ((ROOT / "tests" / "hlo" / f"transformer_block{name}.hlo").read_text() for name in ("", "_unoptimised"))
 FUSIONS, DOTS = 22, 6
@@ -251,7 +252,7 @@ DIMS = {"x": (16, 32), "b1": (32,), "b2": (32,), "bo": (32,), "bqkv": (96,), "c1
 
 
 def without_dots(text: str) -> str:
-    """The block's other fusions: what a dot gives is a parameter."""
+    """Return the block's other fusions: the result of a dot is a parameter."""
     numbers = itertools.count(len(DIMS))
     text, count = re.subn(r"fusion\([^)]*\), kind=kCustom, calls=\S+", lambda _: f"parameter({next(numbers)})", text)
     assert count == DOTS
@@ -274,7 +275,7 @@ def test_block_without_dots(target: str, tmp_path: Path) -> None:
 
 
 def block(given: "Dict[str, List[float]]") -> List[float]:
-    """The block in Python's floats, from its definition."""
+    """Return the block in Python's floats, by its definition."""
     tokens, width, heads = 16, 32, 4
     depth = width // heads
     rows = {name: [data[k:k + DIMS[name][-1]] for k in range(0, len(data), DIMS[name][-1])] for name, data in given.items()}
@@ -306,7 +307,7 @@ def block(given: "Dict[str, List[float]]") -> List[float]:
 @pytest.mark.parametrize("text", [BLOCK, UNCUT], ids=["cut", "uncut"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_block(target: str, text: str, tmp_path: Path) -> None:
-    """The whole block through `gen run`: the fusions that XLA made, and the module before it as one fusion."""
+    """The whole block runs through `gen run`: the fusions that XLA made, and the module before it as one fusion."""
     assert len(hlo.fusions(hlo.parse(text, "m.hlo"))) == (FUSIONS if text is BLOCK else 1)
     draw = random.Random(8)
     given = {name: floats(packed([draw.gauss(1 if name[0] == "g" else 0, 0.3) for _ in range(math.prod(dims))])) for name, dims in DIMS.items()}
@@ -316,7 +317,7 @@ def test_block(target: str, text: str, tmp_path: Path) -> None:
 
 
 def test_block_is_checked(tmp_path: Path) -> None:
-    """Fusion by fusion: of the whole block as one, nothing is known of the bound."""
+    """It is checked fusion by fusion, because the bound of the whole block as one is unlimited."""
     done = check(BLOCK, tmp_path, "c")
     assert done.returncode == 0 and f" c {FUSIONS}/{FUSIONS} " in done.stdout.splitlines()[-1], done.stdout + done.stderr
 
@@ -346,7 +347,7 @@ ENTRY e {
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_one_buffer_twice(target: str, tmp_path: Path) -> None:
-    """Two parameters are one argument of a kernel where every launch gives them one buffer; else each has its own."""
+    """Two parameters are one argument of a kernel if every launch gives them one buffer; otherwise each has its own."""
     p, q = [(7 * k) % 11 - 5.0 for k in range(15)], [(5 * k) % 7 - 3.0 for k in range(15)]
     turned = [q[j * 3 + i] for i in range(3) for j in range(5)]
     x = [t - a * a for a, t in zip(p, turned)]
@@ -390,7 +391,7 @@ ENTRY e {
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("row, column", [("i", "j"), ("j", "i")])
 def test_updated_and_read(row: str, column: str, target: str, tmp_path: Path) -> None:
-    """A buffer that is updated in place and is another parameter too: only where what is read of it is the element that is then written."""
+    """A buffer that is updated in place and is another parameter too is allowed only if the element read is the element that is then written."""
     for said in ("", ", output_to_operand_aliasing={{}: (4, {})}"):
         text = UPDATED.replace("ROW", row).replace("COLUMN", column).replace("calls=f\n", f"calls=f{said}\n")
         fusion = hlo.fusions(hlo.parse(text, "m.hlo"))[-1]

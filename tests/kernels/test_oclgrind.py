@@ -1,9 +1,7 @@
-"""The OpenCL kernels of all heroes, and drawn rows and scans, in oclgrind: no data race, no access out of bounds, right
-results.
+"""Run the OpenCL kernels of all heroes, and drawn rows and scans, in oclgrind: no data race, no access out of bounds, right results.
 
-Small shapes that take every path: whole and moved-back tiles, several work-groups, parts and their second kernel, local memory
-and barriers on GPU classes; then every SHARE-th of the small files that others wrote, where SETT_ALL is set every one. Slow (an interpreter), so not
-among `ninja test` but in `ninja test-peer`.
+Small shapes take every path: whole and moved-back tiles, several work-groups, parts and their second kernel, local memory and barriers on GPU
+classes. Then every SHARE-th small file of others runs, with SETT_ALL every one. It is slow (an interpreter), so it runs in `ninja test-peer` only.
 """
 
 from __future__ import annotations
@@ -31,9 +29,9 @@ from gen.run import cost
 pytestmark = pytest.mark.skipif(not shutil.which("oclgrind"), reason="SKIP: no oclgrind")
 DEVICES = ("pocl-cpu", "opencl-gpu")
 PEER = Path(__file__).resolve().parents[3] / "shared" / "peer"
-# oclgrind 21.10 has no words for some intrinsics that clang's optimiser comes up with, and extends vectors of single bits wrongly.
+# oclgrind 21.10 lacks some intrinsics that clang's optimiser uses, and extends vectors of single bits wrongly.
 AS_WRITTEN = ("--build-options", "-cl-opt-disable")
-SMALL = 20_000     # elements of all parameters and results of a file
+SMALL = 20_000    # elements of all parameters and results of a file
 SHARE = 4
 
 
@@ -121,7 +119,7 @@ COMPLEX = """f {
 }
 """
 ADD = "add {{\n  a = {0}[] parameter(0)\n  b = {0}[] parameter(1)\n  ROOT s = {0}[] add(a, b)\n}}\n"
-# One of each op that reads or writes where others do not: at indices that are read, in windows, sides, parts of elements.
+# One of each op that reads or writes at other places: at indices that are read, in windows, sides, parts of elements.
 OTHERS = {
     "dynamic-slice": "x = f32[40,70] parameter(0)\n  i = s32[] parameter(1)\n  j = s32[] parameter(2)\n"
                      "  ROOT r = f32[9,33] dynamic-slice(x, i, j), dynamic_slice_sizes={9,33}",
@@ -176,7 +174,7 @@ OTHERS = {
     "long fft": "x = c64[4400] parameter(0)\n  ROOT r = c64[4400] fft(x), fft_type=FFT, fft_length={4400}",
     "bits": "x = f32[37] parameter(0)\n  ROOT r = u8[37,4] bitcast-convert(x)",
 }
-# Written in their parameter's buffer, and in tiles whose padding is written too.
+# Results in their parameter's buffer, and in tiles whose padding is written too.
 ENTRIES = {
     "in place": "HloModule m, input_output_alias={ {}: (0, {}, must-alias) }\nENTRY e {\n  x = f32[40,70] parameter(0)\n  u = f32[3,50] parameter(1)\n"
                 "  i = s32[] parameter(2)\n  ROOT r = f32[40,70] dynamic-update-slice(x, u, i, i)\n}\n",
@@ -205,7 +203,7 @@ STREAMED = [transpose("f32", (33, 40), (1, 0)), transpose("u16", (97, 64), (1, 0
 
 
 def grind(built: run.Built, *options: str) -> Tuple[str, str]:
-    """A check of one fusion in oclgrind: what the harness says, and what oclgrind does."""
+    """Check one fusion in oclgrind; return the messages of the harness and of oclgrind."""
     library = run.compile_fusion(built, "opencl", True)
     done = subprocess.run(["oclgrind", "--data-races", "--uniform-writes", *options, str(run.harness("opencl")), "check", "", "1", "1", "300", "900", str(library)],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
@@ -215,14 +213,14 @@ def grind(built: run.Built, *options: str) -> Tuple[str, str]:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("text", [text for _, text in CASES], ids=[name for name, _ in CASES])
 def test_no_race_and_no_fault(text: str, device: str, tmp_path: Path) -> None:
-    tiled = device == "opencl-gpu" and " dot(" in text      # clang makes 128-bit integers of their vectors
+    tiled = device == "opencl-gpu" and " dot(" in text    # clang makes 128-bit integers of their vectors
     clean(text, device, tmp_path, *AS_WRITTEN if tiled else ())
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("module", (test_rows, test_scan), ids=("rows", "scans"))
 def test_drawn_rows_and_scans(module: Any, device: str, tmp_path: Path) -> None:
-    """Threads of a block share rows: barriers are reached by all of them, and each value is written before it is read."""
+    """Threads of a block share rows: all of them reach the barriers, and each value is written before it is read."""
     drawn = (module.Draw(SEED * 5000 + k) for k in itertools.count())
     for draw in itertools.islice((draw for draw in drawn if math.prod(draw.dims) <= 3000), COUNT):
         clean(draw.fusion(), device, tmp_path, *AS_WRITTEN)
@@ -230,7 +228,7 @@ def test_drawn_rows_and_scans(module: Any, device: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", STREAMED, ids=map(str, range(len(STREAMED))))
 def test_streamed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for data that no cache holds."""
+    """With streaming stores, as for data larger than any cache."""
     uncached(monkeypatch)
     clean(text, "pocl-cpu", tmp_path)
 
@@ -243,7 +241,7 @@ def clean(text: str, device: str, tmp_path: Path, *options: str) -> None:
 
 
 def faults(fusions: "Sequence[hlo.Fusion]", device: str, folder: Path, *options: str) -> str:
-    """What oclgrind or the harness has to say of the first fusion that is not clean."""
+    """Return the messages of oclgrind or the harness about the first fusion with an error."""
     for number, fusion in enumerate(fusions):
         out, said = grind(run.build(fusion, folder / str(number), "opencl", run.Options(schedule=device)), *options)
         results = [line for line in out.splitlines() if '"result"' in line]
@@ -253,7 +251,7 @@ def faults(fusions: "Sequence[hlo.Fusion]", device: str, folder: Path, *options:
 
 
 def small(file: Path) -> "Optional[List[hlo.Fusion]]":
-    """The fusions of a file that oclgrind has the time for; None of any other, or one that is refused."""
+    """Return the fusions of a file that is small enough for oclgrind, else None; None for a refused file."""
     try:
         fusions = hlo.fusions(run.load(str(file)))
     except hlo.HloError:
@@ -281,7 +279,7 @@ def test_what_others_wrote(device: str, tmp_path: Path) -> None:
 
 
 def test_faults_are_found(tmp_path: Path) -> None:
-    """A kernel that two work-items store different values with, and one that reads beyond its buffer, are reported."""
+    """A kernel in which two work-items store different values, and one that reads beyond its buffer, are reported."""
     file = tmp_path / "case.hlo"
     file.write_text(transpose("f32", (32, 32), (1, 0)))
     fusion = hlo.fusions(run.load(str(file)))[0]

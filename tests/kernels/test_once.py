@@ -1,4 +1,4 @@
-"""What is done once: by NAME_prepare, which computes what depends on the weights alone, and before a loop that does not change it."""
+"""Test computations that run once: in NAME_prepare, if they depend only on the weights, and before a loop that does not change them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ STATE = "(s32[], f32[32,64], f32[64,64])"
 
 
 def loop(name: str, trips: str, body: str, passed: str = "w") -> str:
-    """A while's body and condition. The state is a counter, x and w. trips: the ops that give n, the number of iterations;
-    passed: the next w."""
+    """Return a while's body and condition. The state is a counter, x and w. trips: the ops that give n, the number of iterations; passed: the next w."""
     return f"""
 {name} {{
   s = {STATE} parameter(0)
@@ -108,12 +107,12 @@ def file_of(text: str) -> Any:
 
 
 def writers(steps: "List[Step]", elements: int) -> "List[Launch]":
-    """The launches that write arrays of this size alone."""
+    """Return the launches that write only arrays of this size."""
     return [step for step in steps if isinstance(step, Launch) and {a.shape.elements for a in step.writes} == {elements}]
 
 
 def places(text: str) -> "List[int]":
-    """The panel copies before all loops, and the panel copies in them."""
+    """Return the panel copies before all loops, and those in loops."""
     steps = file_of(text).dialects[0].steps
     inside = [step for loop in steps if isinstance(loop, Repeat) for step in all_steps([loop])]
     return [len(writers(steps, 64 * 64)), len(writers(inside, 64 * 64))]
@@ -141,7 +140,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_panels_of_loops(name: str) -> None:
-    """An operand that no iteration changes is packed before the loop: not where that runs twice, nor in an arm."""
+    """An operand that no iteration changes is packed before the loop, unless the loop runs twice or is in an arm."""
     text, wanted = CASES[name]
     assert places(text) == wanted
 
@@ -150,7 +149,7 @@ def test_panels_of_loops(name: str) -> None:
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if number % 3 == 0 else pytest.mark.peer)
                                   for number, name in enumerate(CASES)])
 def test_values(name: str, target: str, tmp_path: Path) -> None:
-    """The program gives what it gives where each call is done in its iteration, as the check runs it."""
+    """The program returns the same values as with each call in its iteration, as the check runs it."""
     checked(CASES[name][0], target, tmp_path)
 
 
@@ -172,7 +171,7 @@ ENTRY m {{
 
 @pytest.mark.parametrize("flags", [[], ["-DSETT_SCALAR"]])
 def test_replaced_weights(flags: "List[str]", tmp_path: Path) -> None:
-    """Panels of weights are packed by prepare, again where other weights are passed; a run refuses a state that is not filled."""
+    """prepare packs panels of weights, and again for other weights; a run refuses a state that is not filled."""
     texts, about = pipeline.files(program_of(PERCEPTRON), ["c"])
     for name, text in texts.items():
         (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -197,12 +196,12 @@ def test_replaced_weights(flags: "List[str]", tmp_path: Path) -> None:
         held = (ctypes.c_char * len(weights.tobytes())).from_buffer_copy(weights.tobytes())
         assert library.m_prepare((ctypes.c_void_p * 1)(ctypes.addressof(held)), scratch) == 0
         right = [float(sum(x[i * 96 + k] * weights[j * 96 + k] for k in range(96))) for i in range(32) for j in range(80)]
-        for _ in range(2):      # a run leaves the state as it is
+        for _ in range(2):    # a run leaves the state unchanged
             assert run_with(weights) == [array.array("f", right).tobytes()]
 
 
 def test_prepared_once() -> None:
-    """The panel copy is not among the launches of a run; those of a check, and those of a small machine, do it each time."""
+    """The panel copy is not a launch of a run; in a check, and on a small machine, it is."""
     file = file_of(PERCEPTRON)
     assert "  state, bytes 64 to 30784: m 0" in explain._arena(file)
     assert len(writers(file.dialects[0].first, 80 * 96)) == 1 and not writers(file.dialects[0].steps, 80 * 96)
@@ -216,7 +215,7 @@ def test_values_of_weights(target: str, tmp_path: Path) -> None:
 
 
 def test_weights_of_a_loop(tmp_path: Path) -> None:
-    """Weights of a loop's body are packed by prepare too: what leaves the loop depends on nothing else."""
+    """prepare also packs weights of a loop's body: a value moved before the loop depends on nothing else."""
     weights = f"  c = f32[64,64] constant({literal(matrix(64, 64, 5), [64, 64])})\n"
     text = text_of(loop("outer", COUNTED, weights + PRODUCT.replace("(x, w)", "(x, c)")))
     file = file_of(text)
@@ -225,21 +224,20 @@ def test_weights_of_a_loop(tmp_path: Path) -> None:
 
 
 def few_rows(of: str) -> str:
-    """The text with x of 4 rows and w of 512 rows, both of 512 columns."""
+    """Return the text with x of 4 rows and w of 512 rows, both of 512 columns."""
     for old, new in (("[32,64]", "[4,512]"), ("[64,64]", "[512,512]")):
         of = of.replace(old, new)
     return of
 
 
 def lanes(file: Any) -> "List[Launch]":
-    """The launches that write the sums of each vector lane apart."""
+    """Return the launches that write the sums of each vector lane separately."""
     steps = file.dialects[0].steps
     return [step for step in all_steps(steps) if isinstance(step, Launch) and any(a.shape.elements == 4 * 512 * 16 for a in step.writes)]
 
 
 def test_few_rows_are_packed_where_that_is_done_once() -> None:
-    """Few rows by a matrix that has its neighbours along the sum: panels of what lasts are made once, other matrices are
-    read in place."""
+    """For few rows by a matrix with its neighbours along the sum, panels of weights are made once; other matrices are read in place."""
     for name, panels in (("counted", True), ("found", True), ("twice", False), ("changed", False), ("in an arm", False)):
         file = file_of(few_rows(CASES[name][0]))
         assert bool(lanes(file)) != panels, name

@@ -1,5 +1,6 @@
-"""CUDA and HIP take pointers that are aligned as their elements are: a kernel that accesses words of several elements has two forms, and the call chooses
-by the alignment of the pointers. `gen check` runs every kernel with both; here each pointer alone is misaligned, and all words are accounted for."""
+"""CUDA and HIP accept pointers with the alignment of their elements: a kernel that accesses words of several elements has two forms, and the call
+chooses by the alignment of the pointers. `gen check` runs every kernel with both; here each pointer alone is misaligned, and all words are listed.
+"""
 
 from __future__ import annotations
 
@@ -36,21 +37,21 @@ MODULES = {
   a = bf16[96,2,128] parameter(0)  b = bf16[128,2,96] parameter(1)  t = bf16[128,2,96] transpose(a), dimensions={2,1,0}
   ROOT r = bf16[128,2,96] maximum(t, b) }
 """,
-    # the kernel of the loop is launched by itself, on the parameter, on the block of scratch and on the result
+    # the kernel of the loop is launched separately, on the parameter, on the block of scratch and on the result
     "loop": SUM + LOOP.replace("STATE", "f32[8,1024]").replace("BODY", """  x = f32[8,1024] get-tuple-element(p), index=1  z = f32[] constant(0)
   q = f32[8,1024] multiply(x, x)  s = f32[8] reduce(q, z), dimensions={1}, to_apply=sum  r = f32[8] rsqrt(s)
   w = f32[8,1024] broadcast(r), dimensions={0}  y = f32[8,1024] multiply(x, w)  ROOT t = (s32[], f32[8,1024]) tuple(m, y) """) + """ENTRY e {
   x = f32[8,1024] parameter(0)  z = s32[] constant(0)  t = (s32[], f32[8,1024]) tuple(z, x)
   w = (s32[], f32[8,1024]) while(t), condition=condition, body=body  ROOT y = f32[8,1024] get-tuple-element(w), index=1 }
 """,
-    # one block of threads does the loop: a chain
+    # one block of threads runs the loop: a chain
     "chain": SUM + LOOP.replace("STATE", "f32[4], f32[4,1024]").replace("BODY", """  a = f32[4] get-tuple-element(p), index=1
   x = f32[4,1024] get-tuple-element(p), index=2  z = f32[] constant(0)  w = f32[4,1024] broadcast(a), dimensions={0}  q = f32[4,1024] multiply(x, w)
   s = f32[4] reduce(q, z), dimensions={1}, to_apply=sum  ROOT t = (s32[], f32[4], f32[4,1024]) tuple(m, s, x) """) + """ENTRY e {
   a = f32[4] parameter(0)  x = f32[4,1024] parameter(1)  z = s32[] constant(0)  t = (s32[], f32[4], f32[4,1024]) tuple(z, a, x)
   w = (s32[], f32[4], f32[4,1024]) while(t), condition=condition, body=body  ROOT y = f32[4] get-tuple-element(w), index=1 }
 """,
-    # elements of a byte are combined by atomic operations on words of 4 bytes
+    # elements of one byte are combined by atomic operations on words of 4 bytes
     "scatter": """add { a = u8[] parameter(0)  b = u8[] parameter(1)  ROOT c = u8[] add(a, b) }
 ENTRY e {
   x = u8[64] parameter(0)  i = s32[200,1] parameter(1)  u = u8[200] parameter(2)
@@ -58,8 +59,8 @@ ENTRY e {
 """,
 }
 
-# Calls a program with all pointers aligned to 64 bytes, then with each one at the least alignment, then with each one a byte off. What is said: the
-# calls whose error or results are others.
+# Call a program with all pointers aligned to 64 bytes, then with each at its minimum alignment, then with each a byte off. Print the calls with a
+# different error or different results.
 CALLS = r"""
 import ctypes, json, random, sys
 library, about = ctypes.CDLL(sys.argv[1]), json.loads(sys.argv[2])
@@ -94,7 +95,7 @@ print(json.dumps(wrong))
 
 @pytest.mark.parametrize("name", MODULES)
 def test_each_pointer(name: str, tmp_path: Path) -> None:
-    """Each pointer alone at its least alignment gives the same bits, without an access of words at another address, and an error below that."""
+    """Each pointer alone at its minimum alignment gives the same bits, without an access of words at a misaligned address, and below that an error."""
     program = programs.program(parse(f"HloModule m\n{MODULES[name]}", "m.hlo"))
     texts, about = pipeline.files(program, ["cuda"], "sm_80")
     for file, text in texts.items():
@@ -119,7 +120,7 @@ def test_each_pointer(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["cuda", "hip"])
 def test_words_are_known(target: str) -> None:
-    """The pointers through which a kernel's text accesses words are those that its launch is told of, and those of its manifest."""
+    """The pointers through which a kernel's text accesses words are those of its launch and of its manifest."""
     files = sorted(file for folder in ("tests/kernels", "tests/goldens", "bench") for file in (ROOT / folder).glob("*.hlo"))
     heroes: "Set[str]" = set()
     for file in files:

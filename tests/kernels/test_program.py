@@ -1,4 +1,4 @@
-"""A module of several fusions as one function: what each call reads and writes, what lies where, and the header."""
+"""Test a module of several fusions as one function: the arrays that each call reads and writes, their places, and the header."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BOTH = """both { a = s32[8] parameter(0)  p = s32[8] negate(a)  c = s32[8] const
 UPDATE = """update { a = s32[8] parameter(0)  b = s32[2] parameter(1)  c = s32[] constant(3)
   ROOT r = s32[8] dynamic-update-slice(a, b, c) }\n"""
 
-# Each is the body of ENTRY; the values that it must give are those of the reference of the whole, which knows no calls.
+# Each is the body of ENTRY; the expected values are those of the reference of the whole, which has no calls.
 ENTRIES = {
     "results that are read on": "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  z = s32[8] fusion(y, x), kind=kLoop, calls=add  ROOT r = (s32[8], s32[8]) tuple(y, z)",
     "one result twice": "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  ROOT r = (s32[8], s32[8]) tuple(y, y)",
@@ -80,7 +80,7 @@ def program(text: str, name: str = "m") -> Program:
 @in_parts
 @pytest.mark.parametrize("target", TARGETS)
 def test_entries(target: str, part: str, tmp_path: Path) -> None:
-    """Each call beside its reference, and the whole beside that of the module inlined."""
+    """Each call is compared with its reference, and the whole with that of the inlined module."""
     device_or_skip(target)
     builts = []
     for number, entry in enumerate(of_part(ENTRIES.values(), part)):
@@ -91,7 +91,7 @@ def test_entries(target: str, part: str, tmp_path: Path) -> None:
 
 
 def drawn_module(seed: int) -> str:
-    """Fusions of integers on arrays of two sizes in any order: results read once, often or never, and given in any order."""
+    """Return fusions of integers on arrays of two sizes in any order: results are read once, often or never, and returned in any order."""
     draw = random.Random(seed)
     functions, lines, names = [], [], {8: ["x", "y"], 16: ["w"]}
     for number in range(draw.randint(2, 12)):
@@ -156,7 +156,7 @@ def test_arrays_do_not_meet(seeds: "Sequence[int]") -> None:
                 for at, launch in enumerate(launches):
                     for array in launch.arrays:
                         uses.setdefault(array, []).append(at)
-                for array in of.results:    # what is given stays
+                for array in of.results:    # results stay
                     uses.setdefault(array, []).append(len(launches))
                 listed = [(array, places[array], min(at), max(at)) for array, at in uses.items()]
                 for n, (a, p, first, last) in enumerate(listed):
@@ -168,24 +168,25 @@ def test_arrays_do_not_meet(seeds: "Sequence[int]") -> None:
 
 
 def test_equal_fusions_are_one() -> None:
-    """A module that names the same computation twice has its kernel once."""
+    """A module with the same computation twice has its kernel once."""
     again = TWICE.replace("twice", "other").replace("a =", "z =").replace("add(a, a)", "add(z, z)")
     entry = "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  ROOT z = s32[8] fusion(y), kind=kLoop, calls=other"
     of = program(f"HloModule m\n{TWICE}{again}ENTRY main {{\n{entry}\n}}\n")
     assert len(of.body) == 2 and len(of.fusions) == 1
-    assert pipeline.target_file(of, "c").text.count("static void sett_m_twice(") in (1, 2)      # with vectors, and without
+    assert pipeline.target_file(of, "c").text.count("static void sett_m_twice(") in (1, 2)    # with vectors, and without
 
 
 def chain(op: str, before: str = "") -> Program:
-    """Ten calls, each of what the one before gives."""
+    """Return ten calls, each of the previous result."""
     function = f"turn {{ a = s32[4096] parameter(0)  b = s32[4096] negate(a)  {before}  ROOT r = s32[4096] {op} }}\n"
     lines = ["v0 = s32[4096] parameter(0)", *(f"v{k + 1} = s32[4096] fusion(v{k}), kind=kLoop, calls=turn" for k in range(9))]
     return program(f"HloModule m\n{function}ENTRY main {{\n{chr(10).join(lines)}\nROOT r = s32[4096] fusion(v9), kind=kLoop, calls=turn\n}}\n")
 
 
 def test_scratch_is_shared() -> None:
-    """Of a chain of calls two arrays are needed at a time; one of them lies in the result's own buffer, but for OpenCL. Where each
-    element is computed from the one at its place, all are one; not where other elements of the operand are read as well."""
+    """In a chain of calls two arrays are needed at a time, one of them in the result's own buffer, except in OpenCL. If each element is computed from
+    the element at its place, all arrays are one; not if other elements are read as well.
+    """
     turned, plain, shifted = chain("reverse(b), dimensions={0}"), chain("add(a, b)"), chain("add(a, c)", "c = s32[4096] reverse(a), dimensions={0}")
     assert pipeline.target_file(turned, "opencl", "opencl-gpu").storage.bytes == 2 * 4 * 4096
     for target in ("c", "cuda"):
@@ -193,7 +194,7 @@ def test_scratch_is_shared() -> None:
         assert pipeline.target_file(plain, target).storage.bytes == 0
         assert pipeline.target_file(shifted, target).storage.bytes > 0
     text = pipeline.target_file(plain, "c").text
-    assert "int32_t *p0, int32_t *r0" in text and "restrict p0" not in text     # one pointer may lead where the other does
+    assert "int32_t *p0, int32_t *r0" in text and "restrict p0" not in text    # two pointers may be equal
 
 
 NAMES = """HloModule m
@@ -222,7 +223,7 @@ ENTRY m {
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer), pytest.param("cuda-on-cpu", marks=pytest.mark.peer)])
 def test_functions_have_names_of_their_own(target: str, tmp_path: Path) -> None:
-    """The kernels of `f`, one for each operand, end with numbers, as the names of other fusions do."""
+    """The kernels of `f`, one per operand, end with numbers, like the names of other fusions."""
     device_or_skip(target)
     results = run.check(written(tmp_path, NAMES), target, run.Options())
     assert {result.status for result in results} == {"PASS"}, results
@@ -250,9 +251,9 @@ ENTRY m {
 
 
 def test_order_of_launches(tmp_path: Path) -> None:
-    """What is computed for one launch alone is computed right before it, where less memory is needed then."""
+    """An array for one launch is computed right before it, if that needs less memory."""
     for target, device in (("c", "cpu"), ("opencl", "opencl-gpu")):
-        assert pipeline.target_file(program(ORDER), target, device).storage.bytes == 2 * 4 * 4096      # 3 in the text's order
+        assert pipeline.target_file(program(ORDER), target, device).storage.bytes == 2 * 4 * 4096    # 3 in the text's order
     assert {result.status for result in run.check(written(tmp_path, ORDER), "c", run.Options())} == {"PASS"}
 
 
@@ -315,7 +316,7 @@ ENTRY main {
 
 @pytest.mark.parametrize("flags", ([], pytest.param(["-march=native"], marks=pytest.mark.peer), ["-DSETT_SCALAR"]))
 def test_the_header(flags: "List[str]", tmp_path: Path) -> None:
-    """The function with types and names, sizes as macros, the caller's threads, pointers that are aligned for their elements only."""
+    """The header has the function with types and names, sizes as macros, and the caller's threads; pointers need only the alignment of their elements."""
     texts, _ = pipeline.files(program(LARGE), ["c"])
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -332,7 +333,7 @@ TAKEN = "log nan j1l NULL M_PI size_t uint float4 vload4 index main restrict mat
 @pytest.mark.peer
 @pytest.mark.parametrize("target", TARGETS)
 def test_names_that_c_has(target: str, tmp_path: Path) -> None:
-    """Files that are called as a word of C or OpenCL, a name or a header of C's library, or a function of their own."""
+    """Files may be named like a word of C or OpenCL, a name or a header of C's library, or one of their own functions."""
     device_or_skip(target)
     text = "ENTRY e { x = f32[9] parameter(0)  a = f32[9] exponential(x)  ROOT y = f32[9] add(a, x) }"
     builts = [run.build(program(text, name), tmp_path, target, run.Options()) for name in TAKEN]
@@ -344,7 +345,7 @@ def test_names_that_c_has(target: str, tmp_path: Path) -> None:
 
 
 def test_parameters_that_c_has(tmp_path: Path) -> None:
-    """Parameters that are called as a macro or a type of C's library."""
+    """Parameters may be named like a macro or a type of C's library."""
     names = "NULL NAN INFINITY EOF I M_PI true errno stdin complex thread_local size_t int32_t linux and not xor try nullptr static_assert PRId64 signbit y1 index y".split()
     text = "ENTRY e {" + "".join(f" {name} = f32[9] parameter({k})" for k, name in enumerate(names)) + " r0 = f32[9] add(NULL, NAN)"
     text += "".join(f" r{k} = f32[9] add(r{k - 1}, {name})" for k, name in enumerate(names[2:], 1)) + f" ROOT r = f32[9] add(r{len(names) - 2}, NULL) }}"
@@ -377,8 +378,9 @@ ENTRY e {
 
 @pytest.mark.parametrize("text", (LOOPED, module(ENTRIES["results that are read on"])), ids=("loop", "calls"))
 def test_wrong_places_are_found(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays that are needed at the same time do not pass at one place, whichever is moved; nor does a copy that is left
-    out though its arrays lie apart."""
+    """Arrays that are needed at the same time fail the check at one place, whichever is moved; so does a copy that is left out although its arrays are
+    distinct.
+    """
     proved: List[Any] = []
     monkeypatch.setattr(proof, "prove", lambda *given: proved.append(given))
     pipeline.target_file(program(text), "c", "cpu-scalar")
@@ -395,15 +397,16 @@ def test_wrong_places_are_found(text: str, monkeypatch: pytest.MonkeyPatch) -> N
                 proof.prove(of, steps, places)
         move.left_out = before
     assert any(not move.left_out for move in moves) == (text is LOOPED)
-    for one, other in itertools.combinations(of.results, 2):      # both are given at the end
+    for one, other in itertools.combinations(of.results, 2):    # both are results
         for moved, to in ((one, other), (other, one)):
             with pytest.raises(proof.Misplaced):
                 proof.prove(of, steps, {**places, moved: places[to]})
 
 
 def test_wrong_kernels_are_found(tmp_path: Path) -> None:
-    """A wrong statement in a loop's body fails the call that has it; one in the program alone, and not in the program whose
-    results are all arrays, fails the program."""
+    """A wrong statement in a loop's body fails the call that has it. A wrong statement only in the program, and not in the program whose results are all
+    arrays, fails the program.
+    """
     found = {}
     for name, files in (("whole", ("m.c",)), ("both", ("m.c", "m_traced.c"))):
         of = run.build(program(LOOPED), tmp_path / name, "c", run.Options())
@@ -416,7 +419,7 @@ def test_wrong_kernels_are_found(tmp_path: Path) -> None:
 
 
 def test_what_no_input_reaches_is_said(tmp_path: Path) -> None:
-    """A branch that no input takes passes by its reference for nothing; the line says so."""
+    """A branch that no input takes passes without being tested; the line says so."""
     text = """HloModule m
 same { ROOT p = s32[8] parameter(0) }
 twice { p = s32[8] parameter(0)  ROOT r = s32[8] add(p, p) }
@@ -436,7 +439,7 @@ ENTRY e {{ x = f32[16,16] parameter(0)  w = f32[16,16] parameter(1)
 
 
 def deep(steps: int) -> str:
-    """Divides by a product with a matrix, several times: a bound of the whole knows nothing after that."""
+    """Return several divisions by a product with a matrix, after which the bound of the whole is unlimited."""
     lines = []
     for n in range(steps):
         of = f"q{n}" if n else "x"
@@ -446,7 +449,7 @@ def deep(steps: int) -> str:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_nests_are_compared_one_by_one(target: str, tmp_path: Path) -> None:
-    """All values of ordinary inputs are compared, though the whole has no bound."""
+    """All values of ordinary inputs are compared, although the whole has no bound."""
     device_or_skip(target)
     results = run.check_built([run.build(program(deep(8)), tmp_path, target, run.Options())], target, run.Options(rounds=3))
     assert all(result.status == "PASS" for result in results) and len(results) > 4
@@ -454,7 +457,7 @@ def test_nests_are_compared_one_by_one(target: str, tmp_path: Path) -> None:
 
 
 def test_a_wrong_nest_is_named(tmp_path: Path) -> None:
-    """Of a fusion of many nests the one that is wrong fails, and no other."""
+    """In a fusion of many nests, only the wrong nest fails."""
     # products of two numbers by two are loops
     of = run.build(program(deep(8).replace("[16,16]", "[2,2]")), tmp_path, "c", run.Options())
     for path in (tmp_path / "m.c", tmp_path / "m_traced.c"):
@@ -464,7 +467,7 @@ def test_a_wrong_nest_is_named(tmp_path: Path) -> None:
 
 
 def test_a_scatter_of_nothing_is_a_part(tmp_path: Path) -> None:
-    """What it leaves in scratch is a parameter, which parts read where it is."""
+    """Its result in scratch is a parameter, which parts read in place."""
     text = deep(5).replace("d0 = f32[16,16] dot(x,", """at = s32[0,1] constant({})  new = f32[0,16] constant({})
   same = f32[16,16] scatter(x, at, new), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
   d0 = f32[16,16] dot(same,""").replace("ENTRY", "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\nENTRY")
@@ -473,7 +476,7 @@ def test_a_scatter_of_nothing_is_a_part(tmp_path: Path) -> None:
 
 
 def test_a_call_after_a_wrong_one_does_not_pass(tmp_path: Path) -> None:
-    """What was not compared since an earlier call is wrong says so."""
+    """A call after a wrong one is not compared, and the message says so."""
     # products of two numbers by two are loops
     of = run.build(program(deep(8).replace("[16,16]", "[2,2]")), tmp_path, "c", run.Options())
     for path in (tmp_path / "m.c", tmp_path / "m_traced.c"):

@@ -1,5 +1,5 @@
-"""Property: reductions of any rank, kept dimensions, size, type and combiner agree with the reference, alone and among other ops, on
-each class of device; what nvcc makes of them.
+"""Property: reductions of any rank, kept dimensions, size, type and combiner agree with the reference, alone and among other ops, on each class of
+device; nvcc compiles them well.
 """
 
 from __future__ import annotations
@@ -159,13 +159,13 @@ class Draw:
 @pytest.mark.drawn
 @pytest.mark.parametrize("first, target, device", in_turn(range(0, COUNT, BATCH)))
 def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Agreement with the reference; every second batch is streamed, and cut into parts."""
+    """Drawn reductions agree with the reference; every second batch has streaming stores and is cut into parts."""
     if first // BATCH % 2:
         uncached(monkeypatch)
     agree({f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}, target, device, tmp_path)
 
 
-# ---- what was wrong once -----------------------------------------------------------------------------------------------
+# ---- earlier errors ------------------------------------------------------------------------------------------------------
 
 
 def reduce(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", op: str = "add") -> str:
@@ -175,7 +175,7 @@ def reduce(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", op: str = "
 
 
 def results(kinds: "Sequence[str]", reduces: "Sequence[str]", root: str) -> str:
-    """Reduces of x f32[33,20,70] and y s32, with what comes after them."""
+    """Return reduces of x f32[33,20,70] and y s32, with the ops after them."""
     combiners = PLAIN.format(name="add", t="f32", op="add") + PLAIN.format(name="count", t="s32", op="add") + PLAIN.format(name="high", t="f32", op="maximum")
     lines = ["x = f32[33,20,70] parameter(0)", "y = s32[33,20,70] parameter(1)", "z = f32[] constant(0)", "n = s32[] constant(0)"]
     lines += [f"r{k} = {kind} reduce({one}" for k, (kind, one) in enumerate(zip(kinds, reduces))]
@@ -193,7 +193,7 @@ BOTH = """both {
 }
 """
 ADD, COUNT_UP, HIGH = ("x, z), dimensions={2}, to_apply=add", "y, n), dimensions={2}, to_apply=count", "x, z), dimensions={2}, to_apply=high")
-FOUND = {  # inputs of faults that were found once
+FOUND = {  # inputs of errors that were found once
     "results of one pass in two orders": results(["f32[33,20]{0,1}", "s32[33,20]{1,0}"], [ADD, COUNT_UP], "ROOT t = (f32[33,20]{0,1}, s32[33,20]{1,0}) tuple(r0, r1)"),
     "one reduce in two orders": BOTH + results(["(f32[33,20]{0,1}, s32[33,20]{1,0})"], ["x, y, z, n), dimensions={2}, to_apply=both"],
                                                "ROOT t = (f32[33,20]{0,1}, s32[33,20]{1,0}) tuple(g0, g1)").replace(
@@ -222,7 +222,7 @@ def test_rows_in_several_places(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", [16, 256, 272, 320, 400])
 def test_columns_under_many_rows_are_read_once(columns: int) -> None:
-    """A step is a whole number of rows of the columns, so a work-item for each part reads them all."""
+    """A step is a whole number of rows of the columns, so a work-item per part reads them all."""
     (fusion,) = fusions(reduce("f32", [3000, columns], [0]))
     first = target_file(fusion, "c").kernels[0]
     assert first.blocks == first.loop.parts, first.loop.text()
@@ -231,8 +231,9 @@ def test_columns_under_many_rows_are_read_once(columns: int) -> None:
 @pytest.mark.parametrize("target, device", marked([("c", "cpu"), ("opencl", "pocl-cpu")]))
 @in_parts
 def test_wide_columns_are_read_row_by_row(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """Accumulators of a page, or more where that leaves enough work-items; those that fit no registers are in memory, and 8 rows are folded into a group of
-    them before the next. The last of several blocks is moved back."""
+    """Accumulators take a page, or more if that leaves enough work-items. Those that fit no registers are in memory, and 8 rows are folded into a group
+    of them before the next. The last of several blocks is moved back.
+    """
     texts = {name: reduce(dtype, dims, [1]) for name, dtype, dims in (
         ("whole", "f32", [3, 37, 1024]), ("moved", "f32", [2, 21, 1000]), ("several", "f64", [2, 9, 5003]), ("few", "bf16", [2, 9, 300]),
         ("even", "s32", [2, 48, 512]), ("short", "f32", [2, 15, 512]), ("pages", "f32", [16, 35, 2051]))}
@@ -260,7 +261,7 @@ def test_same_bits(target: str, tmp_path: Path) -> None:
     assert len(found) == 1
 
 
-# ---- what compilers make of it -------------------------------------------------------------------------------------
+# ---- compiled code -------------------------------------------------------------------------------------------------------
 
 
 COMPILED = {"row": reduce("f32", [512, 4096], [1]), "bf16": reduce("bf16", [512, 1000], [1]), "short": reduce("f32", [4096, 32], [1]),
@@ -270,7 +271,7 @@ COMPILED = {"row": reduce("f32", [512, 4096], [1]), "bf16": reduce("bf16", [512,
 
 @pytest.mark.peer
 def test_compiled(tmp_path: Path) -> None:
-    """nvcc says nothing and keeps nothing in local memory; lanes fold by shuffles where a row is a warp's."""
+    """nvcc prints nothing and uses no local memory; lanes fold by shuffles if a row belongs to a warp."""
     for number, (name, text) in enumerate(COMPILED.items()):
         found = ptx(text, ("sm_80", "sm_90")[number % 2], tmp_path)
         if name in ("row", "bf16", "whole", "short"):

@@ -1,5 +1,5 @@
-"""Property: rows that end inside of a register: what lies along them, or is the same all along one, agrees with the reference, and registers whose lanes are all
-in one row read it at once.
+"""Property: rows may end inside a register: operands along them, or constant along one, agree with the reference, and registers whose lanes are all in
+one row read them at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gen import pipeline
 from gen.statements import printed
 from gen.schedule import DEVICES
 
-COUNT = 6       # fusions for each device
+COUNT = 6    # fusions for each device
 WIDE = [(target, device) for target, device in ON if DEVICES[device].lanes > 1 and DEVICES[device].cpu]
 ROWS = [15, 17, 24, 31, 33, 40, 100, 127, 1000]
 TYPES = ["f32", "f32", "bf16", "f16", "s8", "u8", "s32", "u16", "s64", "f64"]
@@ -30,7 +30,7 @@ ENTRY e {
 
 
 def _drawn(random_: random.Random) -> str:
-    """A fusion of any rank whose operands lie along some of the dimensions, beside an iota and a table of constants."""
+    """Return a fusion of any rank whose operands lie along some of the dimensions, with an iota and a table of constants."""
     dims = [random_.choice([1, 2, 5, 8]) for _ in range(random_.randint(1, 2))] + [random_.choice(ROWS)]
     dims[0] = max(dims[0], -(-700 // dims[-1]))
     dtype, last = random_.choice(TYPES), len(dims) - 1
@@ -58,7 +58,7 @@ def test_rows_that_end_inside_of_a_register(target: str, device: str, part: str,
 
 @pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])
 def test_registers_inside_of_a_row_are_computed_at_once(device: str) -> None:
-    """Both the row's number and the place in it, with the lanes one by one only at a row's end; no predicates in bytes."""
+    """Both the row's number and the place in it are computed for whole registers, lane by lane only at a row's end, without predicates in bytes."""
     (fusion,) = fusions(ONE_HOT)
     (kernel,) = pipeline.target_file(fusion, DEVICES[device].language, device).kernels
     text = "\n".join(printed(kernel.report.code.text))
@@ -67,7 +67,7 @@ def test_registers_inside_of_a_row_are_computed_at_once(device: str) -> None:
 
 
 def _reversed(dtype: str, dims: "list[int]", some: "list[int]", added: bool = False) -> str:
-    """A reversed operand, alone or with a small one that is not."""
+    """Return a reversed operand, alone or with a small one that is not reversed."""
     whole, row = plain(dtype, dims), plain(dtype, dims[-1:])
     more = f"  y = {row} parameter(1)\n  b = {whole} broadcast(y), dimensions={{{len(dims) - 1}}}\n" if added else ""
     last = f"  r = {whole} reverse(x), dimensions={{{','.join(map(str, some))}}}\n  ROOT s = {whole} add(r, {'b' if added else 'r'})\n"
@@ -95,7 +95,7 @@ def test_reversed_rows(target: str, device: str, part: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])
 @pytest.mark.parametrize("name", REVERSED)
 def test_what_is_read_downwards_is_walked_upwards(name: str, device: str) -> None:
-    """Runs of whole steps are walked from their ends; of other rows whole registers are read all the same."""
+    """Runs of whole steps are walked from their ends; in other rows whole registers are read too."""
     text, steps = REVERSED[name]
     (fusion,) = fusions(text)
     (kernel,) = pipeline.target_file(fusion, DEVICES[device].language, device).kernels

@@ -1,4 +1,4 @@
-"""Property: stages over the same rows agree with the reference whether one kernel takes them or several do, on each class of device; which of them one takes."""
+"""Property: stages over the same rows agree with the reference, in one kernel or in several, on each class of device; and the right stages share a kernel."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Value = Tuple[str, Sequence[int]]    # name, dims
 
 
 class Text:
-    """A module of one type, line by line. stored: the type of its parameters and results, if that is another."""
+    """A module of one type, line by line. stored: the type of its parameters and results, if different."""
 
     def __init__(self, dtype: str, dims: "Sequence[int]", gone: "Sequence[int]") -> None:
         self.dtype, self.dims, self.gone = dtype, list(dims), sorted(gone)
@@ -69,7 +69,7 @@ class Text:
         return self.emit([self.dims[k] for k in self.gone], f"reduce({of[0]}, {start[0]}), dimensions={{{','.join(map(str, self.kept))}}}, to_apply={op}_{self.dtype}")
 
     def spread(self, of: Value, over: "Sequence[int] | None" = None) -> Value:
-        """A value of the rows (over: of other dimensions) for each of its elements."""
+        """Return a value per row (over: per other dimensions) for each of its elements."""
         return self.emit(self.dims, f"broadcast({of[0]}), dimensions={{{','.join(map(str, self.kept if over is None else over))}}}")
 
     def module(self, *results: Value) -> str:
@@ -90,7 +90,7 @@ def softmax(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", log: bool 
 
 
 def norm(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", sides: bool = False) -> str:
-    """A layer norm with weights; sides: its mean and variance beside it."""
+    """Return a layer norm with weights; sides: with its mean and variance."""
     t = Text(dtype, dims, gone)
     x, weights, bias = t.parameter(dims), t.parameter([dims[k] for k in gone]), t.parameter([dims[k] for k in gone])
     count = t.constant(str(math.prod(dims[k] for k in gone)), [dims[k] for k in t.kept])
@@ -103,7 +103,7 @@ def norm(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", sides: bool =
 
 
 def rms(narrow: str, dims: "Sequence[int]") -> str:
-    """An RMS norm of rows of a narrow type, computed in f32: a JAX model's."""
+    """Return an RMS norm of rows of a narrow type, computed in f32, like a JAX model's."""
     rows, size = dims
     wide, small, row, one = plain("f32", dims), plain(narrow, dims), plain("f32", [rows]), plain(narrow, [size])
     return COMBINE.format(op="add", t="f32") + f"""ENTRY e {{
@@ -127,7 +127,7 @@ def rms(narrow: str, dims: "Sequence[int]") -> str:
 
 
 class Draw(Text):
-    """A random chain of stages over the same rows, which now and then leaves them."""
+    """A random chain of stages over the same rows, which sometimes leaves them."""
 
     def __init__(self, seed: int) -> None:
         self.r = r = random.Random(seed)
@@ -173,7 +173,7 @@ class Draw(Text):
 @pytest.mark.drawn
 @pytest.mark.parametrize("first, target, device", in_turn(range(0, COUNT, BATCH)))
 def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Agreement with the reference; every second batch is streamed, and has many rows for each work-item."""
+    """Drawn rows agree with the reference; every second batch has streaming stores and many rows per work-item."""
     if first // BATCH % 2:
         uncached(monkeypatch)
         if DEVICES[device].cpu:
@@ -211,7 +211,7 @@ def test_taken(target: str, device: str, part: str, tmp_path: Path) -> None:
 
 
 def gradient(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", epilogue: bool = False) -> str:
-    """Of a norm: by its input, whose rows' totals it needs, and by its weights and bias, which are sums over the rows."""
+    """Return the gradient of a norm: by its input, which needs its rows' totals, and by its weights and bias, which are sums over the rows."""
     t = Text(dtype, dims, gone)
     x, dy = t.parameter(dims), t.parameter(dims)
     weights = t.parameter([dims[k] for k in gone])
@@ -226,7 +226,7 @@ def gradient(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", epilogue:
 
 
 def stopped() -> str:
-    """Columns of elements that the row's total scales, whose totals scale the rows' elements: not in the same pass."""
+    """Return columns of elements that the row's total scales, whose totals scale the rows' elements: these need another pass."""
     t = Text("f32", [64, 100], [1])
     x = t.parameter(t.dims)
     y = t.op("multiply", x, t.spread(t.reduce(x, "maximum")))
@@ -260,7 +260,7 @@ def test_columns_in_the_pass_of_the_rows(target: str, device: str, part: str, tm
 @pytest.mark.peer
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_columns_apart(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where columns are left to other kernels, rows are still one."""
+    """If other kernels compute the columns, rows are still one kernel."""
     (fusion,) = fusions(stopped())
     assert [kernel.hero for kernel in target_file(fusion, target, device).kernels].count("rows") == 1
     monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], rows_cpu=replace(DEVICES[device].rows_cpu, kept_bytes=4 << 10)))
@@ -290,7 +290,7 @@ LATE = {
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_last_stage_of_the_row_before(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """What was kept is read for the results of a row just before the next row's replaces it; where results need more of their row, they do not wait."""
+    """Kept values are read for the results of a row just before the next row's values replace them; results that need more of their row do not wait."""
     for name, (text, late) in of_part(LATE.items(), part):
         (fusion,) = fusions(text)
         assert ("and the last one of the row before" in target_file(fusion, target, device).text) == late, name
@@ -298,7 +298,7 @@ def test_last_stage_of_the_row_before(target: str, device: str, part: str, tmp_p
 
 
 def shifted(far: str) -> str:
-    """Elements less the greatest of another row."""
+    """Return elements minus the maximum of another row."""
     t = Text("f32", [40, 64], [1])
     x = t.parameter(t.dims)
     e = t.op("exponential", t.op("subtract", x, t.spread(t.emit([40], far.format(t.reduce(x, "maximum")[0])))))
@@ -306,7 +306,7 @@ def shifted(far: str) -> str:
 
 
 def both_ways() -> str:
-    """The sum of a column of what was divided by the sums of rows, and of that the rows' sums again."""
+    """Return the sum of a column after division by the sums of rows, and from that the rows' sums again."""
     t = Text("f32", [64, 64], [1])
     x = t.parameter(t.dims)
     scaled = t.op("multiply", x, t.spread(t.reduce(x, "add")))
@@ -326,7 +326,7 @@ APART = {
 
 @pytest.mark.peer
 def test_apart(tmp_path: Path) -> None:
-    """What needs totals of other rows, or of what other kernels make of a row's, is a kernel of its own."""
+    """A nest that needs totals of other rows, or other kernels' results of a row, has a kernel of its own."""
     for name, (text, count) in APART.items():
         (fusion,) = fusions(text)
         made = [kernel.hero for kernel in target_file(fusion, "c").kernels]
@@ -335,7 +335,7 @@ def test_apart(tmp_path: Path) -> None:
 
 
 def test_rows_too_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Rows that the second level does not hold are left to several kernels."""
+    """Rows larger than L2 are left to several kernels."""
     text = softmax("f32", [8, 3000], [1])
     (fusion,) = fusions(text)
     assert len(target_file(fusion, "c").kernels) == 1
@@ -346,7 +346,7 @@ def test_rows_too_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_kept_values_are_computed_once() -> None:
-    """The exponentials of a softmax are kept, the differences of a layer norm are not worth it."""
+    """The exponentials of a softmax are kept; the differences of a layer norm are computed again."""
     (soft,), (layer,) = fusions(softmax("f32", [40, 4096], [1])), fusions(norm("f32", [40, 1024], [1]))
     kernel = target_file(soft, "opencl").kernels[0]
     assert [i.opcode for stage in kernel.nest.stages for i in stage.kept] == ["exponential"]
@@ -384,7 +384,7 @@ def test_taken_on_a_gpu(target: str, device: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="SKIP: no nvcc")
 @pytest.mark.parametrize("name", sorted(GPU_TAKEN))
 def test_compiled_rows_stay_in_registers(name: str, tmp_path: Path) -> None:
-    """nvcc spills nothing and keeps nothing in local memory."""
+    """nvcc spills nothing and uses no local memory."""
     (fusion,) = fusions(GPU_TAKEN[name][0])
     build_all(fusion, str(tmp_path), ["cuda"], "sm_90")
     done = subprocess.run(["nvcc", "-arch=sm_90", "-cubin", "-Xptxas", "-v", "-o", "e.cubin", "e.cu"], cwd=tmp_path, capture_output=True, text=True)
@@ -393,7 +393,7 @@ def test_compiled_rows_stay_in_registers(name: str, tmp_path: Path) -> None:
 
 
 def test_explained() -> None:
-    """The bytes of memory for an element, registers that hold a row, and shared memory are stated."""
+    """The bytes of memory per element, the registers that hold a row, and shared memory are stated."""
     (fusion,) = fusions(softmax("f32", [40, 4096], [1]))
     ((_, (choice,), context),) = choices(fusion, "cuda", "sm_80")
     lines = [choice.grids[0].loop.text(), *choice.hero.describe(choice, choice.grids[0], context)]
@@ -401,7 +401,7 @@ def test_explained() -> None:
 
 
 def test_writes_are_proved() -> None:
-    """What one kernel writes and what its members would write are both checked."""
+    """The writes of one kernel and of its members are both checked."""
     (fusion,) = fusions(norm("f32", [40, 64], [1], sides=True))
     assert proofs.check(fusion) is None
     from gen.plan.nests import planned
@@ -413,8 +413,9 @@ def test_writes_are_proved() -> None:
 
 @pytest.mark.parametrize("kind, outer, size", [pytest.param("long", 2, 1000000, marks=pytest.mark.peer), pytest.param("mixed", 64, 4096, marks=pytest.mark.peer)])
 def test_as_accurate_as_xla(kind: str, outer: int, size: int, tmp_path: Path) -> None:
-    """Softmax and norms of long rows, and of rows of small and large magnitudes, are as near to double as XLA's are: the errors of totals differ by chance,
-    so a quarter more is allowed."""
+    """Softmax and norms of long rows, and of rows of small and large magnitudes, are as near to double as XLA's. The errors of totals differ by chance,
+    so a quarter more is allowed.
+    """
     try:
         import jax
         import jax.numpy as jnp
