@@ -1,4 +1,4 @@
-"""python3 -m gen VERB: HLO text in, verified kernels out. The verbs only read arguments; the work is in the modules."""
+"""python3 -m gen VERB: HLO text in, verified kernels out. The verbs only read arguments; other modules do the work."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import signal
 import sys
 
 if __name__ == "__main__":
-    gc.set_threshold(100_000, 10, 10)   # few objects are in circles, and the search for them took a third of the time
+    gc.set_threshold(100_000, 10, 10)   # reference cycles are rare, and collecting them took a third of the time
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)    # until the modules are there, Ctrl-C just ends
+        signal.signal(signal.SIGINT, signal.SIG_DFL)    # until the modules are imported, Ctrl-C simply ends the process
 
 import argparse
 import os
@@ -50,7 +50,7 @@ gen/README.md explains the generator, gen/errors.md what it refuses. NO_COLOR=1 
 
 
 class Usage(argparse.ArgumentParser):
-    """Faults in the arguments in the form of all other faults. An unknown option names the nearest one."""
+    """Reports faults in the arguments like all other faults. For an unknown option it suggests the nearest one."""
 
     def __init__(self, **words: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **words)
@@ -69,7 +69,7 @@ class Usage(argparse.ArgumentParser):
 
 
 def one_of(what: str, names: "List[str]") -> "Callable[[str], str]":
-    """The type of an argument that is one of some names."""
+    """Return the type of an argument that must be one of some names."""
     def parsed(text: str) -> str:
         if text not in names:
             raise argparse.ArgumentTypeError(
@@ -79,7 +79,7 @@ def one_of(what: str, names: "List[str]") -> "Callable[[str], str]":
 
 
 def seed(text: str) -> int:
-    """A seed of the harness: 64 bits without a sign."""
+    """Parse a seed of the harness, an unsigned 64-bit number."""
     if not text.isdecimal() or int(text) >= 1 << 64:
         raise argparse.ArgumentTypeError(f"expected a number from 0 to 2^64 - 1, found '{text}'")
     return int(text)
@@ -95,14 +95,14 @@ def count(text: str) -> int:
 
 
 def seconds(text: str) -> int:
-    """A limit that the system's clocks and counters can hold."""
+    """Parse a time limit that the system's clocks and counters can represent."""
     if not text.isdecimal() or not 1 <= int(text) <= MOST_SECONDS:
         raise argparse.ArgumentTypeError(f"expected a whole number of seconds, 1 to {MOST_SECONDS}, found '{text}'")
     return int(text)
 
 
 def dims(text: str) -> "Tuple[str, Tuple[int, ...]]":
-    """Sizes of an argument's dimensions, or of a symbol: 0=8x128, b=8."""
+    """Parse the sizes of an argument's dimensions, or of a symbol: 0=8x128, b=8."""
     match = re.fullmatch(r"([A-Za-z0-9_]+)=([0-9]{1,18}(?:x[0-9]{1,18})*)", text)
     if match is None or (len(match[2].split("x")) > 1 and not match[1].isdecimal()):
         raise argparse.ArgumentTypeError(f"expected ARGUMENT=SIZExSIZE.. or SYMBOL=SIZE, like 0=8x128 or b=8, found '{text}'")
@@ -110,17 +110,17 @@ def dims(text: str) -> "Tuple[str, Tuple[int, ...]]":
 
 
 def targets(text: str) -> List[str]:
-    """Targets with commas between."""
+    """Parse a comma-separated list of targets."""
     return [one_of("target", list(TARGETS))(name) for name in text.split(",") if name or text in ("", ",")]
 
 
 def names_of(text: str) -> List[str]:
-    """Names with commas between."""
+    """Parse a comma-separated list of names."""
     return [name for name in text.split(",") if name or text in ("", ",")]
 
 
 def version() -> str:
-    """That of the headers, which come with the generator."""
+    """Return the version of the headers, which belong to the generator."""
     found = re.search(r"#define SETT_VERSION (\d+)", (pipeline.ROOT / "include/sett.h").read_text())
     assert found
     number = int(found[1])
@@ -258,8 +258,8 @@ def options(given: argparse.Namespace) -> run.Options:
 
 
 def inputs(words: "List[str]", together: bool = False) -> List[str]:
-    """The files that arguments name: those of a folder in the order of their names. together: functions of a Python file
-    are one."""
+    """Return the files that arguments name; those of a folder in the order of their names. together: functions of a
+    Python file stay together."""
     files: List[str] = []
     for word in words:
         if not os.path.isdir(word):
@@ -275,14 +275,14 @@ def inputs(words: "List[str]", together: bool = False) -> List[str]:
 
 
 def in_folder(folder: Path) -> List[str]:
-    """Return a folder's .hlo files, and its .mlir files beside which no .hlo file of the same name is."""
+    """Return a folder's .hlo files, and its .mlir files without an .hlo file of the same name."""
     found = {path.stem: path for suffix in reversed(run.SUFFIXES) for path in folder.glob("*" + suffix) if path.is_file()}
     return sorted(map(str, found.values()))
 
 
 def modules_of(file: str, together: bool) -> List[str]:
-    """FILE#NAME for each module of a file with several, else the file; model.py:NAME for each function where a verb takes
-    one at a time."""
+    """Return FILE#NAME for each module of a file with several, or model.py:NAME for each function if a verb takes one
+    at a time; else the file."""
     functions = from_jax.split_functions(file)
     if functions and not together:
         return [f"{functions.path}:{name}" for name in functions.names]
@@ -298,10 +298,10 @@ Work = Callable[[argparse.Namespace, str], Tuple[int, Any]]
 
 def over_files(work: Work, given: argparse.Namespace,
                then: "Callable[[str, Any], Any]" = lambda file, value: None) -> int:
-    """Call work(given, file) for each file, then then(file, value) with its value. A fault of one file is printed and
-    does not keep the others from being done."""
+    """Call work(given, file) for each file, then then(file, value) with its result. A fault in one file is printed, and
+    the other files are still processed."""
     files = inputs(given.files, given.verb == "build")
-    algebra.build()     # before there are several processes
+    algebra.build()     # before further processes start
 
     def announce(done: int, file: str) -> None:
         if len(files) > 1:
@@ -333,7 +333,7 @@ def over_files(work: Work, given: argparse.Namespace,
 
 
 def report_faults(work: "Callable[..., Tuple[int, Any]]", *given: Any) -> "Tuple[int, Any]":
-    """Return what the work returns; where it raises a fault, print that and return its exit status."""
+    """Return the result of the work; if it raises a fault, print the fault and return its exit status."""
     try:
         return work(*given)
     except (hlo.HloError, BuildError) as error:
@@ -360,7 +360,7 @@ Texts = pipeline.Texts
 
 
 def do_build(given: argparse.Namespace) -> int:
-    written: Dict[str, str] = {}    # a file's name, and which input it is of
+    written: Dict[str, str] = {}    # the name of each written file, with its input
 
     def then(file: str, texts: "Tuple[Texts, Texts]") -> None:
         for name in (name for names in texts for name in names):
@@ -376,8 +376,8 @@ def do_build(given: argparse.Namespace) -> int:
 
 
 def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Texts]]":
-    """Return the files of a module's program, or of each of its fusions, by their names, with the depfile; then those of
-    --dump. A file of JAX functions gives the files of each function, and main.c."""
+    """Return the files of a module's program, or of each of its fusions, by name, with the depfile; then those of
+    --dump. For JAX functions, return the files of each function, and main.c."""
     settings = options(given)
     settings.step(f"{file}: read")
     functions, path = [], run.split(file)[0]    # type: List[from_jax.Lowered], str
@@ -451,14 +451,15 @@ def note_warnings(file: str, about: "Dict[str, Any]") -> None:
 
 
 def depfile(target: Path, sources: "List[Path]") -> str:
-    """One target, as compilers write it: Ninja and CMake refuse a depfile that names a file which the rule does not. An
-    empty rule for each source, as gcc's -MP writes it: Make goes on where a newer sett has no such file."""
+    """Return a depfile with one target, as compilers write it: Ninja and CMake refuse a depfile that names a file which
+    the rule does not. It has an empty rule for each source, like gcc's -MP, so that Make continues if a newer sett
+    lacks such a file."""
     names = [str(path).replace(" ", "\\ ") for path in (target, *sources)]
     return f"{names[0]}: {' '.join(names[1:])}\n" + "".join(f"{name}:\n" for name in names[1:])
 
 
 def publish(texts: Texts, folder: Path) -> None:
-    """Files into a folder, each whole or not at all, untouched where they are the same."""
+    """Write files into a folder, each completely or not at all; files with equal content stay untouched."""
     run.make_folder(folder)
     for name, text in texts.items():
         pipeline.write(folder / name, text)
@@ -550,7 +551,7 @@ VERBS = {"build": do_build, "check": do_check, "run": do_run, "explain": do_expl
 
 
 def unused_device(given: argparse.Namespace) -> str:
-    """What to say of a --device that is of another language than every target; "" where it is used, or not given."""
+    """Return a warning about a --device whose language none of the targets has; "" if it is used, or not given."""
     names = given.target if isinstance(given.target, list) else [given.target]
     languages = {RUNNERS[name].target.name for name in names}
     if not given.device or DEVICES[given.device].language in languages:
@@ -560,7 +561,7 @@ def unused_device(given: argparse.Namespace) -> str:
 
 
 def wrong_profile(given: argparse.Namespace) -> str:
-    """Give the arguments their defaults, with those of a profile; what is wrong with them, or ""."""
+    """Set the arguments' defaults, including those of a profile; return the fault, or ""."""
     several = given.verb in ("build", "explain")
     if given.profile and (given.device or given.target not in (None, "c", ["c"])):
         return f"expected no --device, and no other --target than c, beside --profile {given.profile}"
@@ -597,7 +598,7 @@ def main(words: Optional[List[str]] = None) -> int:
         PROGRESS.note(unused_device(given))
     try:
         return report_faults(lambda: (VERBS[given.verb](given), None))[0]
-    except BrokenPipeError:     # who read has what it wanted
+    except BrokenPipeError:     # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Unwritable as error:
@@ -606,7 +607,7 @@ def main(words: Optional[List[str]] = None) -> int:
 
 
 def stoppable() -> int:
-    """main, as a program: after Ctrl-C and its like the status is 128 and the signal's number."""
+    """Run main as a program: after a signal such as Ctrl-C, the exit status is 128 plus the signal's number."""
     opened()
     jobs.stoppable()
     try:

@@ -1,8 +1,8 @@
-"""Processes that end with this one, whatever ends it.
+"""Child processes that end with this process, however it ends.
 
-Each runs in a session of its own, under a shell that waits for two things: its end, and the end of a pipe that only
-this process can write to. When this process is gone, killed or not, the pipe ends, and the shell kills the session: the
-process and all that it started.
+Each child runs in a session of its own, under a shell that waits for two events: the end of the child, and the end of a
+pipe that only this process can write to. When this process is gone, killed or not, the pipe ends, and the shell kills
+the session: the child and all that it started.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ kill -KILL $watch
 wait $watch 2> /dev/null
 exit $status
 """
-MOST_PASSING = 2000000.0    # seconds that poll can wait: milliseconds in 31 bits
+MOST_PASSING = 2000000.0    # longest wait of poll in seconds: milliseconds in 31 bits
 _running: "Set[subprocess.Popen[str]]" = set()
 _lock = threading.Lock()
 _ending = False
@@ -37,22 +37,23 @@ _ending = False
 
 @dataclass(frozen=True)
 class Limit:
-    """Seconds of processor time, of all threads, that a process may take; seconds that may pass, against a process that
-    waits for ever."""
+    """The limits of a process. processor: seconds of processor time, of all threads. passing: seconds of wall-clock
+    time, against a process that waits for ever."""
 
     processor: float
     passing: float
 
     @staticmethod
     def of(seconds: float, processors: int = 1) -> "Limit":
-        """The limit of work that takes one processor so long. A busy machine has a quarter of its time for it."""
+        """Return the limit for work of `seconds` on each of `processors`. On a busy machine, such work may get a
+        quarter of the time."""
         return Limit(seconds * processors, min(60 + 4 * seconds, MOST_PASSING))
 
 
 @dataclass
 class Done:
-    """How a process ended: its exit status, or minus the signal that ended it; what it wrote; which of its limits ended
-    it, or ""."""
+    """The end of a process: its exit status, or minus the signal that ended it; its output; the limit that ended it, or
+    ""."""
 
     status: int
     out: str
@@ -62,8 +63,8 @@ class Done:
 
 def run(command: Sequence[str], limit: Optional[Limit] = None, env: Optional[Mapping[str, str]] = None,
         cwd: Optional[str] = None) -> Done:
-    """Runs a command to its end, or to a limit; the processes that it starts have the same one of processor time each.
-    FileNotFoundError where there is no such program."""
+    """Run a command to its end, or to a limit; each process that it starts has the same limit of processor time.
+    FileNotFoundError if there is no such program."""
     if not shutil.which(command[0]):
         raise FileNotFoundError(2, "No such file or directory", command[0])
     reading, writing = os.pipe()    # not inherited: no other process holds it open
@@ -98,7 +99,8 @@ def run(command: Sequence[str], limit: Optional[Limit] = None, env: Optional[Map
 
 
 def compiler(command: Sequence[str]) -> Done:
-    """As run, with a folder for temporary files that goes with it: a compiler that is killed leaves its own behind."""
+    """Run as `run` does, with a folder for temporary files that is removed afterwards: a compiler that is killed leaves
+    its own behind."""
     with jobs.temporary_folder("sett_compiler_") as folder:
         return run(command, env={**os.environ, "TMPDIR": folder})
 
@@ -109,7 +111,7 @@ def _kill(process: "subprocess.Popen[str]") -> None:
 
 
 def end_all() -> None:
-    """Ends what other threads wait for, and what they start from now on."""
+    """End the processes that other threads wait for, and those that they start from now on."""
     global _ending
     with _lock:
         _ending = True

@@ -1,4 +1,4 @@
-"""gen explain: each stage of a fusion's way from text to kernel, as text."""
+"""gen explain: each stage of a fusion from text to kernel, as text."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ EMITTED = ("flatten", "vectorize", "kernel", "arena")
 
 def stages(module: hlo.Module, targets: Sequence[str], options: Any,
            wanted: Sequence[str] = STAGES) -> Dict[str, str]:
-    """The wanted stages of a module and of the fusions that its program calls; the scheduled ones for each target. No
-    stage is reached that none of them needs."""
+    """Return the wanted stages of a module and of the fusions that its program calls, the scheduled stages for each
+    target. Stages that none of them needs are not run."""
     of_stage: Dict[str, List[str]] = {stage: [] for stage in wanted}
     program = pipeline.with_leads(programs.program(module), options.leads)
     if "parse" in wanted:
@@ -54,7 +54,7 @@ def _devices(of: PlanClass, cpus: int) -> str:
 
 
 def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequence[str], options: Any) -> None:
-    """Adds the stages from the plan on."""
+    """Add the stages from the plan on."""
     classes = dict.fromkeys(device_for(target, options.schedule).plan_class for target in targets)
     plans = {of: pipeline.plan_of(program, of) for of in sorted(classes, key=lambda of: (not of.cpu, bool(of.panels)))}
     for fusion in program.fusions if {"partition", "maps"} & {*of_stage} else ():
@@ -63,7 +63,7 @@ def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequen
         if all(values == stored[0] for values in stored):   # CPUs and GPUs have one plan
             of_class = dict([*of_class.items()][:1])
         shown = {of: (_partition(fusion, plan), _maps(plan)) for of, plan in of_class.items()}
-        alike: "Dict[Any, PlanClass]" = {}      # the first class of those with one text
+        alike: "Dict[Any, PlanClass]" = {}      # for each text, the first class that has it
         for of, both in shown.items():
             alike.setdefault((of.cpu, both), of)
         cpus = sum(of.cpu for of in alike.values())
@@ -91,8 +91,8 @@ def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequen
 
 
 class _ProgramLines:
-    """The calls, loops and branches of a program, with the arrays that each reads and writes. Of arrays of one name the
-    second is NAME#2."""
+    """The lines of a program: calls, loops and branches, with the arrays that each reads and writes. If several arrays
+    have one name, the second is NAME#2."""
 
     def __init__(self) -> None:
         self._names: "Dict[Array, str]" = {}
@@ -140,14 +140,14 @@ class _ProgramLines:
 
 
 def _inside(call: Call) -> str:
-    """The loop that a call's kernel holds, in words; "": it holds none."""
+    """The loop in a call's kernel, in words; "" if there is none."""
     counts = [trips(i) for i in call.fusion.computation.instructions if i.opcode == "while"]
     return "".join(f", element by element, {f'{count} times' if count is not None else 'a loop'}" for count in counts)
 
 
 def _arena(file: TargetFile) -> List[str]:
-    """Where what NAME_prepare computes lies; which launches an array between them is needed by, and where it lies; the
-    same as a picture."""
+    """The lines about memory: the places of arrays that NAME_prepare computes; for each array between launches, the
+    launches that need it and its place; and a picture of the places."""
     placement = file.storage.placement
     lines = [f"  state, bytes {place.offset} to {place.offset + array.shape.bytes}: {array.name}"
              for array, place in file.storage.places.items() if place.buffer == "state"]
@@ -160,14 +160,14 @@ def _arena(file: TargetFile) -> List[str]:
 
 
 def arena_svg(module: hlo.Module, target: str, options: Any) -> str:
-    """The picture of where arrays lie between launches, as SVG."""
+    """Return the picture of the arrays' places between launches, as SVG."""
     file = pipeline.target_file(programs.program(module), target, options.schedule, options.excess_precision)
     return pictures.svg(file.storage.placement)
 
 
 def _input_slices(fusion: hlo.Fusion) -> bool:
-    """Whether all results are unstrided slices of values of one shape: a hero of its own elsewhere. Here the loop's
-    walks of the slices read nothing but what they write, so one walk over the whole input has nothing to add."""
+    """True if all results are unstrided slices of values of one shape, for which XLA has an emitter of its own. Here
+    the loop's walks of the slices read only what they write, so one walk over the whole input would not be better."""
     results = [leaf.value for leaf in hlo.result_leaves(fusion.computation)]
     return len(results) > 1 and len({i.operands[0].shape.dims if i.opcode == "slice" else () for i in results}) == 1 \
         and all(i.opcode == "slice" and all(stride == 1 for _, _, stride in i.attributes["slice"]) for i in results)
@@ -178,8 +178,8 @@ def _title(function: Function) -> str:
 
 
 def _partition(fusion: hlo.Fusion, plan: Planned) -> str:
-    """The functions of each nest, with what each computes, and the nest's class where it is a subclass; functions that
-    are called once would be inlined again by the C compiler. Then which values are stored and which computed again."""
+    """The functions of each nest, with what each computes, and the nest's class if it is a subclass; the C compiler may
+    inline functions that are called once. Then the values that are stored, and those that are computed again."""
     lines = [f"{fusion.name}: {how}" for how in [plan.updated] if how]
     lines += [
         f"{fusion.name}: parameter {number} is parameter {first}, in each launch: that is read"
@@ -211,8 +211,8 @@ def _partition(fusion: hlo.Fusion, plan: Planned) -> str:
 
 
 def _storage(name: str, storage: Storage) -> "List[str]":
-    """The operations of the graph and of the plan, and why each value with several reads is stored or computed
-    again."""
+    """The operations of the graph and of the plan, and for each value with several reads the reason why it is stored or
+    computed again."""
     lines = [f"{name}: {storage.operations:.3g} operations, {storage.factor:.3g} times the graph's"]
     for value, reads, evaluations, stored, saved in storage.values():
         elements = max(1, value.shape.leaves()[0].elements)
@@ -223,7 +223,7 @@ def _storage(name: str, storage: Storage) -> "List[str]":
 
 
 def _maps(plan: Planned) -> str:
-    """For each function the map of every operand, moves composed away."""
+    """For each function, the map of every operand after moves are composed away."""
     lines = []
     for nest, partition in ((nest, partition) for nest in plan.nests for partition in nest.partitions):
         for function in partition.functions:
@@ -258,7 +258,7 @@ def _maps(plan: Planned) -> str:
 
 
 def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice[Any, Any]]", context: Context, place: str) -> "List[str]":
-    """Who writes each kernel of a fusion, and who does not; then the schedule of each."""
+    """The hero of each kernel of a fusion, and the heroes that refused it; then the schedule of each."""
     slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
     leaves = [leaf for choice in choices for leaf in choice.leaves()]
     lines = []
@@ -272,7 +272,7 @@ def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice[Any, Any]]", context:
 
 
 def _loops(nest: Nest) -> "List[str]":
-    """Why products of a nest are loops."""
+    """The reasons why products of a nest are loops."""
     products = dict.fromkeys(entry.instruction for partition in nest.partitions for function in partition.functions
                              for region in regions(function.body) for entry in region.entries if entry.callee is None)
     reasons = {i: i.attributes.get(WHY_LOOP, nest.loops if TILED in i.attributes else "") for i in products}
@@ -308,8 +308,8 @@ def _flatten(kernel: "Kernel", place: str) -> str:
 
 
 def _vectorize(kernel: "Kernel", place: str) -> str:
-    """How each access moves along the step's variables, then the code of a step, where the hero has steps: one
-    register's work, unrolled over vec."""
+    """The stride of each access along the step's variables; then the code of a step, if the hero has steps: the work
+    for one register, unrolled over vec."""
     loop = kernel.loop
     lines = [f"{kernel.name} for {place}: a step is {loop.vec} x {loop.lanes} elements"]
     for touched in dict.fromkeys(kernel.report.touched):

@@ -1,10 +1,8 @@
-"""Work on several inputs at a time, in a few processes. The answers come in the order of the inputs, whichever ends
-first.
+"""Work on several inputs at a time, in a few processes. The answers come in the order of the inputs.
 
-A process of work is told to stop when the caller stops (`parallel` is closed), and stops by itself when the caller is
-gone. It stops as from Ctrl-C: by an exception, so that what it has begun is cleaned up.
-(concurrent.futures gives up all inputs where one process is killed; here that input alone fails, and another process
-goes on with the next.)
+A worker process is told to stop when the caller stops (`parallel` is closed), and stops by itself when the caller is
+gone. It stops as after Ctrl-C, by an exception, so that it cleans up. (concurrent.futures gives up all inputs if one
+process is killed; here only that input fails, and another process continues with the next.)
 """
 
 from __future__ import annotations
@@ -26,27 +24,27 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Generator, Iterator, List, Sequence, Tuple
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-WAKE = signal.SIGUSR1       # does nothing but end a wait
+WAKE = signal.SIGUSR1       # its only effect is to end a wait
 
 
-PATIENCE = 2.0      # seconds to clean up in, before another signal interrupts that
+PATIENCE = 2.0      # seconds for clean-up, before another signal interrupts it
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal asks this process to end."""
+    """A signal that asks this process to end."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
 
 
-_stopped: List[Tuple[int, float]] = []      # the signal, and when it came
-_late: List[int] = []                       # signals that wait for the end of what holds them
+_stopped: List[Tuple[int, float]] = []      # the signal, and the time of its arrival
+_late: List[int] = []                       # signals that wait for the end of a `held` block
 _holds: List[None] = []
 
 
 def _stop(number: int, frame: object) -> None:
-    if not _stopped or time.monotonic() > _stopped[-1][1] + PATIENCE:      # a terminal and ninja may send one each
+    if not _stopped or time.monotonic() > _stopped[-1][1] + PATIENCE:      # a terminal and ninja may each send one
         _stopped.append((number, time.monotonic()))
         _raise(number)
 
@@ -59,8 +57,8 @@ def _raise(number: int) -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Stopped is raised after the block, not within."""
-    if threading.current_thread() is not threading.main_thread():   # where it is never raised
+    """Delay Stopped to the end of the block."""
+    if threading.current_thread() is not threading.main_thread():   # Stopped is never raised there
         yield
         return
     _holds.append(None)
@@ -74,7 +72,8 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[str]:
-    """A folder that goes with the block, whenever Stopped is raised. (tempfile's own stays where that is just then.)"""
+    """Make a temporary folder that is removed with the block, whenever Stopped is raised. (tempfile's own stays if
+    Stopped is raised at the wrong moment.)"""
     folder = None
     try:
         with held():
@@ -88,8 +87,8 @@ def temporary_folder(prefix: str) -> Iterator[str]:
 
 @contextmanager
 def replacing(path: Path, mode: int = 0o644) -> Iterator[str]:
-    """The name of a file beside a path, which it becomes at the end of the block: no reader sees half of it. After an
-    exception it is gone."""
+    """Yield the name of a temporary file beside a path; it replaces the path at the end of the block, so that no reader
+    sees half a file. After an exception it is removed."""
     name = None
     try:
         with held():
@@ -105,8 +104,8 @@ def replacing(path: Path, mode: int = 0o644) -> Iterator[str]:
 
 
 def _swallowed(what: Any) -> None:
-    """Python goes on after an exception in a destructor, in the callback of a weak reference (each import has one) or
-    of a fork: Stopped is raised once more."""
+    """Raise Stopped once more if it was raised where Python ignores exceptions: in a destructor, in the callback of a
+    weak reference (each import has one), or of a fork."""
     if isinstance(what.exc_value, Stopped):
         signal.setitimer(signal.ITIMER_REAL, 0.01)
     else:
@@ -118,7 +117,7 @@ def _again(number: int, frame: object) -> None:
 
 
 def stoppable() -> None:
-    """From here on signals that end a process raise Stopped, but for those that its parent has it ignore."""
+    """Let signals that end a process raise Stopped from now on, except those that its parent has made it ignore."""
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _stop)
@@ -132,8 +131,8 @@ def stoppable() -> None:
 
 
 def _wake(reading: int, main: int) -> None:
-    """Ends the main thread's wait after each signal, some times for a second. A signal that comes just before a wait
-    begins does not end it, and Python hears of the signal only then."""
+    """End the main thread's wait after each signal, repeatedly for a second: a signal that arrives just before a wait
+    begins does not end the wait, and Python handles the signal only afterwards."""
     while True:
         if set(os.read(reading, 64)) - {WAKE}:
             for _ in range(10):
@@ -143,8 +142,8 @@ def _wake(reading: int, main: int) -> None:
 
 @dataclass
 class Outcome:
-    """The answer of the work on one input: an exit status and a value; what it wrote, where that was kept back until
-    its turn."""
+    """The outcome of the work on one input: an exit status and a value; its output, if that was held back until its
+    turn."""
 
     status: int
     value: Any = None
@@ -157,19 +156,19 @@ Work = Callable[[Any], Tuple[int, Any]]
 
 def parallel(work: Work, items: Sequence[Any], jobs: int,
              announce: Callable[[int, Any], None] = lambda done, item: None) -> Generator[Outcome, None, None]:
-    """The answers of work(item) for each item, at most `jobs` at a time. Before work on an item begins,
-    announce(number of items done, item) is called. With one job or item there is no other process, and what the work
-    writes appears at once."""
+    """Yield the outcome of work(item) for each item, with at most `jobs` at a time. announce(number of finished items,
+    item) is called before work on an item begins. With one job or one item, no process is started and output appears at
+    once."""
     if jobs <= 1 or len(items) <= 1:
         for number, item in enumerate(items):
             announce(number, item)
             yield Outcome(*work(item))
         return
     fork, waiting = multiprocessing.get_context("fork"), list(range(len(items)))[::-1]
-    gc.freeze()     # no process looks for garbage among what was there before it
+    gc.freeze()     # worker processes do not search older objects for garbage
     ready: Any
     started: List[Any] = []
-    workers: Dict[Any, Tuple[int, Any]] = {}    # the number of the item and the process, by the pipe to the process
+    workers: Dict[Any, Tuple[int, Any]] = {}    # the number of the item and the worker, by the pipe to the worker
     answers: Dict[int, Outcome] = {}
 
     def begin(pipe: Any, process: Any) -> None:
@@ -183,7 +182,7 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
             while number not in answers:
                 while waiting and len(workers) < jobs:
                     pipe, end = fork.Pipe()
-                    with held():    # until it is known who has to be told
+                    with held():    # until the processes to stop are known
                         process = fork.Process(target=_work, args=(work, items, end))
                         process.start()
                         started.append(process)
@@ -203,19 +202,19 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
     finally:
         gc.unfreeze()
         for process in started:
-            process.terminate()     # those that go on
+            process.terminate()     # the other workers
         for process in started:
             process.join()
 
 
 def _work(work: Work, items: Sequence[Any], pipe: Any) -> None:
-    """The life of a process of work: it is sent numbers of items, None at the end, and sends the answers, with what the
-    work writes."""
-    os.setpgid(0, 0)    # Ctrl-C reaches the caller alone, which passes it on once
+    """Run a worker process: it receives numbers of items, and None at the end; it sends the outcomes, with the output
+    of the work."""
+    os.setpgid(0, 0)    # Ctrl-C reaches the caller only, which passes it on once
     stoppable()
     signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_until_gone, daemon=True).start()
-    _holds.clear()      # the caller's
+    _holds.clear()      # those of the caller
     while not _late:
         sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
         number = pipe.recv()
@@ -236,7 +235,7 @@ def _until_gone() -> None:
 
 
 def _outcome(pipe: Any, process: Any) -> Outcome:
-    """The answer of a process. Where it has ended instead, its exit code is known afterwards."""
+    """The outcome of a worker; if the worker has ended instead, its exit code is known."""
     try:
         answer: Outcome = pipe.recv()
     except (EOFError, OSError):
@@ -248,5 +247,5 @@ def _outcome(pipe: Any, process: Any) -> Outcome:
 
 
 def overall(statuses: List[int]) -> int:
-    """The exit status of several: a mismatch (1) before bad input (2) before a missing tool (3)."""
+    """Return the exit status of several runs: a mismatch (1) before bad input (2) before a missing tool (3)."""
     return min((status for status in statuses if status), default=0)

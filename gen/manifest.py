@@ -1,4 +1,4 @@
-"""NAME.json: what a program that launches a fusion's kernels, or checks and times them, must know."""
+"""NAME.json: the facts that a program needs to launch a fusion's kernels, or to check and time them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from gen.render import TargetFile
 
 
 def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
-    """Bytes of the parameters' elements that are read, each once: at most all, at most one for each read that there
-    is."""
+    """Return the bytes of the parameters' elements that are read, each counted once; an upper bound from the sizes and
+    the number of reads."""
     reads: Dict[int, int] = {}
     for nest in kernels:
-        if isinstance(nest, Whole):     # all of them
+        if isinstance(nest, Whole):     # all elements
             reads.update({buffer.number: buffer.shape.elements for buffer in nest.operands})
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
             for read, region in reads_of(partition, function):
@@ -41,8 +41,8 @@ def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
 
 
 def index_sizes(computation: Computation) -> Dict[int, int]:
-    """Parameters' buffers that hold indices, as they are or after a few ops on integers: below which size they are in
-    range."""
+    """Return the buffers of parameters that are used as indices, directly or after a few integer ops, with the size
+    below which the indices are in range."""
     bounds: Dict[int, int] = {}
     waiting: List[Tuple[Instruction, int]] = []
     for i in computation.instructions:
@@ -74,7 +74,7 @@ def index_sizes(computation: Computation) -> Dict[int, int]:
 
 
 def distinct(computation: Computation) -> Dict[int, List[int]]:
-    """Parameters' buffers of indices that are drawn so that no two updates meet."""
+    """Return the buffers of indices that are drawn so that no two updates meet."""
     ways: Dict[int, List[int]] = {}
     for i in computation.instructions:
         how, source = (hlo.unshared_places(i), hlo.index_parameter(i)) if i.opcode == "scatter" else (None, None)
@@ -84,19 +84,19 @@ def distinct(computation: Computation) -> Dict[int, List[int]]:
 
 
 def in_order(computation: Computation) -> Dict[int, List[int]]:
-    """Parameters' buffers of indices that are sorted once they are drawn."""
+    """Return the buffers of indices that are sorted after they are drawn."""
     ways = {first_leaf(i.operands[len(i.operands) // 2]): hlo.in_order(i) for i in computation.instructions
             if i.opcode == "scatter" and hlo.in_order(i)}
     return {n: how for n, how in ways.items() if how}
 
 
-# What keeps a symmetric matrix symmetric, and mostly a definite one definite.
+# ops that keep a symmetric matrix symmetric, and usually a definite one definite
 _KEEPS_DEFINITE = frozenset(["add", "copy", "divide", "multiply", "transpose"])
 
 
 def definite(computation: Computation) -> Dict[int, int]:
-    """Parameters' buffers of matrices, as they are or after a few ops, whose Cholesky factor is asked for, or that a
-    triangle is solved with: their rows."""
+    """Return the buffers of matrices that are factored by Cholesky or used in a triangular solve, directly or after a
+    few ops, with their number of rows."""
     found: Dict[int, int] = {}
     waiting = [i.operands[0] for i in computation.instructions if i.opcode in ("cholesky", "triangular-solve")]
     seen = set(waiting)
@@ -117,8 +117,8 @@ def _bytes_written(kernels: "Sequence[Nest]", results: "Sequence[Shape]") -> int
 
 
 def points(index: str, partition: Partition) -> int:
-    """Points of a map's box that can differ in its results: the product over the variables that appear, also in the
-    maps that runtime variables are read at."""
+    """Return the number of points of a map's box that its results can distinguish: the product over the variables in
+    them, and in the maps at which runtime variables are read."""
     info, runtimes = algebra.info(index), {runtime.name: runtime.read.map for runtime in bound_in(partition)}
     used: "Set[str]" = set()
     waiting = [index]
@@ -130,8 +130,9 @@ def points(index: str, partition: Partition) -> int:
 
 
 def _layout(shape: Shape) -> Dict[str, Any]:
-    """row_major; else also the number of an element in the buffer, in C, by its index d0, d1, ..; strides: bytes between
-    neighbours along each dimension, where elements are whole bytes at constant distances."""
+    """The layout of a shape. row_major; if false, also the C expression for an element's number in the buffer, from its
+    index d0, d1, ..; strides: bytes between neighbours along each dimension, if elements are whole bytes at constant
+    distances."""
     strides = None if shape.dtype in dtypes.PACKED else algebra.strides(shape.text)
     return {
         "row_major": is_row_major(shape),
@@ -141,7 +142,7 @@ def _layout(shape: Shape) -> Dict[str, Any]:
 
 
 def params(fusion: Fusion) -> List[Dict[str, Any]]:
-    """A fusion's parameters, with what a check must know to draw them."""
+    """Return a fusion's parameters, with the facts that a check needs to draw them."""
     graph = fusion.computation
     indices, places, ordered, matrices = index_sizes(graph), distinct(graph), in_order(graph), definite(graph)
     return [{
@@ -156,7 +157,7 @@ def params(fusion: Fusion) -> List[Dict[str, Any]]:
 
 
 def results(fusion: Fusion, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]:
-    """A fusion's results. exact: they are only moved. varies: why two runs may differ."""
+    """Return a fusion's results. exact: they are only moved. varies: the reason why two runs may differ."""
     graph = fusion.computation
     varying, drawn = (scatter.varying(graph, drawn) if on_gpus else set() for drawn in (False, True))
 
@@ -176,7 +177,7 @@ def results(fusion: Fusion, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]
 
 
 def _moved(graph: Computation, excess: bool) -> "Sequence[bool]":
-    """Of each result, whether it is only moved. Of loops and branches nothing is known."""
+    """For each result, true if it is only moved; nothing is known about loops and branches."""
     if has_steps(graph) and whole_of(graph) is None:
         return [False] * len(result_leaves(graph))
     return bounds.bitwise(graph, excess)
@@ -222,15 +223,15 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
 
 
 def _with_leads(program: Program, arrays: "Sequence[Array]", entries: "List[Dict[str, Any]]") -> "List[Dict[str, Any]]":
-    """The entries, with the number and the bounds of each leading dimension that the caller gives."""
+    """The entries, with the number and the bounds of each leading dimension that the caller passes."""
     leads = {array: {"number": n, "least": least, "most": most} for n, array in enumerate(program.leads)
              for least, most in leads_of([array.shape]).values()}
     return [{**of, "lead": leads[array]} if array in leads else of for array, of in zip(arrays, entries)]
 
 
 def _unused_aliases(program: Program, files: "Sequence[TargetFile]") -> "List[Dict[str, Any]]":
-    """The results of a program without loops and branches that the module lets take a parameter's buffer, and that have
-    one of their own, with the reason."""
+    """The results of a program without loops and branches that the module allows to share a parameter's buffer but that
+    have a buffer of their own, with the reason."""
     found: List[Dict[str, Any]] = []
     for result, parameter in program.whole.aliases.items() if program.straight else ():
         calls = [call for call in program.calls if program.results[result] in call.results]
@@ -246,7 +247,7 @@ def _unused_aliases(program: Program, files: "Sequence[TargetFile]") -> "List[Di
 
 
 def _weights(program: Program) -> Dict[str, Any]:
-    """The block of large constants. pointer: its number among those of the parameters."""
+    """The block of large constants. pointer: its number among the parameters' pointers."""
     last = list(program.weights.values())[-1]
     return {"pointer": next(program.pointers[array][0] for array in program.weights),
             "bytes": last.offset + len(last.bytes),
@@ -255,7 +256,7 @@ def _weights(program: Program) -> Dict[str, Any]:
 
 
 def _more_results(program: Program, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]:
-    """The results of a traced program that are what its calls give."""
+    """The results of a traced program that its calls compute."""
     varying: Set[Array] = set()
     for call in program.calls if on_gpus else ():
         varies = any(array in varying for array in call.operands)
@@ -268,17 +269,18 @@ def _more_results(program: Program, excess: bool, on_gpus: bool) -> List[Dict[st
 
 
 def _call(call: Call, files: "Sequence[TargetFile]") -> Dict[str, Any]:
-    """operands: null where the fusion does not read its parameter."""
+    """A call of a fusion. operands: null for a parameter that the fusion does not read."""
     heroes = dict.fromkeys(k.hero for file in files for k in file.dialects[0].units[call.fusion].kernels)
     return {"fusion": call.fusion.name, "hero": " ".join(heroes), "operands": [array and array.name for array in call.operands],
             "results": [array.name for array in call.results]}
 
 
 def _target(file: TargetFile) -> Dict[str, Any]:
-    """scratch_bytes: of the caller's block. state_bytes: of these, what `prepare` fills, at its beginning. least_bytes:
-    the most bytes of buffers between kernels that are in use at once. stack_bytes: see TargetFile. alignment: bytes
-    that pointers must be aligned to. intrinsics: the file includes the header of the machine's vector instructions. words: of a kernel, the bytes that it accesses at once through each pointer where
-    all of these pointers are aligned to them. dynamic_bytes: of shared memory that a launch gives to each block."""
+    """The manifest of a target's file. scratch_bytes: of the caller's block. state_bytes: the part at its beginning
+    that `prepare` fills. least_bytes: the largest number of bytes of buffers between kernels in use at once.
+    stack_bytes: see TargetFile. alignment: of pointers, in bytes. intrinsics: true if the file includes the header of
+    the machine's vector instructions. words: for a kernel and each of its pointers, the bytes of one access if all of
+    these pointers are aligned to their words. dynamic_bytes: shared memory that a launch gives to each block."""
     chained = {kernel.name: launch.kernel.name for launch in file.launches if isinstance(launch.kernel, Chain)
                for kernel in launch.kernel.kernels}
     return {

@@ -1,16 +1,16 @@
-"""The way of a fusion from HLO text to files, a stage after the other. `gen explain` prints what each stage gives.
+"""The pipeline of a fusion from HLO text to files, one stage after another. `gen explain` prints the result of each stage.
 
     read, check   gen/hlo        text -> Module -> Fusion: a graph that the generator supports
-    lower         gen/lower      tiled layouts and bit widths become ops between plain arrays
-    plan          gen/plan       what is one kernel: nests, in the order in which they run, with the maps of all that
-                  they read and write
+    lower         gen/lower      tiled layouts and bit widths become ops on plain arrays
+    plan          gen/plan       nests, each of which becomes a kernel, in the order in which they run, with the maps of
+                                 all reads and writes
     choose        gen/heroes     the first hero that takes a nest, with the first of its schedules (gen/schedule) that
-                  the maps allow
+                                 the maps allow
     emit          gen/emit       the code of a step, and the hero's record for its template
     place         gen/program    calls, loops and branches of a program become steps, arrays get their places; each read
                                  is proved to find its value
     render        gen/render.py  kernels through templates/kernels, files through templates/files
-    write                        each file whole or not at all
+    write                        each file completely or not at all
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from gen.targets.target import VectorWord
 from gen.targets.tools import ROOT
 from gen.threads import threads
 
-RECOMPUTED = 10     # times the operations of the graph above which `gen build` says so
+RECOMPUTED = 10     # above this factor between the plan's and the graph's operations, `gen build` prints a warning
 
-Source = Union[Fusion, Program]     # a fusion alone is a program of one call
+Source = Union[Fusion, Program]     # a single fusion is a program of one call
 
 
 def program_of(source: Source) -> Program:
@@ -52,8 +52,8 @@ def program_of(source: Source) -> Program:
 
 
 def with_leads(program: Program, names: "Sequence[str]") -> Program:
-    """The program whose caller gives the leading dimensions of the arrays that have these names in its header; a single
-    result is `result` too."""
+    """Return the program whose caller passes the leading dimensions of the arrays with these names in its header; a
+    single result may also be called `result`."""
     arrays = {of.name: of.array for of in render.named(program) if of.side != "weights"}
     if len(program.results) == 1:
         arrays.setdefault("result", program.results[0])
@@ -68,13 +68,13 @@ Plans = Dict[Fusion, Planned]
 
 
 def plan_of(program: Program, of: PlanClass) -> Plans:
-    """The nests of each fusion of a program, for a class of devices."""
+    """Return the nests of each fusion of a program, for a class of devices."""
     return {fusion: planned(fusion, of) for fusion in program.fusions}
 
 
 def target_file(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
                 plan: Optional[Plans] = None) -> TargetFile:
-    """A program in one language. plan: that of its device's class, where it is known."""
+    """Return a program's file in one language. plan: that of its device's class, if it is known."""
     program, device = program_of(source), device_for(target, device_name)
     language = _language(target, device)
     body, plan = with_copies(program, plan or plan_of(program, device.plan_class), device)
@@ -86,15 +86,16 @@ def target_file(source: Source, target: str, device_name: Optional[str] = None, 
 
 
 def _has_vectors(language: Target) -> bool:
-    """True where the file needs a part for compilers without vectors and prefetches."""
+    """True if the file needs a second part for compilers without vectors and prefetches."""
     return language.plain is not None and any(
         isinstance(word, VectorWord) or word in ("prefetch", "functions") for word in language.used)
 
 
 def library(sources: "Sequence[Program]", stem: str, device_name: Optional[str] = None, excess: bool = False,
             most_bytes: Optional[int] = None) -> "Tuple[Texts, List[Dict[str, Any]]]":
-    """The files of several programs that are one file of C, with one header, and the manifest of each. They share
-    functions and, where their weights lie in one block, these; scratch is the caller's, so that all may have the same."""
+    """Return the files of several programs that share one C file and one header, and the manifest of each. The programs
+    share functions and, if their weights are in one block, the weights; scratch belongs to the caller, who may pass the
+    same to all."""
     device = device_for("c", device_name)
     language = _language("c", device)
     plans = [with_copies(program, plan_of(program, device.plan_class), device) for program in sources]
@@ -128,7 +129,7 @@ def library(sources: "Sequence[Program]", stem: str, device_name: Optional[str] 
         texts[f"{program.name}.json"] = json.dumps(about, indent=2) + "\n"
         texts[f"{program.name}_ref.c"] = reference.reference(program.whole.computation, program.name,
                                                              list(program.pointers.values()))
-        if program.weights:     # the last one's block has all
+        if program.weights:     # the block of the last program has all of them
             texts[f"{stem}.weights"] = weights.block(program.weights)
         abouts.append(about)
     texts[f"{stem}.h"] = render.library_header(list(zip(sources, abouts, files)), stem)
@@ -136,12 +137,13 @@ def library(sources: "Sequence[Program]", stem: str, device_name: Optional[str] 
 
 
 def _language(target: str, device: Device) -> Target:
-    """The language of a target's files, as a class of device has it."""
+    """The language of a target's files, for a class of device."""
     return TARGETS[target].on(device.most_bytes > 0).of_file()
 
 
 def with_copies(program: Program, plan: Plans, device: Device) -> "Tuple[storage.Body, Plans]":
-    """The calls of a program, with copies of what they update in place and others need, and the nests of all."""
+    """Return the calls of a program, with copies of arrays that calls update in place and others need, and the nests of
+    all calls."""
     aliases = {fusion: {result.number: parameter.number for nest in of.nests
                         for result, parameter in nest.aliases.items()}
                for fusion, of in plan.items()}
@@ -151,7 +153,7 @@ def with_copies(program: Program, plan: Plans, device: Device) -> "Tuple[storage
 
 def choices(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
             plan: Optional[Plans] = None) -> "List[Tuple[Fusion, List[Choice[Any, Any]], Context]]":
-    """The choices for the nests of each fusion of a program in one language. No statement exists yet."""
+    """Return the choices for the nests of each fusion of a program in one language, without writing statements."""
     program, device = program_of(source), device_for(target, device_name)
     language = _language(target, device)
     _, plan = with_copies(program, plan or plan_of(program, device.plan_class), device)
@@ -161,8 +163,8 @@ def choices(source: Source, target: str, device_name: Optional[str] = None, exce
 
 def dialect(program: Program, body: storage.Body, plan: Plans, language: Target, device: Device, excess: bool,
             helpers: "Optional[Helpers]" = None, before: "Collection[str]" = ()) -> Dialect:
-    """The kernels of a program, and the launches of them on arrays that have their places. helpers: the functions of
-    the file, where other programs have added to them; before: names of those that are printed."""
+    """Return the kernels of a program, and their launches on arrays with places. helpers: the functions of the file, if
+    other programs have added to them. before: names of those that are already printed."""
     helpers = helpers or Helpers(language)
     units = {fusion: emit(of, language, device.alone() if fusion.small else device, helpers, excess)
              for fusion, of in plan.items()}
@@ -186,20 +188,21 @@ def dialect(program: Program, body: storage.Body, plan: Plans, language: Target,
 
 def _prepared(program: Program, steps: "Sequence[Step]", language: Target,
               shared: "Collection[Array]" = ()) -> "Tuple[Program, List[Launch], Sequence[Step]]":
-    """See `once.prepared`; a check of each call needs the arrays of a run."""
+    """See `once.prepared`; a traced program prepares nothing, because a check of each call needs the arrays of a
+    run."""
     return once.prepared(program, steps, shared) if language.prepares and not program.traced else (program, [], steps)
 
 
 def _lying(program: Program, steps: "Sequence[Step]", owner: "Callable[[Array], Array]",
            placed: storage.Storage) -> "Dict[Array, storage.Place]":
-    """The place of each array that steps name. owner: the array at whose place an array lies."""
+    """The place of each array that steps name. owner: the array that stands for all arrays in the same place."""
     arrays = {*program.params, *program.results, *flow.all_arrays(steps)}
     return {array: placed.places[owner(array)] for array in arrays if owner(array) in placed.places}
 
 
 def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpers: Helpers, language: Target,
                device: Device, excess: bool, before: "Collection[str]") -> Dialect:
-    """The same of a program with loops or branches."""
+    """The same for a program with loops or branches."""
     steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion]))
     block = device.block if language.block_chains and not program.leads else None
     if not program.traced:      # a check of each call needs its arrays of each iteration
@@ -239,7 +242,7 @@ def _launches(call: Call, unit: Unit) -> "List[Launch]":
         arrays = [own[a.buffer.role, a.buffer.number] for a in arguments]
         writes = [array for array, a in zip(arrays, arguments) if not a.read_only]
         same = {own[of.role, of.number]: own[result.role, result.number] for result, of in kernel.nest.aliases.items()}
-        # what an earlier kernel of the call has written is completed
+        # an array that an earlier kernel of the call has partly written
         reads = [*(array for array in arrays if array not in writes), *same, *(a for a in writes if a in written)]
         launches.append(Launch(kernel, arrays, count, reads, writes, same, matrix_threads=matrix_count))
         written.update(writes)
@@ -247,7 +250,7 @@ def _launches(call: Call, unit: Unit) -> "List[Launch]":
 
 
 def emit(plan: Planned, language: Target, device: Device, helpers: Helpers, excess: bool) -> Unit:
-    """The kernels of a fusion: choose, then emit."""
+    """Return the kernels of a fusion: choose, then emit."""
     choices, context = choose(plan, language, device, helpers, excess)
     kernels = [kernel for choice in choices for kernel in choice.kernels(context)]
     several = device.cpu and not language.embedded
@@ -257,8 +260,8 @@ def emit(plan: Planned, language: Target, device: Device, helpers: Helpers, exce
 
 def choose(plan: Planned, language: Target, device: Device, helpers: Helpers,
            excess: bool) -> "Tuple[List[Choice[Any, Any]], Context]":
-    """How each nest of a fusion is written: its hero, its schedule, its index type and the buffers between its kernels.
-    No statement exists yet."""
+    """Return the choice for each nest of a fusion: its hero, its schedule, its index type and the buffers between its
+    kernels. No statement is written."""
     nests = plan.nests
     between = {root.buffer for nest in nests for member in nest.undivided()
                for root in member.partition.roots if root.scratch}
@@ -266,18 +269,18 @@ def choose(plan: Planned, language: Target, device: Device, helpers: Helpers,
     return [choice for nest in nests for choice in heroes.choose(nest, context)], context
 
 
-Texts = Dict[str, Union[str, bytes]]    # of files, by their names
+Texts = Dict[str, Union[str, bytes]]    # contents of files, by name
 
 
 def files(source: Source, targets: Sequence[str], device: Optional[str] = None, excess: bool = False,
           most_bytes: Optional[int] = None) -> "Tuple[Texts, Dict[str, Any]]":
-    """The text of every file of a program by its name, and the manifest. most_bytes: of scratch and stack where the
-    device has a limit of them; None: that limit."""
+    """Return the content of every file of a program by its name, and the manifest. most_bytes: limit of scratch and
+    stack if the device has one; None: the device's limit."""
     program = program_of(source)
     plans = {of: plan_of(program, of) for of in {device_for(target, device).plan_class for target in targets}}
     name, made = program.name, [target_file(program, target, device, excess,
                                             plans[device_for(target, device).plan_class]) for target in targets]
-    if not program.traced:      # whose results are for a check alone
+    if not program.traced:      # its results are for a check only
         _check_room(program, made, most_bytes)
     about = manifest(program, made, excess)
     pointers = list(program.pointers.values())
@@ -292,7 +295,7 @@ def files(source: Source, targets: Sequence[str], device: Optional[str] = None, 
 
 
 def _check_room(program: Program, made: "Sequence[TargetFile]", most_bytes: Optional[int]) -> None:
-    """BuildError where a program needs more scratch and stack than its device has."""
+    """Raise BuildError if a program needs more scratch and stack than its device has."""
     for file in made:
         limit = (most_bytes or file.device.most_bytes) if file.device.most_bytes else 0
         needed = file.scratch_bytes + file.stack_bytes if limit else 0
@@ -302,7 +305,7 @@ def _check_room(program: Program, made: "Sequence[TargetFile]", most_bytes: Opti
 
 
 def recomputed(about: Dict[str, Any]) -> str:
-    """A warning where a plan computes values again much more often than the graph has them, else ""."""
+    """Return a warning if a plan computes values much more often than the graph has them, else ""."""
     if about["recomputed"] <= RECOMPUTED:
         return ""
     return (f"{about['name']}: {about['recomputed']:.3g} times the operations of the graph are computed: "
@@ -310,7 +313,7 @@ def recomputed(about: Dict[str, Any]) -> str:
 
 
 def unused_aliases(about: Dict[str, Any]) -> List[str]:
-    """A note for each alias of the module that the program does not use."""
+    """Return a note for each alias of the module that the program does not use."""
     return [f"{about['name']}: result {of['result']} needs a buffer of its own, though input_output_alias lets it be "
             f"parameter {of['parameter']}: {of['why']}"
             for of in about.get("unused_aliases", ())]
@@ -318,7 +321,7 @@ def unused_aliases(about: Dict[str, Any]) -> List[str]:
 
 def build_all(source: Source, out_dir: str, targets: Iterable[str], device: Optional[str] = None,
               excess_precision: bool = False, most_bytes: Optional[int] = None) -> Dict[str, Any]:
-    """All files of a program; the manifest."""
+    """Write all files of a program; return the manifest."""
     texts, about = files(source, list(targets), device, excess_precision, most_bytes)
     write_all(texts, out_dir)
     return about
@@ -326,8 +329,8 @@ def build_all(source: Source, out_dir: str, targets: Iterable[str], device: Opti
 
 @dataclass(frozen=True)
 class Oracle:
-    """What the results of a fusion or a program of this name are compared with: its reference, and the function that
-    bounds the distance of each result from it, where that is known. fusion: all of it."""
+    """The functions that judge the results of a fusion or program: its reference and, if known, the function that
+    bounds each result's distance from it. fusion: the whole as one fusion."""
 
     name: str
     reference: File
@@ -340,7 +343,7 @@ class Oracle:
 
 
 def oracle(source: "Union[Fusion, Program]", excess_precision: bool, flushes: bool) -> Oracle:
-    """That of a whole program, or of a fusion that is a call of one."""
+    """Return the oracle of a whole program, or of a fusion that is a call of one."""
     fusion, pointers, is_bounded = source, None, True   # type: Any, Any, bool
     if isinstance(source, Program):
         fusion, pointers, is_bounded = source.whole, list(source.pointers.values()), source.straight
@@ -355,7 +358,8 @@ def write_all(texts: Texts, out_dir: str) -> None:
 
 
 def write(path: Path, content: "Union[str, bytes]") -> None:
-    """Whole or not at all, and only when changed. What is no file (/dev/stdout, a link) is written to in its place."""
+    """Write a file completely or not at all, and only if its content has changed. Special files (/dev/stdout, a link)
+    are written in place."""
     data = content.encode() if isinstance(content, str) else content
     if path.is_symlink() or path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(data)
@@ -366,11 +370,12 @@ def write(path: Path, content: "Union[str, bytes]") -> None:
         with jobs.replacing(path) as name:
             Path(name).write_bytes(data)
     except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None     # the temporary name says nothing to a user
+        # the temporary name would mean nothing to a user
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 @lru_cache(maxsize=None)
 def sources() -> "Sequence[Path]":
-    """What generated text depends on: the generator, its templates, the headers."""
+    """Return the files that generated text depends on: the generator, its templates, the headers."""
     return sorted([*ROOT.glob("gen/**/*.py"), *ROOT.glob("templates/**/*.j2"), *ROOT.glob("include/*.h"),
                    *ROOT.glob("gen/*/*.c*")])

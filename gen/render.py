@@ -1,4 +1,4 @@
-"""From kernels to the text of a target's file, through templates."""
+"""Render kernels to the text of a target's file, through templates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OWN = ("scratch", "state")      # buffers whose alignment is known
 @dataclass
 class Unit:
     """The kernels of a fusion in one language. scratch: the buffers between them. threads: the number of threads that
-    each kernel is worth on a CPU; matrix_threads: the same on a CPU with matrix instructions for it."""
+    pay for each kernel on a CPU. matrix_threads: the same on a CPU with matrix instructions for it."""
 
     kernels: List[Kernel]
     scratch: List[Buffer]
@@ -42,9 +42,10 @@ class Unit:
 
 @dataclass
 class Dialect:
-    """A program in one language before the head of its file: the kernels of its fusions with the functions and tables
-    that they need, their launches, and where the arrays lie. weights: see Program. first: launches of NAME_prepare.
-    given: the program's `leads`. before: names of functions, tables and types that an earlier program of the file has."""
+    """A program in one language, without the head of its file: the kernels of its fusions with the functions and tables
+    that they need, their launches, and the places of arrays. weights: see Program. first: launches of NAME_prepare.
+    given: the program's `leads`. before: names of functions, tables and types that an earlier program of the file
+    defines."""
 
     target: Target
     helpers: Helpers
@@ -73,7 +74,7 @@ class Dialect:
 
     @property
     def used(self) -> "Set[Union[str, VectorWord]]":
-        """Names that the text has, and that the template of its file declares."""
+        """Return the names in the text that the template of its file defines."""
         return self.target.used | {"table" for _ in self.tables}
 
     @property
@@ -82,7 +83,7 @@ class Dialect:
 
     @property
     def parts(self) -> "Dict[Place, int]":
-        """Places that are parts of a buffer of the caller's, numbered: of the scratch, and of the weights."""
+        """Return the places that are parts of a buffer of the caller's (the scratch, the weights), numbered."""
         return {place: n for n, place in enumerate(dict.fromkeys(
             place for array, place in self.storage.places.items()
             if place.buffer == "scratch" or array in self.weights))}
@@ -91,19 +92,20 @@ class Dialect:
         return [self.storage.places[array] for array in launch.arrays]
 
     def leads(self, launch: Launch) -> "List[int]":
-        """The numbers of the leading dimensions that a kernel takes, among those that the caller gives."""
+        """Return the numbers of the leading dimensions that a kernel takes, among those that the caller passes."""
         numbers = {array.shape.lead: number for number, array in enumerate(self.given)}
         return [numbers[name] for name in launch.kernel.leads]
 
     def words(self, launch: Launch) -> "Dict[int, int]":
-        """The bytes of the words in which a kernel accesses the caller's buffers, by the numbers of its arguments."""
+        """Return the bytes of the words in which a kernel accesses the caller's buffers, by the number of the
+        argument."""
         passed = enumerate(zip(self.places(launch), launch.kernel.arguments))
         return {n: argument.word for n, (place, argument) in passed if argument.word and place.buffer not in OWN}
 
     @property
     def atomic(self) -> "Dict[Tuple[str, int], int]":
-        """The bytes of the words in which atomic operations access the caller's buffers, by a buffer's side (params or
-        results) and number."""
+        """Return the bytes of the words in which atomic operations access the caller's buffers, by a buffer's side
+        (params or results) and number."""
         found: "Dict[Tuple[str, int], int]" = {}
         for launch in self.launches:
             for place, argument in zip(self.places(launch), launch.kernel.arguments):
@@ -113,7 +115,7 @@ class Dialect:
         return found
 
     def _body(self) -> str:
-        """The kernels through their heroes' templates, after the tables, types and functions that they need."""
+        """The kernels, printed by their heroes' templates, after the tables, types and functions that they need."""
         d, texts = self.target, {}      # type: Target, Dict[str, str]
         for launch in self.launches:
             kernel = launch.kernel
@@ -130,7 +132,7 @@ class Dialect:
         return "\n\n".join(text.strip("\n") for text in [*structs, *needed, *texts.values()]) + "\n"
 
     def about(self) -> str:
-        """The kernels' schedules and maps, as comment lines."""
+        """Return the kernels' schedules and maps, as comment lines."""
         lines = []
         for kernel in self.kernels:
             for walk in kernel.scheduled:
@@ -145,9 +147,9 @@ def _text(kernel: Kernel, d: Target) -> str:
 
 @dataclass
 class TargetFile:
-    """A program in one language: the text of its file. dialects: the program itself, then the one for compilers without
-    vectors. aliases: results that are a parameter's buffer. given: the program's own results. alignment: bytes that the
-    pointers to params and to results must be aligned to."""
+    """A program's file in one language. dialects: the program itself, then the one for compilers without vectors.
+    aliases: results that share a parameter's buffer. given: the program's own results. alignment: of the pointers to
+    params and to results, in bytes."""
 
     target: Target
     device: Device
@@ -180,12 +182,12 @@ class TargetFile:
 
     @property
     def prepared_bytes(self) -> int:
-        """Of what NAME_prepare computes from weights; it follows the tables."""
+        """Return the bytes of the values that NAME_prepare computes from weights; they follow the tables."""
         return max(dialect.storage.state_bytes for dialect in self.dialects)
 
     @property
     def state_bytes(self) -> int:
-        """Of what is computed once, before the block that a run writes."""
+        """Return the bytes of all values that are computed once; they precede the block that a run writes."""
         return self.table_bytes + self.prepared_bytes
 
     @property
@@ -195,12 +197,13 @@ class TargetFile:
 
     @property
     def word_bytes(self) -> int:
-        """The bytes of the widest words in which kernels access the caller's buffers, where the call chooses how."""
+        """Return the bytes of the widest words in which kernels access the caller's buffers, if the call chooses the
+        kernel by alignment."""
         return max((size for launch in self.launches for size in self.dialects[0].words(launch).values()), default=0)
 
     @property
     def waits(self) -> bool:
-        """True if the host has to read a predicate or a selector while the program runs."""
+        """True if the host must read a predicate or a selector while the program runs."""
         return any(deciding(dialect.steps) for dialect in self.dialects)
 
     @property
@@ -209,28 +212,28 @@ class TargetFile:
 
     @property
     def symbols(self) -> "List[str]":
-        """The functions of LAPACK that the file calls."""
+        """Return the functions of LAPACK that the file calls."""
         return sorted({kernel.text.record.symbol for kernel in self.kernels if kernel.hero == "lapack"})
 
     @property
     def local_bytes(self) -> int:
-        """The bytes of the arrays that are variables of the program's function."""
+        """Return the bytes of the arrays that are local variables of the program's function."""
         return max(sum(place.shape.bytes for place in dialect.storage.places.values() if place.buffer == "local")
                    for dialect in self.dialects)
 
     @property
     def stack_bytes(self) -> int:
-        """The bytes of stack that a call takes at most: of a file for small machines."""
+        """Return an upper bound of the stack of a call, in bytes, for a file for small machines."""
         first = self.dialects[0]
         return stack_bytes(first.kernels, sum(first.target.rooms), self.local_bytes)
 
     @property
     def scratch_bytes(self) -> int:
-        """With the state, where the file's functions have it in the same block."""
+        """Return the bytes of scratch, including the state if that is in the same block."""
         return max(map(self.block_bytes, self.dialects))
 
     def block_bytes(self, dialect: Dialect) -> int:
-        """The bytes of the caller's block that a dialect needs."""
+        """Return the bytes of the caller's block that a dialect needs."""
         own = dialect.table_bytes + dialect.storage.state_bytes + dialect.storage.bytes
         return self.state_bytes + dialect.storage.bytes if own else 0
 
@@ -253,7 +256,7 @@ def _preamble(program: Program, device: Device, dialect: Dialect, excess: bool) 
 
 def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[int, int]", device: Device,
                 dialects: "List[Dialect]", excess: bool) -> TargetFile:
-    """The file of a program: its preamble, the kernels of each dialect, and what launches them."""
+    """Return the file of a program: its preamble, the kernels of each dialect, and the function that launches them."""
     file = unprinted(program, plan, aliases, device, dialects)
     file.text = printed([(program, file)], program.name, excess)
     return file
@@ -261,7 +264,7 @@ def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[
 
 def unprinted(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[int, int]", device: Device,
               dialects: "List[Dialect]") -> TargetFile:
-    """A program's file before its text."""
+    """Return a program's file without its text."""
     atomic = dialects[0].atomic
     alignment = {side: [max(atomic.get((side, n), 1), *(_width(array.shape) for array in arrays))
                         for n, arrays in enumerate(of_side)]
@@ -270,7 +273,7 @@ def unprinted(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[in
 
 
 def _pointed(program: Program) -> "List[List[Array]]":
-    """The arrays at each pointer of the caller's parameters."""
+    """The arrays behind each pointer of the caller's parameters."""
     pointed: "Dict[int, List[Array]]" = {}
     for array, (number, _) in program.pointers.items():
         pointed.setdefault(number, []).append(array)
@@ -278,7 +281,8 @@ def _pointed(program: Program) -> "List[List[Array]]":
 
 
 def printed(of: "Sequence[Tuple[Program, TargetFile]]", stem: str, excess: bool) -> str:
-    """The text of a file that has these programs; the first has what all of them need. stem: the header's name."""
+    """Return the text of a file with these programs; the first one has the parts that all of them need. stem: the
+    header's name."""
     files = [file for _, file in of]
     dialects = [dialect for file in files for dialect in file.dialects]
     needs = {"loops": any(file.has_loops for file in files), "intrinsics": any(file.intrinsics for file in files),
@@ -301,7 +305,7 @@ def printed(of: "Sequence[Tuple[Program, TargetFile]]", stem: str, excess: bool)
 
 
 def _bounds(program: Program) -> "List[Tuple[int, int]]":
-    """The least and the largest leading dimension of each array whose caller gives it."""
+    """The minimum and the maximum leading dimension of each array whose caller passes it."""
     return [bounds for array in program.leads for bounds in leads_of([array.shape]).values()]
 
 
@@ -312,8 +316,8 @@ def _width(shape: Shape) -> int:
 
 @dataclass(frozen=True)
 class Named:
-    """A buffer with its name in the header. side: params, weights or results. length: in elements of its type. lead: the
-    name of its leading dimension ("": the caller gives none)."""
+    """A buffer with its name in the header. side: params, weights or results. length: in elements of its type. lead:
+    the name of its leading dimension; "" if the caller passes none."""
 
     name: str
     type: str
@@ -325,14 +329,14 @@ class Named:
 
     @property
     def texts(self) -> "Tuple[str, ...]":
-        """The arguments that it is."""
+        """Return its arguments in a C function."""
         pointer = f"{'const ' if self.side == 'params' else ''}{self.type} *{self.name}"
         return (pointer, f"size_t {self.lead}") if self.lead else (pointer,)
 
 
 def named(program: Program) -> List[Named]:
-    """The program's parameters and results with the text's names, each once. The number that XLA puts behind a name is
-    left out where another one is not called so too."""
+    """Return the program's parameters and results with names from the text, all different. The number that XLA appends
+    to a name is dropped if no other name then becomes equal."""
     plain = Counter(_without_number(array.name) for array in (*program.params, *program.results))
     known = {"scratch", "params", "results", program.name, *(["weights"] if program.weights else [])}
     found: List[Named] = []
@@ -351,7 +355,8 @@ def _without_number(name: str) -> str:
 
 
 def _api_type(shape: Shape) -> str:
-    """The type of an array's elements in C; of a complex number's parts. What C has no type for is bits."""
+    """The type of an array's elements in C (of a complex number's parts); unsigned integers for types that C does not
+    have."""
     dtype = dtypes.TABLE[shape.dtype].part if dtypes.is_complex(shape.dtype) else shape.dtype
     if dtype in ("f32", "f64"):
         return {"f32": "float", "f64": "double"}[dtype]
@@ -360,7 +365,7 @@ def _api_type(shape: Shape) -> str:
 
 
 def header(program: Program, about: "Dict[str, Any]", files: "Sequence[TargetFile]", stem: str = "") -> str:
-    """The C API of all targets, in the order of these. stem: of the files' names, where it is not the program's."""
+    """Return the C API of all targets, in order. stem: of the files' names, if it is not the program's."""
     return environment().get_template("files/api.h.j2").render(
         name=program.name, stem=stem or program.name, filled=program.whole.filled, guard=f"SETT_FUSION_{program.name.upper()}_H",
         arguments=[of for of in named(program) if of.side != "weights"], weights=about.get("weights"),
@@ -372,7 +377,7 @@ def header(program: Program, about: "Dict[str, Any]", files: "Sequence[TargetFil
 
 
 def library_header(of: "Sequence[Tuple[Program, Dict[str, Any], TargetFile]]", stem: str) -> str:
-    """The C API of several programs in one file, each with its manifest."""
+    """Return the C API of several programs in one file, each with its manifest."""
     return environment().get_template("files/library.h.j2").render(
         headers=[header(program, about, [file], stem).rstrip("\n") for program, about, file in of], stem=stem,
         state=any(file.state_bytes for *_, file in of), scratch_bytes=max(file.scratch_bytes for *_, file in of))

@@ -1,7 +1,7 @@
-"""Statements: the code of a step as a tree, which is built, transformed and counted before it is text.
+"""Statements: the code of a step as a tree, which is built, transformed and counted before it becomes text.
 
 A leaf is a Let, a Declare, an Assign, a Return, a Call, or a statement in a target's own words, as text. Block, For,
-Forever and If have statements inside. `Code` builds a tree, `printed` makes lines of it.
+Forever and If contain statements. `Code` builds a tree, `printed` returns its lines.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Callable, Iterator, List, Sequence, Tuple, Union
 
 @dataclass(frozen=True)
 class Let:
-    """A constant. count: the elements of an array (0: it is no array)."""
+    """A constant. count: the elements of an array; 0 for a scalar."""
 
     type: str
     name: str
@@ -26,7 +26,7 @@ class Let:
 
 @dataclass(frozen=True)
 class Declare:
-    """A variable, with its first value if it has one. count: as for Let."""
+    """A variable, with its initial value if it has one. count: see Let."""
 
     type: str
     name: str
@@ -56,7 +56,7 @@ class Return:
 
 
 class Call:
-    """A call of a function, or of a macro, that gives no value."""
+    """A call of a function or a macro without a value."""
 
     def __init__(self, function: str, *arguments: str) -> None:
         self.function, self.arguments = function, arguments
@@ -71,15 +71,15 @@ class Call:
 
 @dataclass
 class Block:
-    """Statements whose names are their own."""
+    """Statements in a scope of their own."""
 
     body: "List[Statement]" = field(default_factory=list)
 
 
 @dataclass
 class For:
-    """A loop over first, .., end - 1; falling: over end - 1, .., 0. brief: it is printed in one line; below: a body of one
-    line is printed below the head."""
+    """A loop over first, .., end - 1; falling: over end - 1, .., 0. brief: printed in one line. below: a body of one
+    line is printed on the line after the head."""
 
     type: str
     variable: str
@@ -99,7 +99,7 @@ class For:
 
 @dataclass
 class Forever:
-    """A loop that a statement inside ends."""
+    """A loop that a statement inside must end."""
 
     body: "List[Statement]" = field(default_factory=list)
     head = "for (;;)"
@@ -107,7 +107,7 @@ class Forever:
 
 @dataclass
 class If:
-    """brief: the body is printed in the line of the condition."""
+    """A condition. brief: the body is printed on the line of the condition."""
 
     condition: str
     body: "List[Statement]" = field(default_factory=list)
@@ -121,11 +121,12 @@ class If:
 
 Leaf = Union[str, Let, Declare, Assign, Return, Call]
 Statement = Union[Leaf, Block, For, Forever, If]
-Case = Tuple[str, Callable[[], None]]      # a condition ("": it always holds), and what adds the statements of the case
+# a condition ("": always true), and the function that adds the statements of the case
+Case = Tuple[str, Callable[[], None]]
 
 
 class Code:
-    """Statements, and where the next one goes: `nested` and `cases` lead into loops and conditions."""
+    """Statements, and the position of the next one: `nested` and `cases` enter loops and conditions."""
 
     def __init__(self) -> None:
         self.lines: "List[Statement]" = []
@@ -136,8 +137,8 @@ class Code:
 
     @contextmanager
     def nested(self, *nodes: "Union[Block, For, Forever, If]") -> "Iterator[Tuple[List[Statement], int]]":
-        """Adds nodes, each inside the one before; what is added meanwhile goes into the last. Yields the statements
-        around the first node, and its number among them."""
+        """Add nodes, each inside the one before; statements added meanwhile go into the last one. Yield the list that
+        contains the first node, and its index there."""
         outer, number = self.into, len(self.into)
         for node in nodes:
             self.into.append(node)
@@ -146,7 +147,7 @@ class Code:
         self.into = outer
 
     def cases(self, cases: "Sequence[Case]") -> None:
-        """Adds the choice of the first case whose condition holds."""
+        """Add an if-chain that runs the first case whose condition holds."""
         outer = into = self.into
         for condition, write in cases:
             self.into = into
@@ -162,27 +163,27 @@ class Code:
         self.into = outer
 
     def take(self) -> "List[Statement]":
-        """The statements so far; the code begins anew."""
+        """Return the statements so far, and start anew."""
         lines, self.lines = self.lines, []
         self.into = self.lines
         return lines
 
 
 def weight(statements: "Sequence[Statement]") -> int:
-    """The number of statements, those in loops and conditions too."""
+    """Return the number of statements, including those in loops and conditions."""
     return sum(1 + weight(statement.body) + (weight(statement.otherwise) if isinstance(statement, If) else 0)
                if isinstance(statement, (Block, For, Forever, If)) else 1 for statement in statements)
 
 
 def interchange(loops: "Sequence[For]", order: "Sequence[int]") -> None:
-    """Gives loops, each inside the one before, the heads of the loops whose numbers `order` has."""
+    """Reorder nested loops: loop n gets the head of loop order[n]."""
     heads = [(loop.variable, loop.end) for loop in loops]
     for loop, number in zip(loops, order):
         loop.variable, loop.end = heads[number]
 
 
 def printed(statements: "Sequence[Statement]") -> List[str]:
-    """The lines of C."""
+    """Return the lines of C."""
     lines: List[str] = []
     for statement in statements:
         if isinstance(statement, Block):

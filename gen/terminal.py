@@ -1,5 +1,5 @@
-"""What a person at a terminal sees: a line of progress that is written over, and words in colour. Elsewhere all lines
-are plain."""
+"""Output for a person at a terminal: a progress line that is overwritten, and words in colour. Without a terminal, all
+lines are plain."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import sys
 import time
 from typing import TextIO
 
-PLAIN_SECONDS = 10.0    # where there is no terminal, a line of progress at most this often
+PLAIN_SECONDS = 10.0    # without a terminal, progress lines are at least this many seconds apart
 COLOURS = {"PASS": "32", "FAIL": "1;31", "SKIP": "33", "error:": "1;31", "note:": "36"}
 
 
 class Progress:
-    """Says on standard error what is under way: `begin` starts the clock of a command, `step` begins a part, `end` takes
-    the line away."""
+    """Prints progress on standard error: `begin` starts the clock of a command, `step` begins a part, `end` removes the
+    line."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
@@ -26,7 +26,7 @@ class Progress:
         self.last = time.monotonic()
 
     def step(self, text: str) -> None:
-        """The part that begins now. Processes that work for this one say nothing: the line is its own."""
+        """Announce the part that begins. Worker processes print nothing: the line belongs to the main process."""
         if os.getpid() != self.process:
             return
         text = self.before + text
@@ -43,7 +43,7 @@ class Progress:
             self.shown = False
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         self.end()
         put(f"note: {text}\n", sys.stderr)
 
@@ -52,20 +52,20 @@ PROGRESS = Progress()
 
 
 class Unwritable(Exception):
-    """Standard output takes no more: a full disk, or a stream that is closed."""
+    """Standard output cannot be written: a full disk, or a closed stream."""
 
 
 def opened() -> None:
-    """Gives each standard stream that is closed its descriptor back, so that no other file gets it: one without input,
-    one that cannot be written, and for errors one that keeps nothing."""
+    """Reopen closed standard streams on /dev/null, so that no other file gets their descriptors. Standard input is then
+    empty, standard output cannot be written, and standard error discards all."""
     for number, (name, flags) in enumerate((("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, flags), "r" if number == 0 else "w"))
 
 
 def put(text: str, stream: TextIO) -> None:
-    """Writes lines; the word that a line begins with is coloured on a terminal, unless NO_COLOR is set. Unwritable
-    where standard output takes them no more."""
+    """Write lines. On a terminal, the first word of a line is coloured, unless NO_COLOR is set. Raise Unwritable if
+    standard output cannot be written."""
     if stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         text = re.sub(rf"^( *)({'|'.join(COLOURS)})(?=\s)",
                       lambda match: f"{match[1]}\033[{COLOURS[match[2]]}m{match[2]}\033[0m", text, flags=re.M)

@@ -1,4 +1,4 @@
-"""The number of threads that a kernel on a CPU is worth: a stage of a program in C, or what OpenCL would launch."""
+"""The number of threads that pay for a kernel on a CPU: for a stage of a program in C, or for a launch in OpenCL."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from gen.schedule.devices import ThreadsNumbers
 
 
 def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -> List[int]:
-    """For each kernel, the number of threads beyond which it takes longer: handing over a part of the work
-    takes a thread `device.threads.hand_over`. What is estimated too low is done by fewer threads, and right.
-    matrix: with a processor's matrix instructions, by the kernels that have them."""
+    """Return, for each kernel, the number of threads beyond which it would take longer: handing a part of the work to a
+    thread takes `device.threads.hand_over` nanoseconds. If the work is underestimated, fewer threads do it, which is
+    still correct. matrix: for a processor with matrix instructions, as used by the kernels that have them."""
     counts = []
     for number, kernel in enumerate(kernels):
         first = all(other.nest is not kernel.nest for other in kernels[:number])
         moved = sum(min(buffer.shape.bytes, _read(kernel.nest, buffer)) if buffer.role is Role.PARAMETER
                     else buffer.shape.bytes for buffer in kernel.buffers if buffer.role is not Role.TABLE)
-        # later kernels fold what the first one computed
+        # later kernels fold the first one's totals
         numbers = device.threads
         if matrix and kernel.matrix:
             numbers = replace(numbers, tile_rate=numbers.matrix_rates[kernel.matrix])
@@ -41,7 +41,7 @@ def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -
 
 
 def _read(nest: Nest, parameter: Buffer) -> int:
-    """Bytes that a nest reads of a parameter, at most: an element for each read that there is."""
+    """An upper bound of the bytes that a nest reads from a parameter: one element for each read."""
     count = bits = 0
     for partition in (nest.partition, *nest.further):
         for function in partition.functions:
@@ -53,7 +53,7 @@ def _read(nest: Nest, parameter: Buffer) -> int:
 
 
 def operations(nest: Nest, numbers: ThreadsNumbers) -> float:
-    """Vector instructions for all elements that a nest computes, if each took a vector of its own. A value is counted
+    """Return the vector instructions for all elements that a nest computes, if each took one vector. A value counts
     once at each index, however often it is computed again."""
     if isinstance(nest, Whole):
         return nest.operations
@@ -62,7 +62,7 @@ def operations(nest: Nest, numbers: ThreadsNumbers) -> float:
 
 
 def _of_region(region: Region, numbers: ThreadsNumbers) -> float:
-    """Of a region's own code, done once."""
+    """The vector instructions of one execution of a region's own code."""
     total = 0.0
     for entry in region.entries:
         if entry.callee is None:

@@ -1,4 +1,4 @@
-"""The combiners of reduce, reduce-window and scatter, on running values and their intervals."""
+"""The combiners of reduce, reduce-window and scatter, on accumulators and their intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from gen.reference.types import STORAGE
 
 def combine(b: Bounds, computation: Computation, totals: Sequence[Ranged], elements: Sequence[Ranged],
             behind: bool = False) -> List[Statement]:
-    """Statements that combine all totals with the elements. behind: the elements come first."""
+    """Return statements that combine all accumulators with the elements. behind: the elements are the first
+    arguments."""
     lines: List[Statement] = []
     results = b.inline(computation, [*elements, *totals] if behind else [*totals, *elements], lines)
     changed = [(total, result) for total, result in zip(totals, results) if result.v != total.v]
@@ -26,7 +27,7 @@ def combine(b: Bounds, computation: Computation, totals: Sequence[Ranged], eleme
 
 def combine_part(b: Bounds, part: Instruction, k: int, total: Ranged, element: Ranged,
                  behind: bool = False) -> List[Statement]:
-    """The same of a combiner whose component k is one op."""
+    """Return the same for a combiner whose component k is one op."""
     x = in_order(part, k, total, element, behind)
     value = value_of(b.e.call, part.opcode, {}, total.dtype, x)
     return [*next_lines(total, k, value, b.intervals.of(part.opcode, {}, total.dtype, x, f"next{k}")),

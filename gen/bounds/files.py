@@ -1,5 +1,5 @@
-"""The file of a fusion's bound, and what is known of it without compiling: which results have no bit to spare, where
-nothing is known."""
+"""The file of a fusion's bound, and the facts that are known without compiling it: the results that must agree bit by
+bit, and the ops that allow any value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gen.reference.loops import indices_of, loops_over, position_of, room_of, st
 from gen.reference.types import FLOATS, SMALL, to_double
 from gen.reference.values import Argument, Array
 
-# What gives the intervals of an op's results, by opcode. Every other opcode is elementwise.
+# functions that give the intervals of an op's results, by opcode; all other opcodes are elementwise
 OPS: Dict[str, Callable[[Bounds, Instruction, List[Array], List[Array]], None]] = {
     **{opcode: moves.moved for opcode in ("broadcast", "transpose", "reshape", "copy", "slice", "reverse", "pad",
                                           "concatenate", "dynamic-slice", "dynamic-update-slice", "gather")},
@@ -40,7 +40,7 @@ HEAD = Path(__file__).with_name("head.c").read_text().strip()
 
 
 class Bounded(NamedTuple):
-    """A computation's steps, with what is known of its results."""
+    """A computation's steps, with the facts about its results."""
 
     bounds: Bounds
     results: List[Result]
@@ -50,7 +50,7 @@ def bounded(computation: Computation, options: Options, pointers: Pointers = Non
     b = Bounds(options)
 
     def exact(called: Computation) -> bool:
-        inner = bounded(called, replace(options, reassociate=False))    # a kernel that holds a loop keeps the order
+        inner = bounded(called, replace(options, reassociate=False))    # a kernel that contains a loop keeps the order
         return inner.bounds.exact(*(result.array for result in inner.results))
 
     def follow(i: Instruction, x: List[Array], outs: List[Array]) -> None:
@@ -63,19 +63,19 @@ def bounded(computation: Computation, options: Options, pointers: Pointers = Non
 
 def bound(computation: Computation, name: str, *, excess_precision: bool = False, reassociate: bool = True,
           flushes: bool = False, ulps: Optional[Mapping[str, float]] = None, pointers: Pointers = None) -> str:
-    """C11 text of `int NAME_bound(const void *const *params, double *const *bounds)`.
+    """Return C11 text of `int NAME_bound(const void *const *params, double *const *bounds)`.
 
     excess_precision: kernels may keep a float between ops on f16 and bf16. reassociate: they may add and multiply the
-    elements of a reduce in any order. ulps: other budgets than ULPS, by opcode (divide 2.5 and sqrt 3 for OpenCL
-    devices that do not promise correct rounding; for f16 and bf16 in ulps of float). flushes: sums of f32 of a scatter
-    may lose subnormals. pointers: as in gen.reference.
+    elements of a reduce in any order. ulps: error budgets by opcode, in place of ULPS (divide 2.5 and sqrt 3 for OpenCL
+    devices that do not promise correct rounding; for f16 and bf16 in ulps of float). flushes: a scatter's sums of f32
+    may flush subnormals. pointers: see gen.reference.
     """
     return bound_file(computation, name, Options(excess_precision, reassociate, flushes, dict(ulps or {})),
                       pointers).text
 
 
 def bound_file(computation: Computation, name: str, options: Options, pointers: Pointers = None) -> File:
-    """The file with that text; a proof that stands for the bound is in it too."""
+    """Return the same as a File, including a proof in place of the bound, if there is one."""
     b, results = bounded(computation, options, pointers)
     outs = [put(b, result) for result in results]
     exact = b.exact(*(result.array for result in results))
@@ -87,7 +87,7 @@ def bound_file(computation: Computation, name: str, options: Options, pointers: 
 
 
 def put(b: Bounds, result: Result) -> Array:
-    """The array of a result's bounds."""
+    """Return the array of a result's bounds."""
     number, shape, half, array = result
     out = b.e.array(f"bounds_{number}", "f64", array.dims, Argument("bounds", number))
     if b.exact(array):
@@ -109,14 +109,14 @@ def put(b: Bounds, result: Result) -> Array:
 
 
 def bitwise(computation: Computation, excess_precision: bool = False) -> List[bool]:
-    """For each flattened result, whether kernels must give the reference's very bits, those of NaNs and zeros too:
-    integers and pred, and floats that are only moved."""
+    """Return, for each flattened result, true if kernels must give exactly the reference's bits, those of NaNs and
+    zeros included: integers and pred, and floats that are only moved."""
     b, results = bounded(computation, Options(excess_precision))
     return [all(b.of(result.array).bits and b.exact(result.array) for result in results if result.number == number)
             for number in range(len({result.number for result in results}))]
 
 
 def unknown(computation: Computation, excess_precision: bool = False) -> List[str]:
-    """The reasons why `bound` allows any value, as clauses of a sentence: an order, an index or a choice that is not
-    followed."""
+    """Return the reasons why `bound` allows any value, as clauses of a sentence: an order, an index or a choice that
+    rounding may change."""
     return list(dict.fromkeys(bounded(computation, Options(excess_precision)).bounds.unknown))

@@ -1,4 +1,4 @@
-"""Intervals beside values: after each op of a reference, the steps that give its result's intervals."""
+"""Intervals beside values: after each op of a reference, the steps that compute the intervals of its result."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gen.reference.values import Array, Scalar
 
 
 class Bounds:
-    """A reference under way, and what is known of its arrays. unknown: the reasons why any value is allowed, in
-    words."""
+    """A bound under construction: the reference's steps, and the facts about its arrays. unknown: the reasons why any
+    value is allowed, in words."""
 
     def __init__(self, options: Options) -> None:
         self.e, self.options = Emitter(), options
@@ -25,7 +25,7 @@ class Bounds:
 
     @property
     def intervals(self) -> Intervals:
-        """For the text of the step under way."""
+        """Return the intervals for the text of the current step."""
         return Intervals(self.e.call, self.options)
 
     def of(self, array: Array) -> Known:
@@ -43,19 +43,19 @@ class Bounds:
         return interval_of(self.e.call, self.element(array, position))
 
     def ranges(self, i: Instruction, out: Array, bits: bool = True) -> Array:
-        """The array of a result's intervals, which a step is to define."""
+        """Return a new array for a result's intervals; a step must define it."""
         ranges = self.e.array(i.name, kind_of(out.dtype), out.dims)
         self.known[out] = Known(ranges, bits)
         return ranges
 
     def anything(self, i: Instruction, out: Array, bits: bool) -> None:
-        """Allows any value in a result."""
+        """Allow any value in a result."""
         ranges = self.ranges(i, out, bits)
         self.step(i.name, ranges.each(full_range(out.dtype)), [ranges], [])
 
     def decided(self, i: Instruction, outs: Sequence[Array], bits: Sequence[bool], sure: bool, why: str) -> None:
-        """The bounds of results that are moved: what the reference gives if that is sure, else any value. bits: whether
-        the bits of each are known; why: a clause that says why it is not sure."""
+        """Set the bounds of results that are moved: the reference's values if `sure`, else any value. bits: for each
+        result, whether its bits are known. why: a clause that says why it is not sure."""
         for out, known in zip(outs, bits):
             if sure:
                 self.known[out] = Known(None, known)
@@ -64,7 +64,7 @@ class Bounds:
         self.unknown += [] if sure else [why]
 
     def points(self, array: Array) -> Array:
-        """The array of an array's intervals, also where it is exact."""
+        """Return the array of an array's intervals, even if it is exact."""
         about = self.of(array)
         if about.ranges:
             return about.ranges
@@ -74,14 +74,14 @@ class Bounds:
         return self.of_points[array]
 
     def with_ranges(self, arrays: Sequence[Array]) -> List[Array]:
-        """The arrays that a step may read: values and their intervals."""
+        """Return the arrays that a step may read: values and their intervals."""
         return [*arrays, *(about.ranges for about in map(self.of, arrays) if about.ranges)]
 
     def step(self, what: str, lines: Sequence[Statement], defines: Sequence[Array], uses: Sequence[Array]) -> None:
         self.e.step(f"{what}: intervals", lines, defines, self.with_ranges(uses))
 
     def inline(self, computation: Computation, arguments: Sequence[Scalar], lines: List[Statement]) -> List[Ranged]:
-        """A computation on scalars as statements for values and intervals."""
+        """Append a computation on scalars to `lines`, as statements for values and intervals; return its results."""
         results = self.e.inline(computation, arguments, lines, self.scalar)
         return [s if isinstance(s, Ranged) else Ranged(s.v, s.dtype) for s in results]
 
@@ -94,8 +94,8 @@ class Bounds:
         return Ranged(value.v, value.dtype, interval, keeps_bits(i, x))
 
     def introduces(self, computation: Computation, dtypes: Sequence[str]) -> bool:
-        """True if a computation on scalars may err though its arguments are exact."""
-        trial = Bounds(self.options)  # its text is thrown away
+        """True if a computation on scalars may have an error although its arguments are exact."""
+        trial = Bounds(self.options)  # its text is discarded
         return any(s.interval is not None
                    for s in trial.inline(computation, [Scalar(f"x{k}", d) for k, d in enumerate(dtypes)], []))
 
@@ -128,7 +128,7 @@ def mapped(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None
 
 
 def iota(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
-    """Of small floats a kernel may keep the index where it is not exact."""
+    """Set the bounds of an iota; for small floats, a kernel may keep an index that is not exact in the type."""
     (out,), d = outs, i.attributes["iota_dimension"]
     size = i.shape.dims[d]
     if not b.options.excess_precision or size <= {"f16": 2048, "bf16": 256}.get(i.shape.dtype, size):

@@ -1,4 +1,4 @@
-"""The interval of each elementwise op, as C text: all values that a right kernel may have in place of an element."""
+"""The interval of each elementwise op, as C text: all values that a correct kernel may have in place of an element."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ RANGES = Path(__file__).resolve().parent / "ranges.c"
 
 
 class Intervals:
-    """Writes intervals, of the C functions that it notes in `call`."""
+    """Writes intervals as calls of C functions, which are recorded in `call`."""
 
     def __init__(self, call: Calls, options: Options) -> None:
         self.call, self.options = call, options
 
     def op(self, i: Instruction, x: Sequence[Scalar], v: str) -> Optional[str]:
-        """The interval of an elementwise op, whose value is v; None where it is exact."""
+        """Return the interval of an elementwise op with value v; None if it is exact."""
         own = own_error(i.opcode, i.attributes, i.shape.dtype, [s.dtype for s in x], self.options)
         ranged = [s for s in x if isinstance(s, Ranged)]
         by_bits = i.attributes.get("type") == "TOTALORDER" and not all(s.bits for s in ranged)
@@ -36,7 +36,7 @@ class Intervals:
 
     def of(self, opcode: str, attributes: Mapping[str, object], to: str, x: Sequence[Scalar], v: str,
            same: bool = False) -> str:
-        """same: both operands are one instruction."""
+        """Return the interval of an op. same: both operands are the same instruction."""
         dtype = x[-1].dtype
         r = [interval_of(self.call, s) for s in x]
         if opcode == "select":
@@ -60,7 +60,7 @@ class Intervals:
         return self.of_integers(opcode, to, r, v)
 
     def rounded(self, text: str, to: str, v: str, ulps: float = 0.5) -> str:
-        """The interval after rounding to a type (and widening before it), with the reference's value put in."""
+        """Return the interval after widening and rounding to a type, extended to include the reference's value."""
         if ulps > 0.5:
             if to == "f64":
                 text = f"range_widen_f64({text}, {ulps + LIBM_ULPS + 1:.10g})"
@@ -78,7 +78,7 @@ class Intervals:
         return self.kept(text, to, v)
 
     def kept(self, text: str, to: str, v: str) -> str:
-        """An interval that needs no rounding, with the reference's value put in."""
+        """Return an interval that needs no rounding, extended to include the reference's value."""
         return f"range_with({text}, {to_double(self.call, to, v)})"
 
     def of_floats(self, opcode: str, attributes: Mapping[str, object], to: str, r: Sequence[str], v: str,
@@ -123,7 +123,7 @@ class Intervals:
             sums = {"add": "irange_of({0}.lo + {1}.lo, {0}.hi + {1}.hi)",
                     "subtract": "irange_of({0}.lo - {1}.hi, {0}.hi - {1}.lo)",
                     "negate": "irange_of(-{0}.hi, -{0}.lo)", "multiply": "irange_multiply({0}, {1})"}
-            if opcode in sums:  # exact in 64 bits; where the type would wrap, everything is possible
+            if opcode in sums:  # exact in 64 bits; if the type would wrap, any value is possible
                 otherwise = f"irange_fit({sums[opcode].format(*r)}, {least(to)}, {most(to)})"
         return where_points(r, to, v, otherwise)
 
@@ -160,7 +160,7 @@ class Intervals:
             return f"irange_of({ends[0]}, {ends[1]})"
         if to in FLOATS:
             ends = [f"(double){of_key(dtype, f'{r}.{end}')}" for end in ("lo", "hi")]
-            # integers are rounded twice: a step for that
+            # integers are rounded twice: one more step
             slack = 2.0 if bits_of(dtype) == 64 or to in SMALL + TINY else 0.5
             return self.rounded(f"range_of({ends[0]}, {ends[1]})", to, v, slack)
         if bits_of(dtype) == 64 or bits_of(to) == 64:
@@ -170,7 +170,7 @@ class Intervals:
 
 
 def own_error(opcode: str, attributes: Mapping[str, object], to: str, dtypes: Sequence[str], options: Options) -> bool:
-    """True if a right kernel may differ in this op though its operands are exact."""
+    """True if a correct kernel may differ in this op although its operands are exact."""
     if to not in FLOATS:
         return False
     if opcode in FUNCTIONS:
@@ -185,7 +185,7 @@ def own_error(opcode: str, attributes: Mapping[str, object], to: str, dtypes: Se
 
 
 def where_points(r: Sequence[str], to: str, v: str, otherwise: str) -> str:
-    """The value where the intervals of integers are points."""
+    """Return the value if the intervals of the integers are points, else `otherwise`."""
     points = " && ".join(f"irange_is_point({text})" for text in r)
     return f"{points} ? irange_of({key_of(to, v)}, {key_of(to, v)}) : {otherwise}"
 
@@ -195,12 +195,12 @@ def has_bits(x: Scalar) -> bool:
 
 
 def keeps_bits(i: Instruction, x: Sequence[Scalar]) -> bool:
-    """True if an elementwise op makes no NaN of its own."""
+    """True if an elementwise op creates no NaN."""
     return (i.shape.dtype not in FLOATS or i.opcode == "constant"
             or (i.opcode in ("select", "copy") and all(map(has_bits, x[-2:]))))
 
 
 def point_test(call: Calls, x: Scalar) -> List[str]:
-    """The tests that an element's bits are known: of a NaN they may be free."""
+    """Return the tests that an element's bits are known; those of a NaN may be free."""
     value = load(call, x.dtype, x.v)
     return [f"{kind_of(x.dtype)}_is_point({interval_of(call, x)})"] + ([] if has_bits(x) else [f"{value} == {value}"])

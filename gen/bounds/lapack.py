@@ -1,5 +1,5 @@
-"""Calls of LAPACK's routines: whether results are what a routine is for, by functions of lapack.c. A residual says so, in
-wider numbers; which of all right results it is, no bound says."""
+"""Calls of LAPACK's routines: functions of lapack.c test whether the results fulfil a routine's promise, by residuals
+in wider precision. No bound decides which of all correct results is returned."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gen.reference.values import Array
 
 PROOFS = Path(__file__).with_name("lapack.c")
 UNIT = {"f32": "0x1p-24", "f64": "0x1p-53"}
-# Routines that give what another one gives.
+# routines with the same results as another one
 _AS = {"hetrd": "sytrd", "unmqr": "ormqr", "gesvd": "gesdd"}
 
 
@@ -32,20 +32,20 @@ def lapack(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None
 
 
 def call_of(computation: Computation) -> Optional[Instruction]:
-    """The call of LAPACK that a computation is, if it is one and nothing else."""
+    """Return the call of LAPACK if a computation consists of it alone; else None."""
     root = root_of(computation)
     return root if root.opcode == "lapack" and all(o.opcode == "parameter" for o in root.operands) else None
 
 
 def is_proved(computation: Computation) -> bool:
-    """True if a file of a bound has a function `NAME_holds` too, which decides alone."""
+    """True if the file of a bound has a function `NAME_holds`, which then decides alone."""
     return call_of(computation) is not None
 
 
 def with_proof(file: File, computation: Computation, name: str) -> File:
-    """A file with `const char *NAME_holds(params, results, unknown)` too, where the computation is a call of LAPACK
-    alone: NULL if the results are right, else what is wrong; it adds the number of elements of which it does not
-    know."""
+    """Return a file that also has `const char *NAME_holds(params, results, unknown)`, if the computation is only a call
+    of LAPACK. The function returns NULL if the results are correct, else the fault; it adds to `unknown` the number of
+    elements that it cannot judge."""
     i = call_of(computation)
     if i is None:
         return file
@@ -91,7 +91,7 @@ def with_proof(file: File, computation: Computation, name: str) -> File:
 
 
 def _loaded(to: str, room: Room, shape: Shape, memory: str) -> List[str]:
-    """The statements that bring matrix i from memory, row after row."""
+    """The statements that copy matrix i from memory, row by row."""
     rows, columns = (*room.dims, 1, 1)[:2]
     batch, below, index = shape.dims[:len(shape.dims) - len(room.dims)], 1, []  # type: tuple[int, ...], int, List[str]
     for size in reversed(batch):

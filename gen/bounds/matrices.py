@@ -1,5 +1,5 @@
-"""Ops on matrices: how far a result may be from the reference's, by functions of matrices.c. Where a comparison decides
-otherwise (a pivot, a sign), any value is right."""
+"""Ops on matrices: functions of matrices.c bound the distance of a result from the reference's. If rounding may change
+a comparison (of a pivot, a sign), any value is allowed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNIT = {"f32": "0x1p-24", "f64": "0x1p-53"}
 
 
 class _Given(NamedTuple):
-    """The operands, the results, the errors of these and the work array of a function, as C text."""
+    """The operands, the results, the results' errors and the work array of a function, as C text."""
 
     i: Instruction
     x: List[str]
@@ -56,7 +56,7 @@ def _householder_product(g: _Given) -> "List[str | int]":
 
 
 def _tridiagonal_solve(g: _Given) -> "List[str | int]":
-    """Both ops, of real numbers or of parts of complex ones."""
+    """The arguments of both ops, for real numbers or for parts of complex ones."""
     real, at = STORAGE[g.i.operands[0].shape.dtype], 0 if len(g.out) < 5 else 3 * (len(g.x) // 4)
     parts = slice(at, at + len(g.x) // 4)
     return [_list(f"const {real}", g.x), _list(f"const {real}", g.out[parts]), _list("double", g.e[parts]), g.w,
@@ -64,7 +64,7 @@ def _tridiagonal_solve(g: _Given) -> "List[str | int]":
 
 
 def _list(kind: str, arrays: "Sequence[str]") -> str:
-    """Arrays in which NULL stands for imaginary parts that there are not, as tridiagonal_solve takes them."""
+    """Arrays as tridiagonal_solve takes them, with NULL in place of imaginary parts of real numbers."""
     pairs = arrays if len(arrays) in (2, 8) else [a for of in arrays for a in (of, "NULL")]
     return f"({kind} *const[]){{{', '.join(pairs)}}}"
 
@@ -86,7 +86,7 @@ _ARGUMENTS: "Dict[str, Callable[[_Given], List[str | int]]]" = {
 
 
 def _work(i: Instruction) -> int:
-    """Elements of a function's work array."""
+    """The number of elements in a function's work array."""
     m, n = i.operands[0].shape.dims[-2:] if i.opcode not in TRIDIAGONAL else (0, 0)
     k = min(m, n)
     return {"cholesky": 2 * n * n + n, "triangular-solve": n * n + 2 * n, "lu": 2 * m * n + m + n,
@@ -116,7 +116,7 @@ def matrices(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> No
 
 
 def _prepared(b: Bounds, i: Instruction, x: List[Array], dtype: str) -> "Tuple[List[Array], List[Statement]]":
-    """The work array of a matrix, with others behind it that its lines fill."""
+    """The work array of a matrix, followed by other arrays, and the lines that fill these."""
     if i.opcode not in TRIDIAGONAL:
         return ([b.e.array(f"{i.name}_bound", "double", (_work(i),))] if _work(i) else []), []
     n, parts = i.operands[-1].shape.dims[-2], len(x) // 4
@@ -134,7 +134,7 @@ def _prepared(b: Bounds, i: Instruction, x: List[Array], dtype: str) -> "Tuple[L
 
 
 def _interval(b: Bounds, i: Instruction, number: int, out: Array, error: Array, sure: Array) -> str:
-    """Of element i of a result."""
+    """The interval of element i of a result."""
     if out.dtype == "s32":
         certain = f"{error}[i] == 0" if i.opcode == "lu" and number == 1 else f"{sure}[i]"
         point = key_of(out.dtype, f"{out}[i]")
@@ -143,6 +143,6 @@ def _interval(b: Bounds, i: Instruction, number: int, out: Array, error: Array, 
     if i.opcode == "svd" and number == 0:       # a copy of the operand
         return f"range_of({value}, {value})"
     if i.opcode == "tridiagonal-solve" and number < 3 * (len(i.operands) // 4):
-        # of which rows a pivot comes from is not followed
+        # the row that a pivot comes from is not known
         return "range_all()"
     return f"matrix_range({value}, {error}[i])"

@@ -1,4 +1,4 @@
-"""Moves: intervals move as the elements do, by the reference's own loops."""
+"""Moves: intervals move with the elements, by the reference's own loops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from gen.reference.moves import bitcast as bitcast_values
 from gen.reference.types import bits_of, STORAGE, unsigned
 from gen.reference.values import Array
 
-MOVED = {"pad": 2, "dynamic-update-slice": 2}     # operands whose elements move; of the others the first
+# number of operands whose elements move; the default is the first operand
+MOVED = {"pad": 2, "dynamic-update-slice": 2}
 
 
 def moved(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
@@ -37,7 +38,7 @@ def moved(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
 
 
 def unsure(b: Bounds, i: Instruction, out: Array, ranges: Array, indices: Sequence[Array]) -> List[Statement]:
-    """Statements that let an element be anything where another index may be right too."""
+    """Return statements that allow any value for an element whose index may differ."""
     if i.opcode == "gather":
         a, place = i.attributes, indices_of(out.dims)
         row = [index for d, index in enumerate(place) if d not in a["offset_dims"]]
@@ -50,8 +51,8 @@ def unsure(b: Bounds, i: Instruction, out: Array, ranges: Array, indices: Sequen
 
 
 def bitcast(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
-    """Bits of an element that has another type are known where all that they come from are: those bits, all 1 or all
-    0, move as the elements do."""
+    """Set the bounds of a bitcast. The bits of an element of another type are known if all bits that it is made of are;
+    masks of these bits, all 1 or all 0, move as the elements do."""
     (out,), (of,) = outs, x
     if out.dtype == of.dtype:
         return moved(b, i, x, outs)
@@ -74,5 +75,5 @@ def of_bits(shape: Shape) -> Shape:
 
 
 def ones(dtype: str, test: str) -> str:
-    """An unsigned number of a type's width: all bits 1 where the test holds, else 0."""
+    """Return an unsigned number of a type's width: all bits 1 if the test holds, else 0."""
     return f"({STORAGE[unsigned(dtype)]})({test} ? {(1 << bits_of(dtype)) - 1}u : 0u)"

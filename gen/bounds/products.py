@@ -1,4 +1,4 @@
-"""Sums of products: of floats in any order, fused or not, beside their sums in double; of integers by intervals."""
+"""Sums of products: floats in any order, fused or not, from their sums in double; integers by intervals."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ def contract(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> No
 
 def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Array],
               scales: Sequence[Optional[Array]], out: Array, ranges: Array) -> None:
-    """sum: of the products of the middles; mass: of the most of their magnitudes; core: of those of the middles; flushed:
-    what products of bf16 lose where an instruction takes factors and sums below the least normal number for zeros."""
+    """Set the bounds of sums of floats. sum: of the products of the intervals' midpoints. mass: of the largest
+    magnitudes of the products. core: of the magnitudes of the midpoints' products. flushed: the loss of bf16 products
+    in an instruction that flushes factors and sums below the smallest normal number to zero."""
     sides, flushes = [], x[0].dtype == x[1].dtype == "bf16"
     for k in (0, 1):
         exact = b.exact(*(a for a in (x[k], scales[k]) if a))
@@ -45,7 +46,7 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
         all(len(side) == 1 for side in sides)
     start: List[Statement] = [Declare("double", "sum", "0.0"), Declare("double", "mass", "0.0")]
     step: List[Statement] = [Let("double", "p", f"{first[0]} * {second[0]}"), Assign("sum", "p", "+=")]
-    if exact:      # NaN and infinities of factors are certain; that a product overflows before it is added is not
+    if exact:      # NaN and infinities of factors are certain; an overflow of a product before the addition is not
         slack, whole = "0.0", "!fraction"
         start.append(Declare("bool", "fraction", "false"))
         step.append(Assign("fraction", "fraction || p != rint(p)"))
@@ -60,8 +61,8 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
         start.append(Declare("double", "flushed", "0.0"))
         step += [Assign("flushed", f"range_flushed({one[0]}, {most}, {other})", "+=")
                  for one, most, other in ((first, *of_most), (second, *of_most[::-1]))]
-    # A kernel may add up several sums as one: then partial sums are of all of them, whose masses are not known here. So
-    # none is exact, and each stays below its share of the largest number.
+    # A kernel may add several sums as one. Its partial sums are then sums of all of them, whose masses are not known
+    # here; so none is exact, and each must stay below its share of the largest number.
     sums = int(i.attributes.get("sums", 1))
     whole = whole if sums == 1 else "false"
     terms = count_of(p.sizes) * sums
@@ -83,7 +84,7 @@ def of_integers(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[A
                [a for a in (x[k], scales[k]) if a])
 
     def combined(opcode: str, names: Sequence[str]) -> str:
-        """The interval of an op; its value counts where the operands are points."""
+        """Return the interval of an op; its value is used if the operands are points."""
         ends = [Scalar(of_key(kind, f"{name}.lo"), kind) for name in names]
         return b.intervals.of(opcode, {}, kind, [Ranged("", kind, name) for name in names],
                               f"({value_of(b.e.call, opcode, {}, kind, ends)})")
@@ -95,7 +96,7 @@ def of_integers(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[A
 
 def factors(b: Bounds, x: Array, scale: Optional[Array], order: List[int],
             kind: str) -> "Tuple[Index, List[Statement], Ranged]":
-    """The position of a factor, the statements that find it, and the factor."""
+    """Return the position of a factor, the statements that compute it, and the factor."""
     to, of = factor_places(order, x.dims)
     lines: List[Statement] = []
     factor = converted(b, x, of, kind, "x", lines)
@@ -111,7 +112,7 @@ def factors(b: Bounds, x: Array, scale: Optional[Array], order: List[int],
 
 
 def converted(b: Bounds, x: Array, where: Sequence[Index], kind: str, name: str, lines: List[Statement]) -> Ranged:
-    """An element in the accumulator's type, as a local of that name."""
+    """Return an element in the accumulator's type, as a local variable `name`."""
     element = b.element(x, position_of(where, strides_of(x.dims)))
     lines.append(Let(STORAGE[kind], name, value_of(b.e.call, "convert", {}, kind, [element])))
     if element.interval is None:

@@ -1,4 +1,4 @@
-"""Reduce and reduce-window: in the reference's order, or in any."""
+"""Reduce and reduce-window, in the reference's order or in any order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def reduce(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None
 
 
 def way_of(b: Bounds, i: Instruction, part: Instruction, of: Array, init: Array, count: int) -> str:
-    """The way of intervals through a combiner that is one op: exact, by its ends, as a sum or product in any order."""
+    """Return the method for the intervals of a combiner that is one op: exact, by its ends, or as a sum or product in
+    any order."""
     dtype = part.shape.dtype
     if dtype in FLOATS and dtype not in TINY and b.options.reassociate and count > 1:
         if part.opcode in ("add", "multiply"):
@@ -60,7 +61,7 @@ def in_any_order(b: Bounds, i: Instruction, r: Reduction, way: str, of: Array, i
 
 
 def running(b: Bounds, k: int, init: Array) -> "tuple[Ranged, List[Statement]]":
-    """A running value and its interval, with the lines that begin them."""
+    """Return an accumulator with its interval, and the lines that initialise them."""
     return Ranged(f"a{k}", init.dtype, f"ra{k}"), [Declare(init.kind, f"a{k}", f"{init}[0]"),
                                                    Declare(kind_of(init.dtype), f"ra{k}", b.interval(init, "0"))]
 
@@ -74,7 +75,7 @@ def one_in_its_order(b: Bounds, i: Instruction, r: Reduction, k: int, part: Inst
 
 
 def in_its_order(b: Bounds, i: Instruction, r: Reduction, x: List[Array], outs: List[Array]) -> None:
-    """Any combiner, all totals together."""
+    """Set the bounds for any combiner, with all accumulators together."""
     half = len(outs)
     ranges = [b.ranges(i, out, out.dtype not in FLOATS) for out in outs]
     totals, starts = zip(*(running(b, k, init) for k, init in enumerate(x[half:])))

@@ -1,4 +1,5 @@
-"""Select-and-scatter, in the reference's order: beside the element that the comparison prefers, all that it may."""
+"""Select-and-scatter, in the reference's order: the element that the comparison selects, and all others that it may
+select."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from gen.reference.select_and_scatter import chosen, selection
 from gen.reference.types import FLOATS
 from gen.reference.values import Array, Scalar
 
-MOST_COMPARED = 256     # elements of a window whose choice is followed
+MOST_COMPARED = 256     # elements of a window whose selection is tracked, at most
 
 
 def select_and_scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
@@ -53,7 +54,7 @@ def select_and_scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Arr
 
 
 def maybe_chosen(b: Bounds, i: Instruction, of: Array) -> List[str]:
-    """Statements that keep in `may` the elements of a window that may be the one, after the element at `at`."""
+    """Return statements that keep in `may` the elements of a window that may be selected, after the element at `at`."""
     choosing: List[Statement] = []
     choice = b.inline(i.attributes["select"], [b.element(of, "may[k]"), b.element(of, "at")], choosing)[0]
     return statements("may_be_chosen", compared=choosing, interval=interval_of(b.e.call, choice))

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms: the error of each element is at most that of all, which is bounded in the 2-norm."""
+"""Discrete Fourier transforms: the error of each element is at most the 2-norm of all errors, which is bounded."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from gen.reference.transforms import passes
 from gen.reference.types import to_double
 from gen.reference.values import Array
 
-LARGEST_FACTOR = 13     # beyond, a length is transformed as a convolution of at most four times as many elements
+# a length with a larger factor is transformed as a convolution of at most four times as many elements
+LARGEST_FACTOR = 13
 
 
 def rounding(n: int) -> float:
-    """The bound of the error of a computed transform of n elements: its 2-norm, in u (half an ulp of 1) times the 2-norm
-    of the exact transform.
+    """Return a bound for the 2-norm of the error of a computed transform of n elements, in units of u (half an ulp of
+    1) times the 2-norm of the exact transform.
 
-    A stage of radix 2 adds less than 8 u, with roots of unity that are right to 1.5 u (Higham, Accuracy and Stability
-    of Numerical Algorithms, 2nd ed., theorem 24.2); a stage of a prime radix p, with sums of p terms, adds
-    (p + 6) sqrt(p) u by the same proof. A further product by roots that are products of three themselves adds 24 u at
-    most. A convolution is two transforms and three products; the transform of its kernel is at most 4 times as large as
-    in the mean."""
+    A stage of radix 2 adds less than 8 u if the roots of unity are accurate to 1.5 u (Higham, Accuracy and Stability of
+    Numerical Algorithms, 2nd ed., theorem 24.2). By the same proof, a stage of a prime radix p, with sums of p terms,
+    adds (p + 6) sqrt(p) u. A further multiplication by roots that are products of three roots adds at most 24 u. A
+    convolution is two transforms and three multiplications; an element of its kernel's transform is at most 4 times the
+    mean.
+    """
     if n < 2:
         return 1.0
     total, rest, p = 24.0, n, 2
@@ -47,7 +49,7 @@ def fft(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
     inverse, twice = i.attributes["fft_type"] in ("IFFT", "IRFFT"), i.attributes["fft_type"] == "IRFFT"
 
     def within(dims: "tuple[int, ...]") -> "tuple[List[Index], Index]":
-        """The indices of the dimensions that are transformed, and the position of an element."""
+        """Return the indices of the transformed dimensions, and the position of an element."""
         names: List[Index] = [0 if size == 1 else f"i{d}" for d, size in enumerate(dims)]
         return names[first:], position_of(names, strides_of(dims))
 

@@ -1,4 +1,4 @@
-"""Intervals in the C text of a bound, and what is known of arrays and scalars."""
+"""Intervals in the C text of a bound, and the facts that are known of arrays and scalars."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gen.reference.library import Calls
 from gen.reference.types import bits_of, FLOATS, is_signed, STORAGE, to_double
 from gen.reference.values import Array, Scalar
 
-SIGNIFICANT = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}       # bits, the leading one among them
+SIGNIFICANT = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}       # bits, including the leading one
 LARGEST = {"f16": "65504.0", "bf16": "0x1.fep127", "f32": "0x1.fffffep127", "f64": "0x1.fffffffffffffp1023"}
 LEAST = {"f32": "0x1p-149", "f64": "0x1p-1074"}
 LEAST_NORMAL = {"f16": "0x1p-14", "bf16": "0x1p-126", "f32": "0x1p-126", "f64": "0x1p-1022"}
@@ -32,8 +32,8 @@ class Options:
 
 @dataclass(frozen=True)
 class Known:
-    """Of an array: the array of its intervals (None: it is exact), and whether its bits are known, which a NaN's are
-    not after float arithmetic."""
+    """The facts about an array. ranges: the array of its intervals; None if it is exact. bits: whether its bits are
+    known; those of a NaN are not after float arithmetic."""
 
     ranges: Optional[Array] = None
     bits: bool = True
@@ -48,29 +48,29 @@ class Ranged(Scalar):
 
 
 def kind_of(dtype: str) -> str:
-    """The C type of a type's intervals."""
+    """Return the C type of a type's intervals."""
     return "range" if dtype in FLOATS else "irange"
 
 
 def of_ends(call: Calls, dtype: str, low: str, high: str) -> str:
-    """C text of the interval between two values of a type."""
+    """Return C text of the interval between two values of a type."""
     if dtype in FLOATS:
         return f"range_of({to_double(call, dtype, low)}, {to_double(call, dtype, high)})"
     return f"irange_of({key_of(dtype, low)}, {key_of(dtype, high)})"
 
 
 def interval_of(call: Calls, x: Scalar) -> str:
-    """The interval of a value; of an exact one, the point."""
+    """Return the interval of a value; for an exact value, a point."""
     return isinstance(x, Ranged) and x.interval or of_ends(call, x.dtype, x.v, x.v)
 
 
 def full_range(dtype: str) -> str:
-    """The interval of all values of a type."""
+    """Return the interval of all values of a type."""
     return "range_all()" if dtype in FLOATS else f"irange_of({least(dtype)}, {most(dtype)})"
 
 
 def least(dtype: str) -> str:
-    """The least value of an integer type, as a key of an irange."""
+    """Return the minimum of an integer type, as a key of an irange."""
     if bits_of(dtype) == 64:
         return "INT64_MIN"
     return str(-(1 << bits_of(dtype) - 1)) if is_signed(dtype) else "0"

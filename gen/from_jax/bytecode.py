@@ -9,16 +9,17 @@ from gen.from_jax.functions import INSTALL, MISSING, with_jax
 from gen.targets import RunError
 
 MAGIC = b"ML\xefR"
-LENGTH = 4      # bytes before a flatbuffer's vector that say its length, little-endian
+LENGTH = 4      # bytes of the little-endian length before a flatbuffer's vector
 
 
 def is_bytecode(data: bytes) -> bool:
-    """Return whether bytes are MLIR bytecode, or a file of jax.export with bytecode in it."""
+    """True if bytes are MLIR bytecode, or a file of jax.export with bytecode in it."""
     return bool(bytecode_in(data))
 
 
 def bytecode_in(data: bytes) -> bytes:
-    """Return the MLIR bytecode that a file is, or that a flatbuffer of jax.export has as a vector; b"" if none."""
+    """Return the MLIR bytecode of a file, which is bytecode or a flatbuffer of jax.export that contains it as a vector;
+    b"" if there is none."""
     at = data.find(MAGIC)
     if at == 0:
         return data
@@ -28,7 +29,7 @@ def bytecode_in(data: bytes) -> bytes:
 
 
 def text_of(path: str, data: bytes) -> str:
-    """Return the text of bytecode, which jaxlib prints; RunError where it cannot, or where there is none."""
+    """Return the text of bytecode, which jaxlib prints; RunError if there is no jaxlib, or if it fails."""
     with jobs.temporary_folder("sett_bytecode_") as folder:
         (Path(folder) / "bytecode").write_bytes(bytecode_in(data))
         done = with_jax("printed.py", folder)

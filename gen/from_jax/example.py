@@ -1,4 +1,5 @@
-"""main.c beside the program of a function of JAX: a call on the example's values, and the comparison with JAX's results."""
+"""main.c beside the program of a JAX function: a call on the example's values, and the comparison with JAX's
+results."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from gen.reference.types import STORAGE, to_double
 
 @dataclass(frozen=True)
 class _Float:
-    """A type of results that are compared by their distance. value: of the stored x, as C text."""
+    """A type of results that are compared by distance. value: of the stored x, as C text."""
 
     name: str
     storage: str
@@ -25,7 +26,7 @@ class _Float:
 
 @dataclass(frozen=True)
 class _Result:
-    """A result. type: of the comparison; length: in elements of that type."""
+    """A result. type: of the comparison. length: in elements of that type."""
 
     type: str
     length: int
@@ -33,8 +34,8 @@ class _Result:
 
 @dataclass(frozen=True)
 class _Function:
-    """A function with its example. params: without the weights; weights: their file, or "". leads: the leading dimensions
-    that it takes, of dense arrays."""
+    """A function with its example. params: the number of parameters without the weights. weights: their file, or "".
+    leads: the leading dimensions that it takes, those of dense arrays."""
 
     name: str
     example: str
@@ -60,7 +61,7 @@ def files(functions: "Sequence[Tuple[Dict[str, Any], bytes]]", path: str) -> "Di
 
 
 def command(functions: "Sequence[Tuple[Dict[str, Any], bytes]]") -> str:
-    """Return the command that compiles main.c, in the folder where it is."""
+    """Return the command that compiles main.c in its folder."""
     abouts = [about for about, _ in functions]
     sources = dict.fromkeys(about["files"]["c"] for about in abouts)
     libraries = dict.fromkeys(name for about in abouts for name in about.get("libraries", ()))
@@ -76,7 +77,7 @@ def _function(about: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]")
 
 
 def _result(entry: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]") -> _Result:
-    """Return the way in which a result is compared, and add the type that it needs to `floats`."""
+    """Return the comparison of a result, after adding the type that it needs to `floats`."""
     dtype, length = entry["dtype"], entry["elements"]
     if dtypes.is_complex(dtype):
         dtype, length = dtypes.TABLE[dtype].part, 2 * length

@@ -1,4 +1,4 @@
-"""A file of the form model.py:step as StableHLO text, with the values of its example."""
+"""Lower functions of a Python file, model.py:step, to StableHLO text, with the values of their example."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gen.suggest import did_you_mean
 from gen.targets import RunError
 
 HERE = Path(__file__).resolve().parent
-MISSING = 3     # exit status of the processes here where there is no jax
+MISSING = 3     # exit status of the processes here if jax is missing
 INSTALL = "python3 -m pip install jax"
 _FORM = re.compile(r"(.+\.py):(\w+(?:,\w+)*)")
 
@@ -30,10 +30,10 @@ class Functions(NamedTuple):
 
 @dataclass(frozen=True)
 class Lowered:
-    """A function of a Python file. left_out: the names of arrays that the function does not use; signature: its
-    parameters as Python's text; kept: the numbers of the arrays that it uses, among all; returned: its result as Python's
-    text, of a list r of arrays; example: the bytes of arguments and results, if they were wanted; files: that were
-    imported from the user's folder."""
+    """A function of a Python file. left_out: the names of arrays that the function does not use. signature: its
+    parameters as Python text. kept: the numbers, among all arrays, of those that it uses. returned: its result as
+    Python text, in terms of a list r of arrays. example: the bytes of arguments and results, if requested. files: the
+    files that were imported from the user's folder."""
 
     name: str
     text: str
@@ -46,19 +46,19 @@ class Lowered:
 
 
 def split_functions(file: str) -> "Optional[Functions]":
-    """Return the parts of model.py:step,.., None for a file of another form."""
+    """Return the parts of model.py:step,..; None for a file of another form."""
     match = _FORM.fullmatch(file)
     return Functions(match[1], match[2].split(",")) if match else None
 
 
 def pythons() -> List[str]:
-    """This Python, then those of the path."""
+    """Return the paths of this Python, then of those in PATH."""
     found = (shutil.which("python3", path=folder) for folder in os.get_exec_path())
     return list(dict.fromkeys([sys.executable, *(python for python in found if python)]))
 
 
 def with_jax(script: str, folder: str) -> child.Done:
-    """Run a script of this folder with the first Python that has jax; its exit status is MISSING where none has."""
+    """Run a script of this folder with the first Python that has jax; its exit status is MISSING if none has."""
     done = child.Done(MISSING, "", "")
     for python in pythons():
         done = child.run([python, str(HERE / script), folder], env={**os.environ, "JAX_PLATFORMS": "cpu"})
@@ -72,7 +72,7 @@ _known: "Dict[Tuple[str, str], List[Lowered]]" = {}
 
 def lowered(file: str, sizes: "Mapping[str, Sequence[int]]", example: bool = False) -> List[Lowered]:
     """Return the functions that model.py:step,.. names; RunError for faults of the file. example: whether their values
-    are wanted. sizes: as --dims gives them."""
+    are needed. sizes: as --dims gives them."""
     key = file, json.dumps(sorted(sizes.items()))
     if key not in _known or example and not all(of.example for of in _known[key]):
         _known[key] = _lowered(file, sizes, example)
@@ -103,7 +103,7 @@ def _lowered(file: str, sizes: "Mapping[str, Sequence[int]]", example: bool) -> 
 
 
 def _raise(path: str, about: "Dict[str, Any]") -> None:
-    """Raise the fault that an answer tells of."""
+    """Raise the fault that an answer reports."""
     if "no_function" in about:
         raise RunError(f"{path}: expected a function '{about['no_function']}' in this file"
                        f"{did_you_mean(about['no_function'], about['known'])}")
@@ -122,7 +122,7 @@ _REFERENCE = re.compile(r"#loc\d*\b")
 
 
 def line_in(path: str, text: str, line: int) -> "Optional[int]":
-    """Return the line of a Python file that a line of lowered text is of, None where the text does not say."""
+    """Return the line of the Python file for a line of lowered text; None if the text does not say."""
     lines = text.splitlines()
     if not 1 <= line <= len(lines):
         return None

@@ -1,10 +1,10 @@
-"""A process of its own: imports a user's file and lowers functions of it by JAX to StableHLO text.
+"""A process of its own, which imports a user's file and lowers its functions by JAX to StableHLO text.
 
     python3 lower.py FOLDER
 
-FOLDER/request.json says what is wanted (see `gen.from_jax.functions`). The answer is FOLDER/answer.json, beside it
-NAME.mlir for each function and, where the example is wanted, NAME.example: the bytes of the arguments, then those of the
-results, each array padded to a multiple of 64 bytes.
+FOLDER/request.json is the request (see `gen.from_jax.functions`). The answer is FOLDER/answer.json, with NAME.mlir for
+each function and, if the example is requested, NAME.example: the bytes of the arguments, then those of the results,
+each array padded to a multiple of 64 bytes.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 ALIGNMENT = 64
-MISSING = 3     # exit status: there is no jax
+MISSING = 3     # exit status if jax is missing
 
 
 class Fault(Exception):
-    """A fault of the user's file. line: of the file, None where none is meant."""
+    """A fault of the user's file. line: of the file; None if no line is to blame."""
 
     def __init__(self, message: str, line: "Optional[int]" = None) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ def imported(path: str) -> Any:
 
 
 def as_fault(error: BaseException, path: str, line: "Optional[int]" = None) -> Fault:
-    """Return an exception as a fault at the last line of the user's file that it went through, else at `line`."""
+    """Return an exception as a fault at the last line of the user's file in its traceback, else at `line`."""
     text = (str(error).strip().splitlines() or [""])[0]
     if isinstance(error, SyntaxError) and error.filename == path:
         return Fault(f"{type(error).__name__}: {error.msg}", error.lineno)
@@ -63,7 +63,7 @@ def is_array(leaf: Any) -> bool:
 
 
 class Example:
-    """The arguments of a function: given by its parameters' defaults, or by --dims."""
+    """The arguments of a function, given by its parameters' defaults or by --dims."""
 
     def __init__(self, function: Any, name: str, line: "Optional[int]", sizes: "Dict[str, List[int]]") -> None:
         import jax
@@ -71,10 +71,10 @@ class Example:
         self.used: "set[str]" = set()
         self.positional: List[Any] = []
         self.named: Dict[str, Any] = {}
-        self.static: List[str] = []     # parameters whose defaults are no arrays: their values are fixed
-        self.signature: List[str] = []      # of the others, as Python's text
-        self.parameters: List[str] = []     # of the positional arguments
-        self.names: List[str] = []      # of the arrays
+        self.static: List[str] = []     # parameters whose defaults are not arrays: their values are fixed
+        self.signature: List[str] = []      # the other parameters, as Python text
+        self.parameters: List[str] = []     # names of the positional arguments
+        self.names: List[str] = []      # names of the arrays
         for number, parameter in enumerate(inspect.signature(function).parameters.values()):
             if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 self._take(number, parameter)
@@ -95,7 +95,8 @@ class Example:
         self.signature.append(f"{parameter.name}={value!r}" if plain else parameter.name)
 
     def _sized(self, number: int, parameter: inspect.Parameter) -> Any:
-        """Return a parameter's default, its open sizes set; without a default, f32 of the sizes that --dims gives."""
+        """Return a parameter's default with its open sizes set; without a default, f32 of the sizes that --dims
+        gives."""
         jax, default = self.jax, parameter.default
         dims = self.sizes.get(str(number))
         self.used.add(str(number))
@@ -112,7 +113,7 @@ class Example:
         return jax.tree_util.tree_map(self._closed, default)
 
     def _closed(self, leaf: Any) -> Any:
-        """Return a jax.ShapeDtypeStruct without symbols; anything else as it is."""
+        """Return a jax.ShapeDtypeStruct without symbols; other values are returned unchanged."""
         jax = self.jax
         if not isinstance(leaf, jax.ShapeDtypeStruct) or all(isinstance(size, int) for size in leaf.shape):
             return leaf
@@ -131,13 +132,14 @@ class Example:
         return int(eval(str(size).replace("^", "**"), {"__builtins__": {}, **functions}, values))
 
     def with_values(self) -> "Tuple[List[Any], Dict[str, Any]]":
-        """Return the arguments with drawn values in place of each jax.ShapeDtypeStruct: the same in each run."""
+        """Return the arguments with random values in place of each jax.ShapeDtypeStruct; they are the same in each
+        run."""
         import numpy
         drawn = numpy.random.default_rng(0)
         return self.jax.tree_util.tree_map(lambda leaf: self._drawn(leaf, drawn), (self.positional, self.named))
 
     def _drawn(self, leaf: Any, drawn: Any) -> Any:
-        """Return normal floats, integers from 0 to 7, true or false, or keys."""
+        """Return random values: normal floats, integers from 0 to 7, booleans, or keys."""
         jax = self.jax
         if not isinstance(leaf, jax.ShapeDtypeStruct):
             return leaf
@@ -155,7 +157,7 @@ class Example:
 
 
 def packed(leaf: Any) -> bytes:
-    """Return an array's elements in row-major order, those of 4 and 2 bits packed with the low bits first, padded."""
+    """Return an array's elements in row-major order, padded; those of 4 and 2 bits are packed, low bits first."""
     import jax
     import numpy
     if hasattr(leaf, "dtype") and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
@@ -172,7 +174,7 @@ def packed(leaf: Any) -> bytes:
 
 
 def argument_names(lowered: Any) -> List[str]:
-    """Return the names of the arguments that the lowered function has: those that it does not use are left out."""
+    """Return the names of the arguments that the lowered function has; it drops unused ones."""
     main = next(op for op in lowered.compiler_ir().body.operations
                 if op.operation.name == "func.func" and op.attributes["sym_name"].value == "main")
     places = [re.search(r'loc\("((?:[^"\\]|\\.)*)"', str(argument.location)) for argument in main.arguments]
@@ -180,7 +182,7 @@ def argument_names(lowered: Any) -> List[str]:
 
 
 def as_text(tree: Any, numbers: "Iterator[int]") -> str:
-    """Return an expression in Python that builds a tree of dicts, lists and tuples from a list r of its arrays."""
+    """Return a Python expression that builds a tree of dicts, lists and tuples from a list r of its arrays."""
     if type(tree) is dict:
         return "{" + ", ".join(f"{key!r}: {as_text(tree[key], numbers)}" for key in sorted(tree)) + "}"
     if type(tree) is list:
@@ -191,8 +193,8 @@ def as_text(tree: Any, numbers: "Iterator[int]") -> str:
 
 
 def returned(lowered: Any) -> str:
-    """Return an expression of a function's result from a list r of its arrays: a tuple where the tree has other nodes
-    than dicts, lists and tuples."""
+    """Return a Python expression of a function's result from a list r of its arrays: a tuple if the tree has nodes
+    other than dicts, lists and tuples."""
     import jax
     count = len(jax.tree.leaves(lowered.out_info))
     numbers = itertools.count()
@@ -202,8 +204,8 @@ def returned(lowered: Any) -> str:
 
 def lower(module: Any, path: str, name: str, sizes: "Dict[str, List[int]]", example: bool,
           folder: Path) -> "Tuple[Dict[str, Any], set[str]]":
-    """Lower one function to FOLDER/NAME.mlir, and write FOLDER/NAME.example where it is wanted; return what the answer
-    says of it, and the words of --dims that it used."""
+    """Lower one function to FOLDER/NAME.mlir, and write FOLDER/NAME.example if requested. Return its entry in the
+    answer, and the words of --dims that it used."""
     import jax
     function = getattr(module, name, None)
     if not callable(function):
@@ -224,7 +226,7 @@ def lower(module: Any, path: str, name: str, sizes: "Dict[str, List[int]]", exam
             positional, named = given.with_values()
             values = {of: leaf for parameter, value in [*zip(given.parameters, positional), *named.items()]
                       for of, leaf in leaves(parameter, value)}
-            before = [packed(values[of]) for of in names]    # the call may take the buffers of donated arguments
+            before = [packed(values[of]) for of in names]    # the call may overwrite the buffers of donated arguments
             results = jax.tree_util.tree_leaves(jitted(*positional, **named))
             (folder / f"{name}.example").write_bytes(b"".join([*before, *map(packed, results)]))
     except Fault:

@@ -1,8 +1,8 @@
-"""A process of its own: prints MLIR bytecode as StableHLO text, with the locations, which have the arguments' names.
+"""A process of its own, which prints MLIR bytecode as StableHLO text with locations (these have the arguments' names).
 
     python3 printed.py FOLDER
 
-reads FOLDER/bytecode and writes FOLDER/text, or FOLDER/fault: what jaxlib says of bytes that it cannot read.
+It reads FOLDER/bytecode and writes FOLDER/text; or, if jaxlib cannot read the bytes, jaxlib's message to FOLDER/fault.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-MISSING = 3     # exit status: there is no jaxlib
+MISSING = 3     # exit status if jaxlib is missing
 
 
 def main(folder: Path) -> int:

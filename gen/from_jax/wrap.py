@@ -1,4 +1,4 @@
-"""NAME_jax.c, NAME_jax_cuda.c and NAME_jax.py: the generated function as a function of JAX, by XLA's foreign function
+"""NAME_jax.c, NAME_jax_cuda.c and NAME_jax.py: the generated function as a JAX function, through XLA's foreign function
 interface, on CPUs and on NVIDIA's GPUs."""
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _WORDS = {"pred": "bool", "s": "int", "u": "uint", "f": "float", "bf": "bfloat",
 
 
 class Handler(NamedTuple):
-    """A target's handler: JAX's name of the platform, its template, the name of its file and of its function, with {} for
-    the program's."""
+    """A target's handler: JAX's name of the platform, its template, and the names of its file and function, with {} in
+    place of the program's name."""
 
     platform: str
     template: str
@@ -30,9 +30,9 @@ TARGETS = {"c": Handler("cpu", "files/jax.c.j2", "{}_jax.c", "{}_jax"),
 
 
 def files(about: "Dict[str, Any]", file: str, function: "Optional[Lowered]" = None) -> "Dict[str, str]":
-    """Return a handler for each of its targets, and NAME_jax.py, of a program by its manifest. function: what the program was lowered from, whose
-    arguments and results are trees; without it arrays are arguments, and the results a list. RunError for arrays that JAX
-    would pass in another form."""
+    """Return a handler for each target of a program that has one, and NAME_jax.py. about: the program's manifest.
+    function: the JAX function that the program was lowered from, whose arguments and results are trees; without it, the
+    arguments are arrays and the results a list. RunError for arrays that JAX would pass in another form."""
     for kind, number, entry in [*(("parameter", *of) for of in enumerate(about["params"])),
                                 *(("result", *of) for of in enumerate(about["results"]))]:
         if not entry["row_major"] or entry["dtype"] in dtypes.PACKED or entry["positions"] != entry["elements"]:
@@ -60,7 +60,7 @@ def files(about: "Dict[str, Any]", file: str, function: "Optional[Lowered]" = No
 
 
 def _command(about: "Dict[str, Any]", target: str) -> str:
-    """Return the command that makes the library of a target's handler."""
+    """Return the command that links the library of a target's handler."""
     name, source = about["name"], about["files"][target]
     if target == "cuda":
         words = [f"nvcc -O3 -arch={about['targets'][target]['device']} -shared -Xcompiler -fPIC"]
@@ -75,7 +75,7 @@ def _shape(entry: "Dict[str, Any]") -> str:
 
 
 def dtype_name(dtype: str) -> str:
-    """Return NumPy's name of a type of HLO: float32 of f32, float8_e4m3fn of f8e4m3fn."""
+    """Return NumPy's name of an HLO type: float32 for f32, float8_e4m3fn for f8e4m3fn."""
     if dtype in _WORDS:
         return _WORDS[dtype]
     kind = dtype.rstrip("0123456789") if "e" not in dtype else "f"
@@ -86,7 +86,7 @@ def dtype_name(dtype: str) -> str:
 
 
 def _arguments(about: "Dict[str, Any]", function: "Optional[Lowered]") -> "Dict[str, Any]":
-    """The words of the Python function: its signature, what it passes on and what it returns."""
+    """The texts of the Python function: its signature, the arrays that it passes on, and its return value."""
     if function:
         names = [of.partition("=")[0] for of in function.signature]
         return {"signature": ", ".join(function.signature), "arguments": "".join(f"{of}, " for of in names).strip(),

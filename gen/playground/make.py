@@ -1,5 +1,5 @@
-"""One HTML file with the commands of build/sett as WebAssembly: `python3 gen/playground/make.py FILE.html`. Exit status
-3 where clang or wasm-ld is missing."""
+"""Make an HTML file with the commands of build/sett as WebAssembly: `python3 gen/playground/make.py FILE.html`. The
+exit status is 3 if clang or wasm-ld is missing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST = 400 << 10
 
 
 def compiler() -> "Optional[str]":
-    """A clang that can link WebAssembly: the newest of those with a wasm-ld of their own or the common one."""
+    """Return a clang that can link WebAssembly: the newest one with a wasm-ld of its own or a common one."""
     for version in ("", *(f"-{n}" for n in range(30, 12, -1))):
         if shutil.which(f"clang{version}") and shutil.which(f"wasm-ld{version}"):
             return f"clang{version}"
