@@ -50,8 +50,8 @@ class ContractionSchedule(Schedule):
     """lines, rows, units: of a block; line_blocks, row_blocks, unit_blocks: of a matrix of the result. long_blocks:
     blocks of columns that have `units`; those after them have one unit less. tile_units: of a tile, at most; 0: of the
     block. ahead: whether a tile prefetches units some steps ahead. far: the distance of the next chunk's units, which
-    tiles prefetch; 0: they prefetch none. chunk: of the last digit's steps that a tile takes; runs: of the steps of the
-    digit before it. to, to_line:
+    tiles prefetch; 0: they prefetch none. every: the steps of a tile that are straight code, with one such prefetch.
+    chunk: of the last digit's steps that a tile takes; runs: of the steps of the digit before it. to, to_line:
     the distances of rows and of lines in the result, where totals lie there; 0: they are in an array of the
     work-item. packed: whether a chunk's columns are copied to a panel first. along_rows: whether the next work-item has
     the next block of columns, not of rows."""
@@ -68,6 +68,7 @@ class ContractionSchedule(Schedule):
     chunk: int = 1
     runs: int = 1
     far: int = 0
+    every: int = 1
     to: int = 0
     to_line: int = 0
     packed: bool = False
@@ -224,9 +225,10 @@ class ContractionCpuRecord:
     unit has one element of `single`). lines, last_lines, rows, last_rows: of a block, of the last one. part_rows: of
     blocks before the last one, if they are no whole tiles; else 0. columns: of the result; lanes: of a unit; all_units:
     of a row; tile_units: of a tile, at most (0: of a block). ahead: whether a tile prefetches units some steps ahead;
-    far: the distance of the next chunk's units, which tiles prefetch (0: none). overlap: columns that the last unit
-    shares with the one before it. cells: of windows; rows_vary: whether they have different numbers of rows; covered:
-    whether each element of the result is in one. loops: over the sum. total: where the totals of a block begin in the
+    far: the distance of the next chunk's units, which tiles prefetch (0: none); far_lines: whether its lines are one
+    after another; every: steps of a tile that are straight code, with one such prefetch. overlap: columns that the
+    last unit shares with the one before it. cells: of windows; rows_vary: whether they have different numbers of rows;
+    covered: whether each element of the result is in one. loops: over the sum. total: where the totals of a block begin in the
     result, as C text; "": they are in an array. to, to_line: the distances of their rows and lines. step: a unit of the
     epilogue; element: of a row that has no unit. leads: the leading dimensions of `single`, of `units` and of the totals
     that the caller gives ("": none); all distances are as
@@ -258,6 +260,8 @@ class ContractionCpuRecord:
     tile_units: int
     ahead: bool
     far: int
+    far_lines: bool
+    every: int
     overlap: int
     blocks: List[Block]
     cells: List[Cells]
@@ -278,6 +282,14 @@ class ContractionCpuRecord:
     def of_units(self, distance: int) -> str:
         """A distance in `units`, likewise."""
         return distance_text(distance, self.leads[1])
+
+    def far_text(self, next_unit: str, step: Digit) -> str:
+        """The distances of a tile's prefetches of the next chunk, and the steps for one of them, as C text."""
+        every, by, name, shift, last = self.every, self.of_units(step.units), "steps", "0", ""
+        if self.far_lines:
+            name, shift, last = "lines", f"{next_unit} / {every} - {by}", "(ptrdiff_t)count"
+        tile = f"number++, units, {every}, {self.of_units(self.far)}, {next_unit}, {last or by}"
+        return f"far_in_{name}({tile}), {shift}, {every}"
 
     def of_total(self, distance: int) -> str:
         """A distance in the totals, likewise."""
@@ -367,11 +379,14 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         alone = chunk * runs == math.prod(sizes) and nest.covered
         lines = _even(nest.line.size, max(1, numbers.rows // rows))
         to, to_line = direct if alone or not nest.overlap else (0, 0)
+        units = -(-all_units // count)
+        tiles = lines * -(-block // numbers.tile_rows(units))
         schedule = ContractionSchedule(
             lanes=nest.unit, lines=lines, line_blocks=-(-nest.line.size // lines), rows=block,
-            row_blocks=-(-rows // block), units=-(-all_units // count), unit_blocks=count,
-            long_blocks=all_units - (-(-all_units // count) - 1) * count, tile_units=tile, ahead=ahead,
+            row_blocks=-(-rows // block), units=units, unit_blocks=count,
+            long_blocks=all_units - (units - 1) * count, tile_units=tile, ahead=ahead,
             chunk=chunk, runs=runs, far=_far(nest, chunk, runs) if fetched else 0,
+            every=min(numbers.far_steps, _power_of_two(tiles // units)) if fetched else numbers.straight,
             to=to, to_line=to_line, packed=packed, along_rows=along_rows and rows > block)
         items, group = math.prod(size for _, size in counts(nest, schedule)), context.device.group
         threads = group if items >= context.device.group_items * group else 1
@@ -457,11 +472,10 @@ def _is_skinny(nest: Contraction, context: Context) -> bool:
 
 
 def _is_far(nest: Contraction, context: Context) -> bool:
-    """True if the operand that has columns does not stay in the cache, and few rows share it."""
-    panels = context.device.panels
+    """True if the operand that has columns does not stay in the cache, or few rows share it."""
+    numbers, panels, size = context.device.contraction_cpu, context.device.panels, nest.units.shape.bytes
     rows = math.prod(digit.size for digit in nest.outer if not digit.units)
-    return panels is not None and nest.units.shape.bytes > panels.in_place_bytes \
-        and rows <= context.device.contraction_cpu.far_rows
+    return panels is not None and size > (panels.in_place_bytes if rows <= numbers.far_rows else numbers.kept_bytes)
 
 
 def _far(nest: Contraction, chunk: int, runs: int) -> int:
@@ -478,6 +492,11 @@ def _far(nest: Contraction, chunk: int, runs: int) -> int:
 def _bytes(nest: Contraction) -> int:
     """The bytes of the operand that has columns."""
     return dtypes.storage_bytes(nest.units.shape.dtype) * nest.columns * math.prod(digit.size for digit in nest.steps)
+
+
+def _power_of_two(most: int) -> int:
+    """Return the largest power of two that is at most `most`, or 1."""
+    return 1 << max(0, most.bit_length() - 1)
 
 
 def _even(size: int, most: int) -> int:
@@ -622,6 +641,8 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         context.helpers.need("allows_tiles")
         context.helpers.texts.setdefault(f"{words.name}_matrix", macro("parts/contraction.j2", "matrix", d=d, w=words,
                                                                        lanes=nest.unit))
+    if schedule.far:
+        context.helpers.texts.setdefault("far", macro("parts/contraction.j2", "far", d=d))
     if schedule.packed:
         context.helpers.texts.setdefault(words.pack, macro("parts/contraction.j2", "pack", d=d, w=words, lanes=nest.unit,
                                                            ahead=numbers.packed_ahead))
@@ -665,7 +686,9 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         last_rows, schedule.rows * (last_rows < schedule.rows and not numbers.whole_tiles(schedule.rows)),
         schedule.runs * schedule.chunk * schedule.units * nest.unit * schedule.packed,
         nest.columns, nest.unit,
-        nest.all_units, schedule.tile_units, schedule.ahead, schedule.far, nest.overlap, _blocks(nest, schedule),
+        nest.all_units, schedule.tile_units, schedule.ahead, schedule.far,
+        schedule.runs == 1 and bool(nest.steps) and nest.steps[-1].units == schedule.units * nest.next_unit,
+        schedule.every, nest.overlap, _blocks(nest, schedule),
         [_cells(nest, schedule, number, to, to_line) for number in range(len(nest.windows))],
         nest.rows is not None and nest.outer[nest.rows].window is not None, nest.covered, _loops(nest, schedule),
         total, to, to_line, step, element,

@@ -355,11 +355,17 @@ class ContractionCpuNumbers:
     matrix_block: Tuple[int, int] = (32, 16)
     long_matrix_block: Tuple[int, int] = (384, 16)
     long_matrix_array: Tuple[int, int] = (96, 8)
-    # the same where tiles prefetch the next chunk's units, a line each, and rows, at most, for which they do (in one
-    # thread: convolutions of 3x3 over 98 pixels, 512 to 512 features: 4.4 ms, with prefetches 3.9; 392 pixels, 256 to
-    # 256: 4.1, 3.6; product of 64x64x65536 4.5, 3.6; of 1024x1024x1024 13.8, 15.0)
+    # The steps of a chunk where tiles prefetch the next one (in one thread: convolutions of 3x3 over 98 pixels, 512 to
+    # 512 features: 4.4 ms, with prefetches 3.9; 392 pixels, 256 to 256: 4.1, 3.6). far_rows: rows, at most, for which
+    # they prefetch an operand of up to kept_bytes (gradient of 3x3 weights of 14x14 pixels, 256 to 256 features, in two
+    # threads: 1.22 ms, with prefetches 1.30). far_steps: the most steps, a power of two, for one prefetch: the tiles of
+    # a block share the lines of the next chunk (in two threads: f32 1024x1024x1024 without prefetches 6.3 ms, each tile
+    # a line each step 6.1, shared 5.3; f64 12.4, shared 11.3; f32 64x64x65536, each tile a line each step 1.79 ms,
+    # shared 1.28; in three steps f32 512x512x512 takes 1.14 ms in place of 0.70)
     far_chunk: int = 128
     far_rows: int = 512
+    far_steps: int = 4
+    straight: int = 2                   # steps of other tiles that are straight code
 
     def tile_rows(self, units: int) -> int:
         """Return the rows of a tile of the widest vectors, in a block of so many units."""

@@ -17,9 +17,9 @@ static inline __attribute__((always_inline)) void sett_strips_f32_part0_sums(con
       const ptrdiff_t end_from = j + UNITS < units ? (UNITS - 1) * (ptrdiff_t)16 : last_from - from, end_to = j + UNITS < units ? (UNITS - 1) * 16 : last_to - to;
       ptrdiff_t i = 0;
       for (; i + ROWS <= rows; i += ROWS)
-        tile_floats(ROWS, UNITS, runs, count, a + i * 8, 8, 1, 0, -1, 0, b + from, 16, end_from, 48, 0, total + i * 48 + to, 48, end_to, adds, 0, 0);
+        tile_floats(ROWS, UNITS, runs, count, a + i * 8, 8, 1, 0, -1, 0, b + from, 16, end_from, 48, 0, total + i * 48 + to, 48, end_to, adds, 0, 0, 0, 2);
       if (REST % ROWS && i < rows)
-        tile_floats(REST % ROWS, UNITS, runs, count, a + i * 8, 8, 1, 0, -1, 0, b + from, 16, end_from, 48, 0, total + i * 48 + to, 48, end_to, adds, 0, 0);
+        tile_floats(REST % ROWS, UNITS, runs, count, a + i * 8, 8, 1, 0, -1, 0, b + from, 16, end_from, 48, 0, total + i * 48 + to, 48, end_to, adds, 0, 0, 0, 2);
     }
   }
 }
@@ -234,9 +234,9 @@ static inline __attribute__((always_inline)) void sett_strips_f32_part4_sums(con
       const ptrdiff_t end_from = j + UNITS < units ? (UNITS - 1) * (ptrdiff_t)16 : last_from - from, end_to = j + UNITS < units ? (UNITS - 1) * 16 : last_to - to;
       ptrdiff_t i = 0;
       for (; i + ROWS <= rows; i += ROWS)
-        tile_floats(ROWS, UNITS, runs, count, a + i * 48, 48, 1, 0, -1, 0, b + from, 16, end_from, 16, 0, total + i * 16 + to, 16, end_to, adds, 0, 0);
+        tile_floats(ROWS, UNITS, runs, count, a + i * 48, 48, 1, 0, -1, 0, b + from, 16, end_from, 16, 0, total + i * 16 + to, 16, end_to, adds, 0, 0, 0, 2);
       if (REST % ROWS && i < rows)
-        tile_floats(REST % ROWS, UNITS, runs, count, a + i * 48, 48, 1, 0, -1, 0, b + from, 16, end_from, 16, 0, total + i * 16 + to, 16, end_to, adds, 0, 0);
+        tile_floats(REST % ROWS, UNITS, runs, count, a + i * 48, 48, 1, 0, -1, 0, b + from, 16, end_from, 16, 0, total + i * 16 + to, 16, end_to, adds, 0, 0, 0, 2);
     }
   }
 }

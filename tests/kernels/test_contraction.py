@@ -904,9 +904,26 @@ def test_images_share_columns_that_the_cache_does_not_hold() -> None:
         loop = file.kernels[-1].loop
         assert isinstance(loop, ContractionSchedule) and (loop.far, loop.tile_units) == (far, 0)
         assert ("unit_block = bl_x >> 1;" in file.text) == (features == 512)
-    (fusion,) = fusions(dot("f32[600,300]{1,0}", "f32[300,1100]{1,0}", "f32[600,1100]{1,0}", ROWS))
+    (fusion,) = fusions(dot("f32[600,300]{1,0}", "f32[300,800]{1,0}", "f32[600,800]{1,0}", ROWS))
     loop = target_file(fusion, "c", "cpu").kernels[-1].loop
-    assert isinstance(loop, ContractionSchedule) and loop.far == 0    # many rows share it
+    assert isinstance(loop, ContractionSchedule) and loop.far == 0    # many rows share it, and a core's second level holds it
+
+
+@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+def test_tiles_share_the_lines_of_the_next_chunk(target: str, device: str, tmp_path: Path) -> None:
+    """A tile does up to four steps for each line that it prefetches, fewer where a block has few tiles; lines are one after
+    another in panels, and apart in place. Steps that are left are done one by one."""
+    def product(m: int, k: int) -> str:
+        return dot(f"f32[{m},{k}]{{1,0}}", f"f32[{k},128]{{1,0}}", f"f32[{m},128]{{1,0}}", ROWS)
+
+    texts = {"whole": product(480, 1032), "two": product(400, 1029), "apart": FAR.format(144)}
+    for name, every in (("whole", 4), ("two", 2), ("apart", 2)):
+        (fusion,) = fusions(texts[name], name)
+        file = target_file(fusion, target, device)
+        loop = file.kernels[-1].loop
+        assert isinstance(loop, ContractionSchedule) and loop.far, name
+        assert (loop.every, f"far_in_{'steps' if name == 'apart' else 'lines'}(number++" in file.text) == (every, True), name
+    agree(texts, target, device, tmp_path)
 
 
 def test_tiles_go_through_the_longest_digit() -> None:
