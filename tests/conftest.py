@@ -1,5 +1,4 @@
-"""Puts the root on sys.path for every test; pytest itself adds this folder, which has what tests of several rooms share,
-and the room of the test."""
+"""Put the root on sys.path for every test. pytest itself adds this folder, which has the code that several folders share, and the folder of the test."""
 
 import gc
 import os
@@ -10,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-gc.set_threshold(100000, 50, 100)   # little of what tests make is in circles
+gc.set_threshold(100000, 50, 100)  # tests make few reference cycles
 
 MARKERS = {
     "peer": "is run by `ninja test-peer`, not by `ninja test`",
@@ -23,7 +22,7 @@ MARKERS = {
 def pytest_configure(config: pytest.Config) -> None:
     for name, what in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {what}")
-    if "not peer" in config.option.markexpr:    # `ninja test` compiles in half of the time, and wants no warning; test-peer compiles as users do
+    if "not peer" in config.option.markexpr:    # `ninja test` compiles in half of the time and wants no warning; test-peer compiles as users do
         os.environ.setdefault("SETT_LEVEL", "-O1 -pedantic -Wall -Wextra -Werror")
 
 
@@ -34,4 +33,4 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    gc.freeze()     # pytest looks for garbage several times after this
+    gc.freeze()    # pytest collects garbage several times after this

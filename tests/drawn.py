@@ -1,4 +1,4 @@
-"""What the property tests of drawn fusions share: the devices that they are scheduled for, and agreement with the reference.
+"""The common part of property tests of drawn fusions: the devices of their schedules, and agreement with the reference.
 
 SETT_TARGET names targets (with commas), SETT_SEED and SETT_COUNT draw others and more.
 """
@@ -20,26 +20,26 @@ from gen.run import proofs
 T = TypeVar("T")
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "8"))
-BATCH = 4   # fusions that one harness runs
+BATCH = 4  # fusions per run of the harness
 
-# OpenCL runs what is scheduled for GPUs on a CPU: local memory and barriers are the same
+# OpenCL runs schedules for GPUs on a CPU: local memory and barriers are the same
 OF_TARGET = {"opencl": ("pocl-cpu", "opencl-gpu"), "c": ("cpu", "cpu-scalar"), "cuda-on-cpu": ("sm_80",), "cuda": ("sm_80", "sm_90"),
              "hip-on-cpu": ("gfx90a", "gfx1100")}
 ON: "List[Tuple[str, str]]" = [(target, device) for target in os.environ.get("SETT_TARGET", "opencl,c,cuda-on-cpu").split(",")
                                for device in OF_TARGET[target]]
 
-# Classes of device of CPUs with vectors: all that `ninja test` schedules for. Their kernels differ in few words, so
-# that it runs some named cases for C, and of what is drawn the first batch for OpenCL and the second for C.
+# Device classes of CPUs with vectors, the only ones that `ninja test` schedules for. Their kernels differ in few words, so it runs some named cases for
+# C, and of drawn ones the first batch for OpenCL and the second for C.
 ON_CPUS = [pair for pair in ON if pair[1] in ("pocl-cpu", "cpu")]
 
 
 def marked(pairs: "Iterable[Tuple[str, str]]") -> "List[Any]":
-    """Parameters `target, device`, of which all but those of C and CPUs with vectors are marked peer."""
+    """Return parameters `target, device`, all marked peer except C and CPUs with vectors."""
     return [pytest.param(*pair, marks=[] if pair[1] == "cpu" else pytest.mark.peer) for pair in pairs]
 
 
 def in_turn(first: "Iterable[int]") -> "List[Any]":
-    """Parameters `first, target, device`, all of each; those that `ninja test` leaves out are marked peer."""
+    """Return parameters `first, target, device`, all of each; those that `ninja test` leaves out are marked peer."""
     return [pytest.param(number, *pair, marks=[] if pair in ON_CPUS[turn:][:1] else pytest.mark.peer)
             for turn, number in enumerate(first) for pair in ON]
 
@@ -49,7 +49,7 @@ in_parts = pytest.mark.parametrize("part", ["sample", pytest.param("others", mar
 
 
 def of_part(cases: "Iterable[T]", part: str) -> "List[T]":
-    """The cases of a part of `in_parts`; "": all."""
+    """Return the cases of a part of `in_parts`; "": all."""
     return [case for number, case in enumerate(cases) if not part or (number % 5 == 0) == (part == "sample")]
 
 
@@ -69,15 +69,16 @@ def fusions(text: str, name: str = "e") -> "List[hlo.Fusion]":
 
 
 def uncached(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Schedules as for data that no cache holds: lines are streamed, and carried where rows begin anywhere; reductions are cut into parts, and
-    columns of scans into blocks."""
+    """Use schedules for data larger than any cache: lines have streaming stores, and are carried over if rows begin anywhere; reductions are cut into
+    parts, and columns of scans into blocks.
+    """
     for name, device in schedule.DEVICES.items():
         monkeypatch.setitem(schedule.DEVICES, name, replace(device, cache=0, part_bytes=4096, scan_cpu=replace(device.scan_cpu, bytes=512),
                                                             reduction_gpu=replace(device.reduction_gpu, loading_bytes=1, threads=64)))
 
 
 def device_or_skip(target: str, options: run.Options = run.Options()) -> None:
-    """Skips where the target's tool or device is missing (status 3); whatever else is wrong is an error."""
+    """Skip if the target's tool or device is missing (status 3); any other failure is an error."""
     try:
         run.find_device(target, options)
     except run.RunError as error:
@@ -87,7 +88,7 @@ def device_or_skip(target: str, options: run.Options = run.Options()) -> None:
 
 
 def agree(texts: "Dict[str, str]", target: str, device: str, folder: Path, part: str = "") -> None:
-    """Of each fusion of a part: its maps hold, and its kernels give what the reference gives."""
+    """Check for each fusion of a part that its maps hold and its kernels agree with the reference."""
     options, built = run.Options(rounds=2, schedule=device), []
     device_or_skip(target, options)
     for name, text in of_part(texts.items(), part):
@@ -100,7 +101,7 @@ def agree(texts: "Dict[str, str]", target: str, device: str, folder: Path, part:
 
 
 def ptx(text: str, device: str, folder: Path) -> str:
-    """What nvcc makes of a fusion, without a word and without local memory."""
+    """Return nvcc's PTX of a fusion, which compiles without a message and without local memory."""
     if not shutil.which("nvcc"):
         pytest.skip("no nvcc")
     (fusion,) = fusions(text)

@@ -1,4 +1,4 @@
-"""What tests share that run the generator: its command without the start of an interpreter, and a module run on buffers."""
+"""The common part of tests that run the generator: its command without starting an interpreter, and a module run on buffers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def gen(*words: object, cwd: Path = ROOT, text: str = "", seconds: float = 600,
         **environment: str) -> "subprocess.CompletedProcess[str]":
-    """What `gen` with these words gives, where `text` is its standard input. It runs in a fork of this process, which
-    has imported the generator already; `python3 gen` itself is run by tests/tools."""
+    """Return the outcome of `gen` with these words and with `text` as standard input. It runs in a fork of this process, which has imported the
+    generator already; tests/tools runs `python3 gen` itself.
+    """
     streams = [tempfile.TemporaryFile("w+b") for _ in range(3)]
     streams[0].write(text.encode())
     streams[0].seek(0)
@@ -34,7 +35,7 @@ def gen(*words: object, cwd: Path = ROOT, text: str = "", seconds: float = 600,
     sys.stdout.flush()
     sys.stderr.flush()
     with contextlib.suppress(RunError):
-        native()    # asked once, not in each fork
+        native()    # computed once, not in each fork
     process = os.fork()
     if not process:
         _become(arguments, [stream.fileno() for stream in streams], cwd, environment)
@@ -53,20 +54,20 @@ def gen(*words: object, cwd: Path = ROOT, text: str = "", seconds: float = 600,
 
 
 def _become(words: List[str], streams: List[int], cwd: Path, environment: "dict[str, str]") -> NoReturn:
-    """The program, in the process that was forked for it."""
+    """Become the program, in the forked process."""
     status: object = 70
     try:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
         sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, mode) for number, mode in enumerate("rww"))
         os.environ.update(environment)
-        tempfile.tempdir = None     # what depends on the environment, and was asked before
+        tempfile.tempdir = None    # depends on the environment, and was read before
         if environment:
             found_device.cache_clear()
         os.chdir(cwd)
         sys.argv = words
         command.PROGRESS.process = os.getpid()
-        terminal.PLAIN_SECONDS = math.inf   # how far it is, it says on a slow machine only
+        terminal.PLAIN_SECONDS = math.inf  # progress is printed on a slow machine only
         try:
             status = command.stoppable()
         except SystemExit as ended:
@@ -83,7 +84,7 @@ def _become(words: List[str], streams: List[int], cwd: Path, environment: "dict[
 
 
 def run(text: str, params: Sequence[bytes], target: str, folder: Path) -> List[bytes]:
-    """The results of a module's one fusion, as `gen run` writes them."""
+    """Return the results of a module's one fusion, as `gen run` writes them."""
     (folder / "in").mkdir()
     (folder / "m.hlo").write_text(text)
     for k, data in enumerate(params):

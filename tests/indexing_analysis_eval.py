@@ -1,4 +1,4 @@
-"""Reads the text of an indexing map and evaluates it, independently of the C headers (for tests only)."""
+"""Read the text of an indexing map and evaluate it, independently of the C headers (for tests only)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _names(text: Optional[str]) -> list[str]:
 
 
 def _split(text: str) -> list[str]:
-    """Splits at the commas that stand in no bracket."""
+    """Return the parts between commas outside brackets."""
     parts, depth, start = [], 0, 0
     for at, char in enumerate(text):
         depth += (char in "([") - (char in ")]")
@@ -52,7 +52,7 @@ class Map:
         return all(lo <= eval(code, {}, values) <= hi for code, lo, hi in self.guards)
 
     def at(self, dims: Index, runtime: Optional[Callable[[Index, Index], Optional[Index]]] = None) -> Iterator[Index]:
-        """The results at these dimensions for every value of the ranges. runtime gives the runtime variables there (None: no point)."""
+        """Return the results at these dimensions for every value of the ranges. runtime returns the runtime variables there (None: no point)."""
         if self.empty:
             return
         boxes = [range(self.bounds[name][0], self.bounds[name][1] + 1) for name in self.ranges]
@@ -69,7 +69,7 @@ class Map:
 
 
 def read(text: str) -> Map:
-    """The map of a canonical text."""
+    """Return the map of a canonical text."""
     if text == "KNOWN EMPTY":
         return Map(True, [], [], {}, None, [], 0, [])
     head = re.match(r"\(([^)]*)\)(?:\[([^\]]*)\])?(?:\{([^}]*)\})?\s*->\s*", text)
@@ -98,5 +98,5 @@ def read(text: str) -> Map:
 
 
 def box(dims: Index) -> Iterator[Index]:
-    """All indices of an array, row-major."""
+    """Yield all indices of an array, row-major."""
     return itertools.product(*(range(d) for d in dims))

@@ -1,4 +1,4 @@
-"""Which of the files that others wrote (../shared/peer/fusions) gen refuses, and why. What is taken one day leaves this table."""
+"""The files of others (../shared/peer/fusions) that gen refuses, with the reasons. A file that is taken leaves this table."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ REFUSED = {name: why for why, names in {
 
 
 def reason(message: str) -> str:
-    """The part of a message that says why, without what was found."""
+    """Return the reason in a message, without the details."""
     return re.split(r"; instead|: |, found| \(", re.sub(r"^'[a-z-]+': ", "", message))[0]
 
 
 def among(paths: "Iterable[Path]") -> "Dict[str, str]":
-    """The refused ones of these files, and why."""
+    """Return the refused ones of these files, with the reasons."""
     return {path.stem: REFUSED[path.stem] for path in paths if path.parent.name == "fusions" and path.parent.parent.name != "jax" and path.stem in REFUSED}

@@ -1,4 +1,4 @@
-"""Graphs compared but for names: what StableHLO text and HLO text of one function have in common."""
+"""Compare graphs without names: the common part of StableHLO text and HLO text of one function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Dict, List
 
 from gen.hlo.graph import Computation, Instruction, Module, entry_of
 
-# What an attribute says by default, and attributes of which no value depends on the reader.
+# Default values of attributes, and attributes that do not affect the reader.
 DEFAULTS = {"feature_group_count": 1, "batch_group_count": 1, "dimensions": ()}
 KEPT_TEXT = ("metadata", "to_apply", "condition", "body", "branch_computations", "true_computation", "false_computation")
 

@@ -1,4 +1,4 @@
-"""Compiles many fusions into one library and runs each on the file of its parameters, in one process."""
+"""Compile many fusions into one library and run each on the file of its parameters, in one process."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gen import hlo, pipeline, run
 from gen.run.objects import KernelFile, compiled_kernels
 from gen.targets import c_compiler
 
-TOGETHER = 40   # kernels of a GPU's language that one compiler takes
+TOGETHER = 40  # kernels of a GPU's language per compiler run
 
 
 def built(source: pipeline.Source, folder: Path, target: str) -> run.Built:
-    """The files of a fusion or a program, without its reference: results are stated."""
+    """Return the files of a fusion or a program, without its reference, because results are stated."""
     texts, about = pipeline.files(source, [run.runner_of(target).target.name])
     for name, text in texts.items():
         if not name.endswith("_ref.c"):
@@ -26,7 +26,7 @@ def built(source: pipeline.Source, folder: Path, target: str) -> run.Built:
 
 
 def compiled(all_: Sequence[run.Built], folder: Path, target: str, flags: Sequence[str] = ()) -> Path:
-    """The library of all fusions, whose files lie in one folder. flags: more of them, for the compiler of the kernels."""
+    """Return the library of all fusions, whose files are in one folder. flags: more flags for the compiler of the kernels."""
     runner, threads = run.runner_of(target), os.cpu_count() or 1
     for name, text in runner.headers().items():
         pipeline.write(_made(folder / name), text)
@@ -57,8 +57,7 @@ def _made(path: Path) -> Path:
 
 def ran(library: Path, names: Sequence[str], target: str, given: Path, results: Path,
         options: run.Options) -> Dict[str, str]:
-    """What went wrong, by name, in running each fusion on the file of its parameters. After a crash a new process runs
-    the rest."""
+    """Return the errors, by name, of running each fusion on the file of its parameters. After a crash a new process runs the rest."""
     wrong: Dict[str, str] = {}
     launch, process = run.launch_limit(target, options), run.process_limit(options)
     first = 0
@@ -76,8 +75,9 @@ def ran(library: Path, names: Sequence[str], target: str, given: Path, results: 
 
 
 def results(cases: "Dict[str, Tuple[str, List[bytes]]]", target: str, folder: Path) -> "Dict[str, List[bytes]]":
-    """The results of the one fusion of each case, which is a text and the bytes of its parameters. All cases are one
-    library, which one process runs: starting OpenCL takes longer than a kernel."""
+    """Return the results of the one fusion of each case, which is a text and the bytes of its parameters. All cases are one library, which one process
+    runs, because starting OpenCL takes longer than a kernel.
+    """
     options, made = run.Options(), {}   # type: run.Options, Dict[str, hlo.Fusion]
     device_or_skip(target, options)
     for name, (text, params) in cases.items():

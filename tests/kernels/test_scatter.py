@@ -1,4 +1,4 @@
-"""The scatter hero: what it writes in every form, how GPUs combine, that CPUs take updates in order, and what is refused."""
+"""Test the scatter hero: its results in every form, the atomics of GPUs, the order of updates on CPUs, and refusals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def combiner(body: str, t: str) -> str:
 
 def text(t: str, operand: str, indices: str, updates: str, body: str = "add", kind: str = "s32", layout: str = "", unique: bool = False, ordered: bool = False,
          **lists: str) -> str:
-    """dims as text; lists: the attributes, update_window_dims as `window`, inserted_window_dims as `inserted`, the map as `to`."""
+    """Return a module. dims are text; lists: the attributes, update_window_dims as `window`, inserted_window_dims as `inserted`, the map as `to`."""
     names = {"window": "update_window_dims", "inserted": "inserted_window_dims", "to": "scatter_dims_to_operand_dims",
              "batching": "input_batching_dims", "rows": "scatter_indices_batching_dims"}
     given = {"window": "", "inserted": "", "to": "0", **lists}
@@ -77,7 +77,7 @@ def of(form: str, t: str, **more: object) -> str:
 
 
 def some() -> "Dict[str, str]":
-    """Every form, every type with every combiner it has, indices of every kind."""
+    """Return every form, every type with every combiner that it has, and indices of every kind."""
     r, found = random.Random(drawn.SEED), {}
     for n, form in enumerate(FORMS):
         found[f"f{n}"] = of(form, r.choice(["f32", "s32", "u8", "bf16", "f64"]), kind=r.choice(["s32", "s64", "u32"]))
@@ -97,13 +97,13 @@ def some() -> "Dict[str, str]":
 
 
 def unique() -> "Dict[str, str]":
-    """Overwritten and summed where no two meet: no atomic operation, the same bits everywhere."""
+    """Return scatters that overwrite and sum with unique indices: no atomic operation, the same bits everywhere."""
     return {f"{body}_{n}_{t}": of(form, t, body=body, kind="s32", unique=True) for body in ("overwrite", "far", "add") for n, form in enumerate(
         ["rows", "scalars", "windows", "corners", "batching", "turned"]) for t in (("f32", "u8", "s4") if body == "far" else ("f64",))}
 
 
 def ordered() -> "Dict[str, str]":
-    """Sorted, as promised or not: in runs on GPUs, with rows of one place and windows that reach into each other, and what goes update by update."""
+    """Return scatters with sorted indices, promised or not: in runs on GPUs, with equal rows and overlapping windows, and cases that go update by update."""
     found = {f"{n}_{t}_{body}": of(form, t, body=body, kind=kind, ordered=True) for n, (form, t, body, kind) in enumerate([
         ("rows", "f32", "add", "s32"), ("scalars", "s32", "add", "s64"), ("scalars", "f16", "maximum", "u32"), ("scalars", "pred", "or", "s16"),
         ("scalars", "u8", "multiply", "s32"), ("scalars", "c64", "add", "s32"), ("rows", "f64", "minimum", "s32"), ("scalars", "bf16", "add", "s32"), ("rows", "f32", "overwrite", "s32"),
@@ -140,7 +140,7 @@ e {
 
 
 def pair(name: str, *lines: str) -> str:
-    """A combiner of two results."""
+    """Return a combiner of two results."""
     given = [f"{of} = {t}[] parameter({n})" for n, (of, t) in enumerate(zip("aibj", ("f32", "s32") * 2))]
     return f"{name} {{\n  " + "\n  ".join([*given, *lines]) + "\n}\n"
 
@@ -175,7 +175,7 @@ WHOLE = {"computed": combiner("add", "f32") + COMPUTED, "both": BOTH, "apart": B
 @pytest.mark.drawn
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON))
 def test_agreement(target: str, device: str, tmp_path: Path) -> None:
-    """All on every GPU class, and each on one CPU class; of some types and combiners, each on one class of all. Another seed, another class."""
+    """All cases run on every GPU class, and each on one CPU class; some types and combiners run on one class each. Another seed gives another class."""
     every, shared = {**some(), **unique()}, [on for on in drawn.ON if on[1] in CPUS or drawn.COUNT < 60]
     if drawn.COUNT < 60:
         kept = random.Random(drawn.SEED).sample(sorted(set(every) - {f"f{n}" for n in range(len(FORMS))}), 16)
@@ -188,8 +188,9 @@ def test_agreement(target: str, device: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
 @drawn.in_parts
 def test_updates_are_read_in_the_order_of_memory(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """A dimension of the window whose steps are longer than those of the rows is walked outside of them, unless an index
-    moves it; sums of one element keep their order, which f32 and the last of the overwriting updates show."""
+    """A window dimension with longer strides than the rows is walked outside them, unless an index moves it. Sums of one element keep their order, which
+    f32 and the last of overwriting updates show.
+    """
     every = {
         "shared": (text("f32", "6,40", "700,1", "6,700", window="0", inserted="1", to="1"), ["i0", "i1"]),
         "last": (text("s32", "6,40", "700,1", "6,700", window="0", inserted="1", to="1", body="overwrite"), ["i0", "i1"]),
@@ -207,8 +208,9 @@ def test_updates_are_read_in_the_order_of_memory(target: str, device: str, part:
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
 @drawn.in_parts
 def test_rows_are_picked_by_owner(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """Indices in range and out of it, in each of two parts, the last smaller: of all widths, of several dimensions, and
-    rows of a few elements, which would share lines if they were shared instead."""
+    """Indices in and out of range, in each of two parts, the last smaller: of all widths, of several dimensions, and rows of a few elements, which would
+    share lines if they were shared instead.
+    """
     every = {
         "bytes": text("s32", "200", "5003,1", "5003", inserted="0", kind="s8"),
         "unsigned": text("bf16", "300", "4999,1", "4999", inserted="0", kind="u8", body="overwrite"),
@@ -254,7 +256,7 @@ class Buffer(ctypes.Structure):
 
 
 def test_sorted_indices_are_drawn(tmp_path: Path) -> None:
-    """Rows of the check's indices do not decrease, by the operand's dimensions, wherever a component lies."""
+    """Rows of the check's indices do not decrease, by the operand's dimensions, wherever a component is."""
     library = tmp_path / "data.so"
     subprocess.run([run.c_compiler(), "-shared", "-fPIC", "-o", str(library), str(ROOT / "gen" / "run" / "harness" / "data.c"), "-lm"], check=True)
     draw = ctypes.CDLL(str(library)).data_fill
@@ -276,7 +278,7 @@ def test_sorted_indices_are_drawn(tmp_path: Path) -> None:
 
 
 def test_refused_index_is_dropped_whole(tmp_path: Path) -> None:
-    """Both ends out of range, a window that reaches beyond, one of two components."""
+    """Indices out of range at both ends, a window that reaches beyond, and one wrong component of two are dropped whole."""
     indices = [(0, 0), (4, 0), (0, 4), (-1, 1), (3, 3)]
     given = [range(30), [n for pair in indices for n in pair], [100] * 30]
     wanted = list(range(30))
@@ -288,7 +290,7 @@ def test_refused_index_is_dropped_whole(tmp_path: Path) -> None:
 
 
 def answer(source: str, given: "Sequence[Sequence[int]]", target: str, folder: Path) -> "List[int]":
-    """The one result, of s32 like all parameters."""
+    """Return the one result, of s32 like all parameters."""
     (data,) = gen_run.run(source, [struct.pack(f"<{len(values)}i", *values) for values in given], target, folder)
     return list(struct.unpack(f"<{len(data) // 4}i", data))
 
@@ -296,7 +298,7 @@ def answer(source: str, given: "Sequence[Sequence[int]]", target: str, folder: P
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 @pytest.mark.parametrize("rows, places", [(6000, 50), (300, 7), (9000, 9)])
 def test_cpus_take_updates_in_order(target: str, rows: int, places: int, tmp_path: Path) -> None:
-    """The last update of an element stays, whoever does it."""
+    """The last update of an element stays, whichever thread does it."""
     r = random.Random(rows)
     at, wanted = [r.randint(-2, places + 1) for _ in range(rows)], list(range(places))
     for n, one in enumerate(at):
@@ -309,7 +311,7 @@ def test_cpus_take_updates_in_order(target: str, rows: int, places: int, tmp_pat
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
 @drawn.in_parts
 def test_later_updates_are_prefetched(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a result is larger than the cache, in rows of any length; not what updates read under a condition, or in a loop."""
+    """Later updates are prefetched if the result is larger than the cache, for rows of any length; not for conditional reads, or in a loop."""
     drawn.uncached(monkeypatch)
     rows = {name: text(t, f"90,{size}", "70,1", f"70,{size}", window="1", body=body, inserted="0")
             for name, t, size, body in (("whole", "f32", 256, "add"), ("odd", "bf16", 333, "add"), ("bytes", "s8", 1000, "overwrite"), ("maps", "f64", 77, "maximum"))}
@@ -336,7 +338,7 @@ ENTRY e {
 
 
 def how(source: str, target: str, device: "str | None" = None) -> str:
-    """The words of the schedule of the kernel of updates; the code has the atomic operations that they name, and no others."""
+    """Return the words in the schedule of the kernel of updates; the code has exactly the atomic operations that they name."""
     (fusion,) = drawn.fusions(source)
     program = pipeline.target_file(fusion, target, device)
     (kernel,) = [k for k in program.kernels if k.hero == "scatter"]
@@ -380,7 +382,7 @@ def test_manifest_says_what_varies() -> None:
     ("s32[300,1] reshape(i)", True), ("s64[300,1] convert(r)", True), ("s32[300,1] bitcast(i)", True), ("s32[300,1] copy(r)", True),
     ("s32[300,1] and(r, r)", False), ("s16[300,1] convert(r)", False), ("s32[300,1]{0,1} copy(r)", False)])
 def test_unique_indices_are_drawn_apart(step: str, apart: bool) -> None:
-    """Behind what keeps their order; where a check cannot draw them so, it does not ask for the same bits twice."""
+    """Unique indices are also drawn behind ops that keep their order; if a check cannot draw them, it does not require the same bits twice."""
     source = text("f32", "8", "300,1", "300", body="overwrite", unique=True, inserted="0").replace("i = s32[300,1]", "i = s32[300]") \
         .replace("  ROOT s", ("  r = s32[300,1] reshape(i)\n" if "(r" in step else "") + f"  j = {step}\n  ROOT s").replace("(x, i, u)", "(x, j, u)")
     (fusion,) = drawn.fusions(source)
@@ -399,7 +401,7 @@ def test_nothing_is_known_where_unique_indices_meet() -> None:
 
 
 def test_subnormals_of_sums_in_cuda() -> None:
-    """What atomicAdd of f32 takes for zeros is in the bound of that target alone."""
+    """atomicAdd of f32 flushes subnormals, which the bound of that target alone allows."""
     assert "subnormals of f32 are zero" in how(of("rows", "f32"), "cuda") and "subnormals" not in how(of("rows", "f64"), "cuda")
     least, normal = 2.0 ** -149, 2.0 ** -126
     (fusion,) = drawn.fusions(text("f32", "3", "5,1", "5", inserted="0"))

@@ -1,4 +1,4 @@
-"""Few elements, as loops of programs have them: vectors of fewer lanes, orders of floats on vectors, results over operands."""
+"""Test few elements, as in loops of programs: vectors of fewer lanes, orders of floats on vectors, results over operands."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from drawn import ON_CPUS, agree, in_parts, marked
 from gen import hlo, pipeline, run
 from gen.program import build
 
-# sizes, with the lanes of the vectors that they are walked in; 0: one by one
+# sizes, with the lanes of their vectors; 0: one by one
 SIZES = {3: 0, 4: 4, 7: 0, 12: 4, 16: 16, 17: 16, 20: 16, 24: 8, 36: 16, 40: 8, 56: 8, 60: 16, 64: 16, 256: 16, 2004: 16}
 
 
 def c_text(text: str) -> str:
-    """The generated C of a module."""
+    """Return the generated C of a module."""
     module = hlo.parse(text, "m.hlo")
     assert hlo.unsupported(module) is None
     return str(pipeline.files(build.program(module), ["c"])[0]["m.c"])
 
 
 def vectors(text: str) -> str:
-    """The part of a C file that has vectors."""
+    """Return the part of a C file that has vectors."""
     return text.split("/* ---- without vectors", maxsplit=1)[0]
 
 
 @pytest.mark.parametrize("size, lanes", SIZES.items())
 def test_lanes(size: int, lanes: int) -> None:
-    """Functions of few elements are computed in the lanes that these fill."""
+    """Functions of few elements use vectors that the elements fill."""
     text = c_text(f"HloModule m\nENTRY e {{ x = f32[{size}] parameter(0)  ROOT y = f32[{size}] tanh(x) }}\n")
     assert [int(n) for n in re.findall(r"float\d+ v_y = tanh_f32_(\d+)", text)] == [lanes] * (lanes > 0)
     assert ("tanhf(" in vectors(text)) == (lanes == 0 or size % lanes > 0)
@@ -40,8 +40,8 @@ def test_lanes(size: int, lanes: int) -> None:
 
 @pytest.mark.parametrize("size, lanes", [(4, 16), (8, 8), (12, 4), (5, 16)])
 def test_rows_of_lanes(size: int, lanes: int) -> None:
-    """Rows of a small product are walked in vectors that they fill, unless the product is one vector."""
-    one = f"s64[{size},{size}]"     # of f32 it is straight code
+    """Rows of a small product use vectors that they fill, unless the product is one vector."""
+    one = f"s64[{size},{size}]"    # in f32 it is straight code
     text = vectors(c_text(f"HloModule m\nENTRY e {{ a = {one} parameter(0)  b = {one} parameter(1)\n"
                           f"ROOT c = {one} dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}} }}\n"))
     assert {int(n) for n in re.findall(r"\bconst long(\d+) v_", text)} == {lanes}
@@ -49,7 +49,7 @@ def test_rows_of_lanes(size: int, lanes: int) -> None:
 
 
 def of_types(size: int) -> "Dict[str, str]":
-    """Fusions whose elements lie in several ways, of several types."""
+    """Return fusions with elements in several orders, of several types."""
     text = {}
     for dtype in ("f32", "f64", "bf16", "f16", "s8", "s64"):
         one = f"{dtype}[{size}]"
@@ -72,7 +72,7 @@ def test_few_elements(target: str, device: str, part: str, tmp_path: Path) -> No
 
 
 def floats(dtype: str) -> "List[int]":
-    """Bit patterns of floats of each kind, both signs of each."""
+    """Return bit patterns of floats of each kind, with both signs."""
     width, mantissa = {"f32": (32, 23), "f64": (64, 52), "bf16": (16, 7)}[dtype]
     infinite = (1 << width - 1) - (1 << mantissa)
     some = [0, 1, 1 << mantissa, infinite >> 1, infinite, infinite + 1, (1 << width - 1) - 1, infinite - 1]
@@ -119,8 +119,9 @@ ENTRY e {
 
 
 def test_carried_in_place(tmp_path: Path) -> None:
-    """Two arrays that one kernel computes from each other, element by element, are carried without a copy. It is a
-    loop of the program because tanh is not exact."""
+    """Two arrays that one kernel computes from each other, element by element, are carried without a copy. The loop stays one of the program because
+    tanh is not exact.
+    """
     made = stated.built(build.program(hlo.parse(FIBONACCI, "m.hlo")), tmp_path, "c")
     body = (tmp_path / "m.c").read_text().split("IN_ORDER;\n", 1)[1].split("}", 1)[0]
     assert "copy" not in body and re.search(r"\((x\d), (x\d), \1, \2, 0\)", body), body

@@ -1,4 +1,4 @@
-"""Sort and topk: every way to write them agrees with the reference, and with NumPy; orders are proved by the graph alone."""
+"""Test sort and topk: every form agrees with the reference and with NumPy; orders are proved from the graph alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TYPES = (*FLOATS, "pred", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64")
 
 
 def canonical(x: str, t: str) -> str:
-    """The value by which JAX compares floats: one zero, one NaN."""
+    """Return the value by which JAX compares floats: one zero, one NaN."""
     return f"""
   n{x} = pred[] compare({x}, {x}), direction=NE
   nan{x} = {t}[] constant(nan)
@@ -41,7 +41,7 @@ def canonical(x: str, t: str) -> str:
 
 
 def comparator(types: Sequence[str], keys: int, direction: str = "LT", plain: bool = False) -> str:
-    """JAX's comparator of operands of some types by the first of them; plain: floats as they are, by value."""
+    """Return JAX's comparator of operands of some types by the first; plain: floats are compared by value."""
     lines = [f"  {side}{k} = {t}[] parameter({2 * k + n})" for k, t in enumerate(types) for n, side in enumerate("ab")]
     before = ""
     for k in reversed(range(keys)):
@@ -85,7 +85,7 @@ ODD = """c {
 
 
 def of_bits(t: str, bits: str, most: int) -> str:
-    """The comparator that XLA makes of TOTALORDER: of bits as integers, those of negative numbers turned."""
+    """Return the comparator that XLA makes of TOTALORDER: of bits as integers, with those of negative numbers inverted."""
     sides = "".join(f"""  i{x} = {bits}[] bitcast({x})
   n{x} = pred[] compare(i{x}, zero), direction=LT
   x{x} = {bits}[] xor(most, i{x})
@@ -157,21 +157,21 @@ def test_drawn(seed: int, target: str, device: str, tmp_path: Path) -> None:
 # ---- ranges and constants ----
 
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Schedules that sort by ranges, and in parts, what is as short as a test's rows."""
+    """Use schedules that sort even short rows by ranges, and in parts."""
     for name, device in schedule.DEVICES.items():
         numbers = replace(device.sort_cpu, held_bytes=256, inserted=4, parted=300, sampled=32, range_digit=3, range_size=16, words=16, long_range=32)
         monkeypatch.setitem(schedule.DEVICES, name, replace(device, sort_cpu=numbers))
 
 
 def schedule_of(text: str, target: str = "c") -> str:
-    """How the kernels of a text sort, then the types and sizes of their scratch."""
+    """Return the form of the sorts in a text, then the types and sizes of their scratch."""
     kernels = pipeline.target_file(drawn.fusions(text)[0], target).kernels
     scratch = {buffer: f"{buffer.shape.dtype}[{buffer.shape.elements}]" for kernel in kernels for buffer in kernel.buffers if buffer.role is Role.SCRATCH}
     return "; ".join([kernels[0].loop.text(), *scratch.values()])
 
 
 def by(key: str, t: str = "s32", others: Sequence[str] = ()) -> str:
-    """The comparator LT of a key, which is the text of ops on x."""
+    """Return the comparator LT of a key, which is the text of ops on x."""
     sides = ""
     for n, side in enumerate("ab"):
         sides += f"  {side} = {t}[] parameter({n})\n" + re.sub(r"\b([a-z]\w*)(?= =|[,)])", rf"{side}\1", key).replace(f"{side}x", side)
@@ -179,7 +179,7 @@ def by(key: str, t: str = "s32", others: Sequence[str] = ()) -> str:
     return f"c {{\n{sides}{rest}  ROOT r = pred[] compare(ak, bk), direction=LT\n}}\n"
 
 
-# of x: the key is x, or a constant where x has some value. "swapped": of each of two values the key is the other
+# of x: the key is x, or a constant if x has some value. "swapped": each of two values has the other as its key
 KEYS = {
     "constant": "  five = s32[] constant(5)\n  e = pred[] compare(x, five), direction=EQ\n  seven = s32[] constant(7)\n  k = s32[] select(e, seven, x)\n",
     "small": "  z = s32[] constant(-1)\n  e = pred[] compare(x, z), direction=GT\n  k = s32[] select(e, x, z)\n",
@@ -191,7 +191,7 @@ KEYS = {
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 @pytest.mark.parametrize("short", [pytest.param(False, marks=pytest.mark.peer), True])
 def test_constants(target: str, short: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Elements that the comparator takes for a constant keep their order among one another, and their bits."""
+    """Elements that the comparator takes for a constant keep their order and their bits."""
     if short:
         narrow(monkeypatch)
     cases = {}
@@ -206,7 +206,7 @@ def test_constants(target: str, short: bool, tmp_path: Path, monkeypatch: pytest
 
 
 def test_other_keys() -> None:
-    """Keys that are no element and no constant, and keys of which several have constants, are sorted with places."""
+    """Keys that are neither an element nor a constant, and several keys with constants, are sorted with their places."""
     twice = "  k = s32[] add(x, x)\n"
     assert "indices" in schedule_of(sort(["s32"], [300], 0, by(twice)))
     other = "  five = s32[] constant(5)\n  e = pred[] compare(x, five), direction=EQ\n  y = s32[] negate(x)\n  k = s32[] select(e, x, y)\n"
@@ -216,7 +216,7 @@ def test_other_keys() -> None:
 
 
 def test_scratch() -> None:
-    """One operand is sorted in its result; several have one array of words, on the stack where that is short."""
+    """One operand is sorted in its result; several share one array of words, on the stack if it is short."""
     for text, wanted in (
         (sort(["f32"], [1 << 20], 0, comparator(["f32"], 1)), "1 row in 2 parts, ranges, digits of 11 bits"),
         (sort(["f64"], [5000], 0, comparator(["f64"], 1)), "1 item of 1 row, ranges, digits of 11 bits"),
@@ -267,7 +267,7 @@ def test_places(tmp_path: Path) -> None:
 @with_numpy
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_over_the_operand(target: str, tmp_path: Path) -> None:
-    """A short row is sorted where its operand lies, with zeros and NaNs in their order; not where the operand is needed later."""
+    """A short row is sorted in its operand's buffer, with zeros and NaNs in their order, unless the operand is needed later."""
     rng = numpy.random.default_rng(4)
     x = rng.integers(-4, 4, (40, 201)).astype(numpy.float32)
     x[rng.random(x.shape) < 0.1] = -0.0
@@ -293,7 +293,7 @@ def keys_of(body: str) -> "List[order.Key]":
 
 
 def test_orders() -> None:
-    """Each key with its direction; nothing where the graph does not prove an order."""
+    """Each key has its direction; if the graph does not prove an order, there is none."""
     pair = ["f32", "s32"]
     assert [(k.dtype, k.descending) for k in keys_of(comparator(pair, 2))] == [("f32", False), ("s32", False)]
     assert [k.descending for k in keys_of(comparator(pair, 1, "GT"))] == [True]
@@ -321,7 +321,7 @@ Case = Tuple[str, List[Any], List[Any]]     # a text, the parameters, the result
 
 
 def right(cases: "Dict[str, Case]", target: str, folder: Path) -> None:
-    """Asserts that the results are NumPy's, bit for bit."""
+    """Check that the results are NumPy's, bit for bit."""
     found = stated.results({name: (text, [x.tobytes() for x in params]) for name, (text, params, _) in cases.items()}, target, folder)
     for name, (_, _, wanted) in cases.items():
         assert found[name] == [x.tobytes() for x in wanted], name
@@ -330,7 +330,7 @@ def right(cases: "Dict[str, Case]", target: str, folder: Path) -> None:
 @with_numpy
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_beside_numpy(target: str, tmp_path: Path) -> None:
-    """Ties, NaNs and zeros of both signs: the order of numpy.argsort(kind="stable"), and every bit of what is moved."""
+    """Ties, NaNs and zeros of both signs have the order of numpy.argsort(kind="stable"), and moved elements keep every bit."""
     rng, cases = numpy.random.default_rng(0), {}
     for name, size in (("plain", 700), ("odd", 700), ("short", 20)):
         x = rng.integers(-9, 9, size).astype(numpy.float32)
@@ -348,7 +348,7 @@ def test_beside_numpy(target: str, tmp_path: Path) -> None:
 @with_numpy
 @pytest.mark.parametrize("target, kinds", [*((target, ("few", "doubles")) for target in ("c", "opencl")), *(pytest.param(target, LONG[1:-1], marks=pytest.mark.peer) for target in ("c", "opencl"))])
 def test_long_rows(target: str, kinds: Sequence[str], tmp_path: Path) -> None:
-    """Rows that are sorted in parts: drawn elements, few values, all equal, in order, and with zeros and NaNs that compare as equal."""
+    """Rows are sorted in parts: drawn elements, few values, all equal, in order, and with zeros and NaNs that compare as equal."""
     rng, size, cases = numpy.random.default_rng(3), (1 << 18) + 5, {}
     drawn_floats = rng.standard_normal(size)
     for name, x in {"few": rng.integers(-3, 3, size).astype(numpy.int32), "equal": numpy.full(size, 7, numpy.int32),
@@ -367,7 +367,7 @@ def test_long_rows(target: str, kinds: Sequence[str], tmp_path: Path) -> None:
 @with_numpy
 @pytest.mark.parametrize("target, sizes", [("c", range(2, 17)), ("opencl", (7, 16)), pytest.param("opencl", range(2, 16), marks=pytest.mark.peer)])
 def test_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> None:
-    """Rows of zeros and ones, all that there are, are sorted, so that rows of any elements are (the 0-1 principle)."""
+    """All rows of zeros and ones are sorted, so rows of any elements are sorted (the 0-1 principle)."""
     cases = {}
     for size in sizes:
         rows = max(16, 1 << size)
@@ -383,8 +383,9 @@ def test_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> None:
 @pytest.mark.parametrize("target, sizes", [("c", (17, 31, 32, 33, 63, 100, 127, 128)), ("opencl", (128,)),
                                            pytest.param("opencl", (17, 31, 32, 33, 63, 100, 127), marks=pytest.mark.peer)])
 def test_longer_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> None:
-    """Steps of each length, for rows that a network just sorts: one 1 or one 0 at any place, halves that are sorted, and drawn rows; then
-    with both zeros and NaNs, whose order shows where they stood."""
+    """Steps of each length, for the longest rows of a network: one 1 or one 0 at any place, sorted halves, and drawn rows; then with both zeros and
+    NaNs, whose order shows their origin.
+    """
     rng, cases = numpy.random.default_rng(2), {}
     for size in sizes:
         ones = numpy.tri(size + 1, size, -1)
@@ -401,7 +402,7 @@ def test_longer_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> N
 
 @with_numpy
 def test_topk_in_any_order(tmp_path: Path) -> None:
-    """Rows that rise, fall, are all equal or are the least and largest keys; of equal ones the first."""
+    """Rows that rise, fall, are all equal or are the smallest and largest keys; of equal elements the first wins."""
     rows, size, cases = 6, 333, {}
     x = numpy.zeros((rows, size), numpy.uint32)
     x[0], x[1] = numpy.arange(size), numpy.arange(size)[::-1]

@@ -1,8 +1,8 @@
-"""Values that are read at several places: what is stored, what is computed again, and that results are right either way.
+"""Test values that are read at several places: the plan stores some and computes others again, and results are right either way.
 
-Drawn graphs have rolls, shifts, reversals, transposes, gathers, broadcasts and reductions of values that several others
-read. NumPy computes their results, bit for bit: integers wrap, and floats are rounded after each op.
-`ninja test-storing` runs 2,000 of them on each target. SETT_TARGET names targets, SETT_SEED and SETT_COUNT draw others and more.
+Drawn graphs have rolls, shifts, reversals, transposes, gathers, broadcasts and reductions of values with several readers. NumPy computes their
+results, bit for bit: integers wrap, and floats are rounded after each op. `ninja test-storing` runs 2,000 of them on each target. SETT_TARGET names
+targets, SETT_SEED and SETT_COUNT draw others and more.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ PEER = ROOT.parent / "shared" / "peer"
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "6"))
 TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu").split(",")
-LIBRARY = 200       # graphs of one library
+LIBRARY = 200    # graphs per library
 SIZES = (1, 2, 3, 4, 5, 8, 12, 16, 17, 33, 64)
 
 
 @dataclass
 class Graph:
-    """A drawn computation: its text, and what NumPy makes of the parameters."""
+    """A drawn computation: its text, and its function in NumPy."""
 
     random: random.Random
     dtype: str
@@ -65,7 +65,7 @@ class Graph:
         return self.add(f"parameter({len(self.params) - 1})", array, dtype, value)
 
     def pick(self, recent: int = 4) -> "Tuple[str, Any]":
-        """A value, most often one of the last."""
+        """Return a value, usually one of the last."""
         return self.random.choice(self.values[-recent:] if self.random.random() < 0.8 else self.values)
 
     # ---- moves ----
@@ -116,7 +116,7 @@ class Graph:
                         f"index_vector_dim=1, slice_sizes={{{sizes}}}", y, value=False), y
 
     def halves(self, name: str, x: Any) -> "Tuple[str, Any]":
-        """Even elements before odd ones, by strided slices."""
+        """Return even elements before odd ones, by strided slices."""
         n = x.shape[0]
         if n < 2:
             return name, x
@@ -126,7 +126,7 @@ class Graph:
         return self.add(f"concatenate({', '.join(parts)}), dimensions={{0}}", y, value=False), y
 
     def broadcast(self, name: str, x: Any) -> "Tuple[str, Any]":
-        """A row of it, for all rows: a chain of few elements is read often."""
+        """Return a row repeated for all rows, so that a chain of few elements is read often."""
         if x.ndim < 2:
             return name, x
         row = self.add(f"slice({name}), slice={{[0:1]{''.join(f', [0:{m}]' for m in x.shape[1:])}}}", x[:1], value=False)
@@ -138,7 +138,7 @@ class Graph:
         return self.add(f"broadcast({row}), dimensions={{{','.join(map(str, range(1, x.ndim)))}}}", y, value=False), y
 
     def summed(self, name: str, x: Any) -> "Tuple[str, Any]":
-        """Sums along a dimension, for all elements of it; of integers, whose order is free."""
+        """Return sums along a dimension, for all its elements; of integers, whose order is free."""
         if self.dtype != "u32":
             return name, x
         axis = self.random.randrange(x.ndim)
@@ -177,7 +177,7 @@ class Graph:
             self.apply("multiply", parts[0], (of, spread))
 
     def text(self) -> "Tuple[str, List[Any]]":
-        """The module, with the last value as its result and some others, and the results."""
+        """Return the module, with the last value and some others as results, and the results."""
         chosen = [self.values[-1]]
         if self.random.random() < 0.4:
             chosen += self.random.sample(self.values, min(len(self.values), 2))
@@ -187,7 +187,7 @@ class Graph:
 
 
 def drawn(number: int) -> "Tuple[str, List[Any], List[Any]]":
-    """A graph's text, its parameters and its results."""
+    """Return a graph's text, its parameters and its results."""
     r = random.Random(SEED * 1000003 + number)
     graph = Graph(r, r.choice(("u32", "u32", "f32")))
     dims = tuple(r.choice(SIZES) for _ in range(r.choice((1, 1, 2, 2, 3))))
@@ -233,7 +233,7 @@ def test_drawn_graphs(target: str, tmp_path: Path) -> None:
 
 
 def steps(dtype: str, count: int) -> str:
-    """Steps of u = roll(u, 1) + u, each of which reads the one before at two places."""
+    """Return steps of u = roll(u, 1) + u, each of which reads the previous step at two places."""
     lines = [f"u0 = {dtype}[64] parameter(0)"]
     for k in range(count):
         lines += [f"a{k} = {dtype}[63] slice(u{k}), slice={{[1:64]}}", f"b{k} = {dtype}[1] slice(u{k}), slice={{[0:1]}}",
@@ -243,8 +243,9 @@ def steps(dtype: str, count: int) -> str:
 
 
 def test_what_is_said(tmp_path: Path) -> None:
-    """`gen build` says where a plan computes much more than the graph has: elements of 4 bits cannot be stored for
-    others. `gen explain` says of each value what is done, and what storing it would save."""
+    """`gen build` says where a plan computes much more than the graph, because elements of 4 bits cannot be stored for others. `gen explain` gives the
+    decision for each value, and what storing it would save.
+    """
     said = {}
     for dtype in ("s4", "s32"):
         (tmp_path / f"{dtype}.hlo").write_text(steps(dtype, 9))
@@ -260,7 +261,7 @@ def test_what_is_said(tmp_path: Path) -> None:
 
 
 def test_one_nest_writes_a_result_and_what_others_read(tmp_path: Path) -> None:
-    """A stored value that is a result too is not computed twice, nor copied."""
+    """A stored value that is also a result is neither computed twice nor copied."""
     text = steps("f32", 1).replace("u0 = f32[64] parameter(0)", "x = f32[64] parameter(0)\n  u0 = f32[64] power(x, x)").replace(
         "ROOT u1 =", "u1 =").replace("add(c0, u0)\n", "add(c0, u0)\n  ROOT t = (f32[64], f32[64]) tuple(u0, u1)\n").replace("[64]", "[65536]").replace(
         "[63]", "[65535]").replace("[1:64]", "[1:65536]")
@@ -271,7 +272,7 @@ def test_one_nest_writes_a_result_and_what_others_read(tmp_path: Path) -> None:
 
 
 def test_buffers_are_shared() -> None:
-    """Steps take turns with two places: a step's is free when the next one is stored. One is the result's own buffer, but for OpenCL."""
+    """Steps alternate between two buffers: a step's buffer is free when the next step is stored. One is the result's own buffer, except in OpenCL."""
     (fusion,) = fusions(steps("f32", 12).replace("[64]", "[65536]").replace("[63]", "[65535]").replace("[1:64]", "[1:65536]"))
     assert len(nests.planned(fusion).nests) > 6
     for target, count in (("c", 1), ("opencl", 2)):
@@ -279,19 +280,19 @@ def test_buffers_are_shared() -> None:
 
 
 def files() -> "Iterator[Tuple[str, hlo.Fusion]]":
-    """The fusions of all files of others that the generator takes."""
+    """Return the fusions of all files of others that the generator takes."""
     for path in sorted(PEER.glob("**/*.hlo")) if PEER.exists() else []:
         try:
             module = run.load(str(path), 1)
         except (hlo.HloError, run.RunError):
             continue
-        for program in programs(module, True):      # ops on whole arrays have no plan, calls in loops other costs
+        for program in programs(module, True):    # ops on whole arrays have no plan, and calls in loops have other costs
             if not program.whole.small and whole_of(program.whole.computation) is None:
                 yield str(path.relative_to(PEER)), program.whole
 
 
 def within(name: str, fusion: hlo.Fusion) -> int:
-    """Asserts the bounds of a fusion's plans; how many values may be stored."""
+    """Check the bounds of a fusion's plans; return the number of values that may be stored."""
     computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(fusion.computation)))
     evaluations = storing.Evaluations(computation, leaves, {i for i in computation.instructions if plan.stops(i)})
     for cpu, costs in ((True, schedule.CPU_COSTS), (False, schedule.GPU_COSTS)):
@@ -308,7 +309,7 @@ def within(name: str, fusion: hlo.Fusion) -> int:
 @with_numpy
 @pytest.mark.drawn
 def test_bounds_of_drawn_graphs() -> None:
-    """The estimated time of a plan is neither above that of storing every value with several reads nor above that of storing none."""
+    """The estimated time of a plan exceeds neither that of storing every value with several reads nor that of storing none."""
     counts = [within(f"graph{n}", *fusions(drawn(n)[0], f"graph{n}")) for n in range(COUNT)]
     assert sum(counts) > 2 * COUNT, "the graphs have too few values to choose from"
 

@@ -1,5 +1,6 @@
-"""Property: products whose rows are reduced, strip by strip, agree with the reference: attention with any masks, grouped
-heads, one query and many, batches and orders of dimensions; softmax and layer norm of a product's rows."""
+"""Property: products whose rows are reduced, strip by strip, agree with the reference: attention with any masks, grouped heads, one query and many,
+batches and orders of dimensions; softmax and layer norm of a product's rows.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +107,7 @@ def attention(seed: int) -> str:
 
 
 def by_keys(queries: int, keys: int, dtype: str = "f32") -> str:
-    """Attention without a mask."""
+    """Return attention without a mask."""
     text = Text(dtype)
     q, k, v = (text.parameter(name, [length, 64]) for name, length in (("q", queries), ("k", keys), ("v", keys)))
     text.add("scores", [queries, keys], f"dot({q}, {k}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}")
@@ -116,7 +117,7 @@ def by_keys(queries: int, keys: int, dtype: str = "f32") -> str:
 
 
 def values_first() -> str:
-    """Attention as jax.nn prints it: the values are the first operand, whose result is transposed."""
+    """Return attention as jax.nn prints it: the values are the first operand, whose result is transposed."""
     text = Text("f32")
     q, k, v = (text.parameter(name, [length, 2, 64]) for name, length in (("q", 96), ("k", 128), ("v", 128)))
     dims = [2, 96, 128]
@@ -129,7 +130,7 @@ def values_first() -> str:
 
 
 def projected() -> str:
-    """Attention of a row's softmax by itself, whose values are computed after the scores."""
+    """Return attention with a separate softmax, whose values are computed after the scores."""
     text = Text("f32")
     x, size = text.parameter("x", [64, 64]), 64
     text.softmax(x, [64, 64])
@@ -153,7 +154,7 @@ def projected() -> str:
 
 
 def by_rows(kind: str, m: int, n: int, k: int) -> str:
-    """A product with a bias, whose rows are reduced."""
+    """Return a product with a bias, whose rows are reduced."""
     text = Text("f32")
     text.parameter("x", [m, k])
     text.parameter("w", [k, n])
@@ -182,7 +183,7 @@ def by_rows(kind: str, m: int, n: int, k: int) -> str:
 
 
 def by_pixels(lines: int, pixels: int) -> str:
-    """The softmax of the features of a padded convolution."""
+    """Return the softmax of the features of a padded convolution."""
     text, dims = Text("f32"), [2, lines, pixels, 32]
     text.parameter("x", [2, lines, pixels, 8])
     text.parameter("w", [3, 3, 8, 32])
@@ -212,7 +213,7 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
     pytest.param(*param.values, marks=param.marks if param.values[1] == "c" else pytest.mark.peer)
     for param in ATTENTIONS if param.values[1:] in ON_CPUS])
 def test_short_strips(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several strips of a matrix, as large ones have."""
+    """A matrix has several strips, like a large one."""
     numbers = DEVICES[device]
     assert numbers.panels
     panels = numbers.panels._replace(least_steps=1, filled_steps=1, strip_rows=8, least_strip_rows=1)
@@ -225,7 +226,7 @@ def test_short_strips(first: int, target: str, device: str, tmp_path: Path, monk
 @in_parts
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_attention_is_one_kernel(target: str, device: str, part: str) -> None:
-    """Of most drawn ones, whose scores are in no buffer."""
+    """Most drawn attentions are one kernel, without a buffer of scores."""
     texts = of_part(drawn(0, 40).values(), part)
     files = [target_file(fusion, target, device) for text in texts for fusion in fusions(text)]
     found = [kernel for file in files for kernel in file.kernels if kernel.hero == "strips"]
@@ -234,20 +235,20 @@ def test_attention_is_one_kernel(target: str, device: str, part: str) -> None:
     # in several panels, with two strips of each matrix
     assert [strips.count for strips in strips_of(by_keys(96, 128))] == [2] and [
         strips.count for strips in strips_of(by_keys(80, 192))] == [2]
-    # values of few columns are multiplied as small matrices, by a kernel of its own
+    # values of few columns are multiplied as small matrices, by a separate kernel
     small = [kernel for file in files if any(isinstance(kernel.loop, SmallProductsSchedule) for kernel in file.kernels)
              for kernel in file.kernels]
     assert all(len(kernel.sections) == (2 if kernel in small else 3) for kernel in found)
 
 
 def test_the_order_of_the_reader() -> None:
-    """A product lies as its reader wants it: neither weights nor results are transposed."""
+    """A product is stored in the order of its reader: neither weights nor results are transposed."""
     (fusion,) = fusions(values_first())
     assert [kernel.hero for kernel in target_file(fusion, "c", "cpu").kernels] == ["transpose", "strips"]
 
 
 def test_a_product_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stages are joined across a product that does not need them; what a later stage writes is compared by itself."""
+    """Stages are joined across a product that does not need them; the results of a later stage are compared separately."""
     monkeypatch.setattr(parts, "MOST_TOGETHER", 1)
     (fusion,) = fusions(projected())
     plan = nests.planned(fusion, DEVICES["cpu"].plan_class)

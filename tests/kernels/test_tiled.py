@@ -1,7 +1,7 @@
 """Property: parameters and results of any fusion may have tiled layouts; padding is written with zeros and never read as data.
 
-Drawn fusions (loops, transposes, reductions, several results) agree with the reference on each class of device: inputs are drawn for
-padding too, and results are compared at every position. Beside it `gen run` on files, against a model of the definition in this file.
+Drawn fusions (loops, transposes, reductions, several results) agree with the reference on each class of device: padding has drawn inputs too, and
+results are compared at every position. `gen run` on files is compared with a model of the definition in this file.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Draw:
         self.dtype = self.r.choice(DTYPES)
 
     def shape(self, dtype: str, dims: "List[int]", share: float = 0.7) -> str:
-        """With a random layout whose padding is not too large."""
+        """Return a shape with a random layout whose padding is not too large."""
         while True:
             order = list(range(len(dims)))[::-1]
             if self.r.random() < 0.4:
@@ -76,7 +76,7 @@ class Draw:
         return self.emit(dtype, dims, f"parameter({self.parameters - 1})")
 
     def step(self, of: "Tuple[str, str, List[int]]") -> "Tuple[str, str, List[int]]":
-        """Something made of a value; exactly, where the type has no roundings."""
+        """Return a value computed from a value; exactly, if the type has no roundings."""
         name, dtype, dims = of
         kind = self.r.choice(["copy", "unary", "binary", "transpose", "slice", "broadcast", "convert", "reshape", "reverse", "pad"])
         if kind == "unary":
@@ -151,7 +151,7 @@ def test_drawn(batch: int, target: str, device: str, tmp_path: Path, monkeypatch
     agree({f"t{n}": Draw(SEED * 1000 + n).fusion() for n in range(batch, min(COUNT, batch + BATCH))}, target, device, tmp_path)
 
 
-# A copy to and from each; the first few always, all where SETT_ALL is set.
+# A copy to and from each; always the first few, with SETT_ALL all.
 COPIES = [("bf16[33,390]{1,0}", "bf16[33,390]{1,0:T(8,128)(2,1)}"), ("f32[30,300]{0,1}", "f32[30,300]{1,0:T(8,128)}"),
           ("s8[64,256]{1,0}", "s8[64,256]{1,0:T(8,128)(4,1)}"), ("bf16[32,384]{0,1}", "bf16[32,384]{1,0:T(8,128)(2,1)}"),
           ("f32[24,256]{1,0}", "f32[24,256]{1,0:T(8,128)}"), ("f32[24,256]{0,1}", "f32[24,256]{1,0:T(8,128)}"), ("f32[30,300]{1,0}", "f32[30,300]{1,0:T(8,128)}"),
@@ -168,7 +168,7 @@ COPIES = [("bf16[33,390]{1,0}", "bf16[33,390]{1,0:T(8,128)(2,1)}"), ("f32[30,300
 
 @pytest.mark.parametrize("target, device", ON if ALL else [on for on in ON if on[1] not in ("opencl-gpu", "cpu-scalar")])
 def test_copies(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To and from the formats of TPUs and others, whole tiles and ragged ones, as if no cache held them."""
+    """Copies to and from the formats of TPUs and others, whole tiles and partial ones, as for data larger than any cache."""
     uncached(monkeypatch)
     monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     texts = {}
@@ -205,14 +205,14 @@ SEVERAL = {"sum": """e {
 
 @pytest.mark.parametrize("target, device", ON)
 def test_several_formats(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Computed between arrays of different tiles, in whole tiles with vectors."""
+    """Computation between arrays of different tiles, in whole tiles with vectors."""
     uncached(monkeypatch)
     monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     agree(SEVERAL, target, device, tmp_path)
 
 
 def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole tiles are moved by lines, and all but the ragged ends of large arrays."""
+    """Whole tiles are moved by lines, and so is everything but the partial ends of large arrays."""
     for name, schedules in (("f32_8_128", ("lanes 16", "lanes 16", "16 x 32", "16 x 32")), ("bf16_8_128_2_1", ("2 rows interleaved", "2 rows interleaved", "2 elements joined", "2 elements joined")),
                             ("s8_8_128_4_1", ("4 rows interleaved", "4 rows interleaved", "4 elements joined", "4 elements joined"))):
         for fusion, wanted in zip(hlo.fusions(hlo.parse((TILINGS / f"{name}.hlo").read_text(), name)), schedules):
@@ -226,7 +226,7 @@ def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told_of_bursts(bursts: Optional[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Schedules as `uncached` has them; C for processors on which bursts of prefetches pay (1) or do not (0), not for this one (None: for this one)."""
+    """Use the schedules of `uncached`; for C with bursts of prefetches (1), without (0), or as on this processor (None)."""
     uncached(monkeypatch)
     native = c_target.native()
     monkeypatch.setattr(c_target, "native", lambda: native if bursts is None else (*native, f"-DSETT_BURSTS={bursts}"))
@@ -234,7 +234,7 @@ def told_of_bursts(bursts: Optional[int], monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The walk of processors where lines are prefetched in bursts, and that of others, whichever this one is."""
+    """Both walks work: that of processors that prefetch lines in bursts, and that of others."""
     told_of_bursts(bursts, monkeypatch)
     monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     texts = {}
@@ -250,7 +250,7 @@ def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_tiles_prefetch_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large transposes prefetch lines of later tiles where bursts are off; gcc must not leave that out."""
+    """Without bursts, large transposes prefetch lines of later tiles; gcc must not remove the prefetches."""
     told_of_bursts(bursts, monkeypatch)
     monkeypatch.setitem(DEVICES, "cpu", replace(DEVICES["cpu"], cache=1 << 16))
     shape, tiling = "f32[176,384]", "{1,0:T(8,128)}"
@@ -276,7 +276,7 @@ def test_tiles_prefetch_without_bursts(bursts: int, tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("target,bursts", [("opencl", None), ("c", 0), ("c", 1)])   # OpenCL's are the device's
 def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large transposes of bytes read a line of each row once, with bursts and without, sizes that divide and that do not."""
+    """Large transposes of bytes read a line of each row once, with bursts and without, for sizes that divide and that do not."""
     told_of_bursts(bursts, monkeypatch)
     device = "cpu" if target == "c" else "pocl-cpu"
     monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], cache=1 << 16))
@@ -286,14 +286,14 @@ def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp
     for name, text in texts.items():
         (fusion,) = fusions(text)
         made = pipeline.target_file(fusion, target)
-        assert ("load_pieces" in made.text) == (name != "t8"), name     # there only eight rows are a stride apart
-        assert ("pieces[tile % 2]" in made.text) == (name < "t7"), name     # lines that begin anywhere are carried, a whole tile at a time
+        assert ("load_pieces" in made.text) == (name != "t8"), name    # here only eight rows are a stride apart
+        assert ("pieces[tile % 2]" in made.text) == (name < "t7"), name    # lines that begin anywhere are carried over, a whole tile at a time
     agree(texts, target, device, tmp_path)
 
 
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_lines_are_carried_one_or_two_tiles_down(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where bursts pay, two tiles at a time; matrices of a batch that begin at one place of a line, at several and at all."""
+    """With bursts, two tiles are carried at a time; the matrices of a batch begin at one place of a line, at several, and at all."""
     told_of_bursts(bursts, monkeypatch)
     texts = {f"t{n}": f"e {{\n  p = {dtype}[{a},{b},{c}] parameter(0)\n  ROOT c = {dtype}[{a},{c},{b}] transpose(p), dimensions={{0,2,1}}\n}}\n"
              for n, (dtype, a, b, c) in enumerate((("f32", 1, 95, 129), ("f32", 3, 95, 129), ("f32", 18, 51, 67), ("bf16", 3, 99, 101)))}
@@ -308,8 +308,9 @@ def test_lines_are_carried_one_or_two_tiles_down(bursts: int, tmp_path: Path, mo
 @pytest.mark.parametrize("dtype,columns,block", [("bf16", 2048, 8192), ("bf16", 16384, 65536), ("bf16", 32768, 131072), ("s8", 8192, 32768)])
 @pytest.mark.parametrize("target", ["opencl", "c"])
 def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, target: str) -> None:
-    """Rows that are read side by side are followed by the next ones: what is asked for ahead of as many elements as were walked is what
-    is read next. Blocks of over 64 KiB are not asked for."""
+    """Rows that are read side by side are followed by the next rows: the prefetch distance is the number of elements walked, and the prefetched rows are
+    read next. Blocks above 64 KiB are not prefetched.
+    """
     size = 2 if dtype == "bf16" else 1
     elements = (1 << 24) // size
     shape = f"{dtype}[{elements // columns},{columns}]"
@@ -346,7 +347,7 @@ def test_c_without_warnings(name: str, tmp_path: Path) -> None:
 
 
 def test_there_and_back(tmp_path: Path) -> None:
-    """Through tiles and back is the same."""
+    """Through tiles and back, an array is unchanged."""
     data = [bytes(random.Random(n).randrange(2) for _ in range(96 * 512)) for n in range(2)]
     for n, one in enumerate(data):
         (tmp_path / f"p{n}.bin").write_bytes(one)
@@ -354,7 +355,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert [(tmp_path / f"r{n}.bin").read_bytes() for n in range(2)] == data
 
 
-# ---- the registers' functions, by their laws ----
+# ---- functions on registers, by their laws ----
 
 LAW = r"""
 #define INTERLEAVED(interleave, separate, N, T)                                                  \
@@ -386,7 +387,7 @@ LAW = r"""
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("machine", ["native", "x86-64-v3", "x86-64"])
 def test_words_are_interleaved(compiler: str, machine: str, tmp_path: Path) -> None:
-    """Elements are interleaved and separated again; registers are joined; tiles are loaded and stored whose rows lie in groups of lanes."""
+    """Elements are interleaved and separated again; registers are joined; tiles with rows in groups of lanes are loaded and stored."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     if machine == "x86-64-v3" and not {"avx2", "fma"} <= set(Path("/proc/cpuinfo").read_text().split()):
@@ -432,7 +433,7 @@ def test_words_are_interleaved(compiler: str, machine: str, tmp_path: Path) -> N
 # ---- against a model of the definition ----
 
 def positions(dims: "Sequence[int]", order: "Sequence[int]", tiles: "Sequence[Sequence[int]]") -> "Tuple[List[Optional[Tuple[int, ...]]], int]":
-    """The index at every position: the array as a list of its indices, padded, reshaped and transposed by each tile in turn."""
+    """Return the index at every position: the array as a list of its indices, padded, reshaped and transposed by each tile in turn."""
     sizes = [dims[d] for d in reversed(order)]
     cells: "List[Optional[Tuple[int, ...]]]" = [tuple(x for _, x in sorted(zip(reversed(order), index))) for index in itertools.product(*map(range, sizes))]
     for tile in tiles:

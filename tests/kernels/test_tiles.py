@@ -1,4 +1,4 @@
-"""Register tiles against their law, out[r][l] = from[l * stride + r], and back: C with each compiler, shuffles and loops; OpenCL."""
+"""Test register tiles by their law, out[r][l] = from[l * stride + r], and back: C with each compiler, shuffles and loops; OpenCL."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROWS: "List[Tuple[int, int, int, int, int, int]]" = [
     (64, 8, 8, 71, 71, 2), (16, 32, 32, 97, 97, 1), (16, 32, 32, 131, 95, 2), (8, 64, 64, 131, 131, 1), (8, 64, 16, 132, 131, 1),
     (32, 4, 4, 7, 7, 1), (32, 4, 2, 14, 13, 3)]
 
-# A tile in the middle of `again`, which is poisoned; the source starts one element off any alignment.
+# A tile in the middle of `again`, which is poisoned; the source is misaligned by one element.
 CHECK = r"""
 #include <stdint.h>
 #include <stdio.h>
@@ -128,8 +128,8 @@ int main(int count, char **arguments)
 
 
 def text_of(d: Any, index: str) -> str:
-    """For each shape a function that loads a tile, writes it flat, and stores it back; and the shapes."""
-    stream = "#define UNROLL\n#define STREAM(value, pointer) (*(pointer) = (value))\n"     # a pointer that is not aligned faults in wide code
+    """Return for each shape a function that loads a tile, writes it flat, and stores it back; and the shapes."""
+    stream = "#define UNROLL\n#define STREAM(value, pointer) (*(pointer) = (value))\n"    # a misaligned pointer faults in wide code
     text = [register_tiles.prelude(), stream, *dict.fromkeys(register_tiles.typedef(d, width, lanes) for width, lanes, *_ in [*SHAPES, *ROWS])]
     for n, (width, lanes, rows, piece) in enumerate(SHAPES):
         kind, t = d.register(f"u{width}", lanes), d.types[f"u{width}"]
@@ -147,7 +147,7 @@ def text_of(d: Any, index: str) -> str:
 
 
 def rows_text(d: Any) -> "List[str]":
-    """For each of ROWS a function that copies 2 * rows rows tile by tile, as a transpose would store them."""
+    """Return for each of ROWS a function that copies 2 * rows rows tile by tile, as a transpose would store them."""
     text = []
     for n, (width, lanes, rows, pitch, length, down) in enumerate(ROWS):
         kind, t, full = d.register(f"u{width}", lanes), d.types[f"u{width}"], length // lanes
@@ -225,7 +225,7 @@ class Law(unittest.TestCase):
         calls += "".join(f"  prepare();\n  rows{n}((void *)source, (void *)moved, (void *)again);\n  bad += wrong_rows({', '.join(map(str, shape))});\n"
                          for n, shape in enumerate(ROWS))
         text = f"{CHECK}{text_of(C, 'size_t')}\nint main(void)\n{{\n  int bad = 0;\n{calls}  return bad != 0;\n}}\n"
-        loops = text.replace(register_tiles.prelude(), "#define SHUFFLES 0\n").replace("#ifdef __GNUC__", "#ifdef VECTORS")   # as other compilers see it
+        loops = text.replace(register_tiles.prelude(), "#define SHUFFLES 0\n").replace("#ifdef __GNUC__", "#ifdef VECTORS")  # as other compilers see it
         self.assertNotEqual(text, loops)
         wide = ("-mavx512f", "-mavx512bw", "-mavx512vl")
         for compiler in ("gcc", "clang"):

@@ -1,5 +1,6 @@
-"""fft: kernels against the reference, of all kinds, lengths of all ways, several dimensions and layouts; the reference against the
-definition; compiled for CUDA where nvcc is."""
+"""Test fft: kernels against the reference, of all kinds, for lengths of all methods, several dimensions and layouts; the reference against the
+definition; CUDA compilation if nvcc is installed.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ from gen.targets import TARGETS
 
 
 def text(kind: str, dims: "tuple[int, ...]", count: int, part: str = "f32", layout: str = "") -> str:
-    """A module of an fft over the last dimensions; dims: of the array that is not half a spectrum."""
+    """Return a module of an fft over the last dimensions; dims: of the array that is not half a spectrum."""
     number = {"f32": "c64", "f64": "c128"}[part]
     half = (*dims[:-1], dims[-1] // 2 + 1)
     source, target = {"FFT": (dims, dims), "IFFT": (dims, dims), "RFFT": (dims, half), "IRFFT": (half, dims)}[kind]
@@ -53,7 +54,7 @@ CASES = {
 }  # fmt: skip
 
 
-# whose references take n * n steps
+# their references take n * n steps
 LONG = ["long", "long_double", "large_prime", "radices", "two_real"]
 
 
@@ -80,7 +81,7 @@ def test_who_writes() -> None:
 
 
 def test_long_ones_are_two_kernels() -> None:
-    """Of one dimension; what fits a work-item's own buffers is one."""
+    """Long transforms along one dimension are two kernels; those that fit a work-item's own buffers are one."""
     for n, count in ((1024, 1), (2048, 1), (4096, 2), (65536, 2)):
         (fusion,) = hlo.fusions(hlo.parse(text("FFT", (n,), 1), "e.hlo"))
         (nest,) = planned(fusion).nests
@@ -120,7 +121,7 @@ def test_roots() -> None:
 
 
 def test_lengths() -> None:
-    """Radices and halves multiply to the length; the length of a convolution has room for it."""
+    """Radices and halves multiply to the length; the length of a convolution is sufficient."""
     for n in range(1, 3000):
         if fft.is_smooth(n):
             assert math.prod(fft.radices(n)) == n == math.prod(fft.split(n, 16))
@@ -138,7 +139,7 @@ KINDS = ["FFT", "IFFT", "RFFT", "IRFFT"]
 
 
 def drawn(number: int) -> str:
-    """An fft of any kind, type and layout, over one to three dimensions."""
+    """Return an fft of any kind, type and layout, over one to three dimensions."""
     r = random.Random(SEED * 7919 + number)
     rank, count = r.choice([(1, 1), (2, 1), (2, 1), (2, 2), (3, 2), (3, 3), (4, 1), (4, 3)])
     dims: "List[int]" = []
@@ -167,7 +168,7 @@ def axes(module: str, of: Context) -> "List[hero.Axis]":
 
 
 def test_blocks_take_what_fits() -> None:
-    """A length that fits shared memory is one kernel, one with two factors that fit is two; others are not for blocks."""
+    """A length that fits shared memory is one kernel, a product of two factors that fit is two; other lengths are not for blocks."""
     for device, module, count in (("sm_90", text("FFT", (6144,), 1), 1), ("sm_90", text("FFT", (8192,), 1), 2), ("sm_90", text("FFT", (3200,), 1, "f64"), 2),
                                   ("gfx90a", text("FFT", (8192,), 1), 1), ("opencl-gpu", text("FFT", (8192,), 1), 2), ("sm_90", text("RFFT", (8192,), 1), 1),
                                   ("sm_90", text("IRFFT", (1 << 20,), 1), 2), ("sm_90", text("FFT", (2999,), 1), 1)):
@@ -180,7 +181,7 @@ def test_blocks_take_what_fits() -> None:
 
 @pytest.mark.parametrize("device", ["sm_90", pytest.param("gfx90a", marks=pytest.mark.peer), pytest.param("opencl-gpu", marks=pytest.mark.peer)])
 def test_shared_memory(device: str) -> None:
-    """Each element has a place of its own in shared memory, which fits; powers of two have no bank conflict there."""
+    """Each element has a place of its own in shared memory, which is large enough; powers of two have no bank conflict there."""
     of = context(device)
     for module in [text("FFT", (300, 1 << k), 1) for k in range(1, 12)] + [text("RFFT", (40, 360), 1), text("FFT", (60, 40), 2, "f64"), drawn(1), drawn(2)]:
         for axis in axes(module, of):
@@ -244,7 +245,7 @@ def test_plain_c(tmp_path: Path) -> None:
 
 
 def test_starts_of_rows_have_their_index_type() -> None:
-    """The position of a row of other layouts is a sum with terms below zero."""
+    """In other layouts, the position of a row is a sum with terms below zero."""
     (fusion,) = hlo.fusions(hlo.parse("""HloModule e
 ENTRY e {
   a = c64[5,37,16,8]{0,1,2,3} parameter(0)

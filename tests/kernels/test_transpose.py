@@ -1,6 +1,6 @@
 """Property: transposes of any rank, permutation, size and type agree with the reference, alone and among other ops, on each class of device.
 
-Beside it: which results are walked together, the maps' own proof that each element is written once, and the count of bank conflicts.
+Other tests: which results are walked together, the maps' proof that each element is written once, and the count of bank conflicts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Draw:
         return name, dtype, dims
 
     def parameter(self, dtype: str, dims: "List[int]") -> Tuple[str, str, List[int]]:
-        """Now and then in another layout."""
+        """Return a parameter, sometimes in another layout."""
         order = list(range(len(dims)))[::-1]
         if self.r.random() < 0.25:
             self.r.shuffle(order)
@@ -61,7 +61,7 @@ class Draw:
         return self.emit(dtype, [dims[k] for k in order], f"transpose({name}), dimensions={{{','.join(map(str, order))}}}")
 
     def unary(self, of: "Tuple[str, str, List[int]]") -> "Tuple[str, str, List[int]]":
-        """Something that is computed, exactly where the type has no roundings."""
+        """Return a computed value; exactly, if the type has no roundings."""
         name, dtype, dims = of
         if dtype == "pred":
             return self.emit(dtype, dims, f"not({name})")
@@ -116,7 +116,7 @@ def transpose(dtype: str, dims: "List[int]", order: "List[int]") -> str:
 @pytest.mark.drawn
 @pytest.mark.parametrize("first, target, device", in_turn(range(0, COUNT, BATCH)))
 def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Agreement with the reference; every second batch is split into kernels as if a launch cost nothing, and streamed."""
+    """Drawn transposes agree with the reference; every second batch is split into kernels as if a launch cost nothing, with streaming stores."""
     if first // BATCH % 2:
         uncached(monkeypatch)
         monkeypatch.setattr(grouping, "LAUNCH_BYTES", 0)
@@ -125,7 +125,7 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_repeated_rows(target: str, device: str, tmp_path: Path) -> None:
-    """Each row of a transposed matrix several times: where a vector has two of them, its elements are read one by one."""
+    """Each row of a transposed matrix is repeated: if a vector has two of them, its elements are read one by one."""
     agree({f"{dtype}_{size}": f"HloModule e\n\nENTRY e {{\n  x = {dtype}[15,{size}]{{0,1}} parameter(0)\n"
            f"  ROOT y = {dtype}[15,4,{size}]{{2,1,0}} broadcast(x), dimensions={{0,2}}\n}}\n"
            for dtype in ("f32", "bf16", "f64", "u8") for size in (2, 4, 16)}, target, device, tmp_path)
@@ -134,7 +134,9 @@ def test_repeated_rows(target: str, device: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_lines(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that begin anywhere on a line, written in whole lines: each width; columns left over, batches (also those that begin at several places of a line), parts."""
+    """Rows that begin anywhere in a line are written in whole lines: each width; remaining columns, batches (also those that begin at several places of
+    a line), parts.
+    """
     uncached(monkeypatch)
     texts = {}
     for number, (dtype, dims, order) in enumerate([("f32", [33, 17], [1, 0]), ("f32", [1023, 40], [1, 0]), ("f64", [2, 17, 16], [0, 2, 1]), ("f32", [3, 47, 528], [0, 2, 1]),
@@ -151,7 +153,7 @@ def test_lines(target: str, device: str, part: str, tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("first, second", [((2, 65), (5, 65)), ((5, 65), (5, 67))])
 def test_lines_of_two_kernels(first: "Tuple[int, int]", second: "Tuple[int, int]", target: str, device: str, tmp_path: Path,
                               monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two kernels of a file whose rows are as long, and whose matrices begin at other places of a line, or end there."""
+    """Two kernels of a file with rows of equal length, whose matrices begin or end at other places of a line."""
     uncached(monkeypatch)
     (b, c), (d, e) = first, second
     text = f"""e {{
@@ -177,7 +179,7 @@ OVERLAP = """e {
 
 
 def channels(source: str, result: str, dims: "List[int]", order: "List[int]", weighted: int = -1) -> str:
-    """A transpose that converts, if the types differ, and multiplies by a weight of each place along a dimension of the result."""
+    """Return a transpose that converts, if the types differ, and multiplies by a weight per place along a dimension of the result."""
     out = [dims[k] for k in order]
     lines = [f"p0 = {shape(source, dims, range(len(dims))[::-1])} parameter(0)",
              f"t = {shape(source, out, range(len(out))[::-1])} transpose(p0), dimensions={{{','.join(map(str, order))}}}"]
@@ -193,7 +195,7 @@ def channels(source: str, result: str, dims: "List[int]", order: "List[int]", we
 
 @pytest.mark.parametrize("first, target, device", in_turn(range(0, 16, BATCH)))
 def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A minor dimension of 2 to 8 to the front and back: every width, whole registers and rows that end inside of one, converted, weighted by channel."""
+    """A minor dimension of 2 to 8 moves to the front and back: every width, whole registers and rows that end inside one, converted, weighted by channel."""
     uncached(monkeypatch)
     first_of, last_of = [0, 2, 1], [0, 2, 1]
     cases = [("f32", "f32", [2, 640, 3], first_of, -1), ("f32", "f32", [2, 3, 640], last_of, -1), ("u8", "u8", [1, 1600, 3], first_of, -1),
@@ -212,7 +214,7 @@ def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, mo
 
 
 def test_overlap() -> None:
-    """What a tile that is moved back writes again is of the same work-item: a NaN made of two NaNs is the same each time."""
+    """A tile that is moved back rewrites elements of the same work-item, so a NaN of two NaNs is the same each time."""
     text = pipeline.target_file(fusions(OVERLAP)[0], "c", "cpu").text
     assert re.search(r"for \(uint32_t g2_tile = strip; g2_tile <= strip \+ \(strip == 2\); \+\+g2_tile\)", text)
 
@@ -248,7 +250,7 @@ def test_side_results() -> None:
 
 
 def test_orders_apart() -> None:
-    """No tile turns along two digits: where a kernel more costs less than what would be far apart, it is one more."""
+    """No tile transposes along two digits: if a further kernel costs less than distant accesses, there is a further kernel."""
     (fusion,) = fusions(APART)
     made = pipeline.target_file(fusion, "cuda", "sm_80").kernels
     assert [k.hero for k in made] == ["transpose", "transpose"] and made[0].name.endswith("_part0")
@@ -260,7 +262,7 @@ def test_orders_apart() -> None:
 
 
 def test_conflicts() -> None:
-    """Degrees that are known: a column of 32 words, padded, rotated, 8- and 16-byte words, bytes of one word."""
+    """Known degrees: a column of 32 words, padded, rotated, 8- and 16-byte words, bytes of one word."""
     def count(text: str, word: int) -> int:
         return transpose_gpu.conflicts(DEVICES["sm_80"], f"(th_x) -> ({text}), domain: th_x in [0, 31]", word, 32, [()])
     assert [count(text, 4) for text in ("th_x", "th_x * 32", "th_x * 33", "th_x * 2", "th_x * 48", "0")] == [1, 32, 1, 2, 16, 1]
@@ -274,12 +276,12 @@ def test_conflicts() -> None:
                                                 ("bf16", 4096, "33 words of 4 bytes, rotated by 4 more words after each 8 lanes:"), ("bf16", 4097, "66 words of 2 bytes:"),
                                                 ("s8", 4096, "33 words of 4 bytes, rotated by 4 more words after each 16 lanes:"), ("f64", 4096, "32 words of 8 bytes, rotated by 1 more words after each 2 lanes:")])
 def test_tiles(dtype: str, size: int, pitch: str) -> None:
-    """Without conflicts, and what a tile without padding would have is said."""
+    """Tiles have no conflicts, and the degree of a tile without padding is printed."""
     (made,) = pipeline.target_file(fusions(transpose(dtype, [size, size], [1, 0]))[0], "cuda", "sm_90").kernels
     assert re.search(rf"tile_p0 in rows of {pitch} 1-way \(rows of \d+: \d+-way\)", made.loop.text()), made.loop.text()
 
 
-# ---- what compilers make of it -------------------------------------------------------------------------------------
+# ---- compiled code -------------------------------------------------------------------------------------------------------
 
 
 COMPILED: "Dict[str, str]" = {
@@ -290,7 +292,7 @@ COMPILED: "Dict[str, str]" = {
 
 @pytest.mark.peer
 def test_compiled(tmp_path: Path) -> None:
-    """nvcc says nothing, keeps nothing in local memory, and moves 16 bytes at once where the maps prove it."""
+    """nvcc prints nothing, uses no local memory, and moves 16 bytes at once if the maps prove it."""
     for number, (name, text) in enumerate(COMPILED.items()):
         found = ptx(text, ("sm_80", "sm_90")[number % 2], tmp_path)
         assert "bar.sync" in found and ".shared" in found, name

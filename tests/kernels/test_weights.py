@@ -1,4 +1,4 @@
-"""Large constants lie in NAME.weights: what the file holds, who reads it, and what stays in the text."""
+"""Test large constants in NAME.weights: the contents of the file, its readers, and the constants that stay in the text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TARGETS = ["c", *(pytest.param(target, marks=pytest.mark.peer) for target in ("o
 
 
 def literal(values: "List[Any]", dims: "List[int]") -> str:
-    """The text of an array's values in row-major order."""
+    """Return the text of an array's values in row-major order."""
     if not dims:
         return str(values[0])
     each = len(values) // dims[0]
@@ -39,7 +39,7 @@ NIBBLES = drawn(128 * 70, lambda draw: draw.randrange(-8, 8))
 BITS = drawn(64 * 70, lambda draw: draw.random() < 0.5)
 WORDS = drawn(600, lambda draw: draw.randrange(1 << 64))
 COMPLEX = drawn(20 * 30, lambda draw: (draw.randrange(9) / 2, -draw.randrange(9) / 2))
-# as memory has them, in the layouts of RETURNED
+# in memory order, in the layouts of RETURNED
 CONTENTS = [
     array.array("f", [FLOATS[row * 40 + column] for column in range(40) for row in range(50)]).tobytes(),
     bytes((NIBBLES[k] & 15) | (NIBBLES[k + 1] & 15) << 4 for k in range(0, len(NIBBLES), 2)),
@@ -59,7 +59,7 @@ ENTRY m {{
 }}
 """
 
-# The body has a table of indices and a matrix in another layout than its row-major one; both call sites of `twice` read another constant.
+# The body has a table of indices and a matrix in a layout that is not row-major; the call sites of `twice` read different constants.
 TABLE = drawn(16 * 130, lambda draw: draw.randrange(-3, 70))
 LOOP = f"""HloModule m
 
@@ -104,7 +104,7 @@ def written(folder: Path, text: str) -> str:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_values(target: str, tmp_path: Path) -> None:
-    """All types, and a layout, come through the file as the text has them."""
+    """All types, and a layout, have the values of the text through the file."""
     device_or_skip(target)
     made = run.run(written(tmp_path, RETURNED), target, str(tmp_path), str(tmp_path / "out"))
     assert [path.read_bytes() for path in made] == CONTENTS
@@ -112,7 +112,7 @@ def test_values(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_loop(target: str, tmp_path: Path) -> None:
-    """Constants of a body, compared call by call and as a whole."""
+    """Constants of a body are compared call by call and as a whole."""
     device_or_skip(target)
     results = run.check(written(tmp_path, LOOP), target, run.Options(seed=5))
     assert [result.status for result in results] == ["PASS"] * len(results), results
@@ -120,7 +120,7 @@ def test_loop(target: str, tmp_path: Path) -> None:
 
 
 def test_loop_values(tmp_path: Path) -> None:
-    """The reference reads the file too, so the values are those of plain Python here."""
+    """The reference reads the file too, so the expected values come from plain Python here."""
     x = drawn(64, lambda draw: draw.randrange(-100, 100), 3)
     (tmp_path / "p0.bin").write_bytes(array.array("i", x).tobytes())
     w = drawn(4096, lambda draw: draw.randrange(-9, 9), 2)
@@ -131,8 +131,8 @@ def test_loop_values(tmp_path: Path) -> None:
     assert list(array.array("i", made.read_bytes())) == [(n + (1 << 31)) % (1 << 32) - (1 << 31) for n in x]
 
 
-# A table in a while's body, in another layout than its row-major one, and two in the arms of a conditional there; the second arm also has the
-# body's table. The state is a tuple in a tuple; one of its arrays is complex.
+# A table in a while's body, in a layout that is not row-major, and two in the arms of a conditional there; the second arm also has the body's table.
+# The state is a tuple in a tuple; one of its arrays is complex.
 NESTED = f"""HloModule m
 
 even {{
@@ -194,7 +194,7 @@ ENTRY m {{
 
 
 def test_replaced_inside_loops_and_branches(tmp_path: Path) -> None:
-    """The kernels and the reference use the values that the caller passes, wherever the constants stand."""
+    """The kernels and the reference use the values that the caller passes, wherever the constants are."""
     texts, about = pipeline.files(program(NESTED), ["c"])
     for name, text in texts.items():
         (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -254,7 +254,7 @@ def entry(lines: str) -> str:
 
 @pytest.mark.parametrize("count, where", [(1024, "text"), (1025, "file")])
 def test_limit(count: int, where: str) -> None:
-    """4 KiB are in the text, one element more is not."""
+    """4 KiB are in the text; one more element is in the file."""
     values = literal([float(k) for k in range(count)], [count])
     texts, about = pipeline.files(program(entry(
         f"  c = f32[{count}] constant({values})\n  s = f32[1000] slice(c), slice={{[0:1000]}}\n"
@@ -264,14 +264,14 @@ def test_limit(count: int, where: str) -> None:
 
 
 def test_one_value() -> None:
-    """A constant whose elements are all one value is that value, however large it is."""
+    """A constant whose elements are all equal is that value, however large it is."""
     values = literal([2.5] * 4096, [4096])
     texts, _ = pipeline.files(program(entry(f"  c = f32[4096] constant({values})\n  ROOT r = f32[4096] negate(c)")), ["c"])
     assert sorted(texts) == ["m.c", "m.h", "m.json", "m_ref.c"]
 
 
 def test_equal() -> None:
-    """Equal constants lie in the file once, and fusions that differ in their constants alone are one kernel."""
+    """Equal constants are in the file once, and fusions that differ only in their constants are one kernel."""
     one, two = (literal(drawn(2048, lambda draw: draw.randrange(99), seed), [2048]) for seed in (1, 2))
     parts = "".join(f"part{n} {{ a = s32[2048] parameter(0)  c = s32[2048] constant({text})  ROOT r = s32[2048] multiply(a, c) }}\n"
                     for n, text in enumerate([one, two, one]))
@@ -301,7 +301,7 @@ def test_update(tmp_path: Path) -> None:
 
 
 def test_written_whole(tmp_path: Path) -> None:
-    """The file is replaced as a whole, and only where it is another one."""
+    """The file is replaced as a whole, and only if it changed."""
     path = tmp_path / "m.weights"
     pipeline.write(path, b"\x00\xff\r\n")
     before = path.stat()

@@ -1,4 +1,4 @@
-"""bitcast-convert and bitcast between types of different widths: bits stay where they are, whatever the types, and whatever the layouts."""
+"""Test bitcast-convert and bitcast between types of different widths: bits stay in place for all types and layouts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def module(lines: "List[str]", results: "List[Tuple[str, str]]") -> str:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_bytes_stay(target: str, tmp_path: Path) -> None:
-    """Row-major, the bytes of the result are the operand's: any bits, NaNs among them."""
+    """In row-major order, the bytes of the result are the operand's: any bits, including NaNs."""
     draw, lines, results, params = random.Random(3), [], [], []
     for number, (wide, narrow) in enumerate(PAIRS):
         for opcode in ("bitcast-convert", "bitcast"):
@@ -54,7 +54,7 @@ def test_bytes_stay(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target, device", ON)
 def test_layouts(target: str, device: str, tmp_path: Path) -> None:
-    """A bitcast goes by the order of memory, a bitcast-convert does not; what comes in between is computed on."""
+    """A bitcast follows the memory order, a bitcast-convert does not; values in between are used further."""
     draw, texts = random.Random(4), {}
     for part in range(2):
         lines: "List[str]" = []
@@ -95,7 +95,7 @@ def test_refused(lines: "List[str]", reason: str) -> None:
 
 
 def counted(rng: random.Random, dims: "Sequence[int]", number: int) -> "List[str]":
-    """Lines of a 64-bit value that is computed from iotas and constants, then of 32 bits of it; its name is x{number}."""
+    """Return lines of a 64-bit value that is computed from iotas and constants, then of 32 bits of it; its name is x{number}."""
     wide, narrow = rng.choice(["u64", "s64"]), rng.choice(["u32", "s32"])
     of, name, values = array(wide, dims), f"v{number}", []
     lines = []
@@ -119,7 +119,7 @@ def counted(rng: random.Random, dims: "Sequence[int]", number: int) -> "List[str
 
 @pytest.mark.parametrize("target, device", ON)
 def test_counted(target: str, device: str, tmp_path: Path) -> None:
-    """32 bits of values that are computed from iotas alone, as of the positions of random numbers."""
+    """32 bits of values that are computed only from iotas, like the positions of random numbers."""
     rng, texts = random.Random(5), {}
     for part in range(3):
         dims = rng.choice([(40,), (3, 50), (2, 3, 17)])

@@ -1,6 +1,5 @@
-"""Property: windows and stencils whose rows are vectors agree with the reference: pooling, its gradient, sums of slices
-and of pads, with any stride, padding and dilation, ranks 1 to 5, every type; borders and rows that are no whole
-vectors.
+"""Property: windows and stencils whose rows are vectors agree with the reference: pooling, its gradient, sums of slices and of pads, with any stride,
+padding and dilation, ranks 1 to 5, every type; borders and rows that are not whole vectors.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Draw:
             self.source = "n"
 
     def window(self, sizes: "List[int]", overlaps: bool) -> "tuple[str, List[int]]":
-        """A window's text, and the dims of the result."""
+        """Return a window's text, and the dims of the result."""
         words, out = [], []
         for n, size in zip(self.dims, sizes):
             stride, dilation, base = self.r.choice([1, 1, 2, 3]), 1, 1
@@ -115,7 +114,7 @@ def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_elements_a_few_apart(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """Neighbours of a register that lie 2 to 4 elements apart are picked from whole vectors: up to the last element of an array, of every width."""
+    """Neighbours of a register that are 2 to 4 elements apart are picked from whole vectors, up to the last element of an array, in every width."""
     texts = {}
     for number, (dtype, step, first) in enumerate([("f32", 2, 1), ("f32", 3, 0), ("bf16", 2, 0), ("f16", 2, 3), ("f64", 2, 0), ("u8", 3, 2), ("pred", 2, 0), ("s8", 5, 0)]):
         size = 7 * (47 * step + first + 1)
@@ -134,7 +133,7 @@ def test_elements_a_few_apart(target: str, device: str, part: str, tmp_path: Pat
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_elements_in_reverse(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """A register whose elements go backwards is one vector, turned around: from the first element of an array on, of every width."""
+    """A register whose elements go backwards is one reversed vector, from the first element of an array on, in every width."""
     texts = {}
     for number, dtype in enumerate(["f32", "bf16", "f16", "f64", "u8", "pred", "s32"]):
         shape = plain(dtype, [3, 5, 64])
@@ -150,8 +149,9 @@ def test_elements_in_reverse(target: str, device: str, part: str, tmp_path: Path
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_whole_lines_of_odd_rows(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where rows of a result begin anywhere on a line, vectors lie where lines do, in batches too; not where rows are short, a
-    vector is less than a line, or windows reach beyond a border."""
+    """If rows of a result begin anywhere in a line, vectors are aligned to lines, in batches too; not for short rows, vectors smaller than a line, or
+    windows that reach beyond a border.
+    """
     uncached(monkeypatch)
     texts = {}
     for number, (dtype, dims) in enumerate([("f32", [9, 108]), ("bf16", [5, 81]), ("f64", [3, 7, 73]), ("u8", [11, 257]), ("f16", [2, 3, 2, 99]), ("f32", [6, 60]), ("s32", [3, 3, 104])]):
@@ -166,14 +166,14 @@ def test_whole_lines_of_odd_rows(target: str, device: str, part: str, tmp_path: 
         (kernel,) = target_file(fusions(text, name)[0], target, device).kernels
         whole = name in ("blur0", "blur2", "blur6")
         assert kernel.hero == "window" and ("in whole lines" in kernel.loop.text()) == ("STREAM" in " ".join(printed(kernel.report.code.text))) == whole, name
-        edges = [" ".join(printed(edge.text)) for edge in kernel.text.record.edges]       # what lines have is not stored again, another way
+        edges = [" ".join(printed(edge.text)) for edge in kernel.text.record.edges]    # elements of lines are not stored a second time
         assert edges and all(("++lane) r0[" in edge) == whole for edge in edges), (name, edges)
     agree(texts, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_rows_that_look_up(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows whose lanes look a table up, one by one, have no whole lines."""
+    """Rows whose lanes look up a table one by one have no whole lines."""
     uncached(monkeypatch)
     table = ", ".join(str(k * k % 97) for k in range(127))
     text = f"""HloModule m
@@ -197,7 +197,7 @@ ENTRY e {{
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_borders_of_whole_rows(target: str, device: str, tmp_path: Path) -> None:
-    """A pad along other dimensions than the minor one asks for its border once a row, and divides nothing in it."""
+    """A pad along dimensions other than the minor one tests its border once per row, and divides nothing in it."""
     texts = {f"pad_{t}": f"e {{\n  x = {t}[2,5,6,{n}] parameter(0)\n  z = {t}[] constant(1)\n"
              f"  ROOT r = {t}[2,7,9,{n}] pad(x, z), padding=0_0x1_1x0_3x0_0\n}}\n" for t, n in (("f32", 64), ("bf16", 32), ("u8", 48))}
     for name, text in texts.items():
@@ -210,8 +210,7 @@ def test_borders_of_whole_rows(target: str, device: str, tmp_path: Path) -> None
     ((8, 100), "size=1x9 pad=0_0x4_4", (4, 96)), ((8, 100), "size=3x9 pad=1_1x0_8", (0, 92)), ((8, 100), "size=1x3 stride=1x2 pad=0_0x1_1", (1, 50)),
     ((8, 100), "size=3x1 pad=1_1x0_0", (0, 100)), ((4, 5, 64), "size=1x3x3 pad=0_0x1_1x1_1", (1, 63))])
 def test_columns_without_a_border(dims: "Sequence[int]", window: str, inside: "Sequence[int]") -> None:
-    """Vectors are in the columns that no window reaches beyond the row from, and no test is left in them that names a
-    column."""
+    """Vectors are in the columns where no window reaches beyond the row, and their code has no test that names a column."""
     text = PLAIN.format(name="f", t="f32", op="add") + (f"ENTRY e {{\n  x = {plain('f32', dims)} parameter(0)\n  z = f32[] constant(0)\n"
                                                        f"  ROOT r = f32[{{out}}] reduce-window(x, z), window={{{{{window}}}}}, to_apply=f\n}}\n").replace("{{", "{").replace("}}", "}")
     out = [*dims[:-1], 50 if "stride" in window else dims[-1]]
@@ -223,7 +222,7 @@ def test_columns_without_a_border(dims: "Sequence[int]", window: str, inside: "S
 
 def _gradient(t: str, base: str, places: str, window: str, direction: str = "GE", combine: str = "add",
               order: str = "", init: str = "") -> str:
-    """A select-and-scatter whose source is computed; init: an op that gives its first value, of a parameter."""
+    """Return a select-and-scatter whose source is computed; init: an op on a parameter that gives its first value."""
     given = f"  y = s32[] parameter(2)\n  z = {t}[] convert(y)\n" if init else f"  z = {t}[] parameter(2)\n"
     return PLAIN.format(name="f", t=t, op=combine) + SELECT.format(name="s", t=t, direction=direction) + f"""ENTRY e {{
   x = {t}[{base}]{order} parameter(0)
@@ -242,15 +241,16 @@ GRADIENTS = {
     "columns": _gradient("f32", "60,90", "30,45", "size=2x2 stride=2x2", order="{0,1}"),
     "line": _gradient("f16", "5000", "2499", "size=3 stride=2", init="convert"),
     "last": _gradient("s32", "9,200", "5,100", "size=3x2 stride=2x2 pad=1_1x0_0", "NE", "subtract"),
-    "border": _gradient("f32", "40,40", "22,22", "size=2x2 stride=2x2 pad=2_2x2_2"),     # windows that see nothing
+    "border": _gradient("f32", "40,40", "22,22", "size=2x2 stride=2x2 pad=2_2x2_2"),    # windows without elements
 }
 
 
 @pytest.mark.parametrize("target, device", marked(ON))
 @in_parts
 def test_windows_select_along_rows(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """On CPUs what windows along the contiguous dimension have selected is combined window by window; parts that
-    windows reach into from both sides, ties, NaNs, windows that see no element."""
+    """On CPUs, selected elements of windows along the contiguous dimension are combined window by window: parts that windows reach from both sides,
+    ties, NaNs, windows without elements.
+    """
     for name, source in GRADIENTS.items():
         (fusion,) = fusions(source)
         heroes = [kernel.hero for kernel in target_file(fusion, target.replace("-on-cpu", ""), device).kernels]
@@ -271,15 +271,15 @@ PADS = {
     "outer": _pad("f64", "9,5,33", "-2_1_4x2_0x0_-30", "40,7,3"),
     "columns": _pad("f32", "17,30", "0_0_1x3_3", "33,36", "{0,1}"),
     "one": _pad("u16", "1,300,2", "0_0x1_1x0_0_1", "1,302,3"),
-    "none": _pad("f32", "2,300,5", "-3_4x0_0x0_0", "3,300,5"),         # no element of the operand is left
-    "rows": _pad("f16", "30,10,13", "2_2x0_0x0_0", "34,10,13"),        # rows that are all padding, or none
+    "none": _pad("f32", "2,300,5", "-3_4x0_0x0_0", "3,300,5"),    # no element of the operand is left
+    "rows": _pad("f16", "30,10,13", "2_2x0_0x0_0", "34,10,13"),    # rows that are all padding, or none
 }
 
 
 @pytest.mark.parametrize("target, device", marked(ON))
 @in_parts
 def test_pads_between_elements(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """Padding cut off, before, behind and between elements, of rows of few elements, in every dimension."""
+    """Padding is cut off, before, after and between elements, for rows of few elements, in every dimension."""
     for name, source in PADS.items():
         (fusion,) = fusions(source)
         heroes = [kernel.hero for kernel in target_file(fusion, target.replace("-on-cpu", ""), device).kernels]
@@ -297,7 +297,7 @@ def _pool(t: str, op: str, base: str, out: str, window: str, order: str = "", in
 
 
 POOLS = {
-    "blocks": _pool("f32", "add", "300,320", "9,10", "size=32x32 stride=32x32"),                   # 12 rows are left out
+    "blocks": _pool("f32", "add", "300,320", "9,10", "size=32x32 stride=32x32"),    # 12 rows are left out
     "batch": _pool("bf16", "add", "9,80,96", "9,10,12", "size=1x8x8 stride=1x8x8", init="constant(3)"),
     "overlap": _pool("bf16", "maximum", "260,300", "258,300", "size=5x7 pad=1_1x3_3"),
     "dilated": _pool("s8", "add", "2,200,200", "2,195,199", "size=1x4x9 pad=0_0x0_1x4_3 rhs_dilate=1x2x1"),
@@ -310,8 +310,7 @@ POOLS = {
 @pytest.mark.parametrize("target, device", marked(ON))
 @in_parts
 def test_windows_of_outer_dimensions_first(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """Windows whose contiguous dimension goes last, as a window of a reduce or of a window: init counts once, padding
-    and holes in either dimension."""
+    """The contiguous dimension of a window goes last, as a window of a reduce or of a window: init counts once, with padding and holes in either dimension."""
     for name, source in POOLS.items():
         (fusion,) = fusions(source)
         assert len(target_file(fusion, target.replace("-on-cpu", ""), device).kernels) >= 2, name
