@@ -68,7 +68,7 @@ THE NORMAL FORM
     R6  what is known is looked up; where B has a negative coefficient or a constant also turned around: Q(B, c) = -Q(c - 1 - B, c)
     R7  g divides c, B = g * A + R:  Q(B, c) = Q(A + Q(R, g), c / g), taken when Q(R, g) is a number or known and it is cheaper
     R8  B = A + s * Q(F, m), s = 1 or -1:  Q(B, c) = Q(m * A + F, m * c) or Q(m * A - F + m - 1, m * c), taken when known or cheaper
-    R9  k * Q(F, m) + k * Q(F + m / 2, m), m even, in L, in B or in a sum is k * Q(F, m / 2)
+    R9  k * Q(F, m) + k * Q(F + m / 2, m), m even, in L, in B or in a sum is k * Q(F, m / 2); k * Q(F, 2) + n * Q(F + 1, 2) is (k - n) * Q(F, 2) + n * F
     R11 Q(L, c) = A + q: q has the further name Q(L - c * A, c); and where a divides b and both are known, Q(F, b) = Q(Q(F, a), b / a)
     R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
   Sums, rests and what is not linear (settp_map_same_values), R14 results:
@@ -2384,7 +2384,8 @@ enum {
   SETTP_MAP_CROSSES_MAX = 20,
   SETTP_MAP_FAILURES_MAX = 100,
   SETTP_MAP_OWN_POINTS_MAX = 1 << 19,
-  SETTP_MAP_POINTS_A_FORM = 150
+  SETTP_MAP_POINTS_A_FORM = 150,
+  SETTP_MAP_PRODUCTS_MAX = 16
 };
 enum { SETTP_MAP_ATOM_VAR, SETTP_MAP_ATOM_QUOTIENT, SETTP_MAP_ATOM_OTHER };
 
@@ -2496,6 +2497,8 @@ typedef struct settp_map_engine {
   int xors;                    /* the map holds xor: what a sum is modulo 2 is one, too */
   int lattices;                /* an atom is a minimum or maximum */
   struct settp_map_bits *bits; /* NULL: no bit was asked yet */
+  /* sums that products of two sums are, and these two: the last ones */
+  int32_t product[SETTP_MAP_PRODUCTS_MAX][3], products;
 } settp_map_engine;
 
 SETT_INLINE void *settp_map_grow(settp_map_engine *e, void *old, int32_t *room, size_t size) {
@@ -3665,6 +3668,13 @@ SETT_INLINE int settp_map_all_positive_terms(const settp_map_term *t, int32_t co
   return 1;
 }
 
+SETT_INLINE int settp_map_no_positive_terms(const settp_map_term *t, int32_t count) {
+  int32_t i;
+  for (i = 0; i < count; ++i)
+    if (t[i].k > 0) return 0;
+  return 1;
+}
+
 SETT_INLINE int settp_map_all_positive(const settp_map_engine *e, int32_t l) {
   return e->lin[l].constant >= 0 && settp_map_all_positive_terms(e->term + e->lin[l].first, e->lin[l].count);
 }
@@ -4068,13 +4078,19 @@ SETT_INLINE int32_t settp_map_halve(settp_map_engine *e, int32_t l) {
     if (x->kind != SETTP_MAP_ATOM_QUOTIENT || x->c & 1 || t.k == INT64_MIN) continue;
     for (j = i + 1; j < n; ++j) {
       u = e->term[e->lin[l].first + j];
-      if (u.k != t.k) continue;
+      if (u.k != t.k && x->c != 2) continue;
       y = e->atom + u.atom;
       if (y->kind != SETTP_MAP_ATOM_QUOTIENT || y->c != x->c) continue;
       low = settp_map_lin_shifted(e, x->a, y->a, x->c / 2)   ? x->a
             : settp_map_lin_shifted(e, y->a, x->a, x->c / 2) ? y->a
                                                              : SETTP_MAP_NONE;
       if (low < 0 || e->nest >= 24) continue;
+      if (u.k != t.k) { /* Q(F + 1, 2) = F - Q(F, 2) */
+        settp_map_term *high = low == x->a ? &u : &t;
+        sum = settp_map_lin_plus(e, l, high->atom, -high->k);
+        sum = settp_map_lin_plus(e, sum, low == x->a ? t.atom : u.atom, -high->k);
+        return settp_map_lin_mix(e, sum, 1, low, high->k, 0);
+      }
       ++e->nest;
       half = settp_map_divide(e, low, x->c / 2);
       --e->nest;
@@ -4285,7 +4301,7 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   e->scaled = 0;
   e->sampled = 1;
   e->stepped = SETTP_MAP_NONE;
-  e->fixed = e->renamed = e->refolded = e->xors = e->lattices = 0;
+  e->fixed = e->renamed = e->refolded = e->xors = e->lattices = e->products = 0;
   e->bits = NULL;
   e->step = 0;
   e->step_hash = 0;
@@ -4319,6 +4335,134 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   return 0;
 }
 
+/* ---- products: sums of monomials, which are products of factors in the order of their forms ----
+ * A factor is an atom, or a digit F - m * Q(F, m), which has fewer values than its parts. */
+
+enum { SETTP_MAP_FACTORS_MAX = 12, SETTP_MAP_MONOMIALS_MAX = 24 };
+
+typedef struct settp_map_monomial { /* k times the factors; of none: k */
+  int64_t k;
+  int32_t factor[SETTP_MAP_FACTORS_MAX];
+  int count;
+} settp_map_monomial;
+
+/* k times the factors of a and b, in their order; 0: too many, or k is too large. */
+SETT_INLINE int settp_map_monomial_times(const settp_map_monomial *a, const settp_map_monomial *b,
+                                         settp_map_monomial *out) {
+  int i = 0, j = 0;
+  if (a->count + b->count > SETTP_MAP_FACTORS_MAX || settp_map_mul(a->k, b->k, &out->k)) return 0;
+  out->count = a->count + b->count;
+  while (i + j < out->count)
+    if (j == b->count || (i < a->count && a->factor[i] <= b->factor[j])) out->factor[i + j] = a->factor[i], ++i;
+    else out->factor[i + j] = b->factor[j], ++j;
+  return 1;
+}
+
+/* The factors of k * atom; 0: too many. */
+SETT_INLINE int settp_map_monomial_of(const settp_map_engine *e, int32_t atom, int64_t k, settp_map_monomial *out) {
+  settp_map_monomial part[2], all;
+  int side;
+  out->k = k;
+  out->count = 1;
+  out->factor[0] = e->atom[atom].own;
+  if (e->atom[atom].kind != SETTP_MAP_ATOM_OTHER || e->atom[atom].op != SETTP_MAP_MUL) return 1;
+  for (side = 0; side < 2; ++side) {
+    int32_t l = side ? e->atom[atom].b : e->atom[atom].a;
+    const settp_map_term *t = e->term + e->lin[l].first;
+    part[side].k = 1;
+    part[side].count = 1;
+    part[side].factor[0] = l;
+    if (e->lin[l].count == 1 && !e->lin[l].constant && t->k == 1 && !settp_map_monomial_of(e, t->atom, 1, part + side))
+      return 0;
+  }
+  if (!settp_map_monomial_times(part, part + 1, &all)) return 0;
+  all.k = k;
+  *out = all;
+  return 1;
+}
+
+/* part * rest = whole, but for k; 0: part has a factor that whole has not. */
+SETT_INLINE int settp_map_monomial_without(const settp_map_monomial *whole, const settp_map_monomial *part,
+                                           settp_map_monomial *rest) {
+  int i, j = 0;
+  rest->count = 0;
+  rest->k = whole->k;
+  for (i = 0; i < whole->count; ++i)
+    if (j < part->count && part->factor[j] == whole->factor[i]) ++j;
+    else rest->factor[rest->count++] = whole->factor[i];
+  return j == part->count;
+}
+
+/* a with the monomial added. Even powers alone are not negative. */
+SETT_INLINE int32_t settp_map_monomial_add(settp_map_engine *e, int32_t a, const settp_map_monomial *m) {
+  int32_t l, atom;
+  int i, even = !(m->count & 1);
+  if (a < 0) return a;
+  if (!m->count) return settp_map_lin_scale(e, a, 1, m->k);
+  l = m->factor[0];
+  for (i = 1; i < m->count; ++i) {
+    atom = settp_map_atom_other(e, SETTP_MAP_MUL, l, m->factor[i]);
+    if (atom < 0) return SETTP_MAP_NONE;
+    even = even && (i % 2 == 0 || m->factor[i] == m->factor[i - 1]);
+    if (even && i == m->count - 1 && e->atom[atom].lo < 0) e->atom[atom].lo = 0;
+    l = e->atom[atom].own;
+  }
+  return settp_map_lin_mix(e, a, 1, l, m->k, 0);
+}
+
+/* t * (F - m * q), q = Q(F, m), taken out of l whole: the rest; *digit: F - m * q, *name: that name of q. SETTP_MAP_NONE: l holds none. */
+SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *t, int32_t *digit, int32_t *name) {
+  int32_t i, f, rest;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    settp_map_term q = e->term[e->lin[l].first + i];
+    if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
+    for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
+      settp_map_form form = e->form[f];
+      int32_t own = e->lin[form.lin].count;
+      if (q.k % form.c || settp_map_lin_shared(e, form.lin, l) < own) continue;
+      *t = -(q.k / form.c);
+      rest = settp_map_lin_take(e, l, form.lin, form.c, q.atom, *t, e->lin[l].count - own - 1);
+      *digit = settp_map_lin_plus(e, form.lin, q.atom, -form.c);
+      *name = f;
+      if (rest >= 0 && *digit >= 0) return rest;
+    }
+  }
+  return SETTP_MAP_NONE;
+}
+
+/* The monomials of a form, its digits as factors; their number, 0: too many. Those behind `terms` came out of digits and the constant. */
+SETT_INLINE int settp_map_monomials(settp_map_engine *e, int32_t l, settp_map_monomial *out) {
+  int n = 0;
+  int32_t i, rest, digit = 0, name;
+  int64_t t = 0;
+  while (n < SETTP_MAP_MONOMIALS_MAX && (rest = settp_map_digit_of(e, l, &t, &digit, &name)) >= 0) {
+    out[n].k = t;
+    out[n].count = 1;
+    out[n++].factor[0] = digit;
+    l = rest;
+  }
+  if (n + e->lin[l].count >= SETTP_MAP_MONOMIALS_MAX) return 0;
+  for (i = 0; i < e->lin[l].count; ++i, ++n)
+    if (!settp_map_monomial_of(e, e->term[e->lin[l].first + i].atom, e->term[e->lin[l].first + i].k, out + n)) return 0;
+  if (e->lin[l].constant) {
+    out[n].k = e->lin[l].constant;
+    out[n++].count = 0;
+  }
+  return n;
+}
+
+/* The greatest magnitude of a sum whose terms are each the greatest; saturated. */
+SETT_INLINE int64_t settp_map_lin_reach(const settp_map_engine *e, int32_t l) {
+  int64_t reach = settp_map_sat_mul(e->lin[l].constant < 0 ? -1 : 1, e->lin[l].constant);
+  int32_t i;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    settp_map_term t = e->term[e->lin[l].first + i];
+    sett_map_interval r = settp_map_interval_scale(settp_map_interval(e->atom[t.atom].lo, e->atom[t.atom].hi), t.k);
+    reach = settp_map_sat_add(reach, r.hi > settp_map_neg(r.lo) ? r.hi : settp_map_neg(r.lo));
+  }
+  return reach;
+}
+
 SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_t b);
 
 /* N10: q * q = (x + y) * q - x * y for q = min(x, y) or max(x, y): (k * q + a) * (m * q + b) is a * b - k * m * x * y where
@@ -4342,12 +4486,28 @@ SETT_INLINE int32_t settp_map_product_lattice(settp_map_engine *e, int32_t a, in
   return settp_map_lin_mix(e, settp_map_lin_product(e, a, b), 1, settp_map_lin_product(e, x, y), -km, 0);
 }
 
+/* a * b as a sum of monomials, or as one atom where they are too many or 64 bits might not do. */
 SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_t b) {
   int64_t g, h, k;
-  int32_t t = e->lattices ? settp_map_product_lattice(e, a, b) : SETTP_MAP_NONE;
+  int32_t t = e->lattices ? settp_map_product_lattice(e, a, b) : SETTP_MAP_NONE, sum;
   if (t >= 0) return t;
   if (!e->lin[a].count) return settp_map_lin_scale(e, b, e->lin[a].constant, 0);
   if (!e->lin[b].count) return settp_map_lin_scale(e, a, e->lin[b].constant, 0);
+  if (settp_map_sat_mul(settp_map_lin_reach(e, a), settp_map_lin_reach(e, b)) < (int64_t)1 << 61) {
+    settp_map_monomial x[SETTP_MAP_MONOMIALS_MAX], y[SETTP_MAP_MONOMIALS_MAX], both;
+    int i, j, n = settp_map_monomials(e, a, x), m = settp_map_monomials(e, b, y);
+    sum = n && m && n * m <= SETTP_MAP_MONOMIALS_MAX ? settp_map_lin_constant(e, 0) : SETTP_MAP_NONE;
+    for (i = 0; i < n && sum >= 0; ++i)
+      for (j = 0; j < m && sum >= 0; ++j)
+        sum = settp_map_monomial_times(x + i, y + j, &both) ? settp_map_monomial_add(e, sum, &both) : SETTP_MAP_NONE;
+    if (sum >= 0 && n > 1 && m > 1) {
+      int32_t *known = e->product[e->products++ % SETTP_MAP_PRODUCTS_MAX];
+      known[0] = sum;
+      known[1] = a;
+      known[2] = b;
+    }
+    if (sum >= 0) return sum;
+  }
   g = settp_map_gcd(settp_map_lin_gcd(e, a), e->lin[a].constant);
   h = settp_map_gcd(settp_map_lin_gcd(e, b), e->lin[b].constant);
   if (e->term[e->lin[a].first].k < 0) g = -g;
@@ -4358,6 +4518,111 @@ SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_
   if (a < 0 || b < 0) return SETTP_MAP_NONE;
   if (a > b) t = a, a = b, b = t;
   return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_MUL, a, b), k, 0);
+}
+
+/* ---- quotients by forms that are at least 1 on the domain ---- */
+
+SETT_INLINE int settp_map_at_least(settp_map_engine *e, int32_t l, int64_t lo) {
+  return l >= 0 && settp_map_lin_interval(e, l).lo >= lo;
+}
+
+/* Whether a factor may be taken out of every part of l. */
+SETT_INLINE int settp_map_has_factor(const settp_map_engine *e, int32_t l, int32_t factor) {
+  settp_map_monomial m, rest, part;
+  int32_t i;
+  part.k = 1;
+  part.count = 1;
+  part.factor[0] = factor;
+  for (i = 0; i < e->lin[l].count; ++i)
+    if (!settp_map_monomial_of(e, e->term[e->lin[l].first + i].atom, 1, &m) ||
+        !settp_map_monomial_without(&m, &part, &rest))
+      return 0;
+  return !e->lin[l].constant;
+}
+
+/* The parts of l with a factor, without it; *rest: the others. */
+SETT_INLINE int32_t settp_map_lin_cofactor(settp_map_engine *e, int32_t l, int32_t factor, int32_t *rest) {
+  settp_map_monomial m, left, part;
+  int32_t i, out = settp_map_lin_constant(e, 0);
+  part.k = 1;
+  part.count = 1;
+  part.factor[0] = factor;
+  *rest = l;
+  for (i = 0; i < e->lin[l].count && out >= 0; ++i) {
+    settp_map_term t = e->term[e->lin[l].first + i];
+    if (t.k == INT64_MIN || !settp_map_monomial_of(e, t.atom, t.k, &m) || !settp_map_monomial_without(&m, &part, &left))
+      continue;
+    out = settp_map_monomial_add(e, out, &left);
+    *rest = settp_map_lin_plus(e, *rest, t.atom, -t.k);
+  }
+  return out;
+}
+
+/* S1: a = b * A + B: A, with B in *rest. Of a divisor of one part k * M every part of a that M divides leaves a residue of k; a sum comes out where fewer parts stay. */
+SETT_INLINE int32_t settp_map_lin_multiples(settp_map_engine *e, int32_t a, int32_t b, int32_t *rest) {
+  settp_map_monomial lead, m, left;
+  int32_t out = settp_map_lin_constant(e, 0), i;
+  int one = e->lin[b].count == 1 && !e->lin[b].constant;
+  settp_map_term d = e->term[e->lin[b].first];
+  *rest = a;
+  if (d.k == INT64_MIN || !settp_map_monomial_of(e, d.atom, 1, &lead)) return out;
+  for (i = 0; i < e->lin[a].count && out >= 0; ++i) {
+    settp_map_term t = e->term[e->lin[a].first + i];
+    int64_t k = d.k < 0 ? -d.k : d.k, r = settp_map_residue(t.k, k);
+    int32_t x, next;
+    if (t.k == INT64_MIN || r == t.k || (r && !one)) continue;
+    if (!settp_map_monomial_of(e, t.atom, 1, &m) || !settp_map_monomial_without(&m, &lead, &left)) continue;
+    left.k = (t.k - r) / d.k;
+    x = settp_map_monomial_add(e, settp_map_lin_constant(e, 0), &left);
+    if (x < 0) continue;
+    next = settp_map_lin_mix(e, *rest, 1, settp_map_lin_product(e, x, b), -1, 0);
+    if (next < 0 ||
+        (!one && e->lin[next].count + !!e->lin[next].constant >= e->lin[*rest].count + !!e->lin[*rest].constant))
+      continue;
+    *rest = next;
+    out = settp_map_lin_mix(e, out, 1, x, 1, 0);
+  }
+  return out;
+}
+
+/* floor(a / b), b not a number and at least 1. SETTP_MAP_NONE when it cannot be said in 64 bits. */
+SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t b) {
+  int32_t add, rest = a, i, part;
+  int64_t g, j;
+  if (a < 0 || b < 0 || e->error) return SETTP_MAP_NONE;
+  if (!e->lin[b].count) return settp_map_divide(e, a, e->lin[b].constant);
+  /* S2: a number that divides b and the parts of a */
+  g = settp_map_gcd(settp_map_lin_gcd(e, b), e->lin[b].constant);
+  if (e->lin[a].count) g = settp_map_lin_gcd_with(e, a, g);
+  if (g > 1) {
+    a = settp_map_lin_shrink(e, a, g, settp_map_floor(e->lin[a].constant, g));
+    b = settp_map_lin_shrink(e, b, g, e->lin[b].constant / g);
+    return settp_map_divide_by(e, a, b);
+  }
+  add = settp_map_lin_multiples(e, a, b, &rest);
+  if (add < 0) return SETTP_MAP_NONE;
+  if (rest != a) return settp_map_lin_mix(e, add, 1, settp_map_divide_by(e, rest, b), 1, 0);
+  for (j = -1; j <= 1; ++j) /* S3: j * b <= a < (j + 1) * b */
+    if (settp_map_at_least(e, settp_map_lin_mix(e, a, 1, b, -j, 0), 0) &&
+        settp_map_at_least(e, settp_map_lin_mix(e, b, j + 1, a, -1, 0), 1))
+      return settp_map_lin_constant(e, j);
+  if (!e->lin[b].constant) { /* S4: a factor that is at least 1, and what is less than it goes */
+    settp_map_monomial m;
+    if (!settp_map_monomial_of(e, e->term[e->lin[b].first].atom, 1, &m)) m.count = 0;
+    for (i = 0; i < m.count; ++i) {
+      int32_t f = m.factor[i], none;
+      if (!settp_map_at_least(e, f, 1) || !settp_map_has_factor(e, b, f)) continue;
+      part = settp_map_lin_cofactor(e, a, f, &rest);
+      if (part < 0 || (rest != settp_map_lin_constant(e, 0) &&
+                       (!e->lin[part].count || !settp_map_at_least(e, rest, 0) ||
+                        !settp_map_at_least(e, settp_map_lin_mix(e, f, 1, rest, -1, 0), 1))))
+        continue;
+      return settp_map_divide_by(e, part, settp_map_lin_cofactor(e, b, f, &none));
+    }
+  }
+  if (e->lin[a].count && e->term[e->lin[a].first].k < 0) /* S5: floor(a / b) = -1 - floor((-1 - a) / b) */
+    return settp_map_lin_scale(e, settp_map_divide_by(e, settp_map_lin_scale(e, a, -1, -1), b), -1, -1);
+  return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_FLOORDIV, a, b), 1, 0);
 }
 
 /* ---- bits: what is linear over two elements ----
@@ -5283,6 +5548,19 @@ SETT_INLINE int32_t settp_map_lin_operation(settp_map_engine *e, int op, int32_t
     default: break;
   }
   y = settp_map_lin_interval(e, b);
+  if (y.lo < y.hi && (y.lo > 0 || y.hi < 0) && y.lo != INT64_MIN) {
+    int32_t up = op == SETTP_MAP_CEILDIV ? -1 : 1;
+    q = settp_map_divide_by(e, settp_map_lin_scale(e, a, y.lo > 0 ? up : -up, 0),
+                            settp_map_lin_scale(e, b, y.lo > 0 ? 1 : -1, 0));
+    if (q >= 0 && op == SETTP_MAP_CEILDIV) q = settp_map_lin_scale(e, q, -1, 0);
+    if (q >= 0 && op == SETTP_MAP_MOD) {
+      t = settp_map_lin_product(e, b, q);
+      /* of a product that 64 bits may not hold the remainder stays as it is */
+      q = t >= 0 && settp_map_lin_reach(e, t) < (int64_t)1 << 61 ? settp_map_lin_mix(e, a, 1, t, -1, 0)
+                                                                 : SETTP_MAP_NONE;
+    }
+    if (q >= 0) return q;
+  }
   if (y.lo != y.hi || !y.lo) return settp_map_lin_atom(e, settp_map_atom_other(e, op, a, b), 1, 0);
   c = y.lo;
   if (op == SETTP_MAP_CEILDIV)
@@ -5505,20 +5783,12 @@ SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int6
 
 /* l mod m as an expression; its nodes. Inside, coefficients are free modulo m. */
 SETT_INLINE int32_t settp_map_print_mod(settp_map_engine *e, int32_t l, int64_t m, sett_expr *expr) {
-  int32_t plus = settp_map_lin_positive(e, l, m), quotient = 0, least = 0, nodes, other;
+  int32_t plus = settp_map_lin_positive(e, l, m), quotient = 0, least = 0, nodes;
   int lattices;
-  sett_map_interval r;
-  int64_t up;
   if (plus < 0 || !settp_map_lin_extract(e, l, m, &quotient, &least)) return 0;
-  if (least != plus && settp_map_no_worse_than_minus_one(e, least)) {
-    /* shifted by a multiple of m so that it is not negative where that is known to work */
-    r = settp_map_lin_interval(e, least);
-    if (r.lo < 0 && r.lo > INT64_MIN && !settp_map_mul(settp_map_floor(r.lo, m), -m, &up)) {
-      other = settp_map_lin_scale(e, least, 1, up);
-      if (other >= 0) least = other;
-    }
-    if (settp_map_estimate(e, least) <= settp_map_estimate(e, plus) + 2) plus = least;
-  }
+  if (least != plus && settp_map_no_worse_than_minus_one(e, least) &&
+      settp_map_estimate(e, least) <= settp_map_estimate(e, plus))
+    plus = least;
   if (e->lattices && settp_map_lattice_at(e, l, &lattices) >= 0 &&
       settp_map_estimate(e, l) < settp_map_estimate(e, plus))
     plus = l;
@@ -5537,6 +5807,24 @@ SETT_INLINE int settp_map_lin_before(settp_map_engine *e, int32_t a, int32_t b) 
          settp_map_order(e->arena, e->lin[a].expr, e->lin[b].expr) < 0;
 }
 
+/* The product of factors, in the order of their prints; its nodes. */
+SETT_INLINE int32_t settp_map_print_factors(settp_map_engine *e, const int32_t *factor, int count, sett_expr *expr) {
+  sett_expr x[SETTP_MAP_FACTORS_MAX];
+  int32_t nodes = count - 1;
+  int i, j;
+  for (i = 0; i < count; ++i) {
+    int32_t own = settp_map_print(e, factor[i]);
+    sett_expr y = own ? e->lin[factor[i]].expr : SETT_MAP_ERROR_FULL;
+    if (!own) return 0;
+    nodes += own;
+    for (j = i; j > 0 && settp_map_order(e->arena, y, x[j - 1]) < 0; --j) x[j] = x[j - 1];
+    x[j] = y;
+  }
+  *expr = x[0];
+  for (i = 1; i < count; ++i) *expr = sett_map_mul(e->arena, *expr, x[i]);
+  return nodes > 1 << 28 ? 1 << 28 : nodes;
+}
+
 SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
   settp_map_atom *x = e->atom + q;
   int32_t f, nodes, best = 0, best_lin = SETTP_MAP_NONE, name = SETTP_MAP_NONE, a, b;
@@ -5551,14 +5839,22 @@ SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
       expr = sett_map_floordiv(e->arena, expr, sett_map_constant(e->arena, x->c));
       best = 3;
     }
+  } else if (x->kind == SETTP_MAP_ATOM_OTHER && x->op == SETTP_MAP_MUL) {
+    settp_map_monomial m;
+    if (!settp_map_monomial_of(e, q, 1, &m)) { /* of more factors than are sorted */
+      m.count = 2;
+      m.factor[0] = x->a;
+      m.factor[1] = x->b;
+    }
+    best = settp_map_print_factors(e, m.factor, m.count, &expr);
+    if (!best) return 0;
   } else if (x->kind == SETTP_MAP_ATOM_OTHER) {
     a = settp_map_print(e, x->a);
     b = settp_map_print(e, x->b);
     x = e->atom + q;
     if (!a || !b) return 0;
     expr = settp_map_binary(e->arena, x->op, e->lin[x->a].expr, e->lin[x->b].expr);
-    if ((x->op == SETTP_MAP_MUL || x->op >= SETTP_MAP_MIN) &&
-        settp_map_order(e->arena, e->lin[x->b].expr, e->lin[x->a].expr) < 0)
+    if (x->op >= SETTP_MAP_MIN && settp_map_order(e->arena, e->lin[x->b].expr, e->lin[x->a].expr) < 0)
       expr = settp_map_binary(e->arena, x->op, e->lin[x->b].expr, e->lin[x->a].expr);
     if (x->op == SETTP_MAP_MIN || x->op == SETTP_MAP_MAX)
       (void)settp_map_lattice_print(e, q, 1, settp_map_lin_constant(e, 0), 1, 0, &expr);
@@ -5594,9 +5890,13 @@ SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
   return x->nodes;
 }
 
+/* The symbols that a factor adds to a summand: its sign is the sign of the sum. */
+SETT_INLINE int32_t settp_map_factor_nodes(int64_t k) { return k == 1 || k == -1 ? 0 : 2; }
+
 /* An estimate of the nodes of a sum, term by term; its atoms are printed already, or are now. */
 SETT_INLINE int32_t settp_map_terms_estimate(settp_map_engine *e, int32_t first, int32_t count, int64_t constant) {
   int32_t i, n = constant ? 2 : 0;
+  int positive = constant > 0 || !count;
   for (i = 0; i < count; ++i) {
     settp_map_term t = e->term[first + i];
     int32_t own = e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_map_atom_print(e, t.atom);
@@ -5606,18 +5906,34 @@ SETT_INLINE int32_t settp_map_terms_estimate(settp_map_engine *e, int32_t first,
       k /= x->c;
       own = 1;
     }
-    n += own + (k == 1 ? 0 : 2) + (i ? 1 : 0);
+    n += own + settp_map_factor_nodes(k) + (i ? 1 : 0);
+    positive |= k > 0;
     if (n > 1 << 28) n = 1 << 28;
   }
-  return n;
+  return n + !positive;
 }
 
+SETT_INLINE int32_t settp_map_mod_estimate(settp_map_engine *e, int32_t l, int64_t m, int turned);
+
+/* And of a sum that holds a digit whole, with that digit as a remainder, where this is less. */
 SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   int32_t n = e->lin[l].estimate;
   int count;
   if (!n && e->lattices && !e->lin[l].printing && settp_map_lattice_at(e, l, &count) >= 0) n = settp_map_print(e, l);
   if (!n) {
+    int32_t digit = 0, name = 0, rest, other;
+    int64_t t = 0;
     n = settp_map_terms_estimate(e, e->lin[l].first, e->lin[l].count, e->lin[l].constant);
+    e->lin[l].estimate = n;
+    rest = e->lin[l].count > 1 && !settp_map_lin_affine(e, l) && settp_map_print_searches(e)
+               ? settp_map_digit_of(e, l, &t, &digit, &name)
+               : SETTP_MAP_NONE;
+    if (rest >= 0) {
+      int32_t left = settp_map_estimate(e, rest);
+      other = settp_map_mod_estimate(e, e->form[name].lin, e->form[name].c, 0) + settp_map_factor_nodes(t);
+      other += left ? left + (e->lin[rest].count > 0) : t < 0;
+      if (other < n) n = other;
+    }
     e->lin[l].estimate = n;
   }
   return n;
@@ -5687,15 +6003,18 @@ SETT_INLINE int settp_map_atom_before(settp_map_engine *e, int32_t a, int32_t b)
 /* An estimate of the nodes of l mod m, or of (m - 1 - l) mod m. */
 SETT_INLINE int32_t settp_map_mod_estimate(settp_map_engine *e, int32_t l, int64_t m, int turned) {
   int32_t i, n = 1;
-  int constant = settp_map_mod(turned ? -1 - e->lin[l].constant : e->lin[l].constant, m) != 0;
+  int constant = settp_map_mod(turned ? -1 - e->lin[l].constant : e->lin[l].constant, m) != 0, positive = constant;
   for (i = 0; i < e->lin[l].count; ++i) {
     settp_map_term t = e->term[e->lin[l].first + i];
     int64_t k = settp_map_mod(turned ? -t.k : t.k, m);
-    if (k) n += (e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_map_atom_print(e, t.atom)) + (k == 1 ? 1 : 3);
-    if (k > 1 && k == m - 1) constant = 1; /* -x is moved up by m */
+    if (k > 1 && k == m - 1) k = -1;
+    if (k)
+      n += (e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_map_atom_print(e, t.atom)) + 1 +
+           settp_map_factor_nodes(k);
+    positive |= k > 0;
     if (n > 1 << 28) n = 1 << 28;
   }
-  return n + 2 * constant;
+  return n + 2 * constant + !positive;
 }
 
 /* Whether no two terms of a form hold the same variable. */
@@ -5713,7 +6032,8 @@ SETT_INLINE int settp_map_lin_apart(const settp_map_engine *e, int32_t l) {
 /* P1: the best step that writes a quotient q = floor(F / m) and its dividend as F mod m, or, where F has a negative number,
  * as m - 1 - (m - 1 - F) mod m; the form that is left. */
 SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map_part *part) {
-  int32_t i, f, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_q = 0, n, first, digit, left;
+  int32_t i, f, best = SETTP_MAP_NONE, best_q = 0, n, first, digit, left,
+                best_nodes = settp_map_terms_estimate(e, e->lin[l].first, e->lin[l].count, e->lin[l].constant);
   int64_t best_t = 0, m, up;
   int best_positive = settp_map_all_positive(e, l), best_turned = 0, turned;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -5728,9 +6048,9 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
       if (q.k % form.c || !settp_map_form_lighter(e, form.lin, q.atom) || !settp_map_lin_shares(e, form.lin, l) ||
           settp_map_mul(t, form.c, &tm))
         continue;
-      turns = !settp_map_all_positive(e, form.lin);
+      turns = t < 0 || !settp_map_all_positive(e, form.lin);
       for (turned = 0; turned <= turns; ++turned)
-        own[turned] = settp_map_mod_estimate(e, form.lin, form.c, turned) + ((turned ? -t : t) == 1 ? 0 : 2);
+        own[turned] = settp_map_mod_estimate(e, form.lin, form.c, turned) + settp_map_factor_nodes(t);
       if (own[0] > best_nodes && (!turns || own[1] > best_nodes)) continue;
       n = settp_map_terms_add(e, settp_map_terms_mix(e, l, 1, form.lin, -t, &constant), q.atom, tm);
       if (n < 0) continue;
@@ -5738,12 +6058,18 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
       e->terms += n; /* the estimates may print: the terms are kept from it */
       for (turned = 0; turned <= turns; ++turned) {
         int64_t k = turned ? -t : t, c = constant;
-        int32_t nodes = own[turned];
+        int32_t nodes = own[turned], j;
         int positive;
         if (turned && settp_map_add(c, tm - t, &c)) continue;
         left = settp_map_terms_estimate(e, first, n, c);
         positive = settp_map_all_positive_terms(e->term + first, n) && c >= 0 && k > 0;
-        nodes += left + (n > 0);
+        nodes += left + (n > 0) + (!n && c <= 0 && k < 0);
+        if (k > 0 && n && c <= 0 && settp_map_no_positive_terms(e->term + first, n)) --nodes;
+        for (j = 0; k != 1 && k != -1 && j < n; ++j) /* P11 */
+          if (e->term[first + j].k == k || e->term[first + j].k == -k) {
+            nodes -= 2;
+            break;
+          }
         if (nodes > best_nodes ||
             (nodes == best_nodes &&
              (best < 0                    ? !positive || best_positive
@@ -5762,6 +6088,7 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
     }
   }
   if (best < 0) return SETTP_MAP_NONE;
+  if (best_turned && settp_map_all_positive(e, e->form[best].lin)) e->renamed = 1;
   if (best != e->atom[best_q].form) {
     if (settp_map_lin_apart(e, e->form[best].lin)) e->refolded = 1;
     else e->renamed = 1;
@@ -5834,12 +6161,13 @@ SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_
   return settp_map_lin_make(e, settp_map_absorbs_constant(e, c, k, inner, rest, &up) ? 0 : e->lin[rest].constant, n);
 }
 
-/* P4: the heaviest quotient of l with the terms it can take in; the form that is left. A form with a negative coefficient is tried turned around, too. */
+/* P4: the heaviest quotient of l with the terms it can take in; the form that is left. A form with a negative coefficient, or of a negative factor, is tried turned
+ * around, too; so is one as heavy and of the other sign that takes the heaviest one in. */
 SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, f, heavy = SETTP_MAP_NONE, best = SETTP_MAP_NONE, best_f = 0, best_nodes = 0, name = SETTP_MAP_NONE, flip,
-                absorb, alone;
+                absorb, alone, first, best_atom = 0;
   int64_t best_c = 0, best_k = 0, k0 = 0;
-  int best_positive = 0, whole;
+  int best_positive = 0, best_turned = 0, whole;
   for (i = 0; i < e->lin[l].count; ++i) {
     settp_map_term t = e->term[e->lin[l].first + i];
     if (e->atom[t.atom].kind == SETTP_MAP_ATOM_QUOTIENT &&
@@ -5850,77 +6178,292 @@ SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, sett
     }
   }
   if (heavy < 0 || k0 == INT64_MIN) return SETTP_MAP_NONE;
-  alone = settp_map_lin_plus(e, l, heavy, -k0);
-  if (alone < 0) return SETTP_MAP_NONE;
-  whole = e->lin[alone].constant && e->lin[alone].constant % k0 == 0;
-  for (f = e->atom[heavy].form; f >= 0; f = e->form[f].next) {
-    settp_map_form form = e->form[f];
-    int flips = !settp_map_all_positive(e, form.lin);
-    uint64_t moves[3];
-    if (!settp_map_form_lighter(e, form.lin, heavy) || (best >= 0 && !settp_map_print_searches(e))) continue;
-    moves[0] = 0;
-    settp_map_absorbs(e, alone, form, k0, moves + 1);
-    for (flip = 0; flip <= flips; ++flip)
-      for (absorb = 0; absorb < 3; ++absorb) {
-        int64_t k = flip ? -k0 : k0;
-        int32_t inner, own, rest = alone, nodes, left;
-        int positive;
-        if (absorb && ((!moves[absorb] && !whole) || (absorb == 2 && moves[2] == moves[1]))) continue;
-        inner = own = flip ? settp_map_lin_scale(e, form.lin, -1, form.c - 1) : form.lin;
-        if (own < 0 || (absorb && (inner = settp_map_absorb(e, form.c, k, moves[absorb], own, alone)) < 0) ||
-            !e->lin[inner].count)
-          continue;
-        nodes = settp_map_estimate(e, inner) + 2 + (k == 1 ? 0 : 2);
-        if (best >= 0 && nodes > best_nodes) continue;
-        if (absorb && (rest = settp_map_absorb_rest(e, form.c, k, moves[absorb], own, alone)) < 0) continue;
-        left = settp_map_estimate(e, rest);
-        nodes += left + (left ? 1 : 0);
-        positive = (settp_map_all_positive(e, inner) ? 2 : 0) + (settp_map_all_positive(e, rest) && k > 0);
-        if (best >= 0 && (nodes > best_nodes || (nodes == best_nodes && positive <= best_positive))) continue;
-        best = rest;
-        best_nodes = nodes;
-        best_positive = positive;
-        best_f = inner;
-        name = f;
-        best_c = form.c;
-        best_k = k;
-      }
+  first = heavy;
+  for (i = -1; i < e->lin[l].count; ++i) {
+    if (i >= 0) {
+      settp_map_term t = e->term[e->lin[l].first + i];
+      if (t.atom == first || t.k != -settp_map_lin_coefficient(e, l, first) ||
+          e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT || e->atom[t.atom].weight != e->atom[first].weight ||
+          !settp_map_print_searches(e))
+        continue;
+      heavy = t.atom;
+      k0 = t.k;
+    }
+    alone = settp_map_lin_plus(e, l, heavy, -k0);
+    if (alone < 0) continue;
+    whole = e->lin[alone].constant && e->lin[alone].constant % k0 == 0;
+    for (f = e->atom[heavy].form; f >= 0; f = e->form[f].next) {
+      settp_map_form form = e->form[f];
+      int flips;
+      uint64_t moves[3];
+      if (!settp_map_form_lighter(e, form.lin, heavy) || (best >= 0 && !settp_map_print_searches(e))) continue;
+      moves[0] = 0;
+      settp_map_absorbs(e, alone, form, k0, moves + 1);
+      flips = k0 < 0 || moves[1] || !settp_map_all_positive(e, form.lin);
+      for (flip = 0; flip <= flips; ++flip)
+        for (absorb = i < 0 ? 0 : 1; absorb < 3; ++absorb) {
+          int64_t k = flip ? -k0 : k0;
+          int32_t inner, own, rest = alone, nodes, left;
+          int positive;
+          if (absorb && ((!moves[absorb] && !whole) || (absorb == 2 && moves[2] == moves[1]))) continue;
+          if (flip && absorb < 2 && k < 0 && settp_map_all_positive(e, form.lin)) continue;
+          inner = own = flip ? settp_map_lin_scale(e, form.lin, -1, form.c - 1) : form.lin;
+          if (own < 0 || (absorb && (inner = settp_map_absorb(e, form.c, k, moves[absorb], own, alone)) < 0) ||
+              !e->lin[inner].count)
+            continue;
+          nodes = settp_map_estimate(e, inner) + 2 + settp_map_factor_nodes(k);
+          if (best >= 0 && nodes > best_nodes) continue;
+          if (absorb && (rest = settp_map_absorb_rest(e, form.c, k, moves[absorb], own, alone)) < 0) continue;
+          left = settp_map_estimate(e, rest);
+          nodes += left + (left ? 1 : 0) + (!left && k < 0);
+          positive = (settp_map_all_positive(e, inner) ? 2 : 0) + (settp_map_all_positive(e, rest) && k > 0);
+          if (best >= 0 && (nodes > best_nodes || (nodes == best_nodes && (i >= 0 || positive <= best_positive))))
+            continue;
+          best = rest;
+          best_nodes = nodes;
+          best_positive = positive;
+          best_f = inner;
+          best_turned = flip && settp_map_all_positive(e, form.lin);
+          best_atom = heavy;
+          name = f;
+          best_c = form.c;
+          best_k = k;
+        }
+    }
   }
   if (best < 0) return SETTP_MAP_NONE;
-  if (name != e->atom[heavy].form) e->renamed = 1;
+  if (name != e->atom[best_atom].form || best_turned) e->renamed = 1;
   part->k = best_k;
   part->nodes = settp_map_print(e, best_f) + 2;
   part->expr = sett_map_floordiv(e->arena, e->lin[best_f].expr, sett_map_constant(e->arena, best_c));
   return best;
 }
 
-/* P6: k * (a * b) as k / m * ((m * a) * b) where m * a is shorter than a and m, which is the modulus of a variable of one residue class in a; and so for b. 0: it
- * is not so. */
+/* P6: k * (a * b) as k / m * ((m * a) * b) where m * a is shorter than a and m, which is the modulus of a variable of one residue class in a; and so for each
+ * factor. 0: it is not so. */
 SETT_INLINE int settp_map_fold_product(settp_map_engine *e, settp_map_term t, settp_map_part *part) {
   const settp_map_atom *x = e->atom + t.atom;
-  int32_t form[2], side, i;
-  int64_t k = t.k;
-  if (x->kind != SETTP_MAP_ATOM_OTHER || x->op != SETTP_MAP_MUL || k == 1) return 0;
-  form[0] = x->a;
-  form[1] = x->b;
-  for (side = 0; side < 2; ++side) {
-    int32_t l = form[side], whole;
+  settp_map_monomial product;
+  int32_t i;
+  int side;
+  if (x->kind != SETTP_MAP_ATOM_OTHER || x->op != SETTP_MAP_MUL || t.k == 1 ||
+      !settp_map_monomial_of(e, t.atom, t.k, &product))
+    return 0;
+  for (side = 0; side < product.count; ++side) {
+    int32_t l = product.factor[side], whole;
     int64_t m = 1;
     for (i = 0; i < e->lin[l].count && m == 1; ++i)
       if (e->atom[e->term[e->lin[l].first + i].atom].kind == SETTP_MAP_ATOM_VAR)
         m = e->atom[e->term[e->lin[l].first + i].atom].c;
-    if (m == 1 || k % m) continue;
+    if (m == 1 || product.k % m) continue;
     whole = settp_map_lin_scale(e, l, m, 0);
     if (whole < 0 || settp_map_estimate(e, whole) >= settp_map_estimate(e, l) + 2) continue;
-    form[side] = whole;
-    k /= m;
+    product.factor[side] = whole;
+    product.k /= m;
   }
-  if (k == t.k || !settp_map_print(e, form[0]) || !settp_map_print(e, form[1])) return 0;
-  side = settp_map_order(e->arena, e->lin[form[1]].expr, e->lin[form[0]].expr) < 0;
-  part->k = k;
-  part->nodes = e->lin[form[0]].nodes + e->lin[form[1]].nodes + 1;
-  part->expr = sett_map_mul(e->arena, e->lin[form[side]].expr, e->lin[form[!side]].expr);
+  if (product.k == t.k) return 0;
+  part->k = product.k;
+  part->nodes = settp_map_print_factors(e, product.factor, product.count, &part->expr);
+  return part->nodes > 0;
+}
+
+/* Whether a sum holds a product or a quotient by a form: then P8 to P10 are tried. */
+SETT_INLINE int settp_map_has_products(const settp_map_engine *e, int32_t l) {
+  int32_t i;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    const settp_map_atom *x = e->atom + e->term[e->lin[l].first + i].atom;
+    if (x->kind == SETTP_MAP_ATOM_OTHER && x->op <= SETTP_MAP_FLOORDIV) return 1;
+  }
+  return 0;
+}
+
+/* l - k * x, where k is what makes the first part of x vanish and all parts of x vanish with it: then *k is that, else SETTP_MAP_NONE. */
+SETT_INLINE int32_t settp_map_lin_less(settp_map_engine *e, int32_t l, int32_t x, int64_t *k) {
+  settp_map_term lead;
+  int64_t own;
+  int32_t left;
+  if (x < 0 || !e->lin[x].count) return SETTP_MAP_NONE;
+  lead = e->term[e->lin[x].first];
+  own = settp_map_lin_coefficient(e, l, lead.atom);
+  if (!own || own == INT64_MIN || own % lead.k) return SETTP_MAP_NONE;
+  *k = own / lead.k;
+  left = settp_map_lin_mix(e, l, 1, x, -*k, 0);
+  return left >= 0 && e->lin[left].count == e->lin[l].count - e->lin[x].count ? left : SETTP_MAP_NONE;
+}
+
+/* The nodes of k * (a mod b), or of k * (a * b). */
+SETT_INLINE int32_t settp_map_pair_nodes(settp_map_engine *e, int32_t a, int32_t b, int64_t k) {
+  int32_t x = settp_map_print(e, a), y = settp_map_print(e, b);
+  return x && y ? x + y + 1 + settp_map_factor_nodes(k) : 1 << 28;
+}
+
+/* P8: t * (a - b * q), q = floor(a / b) of a form b, is t * (a mod b); and so for a turned around. */
+SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_map_part *part) {
+  int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_a = 0, best_b = 0;
+  int64_t best_k = 0;
+  int j, turned;
+  for (i = 0; i < e->lin[l].count && settp_map_print_searches(e); ++i) {
+    settp_map_monomial m;
+    if (!settp_map_monomial_of(e, e->term[e->lin[l].first + i].atom, 1, &m)) continue;
+    for (j = 0; j < m.count; ++j) {
+      const settp_map_lin *own = e->lin + m.factor[j];
+      const settp_map_atom *x = e->atom + (own->count ? e->term[own->first].atom : 0);
+      int32_t a, b, multiple, left, nodes;
+      int64_t k = 0;
+      if (own->count != 1 || own->constant || x->kind != SETTP_MAP_ATOM_OTHER || x->op != SETTP_MAP_FLOORDIV ||
+          x->own != m.factor[j])
+        continue;
+      a = x->a;
+      b = x->b;
+      multiple = settp_map_lin_product(e, b, m.factor[j]);
+      if (multiple < 0 || settp_map_lin_less(e, l, multiple, &k) < 0 || k == INT64_MIN) continue;
+      for (turned = 0; turned < 2; ++turned) {
+        int32_t digit = settp_map_lin_mix(e, a, 1, multiple, -1, 0), f = turned ? settp_map_lin_scale(e, a, -1, -1) : a;
+        if (turned) digit = settp_map_lin_mix(e, b, 1, digit, -1, -1);
+        left = settp_map_lin_mix(e, l, 1, digit, turned ? -k : k, 0);
+        if (left < 0) continue;
+        nodes = settp_map_pair_nodes(e, f, b, turned ? k : -k) + settp_map_estimate(e, left) +
+                (e->lin[left].count || e->lin[left].constant);
+        if (nodes >= best_nodes) continue;
+        best = left;
+        best_nodes = nodes;
+        best_a = f;
+        best_b = b;
+        best_k = turned ? k : -k;
+      }
+    }
+  }
+  if (best < 0) return SETTP_MAP_NONE;
+  part->k = best_k;
+  part->nodes = e->lin[best_a].nodes + e->lin[best_b].nodes + 1;
+  part->expr = sett_map_mod(e->arena, e->lin[best_a].expr, e->lin[best_b].expr);
+  return best;
+}
+
+/* P9: the product of two sums that takes the most nodes away: of a factor and the parts that have it, and what else their sum is multiplied with; or one that the map
+ * had. */
+SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_map_part *part) {
+  int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_pair[2] = {0, 0}, seen[32], pair[2],
+             left;
+  int64_t best_k = 0, k = 0;
+  int j, n, tried = 0;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    settp_map_monomial m;
+    if (!settp_map_monomial_of(e, e->term[e->lin[l].first + i].atom, 1, &m)) continue;
+    for (j = 0; j < m.count && tried < 32 && settp_map_print_searches(e); ++j) {
+      int32_t rest, f = m.factor[j], c, t;
+      for (n = 0; n < tried && seen[n] != f; ++n) {}
+      if (n < tried) continue;
+      seen[tried++] = f;
+      c = settp_map_lin_cofactor(e, l, f, &rest);
+      if (c < 0 || e->lin[c].count + !!e->lin[c].constant < 2) continue;
+      k = settp_map_gcd(settp_map_lin_gcd(e, c), e->lin[c].constant);
+      if (e->term[e->lin[c].first].k < 0) k = -k;
+      c = settp_map_lin_shrink(e, c, k, e->lin[c].constant / k);
+      f = settp_map_lin_scale(e, f, k, 0);
+      for (t = 0; c >= 0 && f >= 0 && t < e->lin[rest].count;) { /* what else c is multiplied with */
+        settp_map_term own = e->term[e->lin[rest].first + t++], lead = e->term[e->lin[c].first];
+        settp_map_monomial whole, first, over;
+        int32_t x, less;
+        if (own.k == INT64_MIN || own.k % lead.k || !settp_map_monomial_of(e, own.atom, own.k / lead.k, &whole) ||
+            !settp_map_monomial_of(e, lead.atom, 1, &first) || !settp_map_monomial_without(&whole, &first, &over))
+          continue;
+        x = settp_map_monomial_add(e, settp_map_lin_constant(e, 0), &over);
+        less = x < 0 ? x : settp_map_lin_mix(e, rest, 1, settp_map_lin_product(e, x, c), -1, 0);
+        if (less < 0 || e->lin[less].count + !!e->lin[less].constant !=
+                            e->lin[rest].count + !!e->lin[rest].constant - e->lin[c].count - !!e->lin[c].constant)
+          continue;
+        rest = less;
+        f = settp_map_lin_mix(e, f, 1, x, 1, 0);
+        t = 0;
+      }
+      if (c < 0 || f < 0) continue;
+      k = settp_map_gcd(settp_map_lin_gcd(e, f), e->lin[f].constant);
+      if (e->term[e->lin[f].first].k < 0) k = -k;
+      f = settp_map_lin_shrink(e, f, k, e->lin[f].constant / k);
+      n = settp_map_pair_nodes(e, f, c, k) + settp_map_estimate(e, rest) +
+          (e->lin[rest].count || e->lin[rest].constant);
+      if (n >= best_nodes) continue;
+      best = rest;
+      best_nodes = n;
+      best_pair[0] = f;
+      best_pair[1] = c;
+      best_k = k;
+    }
+  }
+  for (j = 0; j < e->products && j < SETTP_MAP_PRODUCTS_MAX; ++j) {
+    pair[0] = e->product[j][1];
+    pair[1] = e->product[j][2];
+    left = settp_map_lin_less(e, l, e->product[j][0], &k);
+    if (left < 0 || !settp_map_print_searches(e)) continue;
+    n = settp_map_pair_nodes(e, pair[0], pair[1], k) + settp_map_estimate(e, left) +
+        (e->lin[left].count || e->lin[left].constant);
+    if (n >= best_nodes) continue;
+    best = left;
+    best_nodes = n;
+    best_pair[0] = pair[0];
+    best_pair[1] = pair[1];
+    best_k = k;
+  }
+  if (best < 0) return SETTP_MAP_NONE;
+  part->k = best_k;
+  part->nodes = settp_map_print_factors(e, best_pair, 2, &part->expr);
+  return part->nodes ? best : SETTP_MAP_NONE;
+}
+
+/* P10: k * floor(a / b) + k of a form b is k * ((a + 1) ceildiv b). 0: it is not shorter. */
+SETT_INLINE int settp_map_fold_ceiling(settp_map_engine *e, settp_map_term t, int64_t *constant, settp_map_part *part) {
+  const settp_map_atom *x = e->atom + t.atom;
+  int32_t up, b = x->b, a = x->a;
+  int whole = *constant == t.k;
+  if (x->kind != SETTP_MAP_ATOM_OTHER || x->op != SETTP_MAP_FLOORDIV || !whole) return 0;
+  up = settp_map_lin_scale(e, a, 1, 1);
+  if (up < 0 || settp_map_pair_nodes(e, up, b, t.k) >= settp_map_pair_nodes(e, a, b, t.k) + 2) return 0;
+  part->k = t.k;
+  part->nodes = e->lin[up].nodes + e->lin[b].nodes + 1;
+  part->expr = sett_map_ceildiv(e->arena, e->lin[up].expr, e->lin[b].expr);
+  *constant = 0;
   return 1;
+}
+
+/* P11: parts of one coefficient k or -k, k > 1, are k times their sum. The number of parts that are left. */
+SETT_INLINE int32_t settp_map_fold_coefficients(settp_map_engine *e, settp_map_part *part, int32_t n) {
+  int32_t i, j, m;
+  for (i = 0; i + 1 < n; ++i) {
+    int64_t k = part[i].k < 0 ? -part[i].k : part[i].k;
+    int32_t nodes = 0, positive = SETTP_MAP_NONE;
+    int alike = 1;
+    sett_expr sum = 0;
+    for (j = 0; j < n; ++j) alike += j != i && (part[j].k == k || part[j].k == -k);
+    if (k < 2 || alike < 2) continue;
+    for (m = i; m < n; ++m) /* those of one coefficient, in the order of their prints, lie behind i */
+      if (part[m].k == k || part[m].k == -k) {
+        settp_map_part p = part[m];
+        for (j = m; j > i && ((part[j - 1].k != k && part[j - 1].k != -k) ||
+                              settp_map_order(e->arena, p.expr, part[j - 1].expr) < 0);
+             --j)
+          part[j] = part[j - 1];
+        part[j] = p;
+      }
+    for (m = i; m < n && (part[m].k == k || part[m].k == -k); ++m)
+      if (positive < 0 && part[m].k > 0) positive = m;
+    for (j = i - 1; j < m; ++j) {
+      int32_t at = j < i ? (positive < 0 ? i : positive) : j;
+      int64_t sign = positive < 0 ? 1 : part[at].k / k;
+      if (j >= i && at == (positive < 0 ? i : positive)) continue;
+      nodes += part[at].nodes + (j >= i);
+      sum = j < i ? part[at].expr
+                  : sett_map_add(e->arena, sum,
+                                 sign < 0 ? sett_map_mul(e->arena, part[at].expr, sett_map_constant(e->arena, -1))
+                                          : part[at].expr);
+    }
+    part[i].k = positive < 0 ? -k : k;
+    part[i].expr = sum;
+    part[i].nodes = nodes;
+    for (j = i + 1; m < n; ++m) part[j++] = part[m];
+    n = j;
+  }
+  return n;
 }
 
 /* ---- print of bits ---- */
@@ -6510,7 +7053,8 @@ SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
   const settp_map_atom *x;
   if (e->lin[l].count != 1 || e->lin[l].constant) return 0;
   x = e->atom + e->term[e->lin[l].first].atom;
-  return x->kind == SETTP_MAP_ATOM_QUOTIENT && settp_map_all_positive(e, e->form[x->form].lin);
+  return x->kind == SETTP_MAP_ATOM_QUOTIENT && e->term[e->lin[l].first].k > 0 &&
+         settp_map_all_positive(e, e->form[x->form].lin);
 }
 
 SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
@@ -6549,6 +7093,14 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
     work = left;
     ++n;
   }
+  if (e->lin[l].count > 1 && settp_map_has_products(e, work)) {
+    while (n < 16 && settp_map_print_searches(e) &&
+           ((left = settp_map_fold_rest(e, work, part + n)) >= 0 ||
+            (left = settp_map_fold_factor(e, work, part + n)) >= 0)) {
+      work = left;
+      ++n;
+    }
+  }
   if (quotients && e->lin[l].count > 1) {
     if (settp_map_print_searches(e)) settp_map_find_digits(e, work);
     while (n < 16 && settp_map_print_searches(e) && (left = settp_map_fold_mod(e, work, part + n)) >= 0) {
@@ -6579,7 +7131,7 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
         continue;
       }
     }
-    if (settp_map_fold_product(e, t, part + n)) {
+    if (settp_map_fold_product(e, t, part + n) || settp_map_fold_ceiling(e, t, &constant, part + n)) {
       ++n;
       continue;
     }
@@ -6596,12 +7148,13 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
     }
   for (i = 0; i < n; ++i)
     if (!part[i].k) part[i--] = part[--n];
+  if (n > 1) n = settp_map_fold_coefficients(e, part, n);
   for (i = 0; i < n; ++i) {
     if (part[i].expr < SETT_MAP_ERROR_COUNT || !part[i].nodes) {
       if (!e->error) e->error = SETT_MAP_ERROR_FULL;
       return 0;
     }
-    nodes += part[i].nodes + (part[i].k == 1 ? 0 : 2) + 1;
+    nodes += part[i].nodes + settp_map_factor_nodes(part[i].k) + 1;
     if (nodes > 1 << 28) nodes = 1 << 28;
     if (part[i].k != 1 && part[i].k != -1) {
       part[i].expr = sett_map_mul(e->arena, part[i].expr, sett_map_constant(e->arena, part[i].k));
@@ -6615,6 +7168,7 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
     part[j] = p;
   }
   for (i = 0; i < n && part[i].k < 0; ++i) {}
+  nodes += n && i == n && constant <= 0;
   if (i && i < n) { /* a positive summand leads */
     settp_map_part p = part[i];
     for (; i > 0; --i) part[i] = part[i - 1];
@@ -7283,6 +7837,12 @@ SETT_INLINE int settp_map_list_of_constraints(sett_map_arena *arena, settp_map_l
   return 0;
 }
 
+SETT_INLINE int32_t settp_map_minuses(const settp_map_engine *e, int32_t l) {
+  int32_t i, n = 0;
+  for (i = 0; i < e->lin[l].count; ++i) n += e->term[e->lin[l].first + i].k == -1;
+  return n;
+}
+
 /* Prints a kept constraint: the constant goes into the interval, of a form and its negative the shorter is taken. */
 SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, const settp_map_kept *kept) {
   sett_map_constraint c;
@@ -7295,7 +7855,9 @@ SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, 
   c.hi = hi;
   if (!a) return c;
   c.expr = e->lin[kept->form].expr;
-  if (b && b < a && lo != INT64_MIN && hi != INT64_MIN) {
+  /* of two that are alike the one that subtracts less */
+  if (b && b + 2 * settp_map_minuses(e, turned) < a + 2 * settp_map_minuses(e, kept->form) && lo != INT64_MIN &&
+      hi != INT64_MIN) {
     c.expr = e->lin[turned].expr;
     c.lo = -hi;
     c.hi = -lo;
@@ -11189,6 +11751,32 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
   return same;
 }
 
+/* Whether the simplified differences of the results of two maps with one domain are 0: in one engine each knows the quotients of the other. */
+SETT_INLINE int settp_map_equal_differences(sett_map_arena *arena, sett_map x, sett_map y) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_expr *difference;
+  sett_map both = x;
+  int i, same = x.kind == SETT_MAP_DEFINED && y.kind == SETT_MAP_DEFINED;
+  both.results = y.results = 0;
+  same = same && settp_map_same_map(both, y);
+  difference = same ? (sett_expr *)settp_map_take(arena, (size_t)x.results * sizeof *difference + 8) : NULL;
+  for (i = 0; difference && i < x.results; ++i) difference[i] = sett_map_sub(arena, x.result[i], y.result[i]);
+  if (difference) {
+    both.results = x.results;
+    both.result = difference;
+    both = sett_map_simplify(arena, settp_map_store(arena, both, arena->top));
+    for (i = 0; i < both.results; ++i) {
+      int64_t k = 1;
+      same = same && settp_map_is_constant(arena, both.result[i], &k) && !k;
+    }
+    same = same && both.kind == SETT_MAP_DEFINED;
+  } else {
+    same = 0;
+  }
+  sett_map_arena_rewind(arena, mark);
+  return same;
+}
+
 SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b) {
   enum { SETTP_MAP_MOST_POINTS = 1 << 18, SETTP_MAP_MOST_SAMPLES = 4096 };
   sett_map_mark before = sett_map_arena_mark(arena), mark;
@@ -11244,6 +11832,10 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
       if (same > 0) answer = settp_map_yes();
       else if (same < 0 && settp_map_differs_at(simple, given, point, values)) answer = settp_map_no("they differ");
       if (answer.yes || answer.no) points = 0; /* none is looked at */
+    }
+    if (points > SETTP_MAP_MOST_POINTS && settp_map_equal_differences(arena, x, y)) {
+      answer = settp_map_yes();
+      points = 0;
     }
     for (i = 0; i < n && points; ++i) point[i] = lo[i];
     for (round = 0; points && points <= SETTP_MAP_MOST_POINTS; ++round) {

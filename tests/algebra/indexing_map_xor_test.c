@@ -50,7 +50,7 @@ static const struct row {
     /* a field of a form that holds the field's source */
     {"(d0, d1, d2) -> ((((d2 * -2 + d1 + d2) mod 3) xor ((d0 xor d2 xor 2) mod 12)) mod 4, ((d0 xor d2 xor 2) mod 12 + 2) xor ((d0 xor d2 xor 2) mod 12)), domain: d0 in [0, 0], d1 in [-2, 1], d2 in [8, 15], (d2 * -2 + d1 + d2) mod 3 in [1, 2]",
      NULL,
-     "(d0, d1, d2) -> ((d2 mod 4) xor ((d1 - d2 + 18) mod 3) xor 2, 6 - ((d2 floordiv 2) mod 2) * 4), domain: d0 in [0, 0], d1 in [-2, 1], d2 in [8, 15], (d1 - d2 + 18) mod 3 in [1, 2]",
+     "(d0, d1, d2) -> ((d2 mod 4) xor ((d1 - d2) mod 3) xor 2, 6 - ((d2 floordiv 2) mod 2) * 4), domain: d0 in [0, 0], d1 in [-2, 1], d2 in [8, 15], (d1 - d2) mod 3 in [1, 2]",
      NULL},
     {"(d0, d1) -> (d0 * 8 + d1 xor d0 mod 4), " D, "(d0, d1) -> ((d0 * 8 + d1) xor (d0 mod 4)), " D, NULL, NULL},
     {"(d0, d1) -> (d0^d1 ^ 3, (d0 xor d1) + 1, 1 - (d0 xor d1)), " D,

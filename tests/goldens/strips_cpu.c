@@ -62,7 +62,7 @@ static void sett_strips_f32_part1(const float *restrict q0, float *restrict q3, 
           {
             UNROLL
             for (uint32_t vec = 0; vec < 2; ++vec) {
-              const float16 v_scores_of1 = *(const float16 *)(q0 + first * 48 + row * 48 + vec * 16);
+              const float16 v_scores_of1 = *(const float16 *)(q0 + (first + row) * 48 + vec * 16);
               const float16 v_m = maximum_f32_16(a0[vec], v_scores_of1);
               a0[vec] = v_m;
             }
@@ -70,7 +70,7 @@ static void sett_strips_f32_part1(const float *restrict q0, float *restrict q3, 
         }
         // the end of the row: registers that overlap the last step
         {
-          const float16 v_scores_of1 = *(const float16 *)(q0 + first * 48 + row * 48 + 32);
+          const float16 v_scores_of1 = *(const float16 *)(q0 + (first + row) * 48 + 32);
           const float16 v_m = maximum_f32_16(a0[0], v_scores_of1);
           a0[0] = v_m;
         }
@@ -132,7 +132,7 @@ static void sett_strips_f32_part1(const float *restrict q0, float *restrict q3, 
           {
             UNROLL
             for (uint32_t vec = 0; vec < 2; ++vec) {
-              const float16 v_scores_of1 = *(const float16 *)(q0 + first * 48 + row * 48 + vec * 16);
+              const float16 v_scores_of1 = *(const float16 *)(q0 + (first + row) * 48 + vec * 16);
               const float16 v_from_top = v_scores_of1 - splat_float16(of_row0[row]);
               const float16 v_exponentials = exp_f32_16(v_from_top);
               kept0[row * 3 + step * 2 + vec] = v_exponentials;
@@ -143,7 +143,7 @@ static void sett_strips_f32_part1(const float *restrict q0, float *restrict q3, 
         }
         // the end of the row: registers that overlap the last step
         {
-          const float16 v_scores_of1 = *(const float16 *)(q0 + first * 48 + row * 48 + 32);
+          const float16 v_scores_of1 = *(const float16 *)(q0 + (first + row) * 48 + 32);
           const float16 v_from_top = v_scores_of1 - splat_float16(of_row0[row]);
           const float16 v_exponentials = exp_f32_16(v_from_top);
           kept0[row * 3 + 2] = v_exponentials;
@@ -203,14 +203,14 @@ static void sett_strips_f32_part1(const float *restrict q0, float *restrict q3, 
             UNROLL
             for (uint32_t vec = 0; vec < 2; ++vec) {
               const float16 v_weights = kept0[row * 3 + step * 2 + vec] / splat_float16(of_row1[row]);
-              STORE(v_weights, (float16 *)(q3 + first * 48 + row * 48 + vec * 16));
+              STORE(v_weights, (float16 *)(q3 + (first + row) * 48 + vec * 16));
             }
           }
         }
         // the end of the row: registers that overlap the last step
         {
           const float16 v_weights = kept0[row * 3 + 2] / splat_float16(of_row1[row]);
-          STORE(v_weights, (float16 *)(q3 + first * 48 + row * 48 + 32));
+          STORE(v_weights, (float16 *)(q3 + (first + row) * 48 + 32));
         }
       }
     }

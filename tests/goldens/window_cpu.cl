@@ -10,7 +10,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_box_f32(__glob
       for (int s0 = 0; s0 < 3; ++s0) {
         for (int s1 = 0; s1 < 5; ++s1) {
           if (2 <= column + s1 && column + s1 <= 101 && 1 <= g0 + s0 && g0 + s0 <= 40) {
-            const float v_x = p0[g0 * 100 + s0 * 100 + column + s1 - 102];
+            const float v_x = p0[(g0 + s0) * 100 + column + s1 - 102];
             const float v_sum = v_y + v_x;
             v_y = v_sum;
           }
@@ -24,7 +24,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_box_f32(__glob
       for (int s0 = 0; s0 < 3; ++s0) {
         for (int s1 = 0; s1 < 5; ++s1) {
           if (2 <= column + s1 && column + s1 <= 101 && 1 <= g0 + s0 && g0 + s0 <= 40) {
-            const float v_x = p0[g0 * 100 + s0 * 100 + column + s1 - 102];
+            const float v_x = p0[(g0 + s0) * 100 + column + s1 - 102];
             const float v_sum = v_y + v_x;
             v_y = v_sum;
           }
@@ -38,7 +38,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_box_f32(__glob
       for (int s0 = 0; s0 < 3; ++s0) {
         for (int s1 = 0; s1 < 5; ++s1) {
           if (1 <= g0 + s0 && g0 + s0 <= 40) {
-            const float16 v_x = load_f32_16(p0 + (g0 * 100 + step * 16 + s0 * 100 + s1 - 86));
+            const float16 v_x = load_f32_16(p0 + ((g0 + s0) * 100 + step * 16 + s1 - 86));
             const float16 v_sum = v_y + v_x;
             v_y = v_sum;
           }
@@ -51,7 +51,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_box_f32(__glob
       for (int s0 = 0; s0 < 3; ++s0) {
         for (int s1 = 0; s1 < 5; ++s1) {
           if (1 <= g0 + s0 && g0 + s0 <= 40) {
-            const float16 v_x = load_f32_16(p0 + (g0 * 100 + s0 * 100 + s1 - 100));
+            const float16 v_x = load_f32_16(p0 + ((g0 + s0) * 100 + s1 - 100));
             const float16 v_sum = v_y + v_x;
             v_y = v_sum;
           }
@@ -64,7 +64,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_box_f32(__glob
       for (int s0 = 0; s0 < 3; ++s0) {
         for (int s1 = 0; s1 < 5; ++s1) {
           if (1 <= g0 + s0 && g0 + s0 <= 40) {
-            const float16 v_x = load_f32_16(p0 + (g0 * 100 + s0 * 100 + s1 - 20));
+            const float16 v_x = load_f32_16(p0 + ((g0 + s0) * 100 + s1 - 20));
             const float16 v_sum = v_y + v_x;
             v_y = v_sum;
           }
