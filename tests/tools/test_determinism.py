@@ -1,4 +1,4 @@
-"""The same input gives the same bytes: in another process, under another hash seed, from and into another folder; and no path is in them."""
+"""The same input gives the same bytes: in another process, with another hash seed, from and into another folder; and the files contain no path."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ for file in sys.argv[2:]:
 
 
 def made(folder: Path, seed: str) -> "Dict[str, bytes]":
-    """What one process makes of copies of the files; the depfiles, which name files where they are, aside."""
+    """Return the files that one process makes of copies of the inputs, without the depfiles, which name paths."""
     (folder / "in").mkdir(parents=True)
     copies = [shutil.copy(path, folder / "in") for path in FILES] + [str(folder / "in" / "scattered.hlo")]
     Path(copies[-1]).write_text(SCATTERED)

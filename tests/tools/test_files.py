@@ -1,4 +1,4 @@
-"""Several files in one call of gen, a folder, standard input, --jobs; the line of progress; and that Ctrl-C leaves nothing behind."""
+"""Test several files in one call of gen, a folder, standard input, --jobs, the line of progress, and Ctrl-C, which leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def contents(folder: Path) -> "Dict[str, str]":
 
 @pytest.fixture
 def three(tmp_path: Path) -> "List[Path]":
-    """A folder of three files; the second is wrong."""
+    """Return a folder of three files, the second of which is wrong."""
     (tmp_path / "in").mkdir()
     files = [tmp_path / "in" / f"{name}.hlo" for name in "abc"]
     for file in files:
@@ -46,7 +46,7 @@ def three(tmp_path: Path) -> "List[Path]":
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_build_of_several(count: int, three: "List[Path]", tmp_path: Path) -> None:
-    """The same files as of a call each; what is wrong with one is said, and the others are written."""
+    """The files are those of separate calls; the error of one is printed, and the others are written."""
     done = gen("build", *three, "-o", tmp_path / "all", "--target", "c", "--jobs", count)
     assert (done.returncode, done.stdout) == (2, "") and done.stderr == f"error: {three[1]}:4:21: expected an opcode of HLO, found 'sum'\n"
     for file in (three[0], three[2]):
@@ -58,7 +58,7 @@ def test_build_of_several(count: int, three: "List[Path]", tmp_path: Path) -> No
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_check_of_several(count: int, three: "List[Path]") -> None:
-    """Each file's lines in the order of the arguments, and a line that counts; the status is that of the worst."""
+    """Each file's lines are in the order of the arguments, with a line of counts; the status is the worst."""
     device_or_skip("c")
     done = gen("check", three[2], three[0], "--target", "c", "--jobs", count)
     lines = done.stdout.splitlines()
@@ -71,7 +71,7 @@ def test_check_of_several(count: int, three: "List[Path]") -> None:
 
 
 def test_explain_of_several(three: "List[Path]") -> None:
-    """Each file under its name; the order is that of the arguments, whichever is ready first."""
+    """Each file has its name above it, in the order of the arguments, whichever is ready first."""
     files = [three[2], three[0]]
     alone = [gen("explain", file, "--stage", "partition").stdout for file in files]
     for count in (1, 2):
@@ -81,16 +81,16 @@ def test_explain_of_several(three: "List[Path]") -> None:
 
 @pytest.mark.peer
 def test_first_command(three: "List[Path]", tmp_path: Path) -> None:
-    """The first command of a fresh copy says that it compiles the library, once for several processes; the next says nothing."""
+    """The first command of a fresh copy says that it compiles the library, once for several processes; the next command says nothing."""
     home, there = tmp_path / "sett", ROOT / "build" / "libsett.so"
     for name in ("include", "gen", "templates"):
         shutil.copytree(ROOT / name, home / name, ignore=shutil.ignore_patterns("__pycache__"))
-    compiler = tmp_path / "cc"      # at once: the library is there
+    compiler = tmp_path / "cc"    # at once, because the library exists
     compiler.write_text(f'#!/bin/sh\nfor last; do :; done\ncp "{there}" "$last"\n')
     compiler.chmod(0o755)
     command = [sys.executable, str(home / "gen"), "build", str(three[0]), str(three[2]), "-o", str(tmp_path / "out"), "--target", "c", "--jobs", "2"]
     said = [subprocess.run(command, capture_output=True, text=True, env={**os.environ, "CC": str(compiler)}).stderr for _ in range(2)]
-    said = [re.sub(r"^note: build \d.*\n", "", text, flags=re.M) for text in said]      # how far it is, on a slow machine
+    said = [re.sub(r"^note: build \d.*\n", "", text, flags=re.M) for text in said]    # progress, on a slow machine
     assert said == ["note: compiling build/libsett.so, once, ..\n", ""]
 
 
@@ -106,7 +106,7 @@ def test_standard_input(tmp_path: Path) -> None:
 
 
 def test_names_that_clash(tmp_path: Path) -> None:
-    """Two files of one name would overwrite each other's kernels: the second is refused, the first is whole."""
+    """Two files of one name would overwrite each other's kernels: the second is refused, the first is complete."""
     for folder in "xy":
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "m.hlo").write_text(SIMPLE.format("m", 5 if folder == "x" else 6))
@@ -121,7 +121,7 @@ def test_folder_without_files(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, f"error: {tmp_path}: expected .hlo or .mlir files in this folder, found none: name the files\n")
 
 
-# ---- words that are not known ----
+# ---- unknown words ----
 
 
 @pytest.mark.parametrize("words, said", [
@@ -155,7 +155,7 @@ def test_help_and_version() -> None:
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
-    """A folder that is a file, standard output on a full disk, streams that are closed: an error of one line, status 2."""
+    """A folder that is a file, standard output on a full disk, and closed streams give a one-line error with status 2."""
     (tmp_path / "m.hlo").write_text(SIMPLE.format("m", 5))
     (tmp_path / "file").write_text("")
     done = gen("build", tmp_path / "m.hlo", "-o", tmp_path / "file", "--target", "c")
@@ -188,7 +188,7 @@ def test_did_you_mean() -> None:
 
 
 def on_terminal(*words: object, **more: str) -> "Tuple[int, str]":
-    """Runs gen on a terminal of its own: status, and all that it wrote."""
+    """Run gen on a terminal of its own; return its status and output."""
     ours, its = pty.openpty()
     done = subprocess.Popen([*GEN, *map(str, words)], stdin=its, stdout=its, stderr=its, env={**os.environ, "TERM": "xterm", **more})
     os.close(its)
@@ -206,13 +206,13 @@ def on_terminal(*words: object, **more: str) -> "Tuple[int, str]":
 
 
 def seen(text: str) -> str:
-    """What is left on the screen of lines that are written over."""
+    """Return the text that remains on the screen after lines are overwritten."""
     return "\n".join(line.split("\r\033[K")[-1] for line in text.split("\n"))
 
 
 @pytest.mark.peer
 def test_progress(three: "List[Path]") -> None:
-    """On a terminal a line says which file is under way, and is gone at the end; PASS is green, unless NO_COLOR is set. Elsewhere there is neither."""
+    """On a terminal a line names the current file and disappears at the end; PASS is green unless NO_COLOR is set. Elsewhere there is neither."""
     device_or_skip("c")
     words = ("check", three[0], three[2], "--target", "c")
     plain = gen(*words)
@@ -235,8 +235,9 @@ SLOW = SIMPLE.format("slow", 77)
 @pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.peer), 2])
 @pytest.mark.parametrize("after", ["compiler", *(pytest.param(seconds, marks=pytest.mark.peer) for seconds in (0.1, 0.25, 0.6))])
 def test_stop(after: object, count: int, number: int, tmp_path: Path) -> None:
-    """A check of four files that is stopped, while compilers with temporary files are at work or at some moment: the status is 130, no process is left, and no temporary
-    folder. (After SIGKILL: of the processes that work for it; alone it cannot clean up.)"""
+    """A check of four files is stopped, while compilers with temporary files run or at any moment: the status is 130, and no process or temporary folder
+    is left. (After SIGKILL only the processes that work for it are ended; it cannot clean up.)
+    """
     device_or_skip("c")
     mark = f"SETT_MARK={os.getpid()}_{after}_{count}_{number}"
     work, compiler = tmp_path / "tmp", tmp_path / "slow_cc"
@@ -269,7 +270,7 @@ def test_stop(after: object, count: int, number: int, tmp_path: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("count", [1, 2])
 def test_stop_of_build(count: int, tmp_path: Path) -> None:
-    """A build of many files that is stopped has written whole files, and none under a temporary name."""
+    """A stopped build of many files has written whole files, and none under a temporary name."""
     for k in range(60):
         (tmp_path / f"m{k}.hlo").write_text(SIMPLE.format("m", 60 + k))
     out = tmp_path / "out"
@@ -316,7 +317,7 @@ print(number)
 
 
 def test_stop_while_a_file_is_written(tmp_path: Path) -> None:
-    """Whichever line of Python a signal interrupts, no file stays under a temporary name."""
+    """At whichever line of Python a signal arrives, no file stays under a temporary name."""
     done = subprocess.run([sys.executable, "-c", STOPS, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and int(done.stdout) > 100, done.stderr
     assert (tmp_path / "file.c").read_text() == "whole"
@@ -336,7 +337,7 @@ def square(number: int) -> "Tuple[int, int]":
 
 
 def test_parallel() -> None:
-    """The order is that of the items; a process that is killed, and one that raises, keep no other from its answer."""
+    """Results are in the order of the items; a process that is killed or raises does not prevent the answers of others."""
     answers = list(jobs.parallel(square, range(7), 3))
     assert [a.value for a in answers] == [0, 1, 4, None, None, 25, 36] and [a.status for a in answers] == [0, 0, 0, 3, 1, 0, 0]
     assert answers[1].out == "square of 1\n" and "signal 9" in answers[3].err and "ValueError: four" in answers[4].err

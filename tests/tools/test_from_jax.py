@@ -1,5 +1,4 @@
-"""A function of JAX in one command: its program, main.c beside JAX's results, faults of the user's file, bytecode, and
-the way back into JAX."""
+"""Test a JAX function in one command: its program, main.c with JAX's results, errors in the user's file, bytecode, and the way back into JAX."""
 
 from __future__ import annotations
 
@@ -70,7 +69,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def built(folder: Path, *words: str) -> Path:
-    """The folder of what gen build writes for words."""
+    """Return the folder that gen build writes for these words."""
     done = gen("build", *words, "-o", "out", "--target", "c", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "out"
@@ -110,7 +109,7 @@ def test_one_command(folder: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("name, dims", [("jacobian", ["0=4"]), ("rows", ["b=3"]), ("donated", ["0=3"])])
 def test_examples(folder: Path, name: str, dims: "List[str]") -> None:
-    """Arguments whose sizes --dims gives, symbols, types of 16 bits and bits, and buffers that a result takes."""
+    """Arguments may have sizes from --dims, symbols, 16-bit and bit types, and buffers that a result reuses."""
     out = built(folder, f"model.py:{name}", *(word for of in dims for word in ("--dims", of)))
     done = compiled(out, name)
     assert done.returncode == 0 and done.stdout.startswith(f"PASS {name}: "), done.stdout
@@ -147,7 +146,7 @@ def first_and(x=X, y=X):
 @pytest.mark.peer
 @pytest.mark.parametrize("words", [["-std=c11", "-march=native"], ["-std=c11", "-DSETT_SCALAR", "-pedantic"]], ids=["vectors", "scalar"])
 def test_several_functions(tmp_path: Path, words: "List[str]") -> None:
-    """One .c, one .h and one file of weights, in which the matrices lie once; functions that both need stand once."""
+    """There are one .c, one .h and one file of weights, in which each matrix occurs once; shared functions occur once."""
     (tmp_path / "model.py").write_text(SEVERAL)
     names = ["step", "gradient", "swing", "large", "first_and"]
     out = built(tmp_path, f"model.py:{','.join(names)}")
@@ -155,7 +154,7 @@ def test_several_functions(tmp_path: Path, words: "List[str]") -> None:
         "main.c", "model.c", "model.h", "model.d", "model.weights", *(f"{name}_ref.c" for name in names)}
     assert (out / "model.weights").stat().st_size == 4 * (64 * 64 + 64 * 32)
     text = (out / "model.c").read_text()
-    assert len(re.findall(r"^typedef struct \{ float re, im; \} c64;", text, re.M)) == 2      # of the vectors' part, and of the other
+    assert len(re.findall(r"^typedef struct \{ float re, im; \} c64;", text, re.M)) == 2    # of the vectors' part, and of the other part
     for compiler in ("gcc", "clang"):
         if shutil.which(compiler):
             subprocess.run([compiler, *words, "-O1", "-Wall", "-Wextra", "-Werror", "main.c", "model.c", "-lm", "-o", "main"], cwd=out, check=True)
@@ -169,7 +168,7 @@ def test_several_functions(tmp_path: Path, words: "List[str]") -> None:
 @needs_jax
 @pytest.mark.peer
 def test_two_functions(folder: Path) -> None:
-    """Functions are one file for C alone, and pairs of files where other languages are written too; other verbs take them in turn."""
+    """Functions are one file for C alone, and pairs of files if other languages are written too; other verbs take them in turn."""
     assert compiled(built(folder, "model.py:step,wide"), "model").stdout.count("PASS ") == 2
     done = gen("build", "model.py:step,wide", "-o", "pairs", "--target", "c,opencl", cwd=folder)
     assert done.returncode == 0 and compiled(folder / "pairs", "step", "wide").stdout.count("PASS ") == 2
@@ -179,7 +178,7 @@ def test_two_functions(folder: Path) -> None:
 
 @needs_jax
 def test_leading_dimensions(folder: Path) -> None:
-    """Each function of a file takes them, and main.c gives those of dense arrays."""
+    """Each function of a file takes leading dimensions, and main.c passes those of dense arrays."""
     out = built(folder, "model.py:rows,wide", "--dims", "b=2", "--lead", "x")
     assert (out / "model.h").read_text().count("const void *const *params, void *const *results, const size_t *leads, void *scratch)") == 2
     done = compiled(out, "model")
@@ -219,7 +218,7 @@ FAULTS = {     # and those of gen/errors.md
 @pytest.mark.peer
 @pytest.mark.parametrize("words", FAULTS)
 def test_faults(folder: Path, words: str) -> None:
-    """A fault of the user's file is one line that names the user's own line."""
+    """An error in the user's file is one line that names the user's line."""
     (folder / "broken.py").write_text("x = 1\nstep = (\n")
     (folder / "imports.py").write_text("import jax\n\nimport no_such_module\n")
     (folder / "exits.py").write_text("raise SystemExit(5)\n")
@@ -229,7 +228,7 @@ def test_faults(folder: Path, words: str) -> None:
 
 @needs_jax
 def test_refused_op(folder: Path) -> None:
-    """A refused op is reported at the line of the Python file that gave it."""
+    """A refused op is reported at its line of the Python file."""
     done = gen("build", "model.py:callback", "-o", "out", cwd=folder)
     assert done.returncode == 2 and done.stderr.startswith("error: model.py:31: ") and "xla_ffi_python_cpu_callback" in done.stderr, done.stderr
 
@@ -271,7 +270,7 @@ open("exported.bin", "wb").write(exported)
 @needs_jax
 @pytest.mark.peer
 def test_bytecode(tmp_path: Path) -> None:
-    """Bytecode, portable artifacts and files of jax.export are read as their text is, from standard input too."""
+    """Bytecode, portable artifacts and files of jax.export are read like their text, also from standard input."""
     subprocess.run([sys.executable, "-c", WRITE], cwd=tmp_path, check=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
     for name in ("plain.mlirbc", "portable.mlirbc", "exported.bin"):
         done = gen("build", name, "-o", "out", "--target", "c", cwd=tmp_path)
@@ -335,7 +334,7 @@ except TypeError as error:
 @needs_jax
 @pytest.mark.peer
 def test_wrap(tmp_path: Path) -> None:
-    """JAX calls the generated functions: trees in and out, on XLA's threads, with weights of a file, in place."""
+    """JAX calls the generated functions: trees in and out, on XLA's threads, with weights from a file, in place."""
     (tmp_path / "model.py").write_text(NET)
     for name in ("net", "update"):
         out = built(tmp_path, f"model.py:{name}", "--wrap", "jax")
@@ -347,7 +346,7 @@ def test_wrap(tmp_path: Path) -> None:
 
 
 def test_wrap_is_refused(tmp_path: Path) -> None:
-    """Arrays that JAX would pass in another form, and what no C function is written for."""
+    """Arrays that JAX would pass in another form are refused, and so are functions without C."""
     (tmp_path / "m.hlo").write_text("e {\n  a = f32[4,8]{0,1} parameter(0)\n  ROOT b = f32[4,8]{0,1} add(a, a)\n}\n")
     done = gen("build", "m.hlo", "-o", "out", "--wrap", "jax", "--target", "c", cwd=tmp_path)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
@@ -373,7 +372,7 @@ print(m_jax.m(np.full(3, 1 / 3)).tolist() == [2 / 3] * 3)
 @needs_jax
 @pytest.mark.peer
 def test_wrap_of_64_bits(tmp_path: Path) -> None:
-    """Without jax_enable_x64 JAX's buffers have half of the bytes that the C function reads and writes."""
+    """Without jax_enable_x64, JAX's buffers have half of the bytes that the C function accesses."""
     (tmp_path / "m.hlo").write_text("HloModule m\nENTRY e {\n  a = f64[3]{0} parameter(0)\n  ROOT b = f64[3]{0} add(a, a)\n}\n")
     out = built(tmp_path, "m.hlo", "--wrap", "jax")
     (command,) = [line.strip() for line in (out / "m_jax.py").read_text().splitlines() if line.strip().startswith("cc ")]
@@ -420,7 +419,7 @@ int main(void)
 @needs_jax
 @pytest.mark.peer
 def test_wrap_of_cuda(tmp_path: Path) -> None:
-    """The handler gives the kernels XLA's buffers and stream: a call frame as XLA makes it, kernels on the CPU."""
+    """The handler passes XLA's buffers and stream to the kernels: a call frame like XLA's, kernels on the CPU."""
     import jax.ffi
 
     from gen.targets import RUNNERS
@@ -443,7 +442,7 @@ def test_wrap_of_cuda(tmp_path: Path) -> None:
 
 
 def test_wrap_of_cuda_with_weights(tmp_path: Path) -> None:
-    """The caller would have to copy them."""
+    """Weights are refused, because the caller would have to copy them."""
     values = ", ".join(str(n) for n in range(20000))
     (tmp_path / "m.hlo").write_text("HloModule m\nENTRY e {\n  a = f32[20000]{0} parameter(0)\n  c = f32[20000]{0} constant({" + values
                                     + "})\n  ROOT b = f32[20000]{0} add(a, c)\n}\n")

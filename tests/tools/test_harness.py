@@ -1,4 +1,4 @@
-"""The harness finds planted faults: hand-written kernels, references and bounds, run on the default OpenCL device."""
+"""The harness finds planted faults in hand-written kernels, references and bounds, run on the default OpenCL device."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ N = 1000
 
 
 def statement_loop(type_name: str, params: int, statement: str) -> str:
-    """A C function's body: the statement at every i."""
+    """Return a C function's body: the statement for every i."""
     ins = "".join(f"  {type_name} *p{k} = ({type_name} *)(size_t)params[{k}];\n" for k in range(params))
     return f"{{\n{ins}  for (size_t i = 0; i < n; ++i) {{ {statement} }}\n  return 0;\n}}\n"
 
 
 def make(folder: str, name: str, body: str, wanted: str = "r0[i] = p0[i];", dtype: str = "f32", params: int = 1,
          bound: Optional[str] = None, exact: bool = False, n: int = N, items: Optional[int] = None) -> run.Built:
-    """A fusion of `n` elements whose kernel is `body` over i, its reference `wanted`, its bound `bound` (a statement on b[i])."""
+    """Return a fusion of `n` elements whose kernel is `body` over i, its reference `wanted`, its bound `bound` (a statement on b[i])."""
     work = Path(folder) / name
     work.mkdir()
     arguments = ", ".join([*(f"__global {CL_TYPE[dtype]} *p{k}" for k in range(params)), f"__global {CL_TYPE[dtype]} *r0"])
@@ -98,12 +98,12 @@ def crash(statement: str) -> str:
 FLIPPED = {"f32": "as_float(as_int(p0[i]) ^ (i == 999))", "f64": "as_double(as_long(p0[i]) ^ (i == 999))"}
 EVERY = {"pred": "1", "s8": "fmax(p0[i] + 128, 127 - p0[i])", "s32": "fmax(p0[i] + 0x1p31, 0x1p31 - 1 - p0[i])",
          "u64": "fmax((double)p0[i], (double)(~0ull - p0[i]))"}      # bounds that allow every integer
-# A kernel that is wrong for one special value only: NaN, infinities, -0, subnormals, the largest finite.
+# A kernel that is wrong for one special value only: NaN, infinities, -0, subnormals, the largest finite number.
 SPECIAL = {**dict.fromkeys(("isnan(p0[i])", "p0[i] == INFINITY", "p0[i] == -INFINITY", "as_uint(p0[i]) == 0x80000000u",
                             "as_uint(p0[i]) == 1u", "fabs(p0[i]) == FLT_MAX"), "f32"),
            **dict.fromkeys(("p0[i] == INT_MIN", "p0[i] == INT_MAX", "p0[i] == -1", "p0[i] == 32", "p0[i] == 0"), "s32")}
 
-# Kernels by name, each with what `make` is given. One process checks them, as long as none takes it down.
+# Kernels by name, each with the arguments of `make`. One process checks them, unless one ends it.
 PLANTED: "Dict[str, Dict[str, Any]]" = {
     **{f"right {d}": {"body": "r0[i] = p0[i];", "dtype": d, "exact": True} for d in C_TYPE},
     "no parameters": {"body": "r0[i] = i;", "wanted": "r0[i] = (float)i;", "params": 0},
@@ -162,7 +162,7 @@ class Harness(unittest.TestCase):
         self.assertRegex(result.reason, words)
         return result.reason
 
-    # ---- what is right passes ----
+    # ---- correct kernels pass ----
 
     def test_a_right_kernel_passes_with_every_dtype(self) -> None:
         for dtype in C_TYPE:
@@ -247,7 +247,7 @@ class Harness(unittest.TestCase):
         self.assertEqual(result.line(), f"  PASS {result.fusion} loop 0, {result.rounds} rounds")
 
     def test_bounds_that_allow_every_integer_are_counted(self) -> None:
-        """What no kernel can get wrong is not compared. A bound that leaves one value out is a comparison."""
+        """Values that no kernel can get wrong are not compared. A bound that excludes one value is a comparison."""
         for dtype in EVERY:
             for less in (0, 1e-9):
                 with self.subTest(dtype, less=less):
@@ -258,7 +258,7 @@ class Harness(unittest.TestCase):
     def test_a_pred_is_zero_or_one(self) -> None:
         self.fails(r"kernel 2\b", "a pred of 2")
 
-    # ---- what must not take the caller down ----
+    # ---- faults that must not end the caller ----
 
     def test_a_crash(self) -> None:
         self.fails(r"segmentation fault", "a crash")
@@ -285,7 +285,7 @@ class Harness(unittest.TestCase):
         self.assertRegex(line, r"^FAIL x\.hlo opencl 2/4 loop 0 \(\d+ values compared, all equal\): segmentation fault")
 
     def test_a_function_that_is_not_there(self) -> None:
-        """A C kernel that calls it is named, and those in the same library are checked."""
+        """A C kernel that calls a missing function is named, and the others in the library are checked."""
         builts = []
         for name in ("a", "b"):
             text = f"HloModule {name}\nENTRY e {{ x = f32[100] parameter(0)  ROOT r = f32[100] negate(x) }}\n"
@@ -297,13 +297,13 @@ class Harness(unittest.TestCase):
         self.assertIn("no_such_function", results[0].reason)
 
     def test_whose_fault_a_line_tells(self) -> None:
-        """A kernel's name begins with its fusion's, which may begin with another's."""
+        """A kernel's name begins with its fusion's, which may begin with another's; the line names the right fusion."""
         builts = [make(self.work.name, name, "r0[i] = p0[i];") for name in ("a", "ab")]
         named = [checks._named_in(f"cuda_on_cpu: {line}", builts) for line in ("sett_ab_0: a race", "after sett_a: a race", "sett_c: a race")]
         self.assertEqual(named, [builts[1], builts[0], None])
 
     def test_fusions_of_one_name(self) -> None:
-        """They are in libraries of their own, and each has its own kernel and reference."""
+        """Fusions of one name are in separate libraries, each with its own kernel and reference."""
         folders = [Path(self.work.name) / name for name in "xyz"]
         for folder in folders:
             folder.mkdir()
@@ -549,7 +549,7 @@ for line in sys.stdin:
 
     @pytest.mark.peer
     def test_many_small_parameters_are_timed(self) -> None:
-        """Not a mapping for each: a process has some 65,000, and this rotation 87,000 buffers."""
+        """Buffers do not have a mapping each: a process has some 65,000 mappings, and this rotation has 87,000 buffers."""
         lines = [f"p{k} = f32[12] parameter({k})" for k in range(300)] + ["s1 = f32[12] add(p0, p1)"]
         lines += [f"s{k} = f32[12] add(s{k - 1}, p{k})" for k in range(2, 300)]
         device, options = run.find_device("c", run.Options()), bench.BenchOptions(rounds=1, slot_ms=1, footprint=4 << 20)
@@ -560,7 +560,7 @@ for line in sys.stdin:
 
     @pytest.mark.peer
     def test_a_library_that_rounds_at_other_places_is_timed(self) -> None:
-        """What keeps f32 between ops on bf16 differs by more than sums may, within the bound of --excess-precision: its time has a mark."""
+        """A library that keeps f32 between ops on bf16 differs by more than sums may, but stays within the bound of --excess-precision: its time has a mark."""
         text = """HloModule t
         ENTRY e { x = bf16[64,512] parameter(0)  y = bf16[64,512] parameter(1)  c = bf16[] constant(64)  cs = bf16[64,512] broadcast(c), dimensions={}
           b = bf16[64,512] multiply(x, cs)  s = bf16[64,512] add(b, y)  ROOT r = bf16[64,512] subtract(s, b) }"""
@@ -668,7 +668,7 @@ class Libraries(unittest.TestCase):
 
     @pytest.mark.peer
     def test_xla_takes_tuples_and_64_bits(self) -> None:
-        """Parameters that are tuples, a root that is a tuple of one or of tuples, f64 and s64: as their leaves."""
+        """Tuple parameters, a root that is a tuple of one or of tuples, f64 and s64 are passed as their leaves."""
         rows = [("x = f64[3] parameter(0)  y = f64[3] add(x, x)  ROOT r = (f64[3]) tuple(y)", "3d", (0.1, 0.2, 0.3), "3d", (0.2, 0.4, 0.6)),
                 ("""t = (s64[2], (f64[2], s32[])) parameter(0)  z = s64[2] parameter(1)  a = s64[2] get-tuple-element(t), index=0
                     u = (f64[2], s32[]) get-tuple-element(t), index=1  b = f64[2] get-tuple-element(u), index=0
@@ -736,7 +736,7 @@ class Text(unittest.TestCase):
                          "SKIP f.hlo opencl 3/4 loop transpose 0.12 of the allowed error (2000 values compared): no memory")
 
     def test_why_values_are_not_compared(self) -> None:
-        """All reasons that there are, each with its count where there are several."""
+        """All reasons are listed, each with its count if there are several."""
         some = run.CheckResult("a", "loop", "PASS", max_share=0.5, compared=1000, unbounded=16, unbounded_nan=1, unbounded_integers=5, unbounded_moderate=2)
         self.assertEqual(run.error_text([some]), "0.5 of the allowed error (984 values compared; 16 were not compared (1.6%, 2 of ordinary inputs): rounding decides NaN or "
                          "a number (1), a comparison, a conversion or an index (5), overflow or a pole (10))")

@@ -1,4 +1,4 @@
-"""gen bench --layouts: the arguments, the kernels it writes, the table, the JSON and the page."""
+"""Test gen bench --layouts: the arguments, the kernels that it writes, the table, the JSON and the page."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_bad_commands(words: "list[str]", expected: str, tmp_path: Path) -> None
 
 
 def test_tile_and_walk() -> None:
-    """A tile's sizes stand at the logical dimensions they cover; README's picture is the order of memory."""
+    """The sizes of a tile are at the logical dimensions that they cover; README's picture is in memory order."""
     _, (tiled, plain, turned) = layouts.parse(["f32[512,1024]", "{1,0:T(8,128)(2,1)}", "{1,0}", "{0,1:T(8,128)}"])
     assert (tiled.tile, plain.tile, turned.tile) == ((8, 128), (), (128, 8))
     _, (small,) = layouts.parse(["f32[3,5]", "{1,0:T(2,2)}"])
@@ -88,7 +88,7 @@ def test_tile_and_walk() -> None:
     ("f32[9,20]", "{0,1}", (8, 16), "tiles"), ("s8[9,20]", "{1,0}", (3, 5), "tiles"), ("bf16[9,20]", "{0,1}", (8, 16), "rows"),
     ("f64[2,9,5]", "{0,2,1}", (1, 8, 5), "columns"), ("pred[40]", "{0}", (8,), "rows"), ("u16[3,9,20]", "{2,1,0}", (2, 4, 20), "tiles")])
 def test_reads(shape: str, layout: str, tile: "tuple[int, ...]", by: str, tmp_path: Path) -> None:
-    """A read's result is the xor of what lies in each row, column or tile: the layout by strides written here."""
+    """A read's result is the XOR of each row, column or tile, in a layout that is written here by strides."""
     array, (one,) = layouts.parse([shape, layout])
     dims, size = array.dims, one.shape.bytes // array.elements
     strides, step = [0] * len(dims), 1
@@ -118,12 +118,12 @@ def test_copies() -> None:
     assert "p = bf16[64,256]{1,0} parameter(0)" in layouts.copy_text(a, b)
 
 
-# ---- what comes out ----
+# ---- results ----
 
 
 @pytest.mark.peer
 def test_matrix(measured: layouts.Matrix) -> None:
-    """Every pair and every read was checked and timed; shares are of a copy or a read of as many bytes."""
+    """Every pair and every read was checked and timed; shares are relative to a copy or read of the same bytes."""
     assert [(row["from"], row["to"]) for row in measured.copies] == [(a, b) for a in WORDS[1:] for b in WORDS[1:]]
     assert [(row["layout"], row["by"]) for row in measured.reads] == [(a, by) for a in WORDS[1:] for by in ("rows", "columns", "tiles")]
     for row in measured.report.rows:
@@ -149,7 +149,7 @@ def test_table(measured: layouts.Matrix) -> None:
 
 @pytest.mark.peer
 def test_files(measured: layouts.Matrix, tmp_path: Path) -> None:
-    """The JSON says all; the page is one well-formed file that needs no other, a cell for each pair and each read."""
+    """The JSON has all figures; the page is one well-formed file without references, with a cell for each pair and each read."""
     data, page = layouts.places(str(tmp_path / "a.json"), None)
     assert page == tmp_path / "a.html"
     layouts.write(measured, data, page)
@@ -178,7 +178,7 @@ def test_files(measured: layouts.Matrix, tmp_path: Path) -> None:
 
 
 def test_without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel that gen does not make, and one that is wrong, are cells that say so and why; the rest is measured."""
+    """A kernel that gen refuses, and one that is wrong, are cells with the reason; the rest is measured."""
     bench_row = {"median_s": 1e-3, "low_s": 1e-3, "high_s": 1e-3, "GBps": 7.0, "share": 0.5, "yardstick": "copy", "bytes": 1 << 25,
                  "share_spread": 0.5, "copy": {"GBps": 14.0, "name": "memcpy"}, "fits_cache": False, "latency_s": 1e-5, "schedule": "", "status": "PASS"}
 
@@ -215,7 +215,7 @@ def test_without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_command(tmp_path: Path) -> None:
-    """One command, no file before it: a table on the terminal, the page and the data beside each other."""
+    """One command writes a table to the terminal, and the page and the data beside each other."""
     done = gen("bench", "--layouts", "u8[64]", "{0}", "--target", "c", "--rounds", "1", "--json", "line.json", cwd=tmp_path)
     if done.returncode == 3:
         pytest.skip(done.stderr.strip())

@@ -1,4 +1,4 @@
-"""gen/run/nearest.py: the exact module of a fusion, and whose results are nearer to it."""
+"""Test gen/run/nearest.py: the exact module of a fusion, and the comparison of results with it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def test_no_op_rounds(tmp_path: Path) -> None:
         ROOT z = f32[2] subtract(y, b)""", struct.pack("2f", 1, 0.25), tmp_path)
     assert (one, two) == (1, 0.25)
     tenth = struct.unpack("f", struct.pack("f", 0.1))[0]
-    (tmp_path / "other").mkdir()    # a library's name is loaded once
+    (tmp_path / "other").mkdir()    # a library is loaded once per name
     assert exact("x = f32[] parameter(0)  c = f32[] constant(0.1)  ROOT y = f32[] multiply(x, c)", struct.pack("f", 3), tmp_path / "other") == (3 * tenth,)
 
 
 def test_conversions_round(tmp_path: Path) -> None:
-    """What the module asks to be rounded is."""
+    """Conversions in the module still round."""
     body = "x = f32[1] parameter(0)  h = bf16[1] convert(x)  ROOT y = f32[1] convert(h)"
     assert exact(body, struct.pack("f", 1 + 2 ** -9), tmp_path) == (1,)
 
@@ -70,7 +70,7 @@ def test_elements(dtype: str, size: int) -> None:
 
 
 def test_words(tmp_path: Path) -> None:
-    """A rival that is right to the last bit, and one that is half of it."""
+    """The message for a rival that is right to the last bit, and for one with half of the value."""
     of = fusion("x = f32[4] parameter(0)  y = f32[4] exponential(x)  i = s32[4] convert(x)  ROOT r = (f32[4], s32[4]) tuple(y, i)")
     options = run.Options()
     built = run.build(of, tmp_path / "built", "c", options)

@@ -1,4 +1,6 @@
-"""The page of `ninja playground` in headless Chromium: its picture and its answers are those of build/sett, for every example; it fits, and needs no network."""
+"""Test the page of `ninja playground` in headless Chromium: its picture and answers are those of build/sett for every example; it is small, and needs no
+network.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,12 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shown(page: Path, folder: Path, a: str, b: str = "") -> str:
-    """The page's document after its program has run."""
+    """Return the page's document after its program has run."""
     if not CHROMIUM:
         pytest.skip("no chromium")
     address = f"file://{page}#" + urlencode({"a": a, **({"b": b} if b else {})})
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}", "--dump-dom", address]
-    for budget in (5000, 50000, 500000, 5000000): # of virtual time, which may end before the program is unpacked and compiled
+    for budget in (5000, 50000, 500000, 5000000):  # of virtual time, which may end before the program is unpacked and compiled
         document = subprocess.run([*command, f"--virtual-time-budget={budget}"], capture_output=True, text=True, timeout=900).stdout
         if "<h2>" in document or re.search(r'role="alert">[^<]', document):
             break
@@ -54,7 +56,7 @@ def texts(picture: str) -> "list[str]":
 
 
 def test_page(page: Path) -> None:
-    """At most 400 KB, and the same bytes again; nothing is fetched."""
+    """The page has at most 400 KB and always the same bytes, and fetches nothing."""
     text = page.read_text()
     assert len(text.encode()) <= 400 << 10
     assert not re.search(r"\bsrc=|\bhref=|@import|url\(|fetch\(", text)
@@ -63,7 +65,7 @@ def test_page(page: Path) -> None:
 
 @pytest.mark.parametrize("a, b", EXAMPLES, ids=lambda text: text[:24])
 def test_examples(page: Path, tmp_path: Path, a: str, b: str) -> None:
-    """The link's input is drawn as `sett draw --svg` does, and each answer is that of the command below it."""
+    """The link's input is drawn as by `sett draw --svg`, and each answer is that of the command below it."""
     document = shown(page, tmp_path / "user", a, b)
     sett("draw", a, *([b] if b else []), "--svg", str(tmp_path / "x.svg"))
     picture = re.search(r"<svg.*</svg>", document, re.S)

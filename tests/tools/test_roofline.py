@@ -1,4 +1,4 @@
-"""gen bench --html: the roofline's figure and table, what it counts as operations, and how long a bench is said to take."""
+"""Test gen bench --html: the roofline's figure and table, its count of operations, and the estimated time of a bench."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def row(name: str, speed: float, intensity: float, yardstick: str = "copy", **more: Any) -> "Dict[str, Any]":
-    """A kernel of 10^6 bytes beside a copy of 40 and a read of 30 GB/s, where arithmetic does 100 G/s."""
+    """Return a kernel of 10^6 bytes beside a copy of 40 and a read of 30 GB/s, with arithmetic of 100 G/s."""
     return {"kernel": name, "hero": "loop", "schedule": "", "bytes": 10 ** 6, "operations": int(intensity * 10 ** 6), "status": "PASS", "libraries": [], "GBps": speed,
             "median_s": 1e-3 / speed, "arithmetic_rate": 1e11, "yardstick": yardstick, "share": speed / 40, "read_share": speed / 30,
             "copy": {"name": "memcpy", "GBps": 40.0}, "read": {"name": "vector sum", "GBps": 30.0}, **more}
@@ -34,7 +34,7 @@ del ROWS[-1]["median_s"]
 
 
 def test_points() -> None:
-    """A kernel's roof is the lower of memory's and arithmetic's; its place in the figure is under it, as far as its share says."""
+    """A kernel's roof is the lower of memory's and arithmetic's; its place in the figure is below the roof by its share."""
     chart = roofline.chart(report(ROWS))
     assert chart and [(p.number, p.roof, p.share) for p in chart.points] == [(1, 40, 1), (2, 30, 0.5), (3, 10, 1), (4, 40, 0.5)]
     move, total, costly, half = chart.points
@@ -42,12 +42,12 @@ def test_points() -> None:
     assert move.y == copy[0][1] == copy[1][1] < read[0][1] and falling[0] == pytest.approx(copy[1])
     along = (costly.x - falling[0][0]) / (falling[1][0] - falling[0][0])
     assert 0 < along < 1 and costly.y == pytest.approx(falling[0][1] + along * (falling[1][1] - falling[0][1]))
-    assert half.x == total.x > move.x and half.y - move.y == pytest.approx(total.y - read[0][1])      # half the speed is the same way down everywhere
+    assert half.x == total.x > move.x and half.y - move.y == pytest.approx(total.y - read[0][1])    # half the speed is the same distance down everywhere
     assert all(roofline.LEFT <= p.x <= roofline.WIDTH and roofline.TOP <= p.y <= roofline.HEIGHT - roofline.BOTTOM for p in chart.points)
 
 
 def test_without_arithmetic() -> None:
-    """On a device where it is not measured there is no falling line, and the page says so."""
+    """On a device without a measurement of arithmetic there is no falling line, and the page says so."""
     rows = [{**one, "arithmetic_rate": None} for one in ROWS]
     chart = roofline.chart(report(rows))
     assert chart and not chart.arithmetic and len(chart.roofs) == 2 and chart.points[2].roof == 40
@@ -56,7 +56,9 @@ def test_without_arithmetic() -> None:
 
 
 def test_page() -> None:
-    """Well-formed, one file that fetches nothing, for light and dark and for a phone; a point for each timed kernel, a row for each kernel."""
+    """The page is well-formed, one file that fetches nothing, for light and dark and for a phone, with a point for each timed kernel and a row for each
+    kernel.
+    """
     text = roofline.as_html(report(ROWS))
     page = ElementTree.fromstring(text.replace("<!DOCTYPE html>", ""))
     assert len(page.findall(f".//{SVG}circle")) == 4 and len(page.findall(f".//{SVG}polyline")) == 3
@@ -70,7 +72,7 @@ def test_page() -> None:
 
 
 def test_operations() -> None:
-    """One for each element of an op, two for each step of a dot; moves and conversions are none."""
+    """Each element of an op is one operation, each step of a dot two; moves and conversions count as none."""
     add = "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n"
     for body, count in (("ROOT t = f32[8,4] transpose(p), dimensions={1,0}", 0), ("ROOT t = f16[4,8] convert(p)", 0), ("e = f32[4,8] exponential(p)\n  ROOT t = f32[4,8] add(e, p)", 64),
                         ("ROOT t = f32[4,4] dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={1}", 2 * 16 * 8),
@@ -81,7 +83,7 @@ def test_operations() -> None:
 
 
 def test_measured(tmp_path: Path) -> None:
-    """A bench says beforehand how long it will take, then which kernel is under way and how long is left; arithmetic is measured."""
+    """A bench prints its estimated time, then the current kernel and the remaining time; arithmetic is measured."""
     device_or_skip("c")
     said: "List[str]" = []
     steps: "List[str]" = []

@@ -1,4 +1,4 @@
-"""Trees of statements (gen/statements.py), and C files cut into pieces (gen/emit/pieces.py)."""
+"""Test trees of statements (gen/statements.py), and C files cut into pieces (gen/emit/pieces.py)."""
 
 import re
 
@@ -26,7 +26,7 @@ f(n);""")
 
 
 def test_factors() -> None:
-    """The operands of MUL in the C files of small functions are factors: x times a - b is not x * a - b, nor are all products the same."""
+    """The operands of MUL in the C files of small functions are factors: x times a - b is not x * a - b, and not all products are equal."""
     found = 0
     for file in ("complex.c", "scalars.c", "registers.c"):
         text = re.sub(r"/\*.*?\*/", "", (HERE / file).read_text(), flags=re.S)
@@ -45,7 +45,7 @@ def test_factors() -> None:
 
 
 def test_nested() -> None:
-    """Statements go into the innermost node while it is open, and after the outermost when it is closed."""
+    """Statements go into the innermost open node, and after the outermost node when it is closed."""
     code = Code()
     code.add("a();")
     with code.nested(For("int", "i", "4"), If("i > 1")) as (around, number):
@@ -133,12 +133,12 @@ e
 @pytest.mark.parametrize("facts, left", [({"FLOAT": True, "SIGNED": True}, "a #ifdef__clang__ b #else c #endif"),
                                          ({"FLOAT": False, "SIGNED": False}, "d"), ({"FLOAT": 0, "SIGNED": 1}, "e")])
 def test_conditions(facts: "dict[str, bool]", left: str) -> None:
-    """Facts choose lines; what is for the C compiler stays."""
+    """Known conditions select lines; lines for the C compiler stay."""
     assert taken(CONDITIONS, facts).replace("#ifdef ", "#ifdef").split() == left.split()
 
 
 def test_words() -> None:
-    """A word is replaced as a whole, or between underscores; a macro's arguments are, too."""
+    """A word is replaced as a whole, or between underscores; so are a macro's arguments."""
     words = {"T": "f32", "TYPE": "float", "N": lambda x: f"{x}.0f", "MUL": lambda a, b: f"{a} * {b}", "NAN_OF": lambda: "nan"}
     assert filled("TYPE abs_T(TYPE The) { return MUL(N(2), f(The, N(MUL(3, 4)))) + NAN_OF() + NANT; }", words) == \
         "float abs_f32(float The) { return 2.0f * f(The, 3 * 4.0f) + nan + NANT; }"
@@ -148,7 +148,7 @@ def test_words() -> None:
 
 @pytest.mark.parametrize("files", [("complex.c",), ("scalars.c",), ("registers.c",), ("vectors.c", "functions.c"), ("vectors.cl", "functions.c")])
 def test_pieces(files: "tuple[str, ...]") -> None:
-    """What a piece needs is there, and none needs itself, however far one goes."""
+    """The pieces that a piece needs exist, and none needs itself, directly or indirectly."""
     known = pieces(*files)
     assert known
 
