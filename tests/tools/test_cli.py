@@ -581,7 +581,7 @@ def test_depfile(tmp_path: Path) -> None:
 
 
 def test_library(tmp_path: Path) -> None:
-    """A kernel in C as a shared library, called with nothing but its symbols: right for buffers that are aligned as their elements are, an error for others."""
+    """A kernel in C works as a shared library, called only through its symbols: right for buffers with the alignment of their elements, an error for others."""
     (tmp_path / "m.hlo").write_text("HloModule m\nENTRY e {\n  a = f32[4,8] parameter(0)\n  s = f32[] parameter(1)\n"
                                     "  t = f32[4,8] broadcast(s), dimensions={}\n  ROOT b = f32[4,8] add(a, t)\n}\n")
     assert gen("build", tmp_path / "m.hlo", "-o", tmp_path, "--target", "c").returncode == 0
@@ -601,7 +601,7 @@ def test_library(tmp_path: Path) -> None:
 
 
 def test_dump(tmp_path: Path) -> None:
-    """`gen build --dump` writes what explain prints, a stage a file, and beside what is there; the first of them builds to the same bytes."""
+    """`gen build --dump` writes the output of explain, one stage per file, beside existing files; the first of them builds to the same bytes."""
     file = CATALOGUE / "triangle_f32.hlo"
     (tmp_path / "dump").mkdir()
     (tmp_path / "dump" / "notes.txt").write_text("mine")
@@ -620,7 +620,7 @@ def test_dump(tmp_path: Path) -> None:
 
 
 def test_dump_of_nothing(tmp_path: Path) -> None:
-    """Where a build fails, neither folder is made; where the dump cannot be written, the error names it."""
+    """If a build fails, neither folder is made; if the dump cannot be written, the error names it."""
     (tmp_path / "m.hlo").write_text(MALFORMED["unknown op"][0])
     assert gen("build", tmp_path / "m.hlo", "-o", tmp_path / "out", "--dump", tmp_path / "dump").returncode == 2
     assert [path.name for path in tmp_path.iterdir()] == ["m.hlo"]
@@ -641,7 +641,7 @@ def test_sett_statuses() -> None:
 
 
 def test_sett_help() -> None:
-    """The usage names every group; an error of one of several arguments says which."""
+    """The usage names every group; an error in one of several arguments names the argument."""
     done = sett("--help")
     assert done.returncode == 0 and not done.stderr
     for group in ("map", "shape", "nested", "layout", "op", "indexing", "coalescing", "banks", "utilisation", "reuse", "tile", "draw"):
@@ -654,7 +654,7 @@ def test_sett_help() -> None:
 
 
 def test_sett_lines() -> None:
-    """A line of input, a line of output, in order; errors stand in their places."""
+    """Each line of input gives one line of output, in order; errors are in their places."""
     good = "(d0) -> (d0 floordiv 4), domain: d0 in [0, 3]"
     done = sett("map", "simplify", "-", text=f"{good}\nnonsense\n{good}\n")
     first, second, third = done.stdout.splitlines()
@@ -672,7 +672,7 @@ def examples() -> "list[list[str]]":
 
 
 def test_sett_examples() -> None:
-    """Every verb stands in its group's help with an example that runs, alone and in a batch; a "no" is told by the status and the first word."""
+    """Every verb is in its group's help with an example that runs, alone and in a batch; a "no" is marked by the status and the first word."""
     words = examples()
     assert len(words) > 100 and all(len(done) > 1 for done in words)
     named = {tuple(line.split()[:2]) for group in GROUPS for line in sett("help", group).stdout.splitlines() if line[0] != " "}
@@ -694,7 +694,7 @@ def test_sett_examples() -> None:
 
 
 def test_sett_no() -> None:
-    """A "no" has status 1 alone, and begins with no, different or not decided; in a batch the status is 0."""
+    """A single "no" has status 1, and begins with no, different or not decided; in a batch the status is 0."""
     cases = [("map", "equal", "(d0) -> (d0), domain: d0 in [0, 3]", "(d0) -> (d0), domain: d0 in [0, 4]"), ("map", "inverse", "(d0) -> (d0 * 2), domain: d0 in [0, 3]"),
              ("map", "injective", "(d0) -> (d0 floordiv 2), domain: d0 in [0, 3]"), ("map", "covers", "(d0) -> (d0), domain: d0 in [0, 3]", "0..4"),
              ("shape", "bitcast", "f32[4]", "f32[5]"), ("shape", "strides", "f32[3,5]{1,0:T(2,2)}"), ("shape", "major", "f32[4,6]", "1"),
@@ -710,7 +710,7 @@ def test_sett_no() -> None:
 
 
 def test_sett_long_line() -> None:
-    """A line of a batch has any number of words."""
+    """A line of a batch may have any number of words."""
     words = [f"in{k}=2" for k in range(400)]
     done = sett("op", "concatenate", "-", text="\t".join(["399", "out=800", "dimension=0", *words]) + "\n")
     assert done.stdout == "(d0) -> (d0 - 798), domain: d0 in [798, 799]\n", done.stdout[:200]
@@ -751,13 +751,13 @@ MISTYPED = {
 
 @pytest.mark.parametrize("line", MISTYPED, ids=lambda line: line[:30] or "nothing")
 def test_sett_mistyped(line: str) -> None:
-    """What is unknown is named, with the nearest name and where names are listed, in one short line."""
+    """Unknown words are named, with the nearest known name and the place of the list, in one short line."""
     done = sett(*line.split())
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {MISTYPED[line]}\n")
 
 
 def edits(a: str, b: str) -> int:
-    """Letters to put in, take out, change, or swap with their neighbours, by the definition."""
+    """Return all texts that are one inserted, removed, changed or swapped letter away."""
     if not a or not b:
         return len(a) + len(b)
     if a[-1] == b[-1]:
@@ -767,7 +767,7 @@ def edits(a: str, b: str) -> int:
 
 
 def test_sett_nearest() -> None:
-    """A verb with a letter taken out, put in, changed or swapped: the name that is told is one edit away, as the verb is."""
+    """For a verb with a letter removed, inserted, changed or swapped, the suggested name is one edit away."""
     named = {group: sorted({line.split()[1] for line in sett("help", group).stdout.splitlines() if re.match(r"\w+ [a-z]", line)}) for group in GROUPS}
     words = [(group, wrong) for group, names in named.items() for name in names if len(name) > 3
              for wrong in (name[:1] + name[2:], name[:1] + "q" + name[1:], name[:2] + "q" + name[3:], name[:1] + name[2:3] + name[1:2] + name[3:]) if wrong not in names]
@@ -779,7 +779,7 @@ def test_sett_nearest() -> None:
 
 
 def test_sett_version() -> None:
-    """The version of every header; sett.h's is the command's own."""
+    """The version of every header is printed; sett.h's is the command's own."""
     lines = sett("--version").stdout.splitlines()
     assert sett("version").stdout.splitlines() == lines and lines[0].startswith("sett ")
     assert sorted(line.split()[0] for line in lines[1:]) == sorted(path.name for path in (ROOT / "include").glob("sett_*.h"))
@@ -799,7 +799,7 @@ def test_sett_full_disk() -> None:
 
 
 def test_sett_names() -> None:
-    """Errors with a column name the argument, where there are several."""
+    """Errors with a column name the argument if there are several."""
     for words, said in ((("op", "transpose", "0", "out=2,3", "in=3,2", "perm=1,0"),
                          "error: 1: unknown attribute, expected OPERAND out=I,J,.. in=I,J,.. dimensions=D,.., from=operand or all=1, in perm=1,0"),
                         (("op", "transpose", "0", "out=2,3", "in=3,2", "dimensions=1,x"), "error: 14: expected an integer, found 'x', in dimensions=1,x"),
@@ -831,7 +831,7 @@ def long_map(dims: int) -> str:
 
 @pytest.mark.peer
 def test_sett_memory() -> None:
-    """Memory grows with what is asked; where it cannot, the error says so."""
+    """Memory grows as needed; if it cannot, the error says so."""
     dims = long_map(3000)
     for text in (dims, f"(d0) -> ({' + '.join(f'd0 mod {k}' for k in range(2, 2202))}), domain: d0 in [0, 99999]"):
         done = sett("map", "simplify", "-", text=text + "\n")
@@ -842,7 +842,7 @@ def test_sett_memory() -> None:
 
 
 def test_sett_threads() -> None:
-    """The library's answers are the same from several threads at once, and after a command that needed more memory."""
+    """The library returns the same answers from several threads at once, and after a command that needed more memory."""
     import ctypes
     import threading
 
@@ -875,14 +875,14 @@ def test_sett_threads() -> None:
 
 
 def test_bench_small_figures() -> None:
-    """Of a kernel that is all latency too, GB/s say how fast it is."""
+    """GB/s also describe a kernel whose time is mostly latency."""
     assert [bench._gbps({"GBps": number}) for number in (123.45, 1.04, 0.96, 0.0412)] == ["123.5", "1.0", "0.96", "0.041"]
 
 
 @pytest.mark.peer
 def test_bench_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table has a row a kernel; the file has what was measured."""
-    monkeypatch.setattr(bench, "footprint", lambda device, asked: 4 << 20)      # not beyond a cache: what is written is asked for, not how fast
+    """The table has a row per kernel; the file has the measurements."""
+    monkeypatch.setattr(bench, "footprint", lambda device, asked: 4 << 20)    # no more than a cache, because the test checks what is written, not the speed
     done = gen("bench", CATALOGUE / "triangle_f32.hlo", "--rounds", "2", "--no-libraries", "--json", tmp_path / "b.json")
     skip_without_device(done)
     assert done.returncode == 0, done.stdout + done.stderr
