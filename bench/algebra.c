@@ -8,6 +8,8 @@
      algebra deep N         N maps of each class of chains of rank 6 with 12 steps (identities: 6 and as many back), then N identities of each kind with
                               12 steps and as many back; how many take over 10 ms
      algebra scaling        identities of rank 4 and 6, depth 1 to 12: time against distinct nodes
+     algebra texts CLASS N  N maps of CLASS, a line each
+     algebra times FILE     microseconds of simplify for the map of each line
      algebra count CLASS N  simplifies N maps of CLASS (EXPRESSION, GPU, ID_RESHAPE, ..) once, for
                               valgrind --tool=callgrind --collect-atstart=no --toggle-collect=sett_map_simplify
                               and with --dump-after=sett_map_simplify a file of counts for each map
@@ -37,6 +39,13 @@ static const anchor anchors[] = {
     {DRAW_ID_RESHAPE, 918, 103, 20, 589, 43116, 4.9e6},
     {DRAW_ID_MOVES, 0, 0, 0, 0, 0, 0},
     {DRAW_ID_ALL, 0, 0, 0, 0, 0, 0},
+    {DRAW_LATTICE, 0, 0, 0, 0, 0, 0},
+    {DRAW_COMMON, 0, 0, 0, 0, 0, 0},
+    {DRAW_MONOTONE, 0, 0, 0, 0, 0, 0},
+    {DRAW_CLAMPS, 0, 0, 0, 0, 0, 0},
+    {DRAW_PRODUCTS, 0, 0, 0, 0, 0, 0},
+    {DRAW_SYMBOLIC, 0, 0, 0, 0, 0, 0},
+    {DRAW_NEIGHBOURS, 0, 0, 0, 0, 0, 0},
 };
 static const anchor test_inputs = {0, 8, 2.7, 0, 0.56, 4.1, 15};
 
@@ -277,14 +286,34 @@ static void scaling(void) {
   }
 }
 
-static int count(const char *key, int n) {
-  int which = draw_class_find(key), i, done = 0;
-  double nodes = 0, one;
-  draw r = draw_make(1, 1 << 20);
+static int class_of(const char *key) {
+  int which = draw_class_find(key);
   if (which < 0) {
     fprintf(stderr, "no class %s\n", key);
-    return 2;
+    exit(2);
   }
+  return which;
+}
+
+static void texts(int which, int n) {
+  draw r = draw_make(1, 1 << 20);
+  int i;
+  for (i = 0; i < n; ++i) {
+    draw_number(&r, which, i);
+    if (draw_text(&arena, &chain, text, TEXT)) puts(text);
+  }
+}
+
+static void line_times(const char *path) {
+  FILE *file = open_file(path);
+  while (fgets(text, TEXT, file)) printf("%.3f\n", time_text(text, strcspn(text, "\r\n")).simplify);
+  fclose(file);
+}
+
+static int count(int which, int n) {
+  int i, done = 0;
+  double nodes = 0, one;
+  draw r = draw_make(1, 1 << 20);
   for (i = 0; i < n; ++i) {
     sett_map_mark mark = sett_map_arena_mark(&arena);
     sett_map map;
@@ -307,10 +336,12 @@ int main(int argc, char **argv) {
   else if (argc == 3 && !strcmp(mode, "lines")) lines(argv[2]);
   else if (argc == 3 && !strcmp(mode, "deep") && atoi(argv[2]) > 0 && atoi(argv[2]) <= MAPS) deep(atoi(argv[2]));
   else if (argc == 2 && !strcmp(mode, "scaling")) scaling();
-  else if (argc == 4 && !strcmp(mode, "count")) return count(argv[2], atoi(argv[3]));
+  else if (argc == 4 && !strcmp(mode, "texts")) texts(class_of(argv[2]), atoi(argv[3]));
+  else if (argc == 3 && !strcmp(mode, "times")) line_times(argv[2]);
+  else if (argc == 4 && !strcmp(mode, "count")) return count(class_of(argv[2]), atoi(argv[3]));
   else if (atoi(mode) > 0 && atoi(mode) <= MAPS) classes(atoi(mode));
   else {
-    fprintf(stderr, "expected: algebra [N], rows FILE, lines FILE, deep N, scaling, or count CLASS N\n");
+    fprintf(stderr, "expected: algebra [N], rows FILE, lines FILE, deep N, scaling, texts CLASS N, times FILE, or count CLASS N\n");
     return 2;
   }
   free(memory);

@@ -102,7 +102,7 @@ class Row:
         return all(ours < other for ours, other in self.sizes.values())
 
     def line(self) -> str:
-        sizes = ", ".join(f"{ours}, {who} {other}" for who, (ours, other) in self.sizes.items())
+        sizes = ", ".join(f"{ours} for {who} {other}" for who, (ours, other) in self.sizes.items())
         marks = [f"LARGER than {' and '.join(self.larger)}"] if self.larger else []
         marks += [self.undecided[:40]] if self.undecided else []
         marks += [f"WRONG {self.wrong}"] if self.wrong else []
@@ -140,7 +140,7 @@ def pairs(every: "list[list[str]]", command: str, wanted: str) -> "list[Row]":
 
 
 def random_maps(command: str, wanted: str) -> "list[Row]":
-    """Return the rows of random_maps.tsv, named by class and line. XLA's results count where they are sound, with their constraints and as XLA counts nodes."""
+    """Return the rows of random_maps.tsv, named by class and line. XLA's results count where they are sound, with their constraints, also as XLA counts nodes."""
     before = {line.split("\t")[0]: line.split("\t")[1:] for line in (HERE / "sizes_before.tsv").read_text().splitlines()
               if not line.startswith("#")}
     rows = []
@@ -155,7 +155,8 @@ def random_maps(command: str, wanted: str) -> "list[Row]":
     for (number, text, xla, kind, _, _, sound, _, _), ours, answer in zip(rows, got, equal):
         sizes = {who: (symbols(ours), int(size)) for who, size in zip(("8df6257", "TVM"), before[number]) if size != "-"}
         if sound == "ok":
-            sizes["XLA"] = map_nodes(ours), map_nodes(xla)
+            sizes["XLA"] = symbols(ours) + in_constraints(ours), symbols(xla) + in_constraints(xla)
+            sizes["XLA by nodes"] = map_nodes(ours), map_nodes(xla)
         made.append(Row(f"{kind}:{number}", text, ours, sizes, differs(text, ours, rng), "" if answer == "equal" else answer, f"XLA   {xla}"))
     return made
 
