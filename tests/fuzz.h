@@ -1,5 +1,5 @@
-/* What the fuzzers share: random numbers, how a property fails, and a main that draws inputs for some seconds. A property is libFuzzer's entry, so
-   -DSETT_LIBFUZZER leaves main out. */
+/* The common part of the fuzzers: random numbers, the failure of a property, and a main that draws inputs for some
+ * seconds. A property is libFuzzer's entry; -DSETT_LIBFUZZER leaves main out. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static uint64_t state;     /* of all random choices */
-static unsigned long good; /* inputs that were what the property is about; too few of them, and it says little */
+static uint64_t state; /* the state of all random choices */
+/* number of inputs to which the property applies; a fuzzer with few of them tests little */
+static unsigned long good;
 
 static inline uint32_t next(uint32_t below) {
   state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);

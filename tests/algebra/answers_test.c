@@ -1,6 +1,7 @@
-/* The convention ANSWERS of all headers: failed, undecided, outside and {0} inputs are never true in an `if`, and every output is written. Outputs that are single
-   values are left uninitialised here, so that -O2 -Wmaybe-uninitialized -Werror is a part of the test; arrays hold POISON. tests/algebra/test_answers.py demands that
-   each public function with such an answer is called here. */
+/* Test the convention ANSWERS of all headers: failed, undecided, outside and {0} inputs are never true in an `if`, and
+ * every output is written. Outputs that are single values are left uninitialised here, so that -O2
+ * -Wmaybe-uninitialized -Werror is a part of the test; arrays hold POISON. tests/algebra/test_answers.py requires that
+ * this file calls each public function with such an answer. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static void wrong(int line, const char *what) {
   ++failures;
 }
 #define CHECK(x) ((x) ? (void)0 : wrong(__LINE__, #x))
-/* Not yes: neither of the records' truths, or no int. */
+/* Not yes: neither yes nor no of a record, or the int 0. */
 #define NOT_TAKEN(x)                     \
   do {                                   \
     if (x) wrong(__LINE__, "true: " #x); \
@@ -32,7 +33,7 @@ static int64_t *poisoned(int64_t *list) {
   return list;
 }
 
-/* The first count entries are value, the others were left alone. */
+/* Return 1 if the first count entries are value and the others are unchanged. */
 static int holds(const int64_t *list, int count, int64_t value) {
   int i;
   for (i = 0; i < ROOM; ++i)
@@ -147,7 +148,8 @@ static void shapes(void) {
   NOT_TAKEN(sett_tile_device_element(sett_tile_device(&plan), -1, list));
   shape = shape_of("f32[8]");
   plan = sett_tile_prepare(&shape);
-  NOT_TAKEN(sett_tile_device_element(sett_tile_device(&plan), -1, list)); /* it lies before a layout without tiles */
+  /* the element before a layout without tiles */
+  NOT_TAKEN(sett_tile_device_element(sett_tile_device(&plan), -1, list));
   CHECK(sett_tile_position(&plan, outside + 1) == 0);
   CHECK(sett_tile_part(&good, outside, poisoned(list)) == -1 && holds(list, 2, -1));
   NOT_TAKEN(sett_tile_whole(&good, 1, dims, poisoned(list)));
@@ -163,7 +165,7 @@ static void shapes(void) {
   NOT_TAKEN(sett_tile_is_most_major(&good, -1));
   NOT_TAKEN(sett_tile_stage(&plan, 0, SETT_TILE_COMBINED, list));
   NOT_TAKEN(sett_tile_equal(&good, &other));
-  shape = sett_tile_permute(&good, found); /* -1s are no permutation: an error beside the dimensions */
+  shape = sett_tile_permute(&good, found); /* -1s are not a permutation: an error beside the dimensions */
   CHECK(shape.error);
   NOT_TAKEN(sett_tile_is_most_major(&shape, 0));
   NOT_TAKEN(sett_tile_equal(&shape, &shape));
@@ -176,7 +178,7 @@ static void shapes(void) {
   NO(answer);
   CHECK(found[0] == -1 && found[1] == -1);
   YES(sett_tile_same_bytes(&good, &good));
-  /* not decided: the same function, by texts that no rule compares, with more elements than are looked at */
+  /* not decided: the same function in texts that no rule compares, with more elements than are visited */
   good = shape_of("u8[11,5,4000037]{2,1,0:T(*,3,5)(*,5,2)}");
   other = shape_of("u8[11,5,4000037]{2,1,0:T(*,3,5)(*,5,2)(1)}");
   answer = sett_tile_same_bytes(&good, &other);
@@ -200,7 +202,7 @@ static void lists(void) {
   NOT_TAKEN(sett_tile_kept_dims(2, dims, 2, others, from, order));
 }
 
-/* Every event of a reader that has ended or failed is 0, and the shape is no shape. */
+/* Every event of a reader that has ended or failed is 0, and its shape is failed. */
 static void readers(void) {
   static const char *const texts[] = {"(f32[2], (s8[3]))", "(f32[2], x)", "", "f32[2"};
   size_t i;
@@ -234,7 +236,7 @@ static uint64_t memory[1 << 20];
 
 static sett_map map_of(sett_map_arena *arena, const char *text) { return sett_map_parse(arena, text, strlen(text)); }
 
-/* Every question to a map that has no points to speak of, or failed. */
+/* Ask every question about a map without points, or a failed map. */
 static void ask(sett_map_arena *arena, sett_map map, int decided) {
   const sett_map_interval box[2] = {{0, 3}, {0, 3}};
   int64_t results[ROOM];
@@ -301,7 +303,7 @@ static void maps(void) {
   CHECK(!error && holds(results, 2, 0));
   NOT_TAKEN(sett_map_evaluator_at(&evaluator, point, poisoned(results), &error));
   CHECK(!error && holds(results, 2, 0));
-  /* no value: the first result is known before the division fails, or after */
+  /* no value: the first result is known before the division fails, or after it */
   point[0] = 3;
   point[1] = 0;
   NOT_TAKEN(sett_map_evaluate(&arena, map, point, poisoned(results), &error));
@@ -310,7 +312,7 @@ static void maps(void) {
   CHECK(error == SETT_MAP_ERROR_ZERO_DIVISOR && holds(results, 2, 0));
   point[1] = 1;
   CHECK(sett_map_evaluate(&arena, map, point, results, &error) == 1 && !error && results[0] == 3);
-  /* the iterator stops at a point without a value, and goes on where it is asked to */
+  /* the iterator stops at a point without a value, and continues when it is called again */
   for (;;) {
     if (sett_map_points_next(&points)) ++inside;
     else if (points.error) ++stops;
@@ -370,7 +372,8 @@ static void analysis(void) {
   sett_analysis_list dims = {2, row}, out = {1, &four}, in = {1, &seven}, none = {0, NULL};
   sett_analysis_memory layout, before;
   sett_analysis_best best;
-  sett_map map = map_of(&arena, "(d0) -> (d0, 0), domain: d0 in [0, 31]"), zero = {0}; /* rows 4 and more are outside */
+  /* rows from 4 on are outside */
+  sett_map map = map_of(&arena, "(d0) -> (d0, 0), domain: d0 in [0, 31]"), zero = {0};
   sett_analysis_coalescing coalescing;
   sett_analysis_banks banks;
   sett_analysis_tile tile;
@@ -415,7 +418,7 @@ static void analysis(void) {
     NOT_TAKEN(tile.results);
     CHECK(tile.size[0] == 0 && tile.stride[0] == 0 && tile.offset.kind == SETT_MAP_UNDEFINED);
   }
-  { /* wide: the place of each vector's first element, in vectors; none where they do not fill the dimension */
+  { /* wide: the place of each vector's first element, in vectors; none if vectors do not fill the dimension */
     sett_map access = map_of(&arena, "(t, i) -> (t + 1, i + 4), domain: t in [0, 3], i in [0, 7]"),
              wide = sett_analysis_wide(&arena, access, 1, 4);
     int64_t t, v, point[2], place[2];
@@ -473,7 +476,7 @@ static void notations(void) {
   CHECK(sett_notation_free_masks(&failed, mask) == -1 && sett_notation_free_masks(&zero, mask) == -1);
   NOT_TAKEN(sett_notation_is_zero(&linear, &witness));
   CHECK(witness == 1);
-  NOT_TAKEN(sett_notation_is_injective(&linear, &witness)); /* lanes 1 and 2 hold the same */
+  NOT_TAKEN(sett_notation_is_injective(&linear, &witness)); /* lanes 1 and 2 hold the same element */
   CHECK(witness == 3);
   NOT_TAKEN(sett_notation_is_surjective(&linear, &witness));
   CHECK(witness == 2);
@@ -496,7 +499,7 @@ static void nested(void) {
   sett_nested_answer answer;
   memset(&zero, 0, sizeof zero);
   CHECK(!good.error && !part.error && failed.error);
-  /* the loop over owners ends, whatever is asked */
+  /* the loop over owners ends for every index */
   for (index[0] = -1; index[0] < 10; ++index[0])
     for (w = 0; sett_nested_owner(&good, index, w, &subgroup, &thread, &slot) && steps < 1000; ++w) ++steps;
   CHECK(steps == 8);

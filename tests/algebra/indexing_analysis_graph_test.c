@@ -1,5 +1,5 @@
-/* Whole graphs (sett_analysis_whole) against loops: every value of a random graph tags its elements with the elements of the root that they reach.
-   indexing_analysis_graph_test [COUNT [SEED]] */
+/* Test whole graphs (sett_analysis_whole) against loops: every value of a random graph tags its elements with the
+ * elements of the root that they reach. Run: indexing_analysis_graph_test [COUNT [SEED]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +126,7 @@ static void make(int v) {
   }
 }
 
-/* Is element o of m made from element e of operand k? */
+/* Return 1 if element o of m is made from element e of operand k. */
 static int reads(const made *m, int k, int o, int e) {
   const made *a = &value[m->input[k]];
   int64_t x[2] = {0, 0}, y[2] = {0, 0};
@@ -232,7 +232,7 @@ static void random_graph(void) {
           "a graph has its maps");
     for (v = 0; v < VALUES; ++v) compare(&arena, &set[v], root, v, from_root);
   }
-  /* two roots: what both say is said once */
+  /* two roots: equal maps are kept once */
   {
     sett_analysis_set more[VALUES];
     int both;
@@ -242,7 +242,7 @@ static void random_graph(void) {
     both = set[0].count;
     check(!sett_analysis_merge(&store, &set[0], &more[0]) && set[0].count == both, "merge adds nothing that is there");
   }
-  /* too little memory is an error, at whatever point it ends */
+  /* too little memory is an error, wherever it ends */
   store = sett_analysis_store_make(kept, (size_t)draw(1500));
   v = sett_analysis_whole(&arena, &store, &graph, root, 1, set, &at);
   check(v == 0 || v == SETT_ANALYSIS_ERROR_STORE, "a store that is too small");
@@ -314,7 +314,7 @@ static void runtimes(void) {
   check(!strcmp(text, "(d0){rt0} -> (d0 + rt0), domain: d0 in [0, 3], rt0 in [0, 6]"), "a parameter stays");
   check(set[0].count == 1 && set[0].first->runtimes == 1 && set[0].first->runtime[0].operand == 101,
         "and says where it is read");
-  /* a call of that graph, twice: dynamic slices of a slice; the order of runtime variables is that of the list */
+  /* two calls of that graph: dynamic slices of a slice; runtime variables are in the order of the list */
   whole[0] = set[0];
   memset(values, 0, sizeof values);
   memset(edge, 0, sizeof edge);
@@ -333,7 +333,7 @@ static void runtimes(void) {
         "a call's map");
   check(set[0].count == 1 && set[0].first->runtime[0].operand == 101 && set[0].first->runtime[1].operand == 203,
         "runtime variables of both in order");
-  /* refused: an order that is not one, a value that is not there, dimensions that disagree */
+  /* refused: a wrong order, a missing value, dimensions that disagree */
   {
     sett_analysis_edge turned[2];
     int at = 7;
@@ -363,7 +363,7 @@ static void runtimes(void) {
   }
 }
 
-/* More than 256 maps between two values are one UNDEFINED, and it stays so. */
+/* More than 256 maps between two values become one UNDEFINED, also after further maps. */
 static void many(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_analysis_store store = sett_analysis_store_make(kept, sizeof kept);
@@ -384,7 +384,7 @@ static void many(void) {
   check(set.first->kind == SETT_ANALYSIS_UNDEFINED && set.first == set.last, "then UNDEFINED");
 }
 
-/* Memories as large as numbers are: a swizzle whose blocks no number counts, positions that are inside and do not fit. */
+/* Very large memories: a swizzle whose number of blocks overflows, positions that are inside but do not fit. */
 static void large(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map_variable d = {NULL, 0, 1};

@@ -1,5 +1,6 @@
-/* Property: whatever the bytes, `sett indexing` ends with lines of five fields, or with one error whose place is in the text. Run: indexing_fuzz [seconds
-   [seed]]: HLO text with a few places changed; the same entry serves libFuzzer with -DSETT_LIBFUZZER. */
+/* Property: for all bytes, `sett indexing` ends with lines of five fields, or with one error whose place is in the
+ * text. Run: indexing_fuzz [seconds [seed]]: HLO text with a few places changed; the same entry serves libFuzzer with
+ * -DSETT_LIBFUZZER. */
 #define INDEXING_STORE(arena) ((size_t)1 << 20)
 #define main command_main
 #include "../../gen/command/sett.c"
@@ -11,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char out[1 << 20];
   static uint64_t memory[COMMAND_MEMORY / sizeof(uint64_t)];
   char *text = (char *)malloc(size ? size : 1), *at,
-       *end; /* exactly as long as the text, so that a sanitizer sees a read beyond */
+       *end; /* exactly as long as the text, so that a sanitizer sees a read beyond it */
   command self;
   long line, column, lines = 1;
   size_t i;

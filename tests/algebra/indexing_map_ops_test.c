@@ -40,7 +40,7 @@ typedef struct axis {
 
 static sett_expr constant(sett_map_arena *a, int64_t value) { return sett_map_constant(a, value); }
 
-/* Row-major through a linear index into the drawn shape of as many elements. */
+/* Reshape, row-major through a linear index, into the drawn shape with equally many elements. */
 static int reshape(sett_map_arena *a, axis *axes, int n) {
   sett_expr linear = constant(a, 0);
   int64_t all = 1, part[4], below;
@@ -71,7 +71,7 @@ static int step(sett_map_arena *a, axis *axes, int n) {
   }
 }
 
-/* Anything that has a value everywhere. */
+/* Return an expression that has a value everywhere. */
 static sett_expr draw_expression(sett_map_arena *a, int variables, int depth) {
   sett_expr x, y;
   int64_t c = draw(0, 1) ? draw(2, 9) : draw(-6, -2);
@@ -218,7 +218,7 @@ static int by_image(const void *a, const void *b) {
   return 0;
 }
 
-static int sort_images(int results) { /* the number of distinct ones */
+static int sort_images(int results) { /* the number of distinct images */
   int i, distinct = 0;
   width = results;
   for (i = 0; i < points; ++i) order[i] = i;
@@ -407,7 +407,8 @@ static void runs(sett_map_arena *a, sett_map m, int variable) {
   }
 }
 
-/* Every point of `other`, led back to the variables of m (0: there is none), is one of m with the same image; how many points it has. */
+/* Check that every point of `other`, mapped back to the variables of m (0: there is none), is a point of m with the
+ * same image; return their number. */
 typedef int (*lead)(const sett_map *m, const sett_map *other, const int64_t *p, int64_t *back);
 
 static int points_led(sett_map_arena *a, sett_map m, sett_map other, lead back, const char *what) {
@@ -441,7 +442,7 @@ static void rescaled(sett_map_arena *a, sett_map m) {
   if (r.kind != SETT_MAP_DEFINED || s.kind != SETT_MAP_DEFINED) return;
   for (i = 0; i < sett_map_variables(m); ++i) {
     scale[i] = 1, shift[i] = 0;
-    for (j = 0; j < s.constraints; ++j) { /* the classes as simplify found them */
+    for (j = 0; j < s.constraints; ++j) { /* the residue classes that simplify found */
       int64_t modulus = 0;
       if (settp_map_class_of(a, s.constraint + j, &modulus) != i || i < m.dims || i >= m.dims + m.ranges) continue;
       scale[i] = modulus;
@@ -452,7 +453,7 @@ static void rescaled(sett_map_arena *a, sett_map m) {
 }
 
 static int by_removal(const sett_map *m, const sett_map *other, const int64_t *p,
-                      int64_t *back) { /* any point of m that agrees will do */
+                      int64_t *back) { /* any point of m with that image is allowed */
   int i, j, k, n = sett_map_variables(*m);
   (void)other;
   for (i = 0; i < points; ++i) {
@@ -523,7 +524,7 @@ static void moved(sett_map_arena *a, sett_map m) {
   check(r.kind == SETT_MAP_DEFINED && r.dims == kinds[0] && r.ranges == kinds[1] && r.rts == kinds[2], "moved: counts");
   if (r.kind != SETT_MAP_DEFINED) return;
   check(points_led(a, m, r, by_kind, "moved") == points, "moved: all points");
-  for (i = 0; i < n; ++i) { /* every name is still there */
+  for (i = 0; i < n; ++i) { /* every name is kept */
     const char *name = sett_map_name(m, i, buffer);
     check(sett_map_find(r, name, strlen(name)) >= 0, "moved: names");
   }
@@ -768,7 +769,7 @@ static void known_answers(void) {
         "runs: broadcast");
 }
 
-/* Any size of memory gives an answer or a clean refusal, and never a write outside. */
+/* Memory of any size gives an answer or an error, and never a write outside it. */
 static void little_memory(void) {
   static const char *const map =
       "(d0, d1)[s0] -> ((d0 * 12 + d1) floordiv 8, (d0 * 12 + d1 + s0) mod 8), domain: d0 in [0, 5], d1 in [0, 11], s0 in [0, 2], d1 mod 2 in [0, 0]";
@@ -796,7 +797,7 @@ static void little_memory(void) {
   free(block);
 }
 
-/* Ends of 64 bits: every answer is one or a refusal, and the sanitizers see no overflow. */
+/* Numbers near the ends of 64 bits: each answer is right or an error, and the sanitizers see no overflow. */
 static void big_numbers(int count) {
   /* clang-format off */
   static const int64_t ends[] = {

@@ -1,5 +1,5 @@
-/* Ops between places in memory (sett_layout_physical) against loops: positions are counted out by the definition of a layout, pairs by the definition of the
-   op. physical_test [COUNT [SEED]] */
+/* Test ops between places in memory (sett_layout_physical) against loops: positions are counted by the definition of a
+ * layout, pairs by the definition of the op. Run: physical_test [COUNT [SEED]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,8 @@ typedef struct {
   int span;
 } array;
 
-/* The linear position: the list of digits in memory order; each tile cuts the last ones into tile numbers and what is inside. */
+/* Return the linear position: the list of digits in memory order; each tile cuts the last digits into tile numbers and
+ * places inside. */
 static int position(const array *a, const int *index, int *span) {
   int list[12], digit[12], n = a->rank, i, s, at = 0, size = 1;
   for (i = 0; i < n; ++i) list[i] = a->dims[a->order[n - 1 - i]], digit[i] = index[a->order[n - 1 - i]];
@@ -165,7 +166,8 @@ static int reads(const array *out, const array *in, const int *x, const int *y) 
 
 static unsigned char pair[POSITIONS][POSITIONS], got[POSITIONS][POSITIONS];
 
-/* Lanes that walk the output in memory: the operand's lines of 16 bytes that each warp touches, the banks that it meets, the positions that are reached. */
+/* Lanes walk the output in memory: compare the operand's lines of 16 bytes that each warp touches, its bank conflicts,
+ * and the positions that are reached. */
 static void questions(sett_map_arena *arena, const sett_analysis_answer *answer, const array *out, const array *in) {
   static const sett_analysis_list position_only = {0, NULL};
   sett_analysis_memory whole;
@@ -184,7 +186,7 @@ static void questions(sett_map_arena *arena, const sett_analysis_answer *answer,
   }
   image = sett_map_image(arena, sett_analysis_map(answer));
   if (image.count >= 0) check(image.count == reached, "the image counts the positions that are read");
-  if (answer->all.ranges || opcode == SETT_ANALYSIS_REDUCE) return; /* several elements a lane */
+  if (answer->all.ranges || opcode == SETT_ANALYSIS_REDUCE) return; /* several elements per lane */
   for (first = 0; first < out->span; first += LANES) {
     unsigned char line[POSITIONS] = {0}, word[POSITIONS] = {0};
     int bank[4] = {0, 0, 0, 0}, most = 0;

@@ -1,4 +1,5 @@
-/* sett_move.h on drawn tables: the plan's own record is run here, for every kind of way; least is compared with all direct plans on 4 lanes. */
+/* Test sett_move.h on drawn tables: run the plan's record, for every kind of plan; compare `least` with all direct
+ * plans on 4 lanes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,7 @@ typedef struct {
   int has[4][4], count[4]; /* elements of a lane, without copies */
 } sources;
 
-/* Can every lane get what is left of it (bits of its list) in that many steps? */
+/* Return 1 if every lane can get its remaining elements (bits of its list) in that many steps. */
 static int possible(const sources *s, int32_t need[4][4], const int *left, int steps) {
   int words[4][16], kinds[4], pick[4] = {0, 0, 0, 0}, d, i, k;
   if (!(left[0] | left[1] | left[2] | left[3])) return 1;
@@ -99,8 +100,8 @@ static int possible(const sources *s, int32_t need[4][4], const int *left, int s
   }
   for (;;) {
     int rest[4][4], choices[4], choose[4] = {0, 0, 0, 0};
-    for (d = 0; d < 4;
-         ++d) { /* what is left of lane d if it takes the word of lane i, without what is no better than another */
+    /* the remaining elements of lane d after it receives the word of lane i, if no other choice is at least as good */
+    for (d = 0; d < 4; ++d) {
       int j;
       choices[d] = 0;
       for (i = 0; i < s->lanes; ++i) {
@@ -126,7 +127,7 @@ static int possible(const sources *s, int32_t need[4][4], const int *left, int s
   }
 }
 
-/* Is there a direct plan of that many words? */
+/* Return 1 if there is a direct plan with that many words. */
 static int direct(const sett_move_table *a, const sett_move_table *b, int parts, int steps) {
   sources s;
   int32_t need[4][4];
@@ -176,7 +177,8 @@ static void fill(sett_move_table *a, sett_move_table *b, int kind, int elements)
   }
 }
 
-/* Registers, or all of a thread, that want nothing; then registers of a that hold nothing, where nobody wants what they held. */
+/* Mark registers, or all registers of a thread, that need nothing; then empty registers of a whose elements nobody
+ * needs. */
 static void thin(const sett_move_table *a, const sett_move_table *b) {
   int threads = a->lanes * a->warps, whole = draw(2), t, r, i;
   for (t = 0; t < threads; ++t) {
@@ -227,12 +229,12 @@ int main(int argc, char **argv) {
     CHECK(move.kind != SETT_MOVE_SHUFFLES || move.shuffles >= move.least);
     CHECK(move.kind == SETT_MOVE_REGISTERS || move.other < 0 || move.cost <= move.other);
     if (move.kind == SETT_MOVE_REGISTERS || move.shuffles < 0) continue;
-    CHECK(kind > 0 || parts > 1 || move.shuffles == move.least); /* without copies: as many as the highest degree */
+    CHECK(kind > 0 || parts > 1 || move.shuffles == move.least); /* without copies: the highest degree */
     if (!four) continue;
     steps = move.shuffles / (widths[w] > 32 ? 2 : 1);
     least = move.least / (widths[w] > 32 ? 2 : 1);
     optimal += steps == least;
-    CHECK(least == 0 || !direct(&a, &b, parts, least - 1)); /* least is no more than the fewest */
+    CHECK(least == 0 || !direct(&a, &b, parts, least - 1)); /* least is at most the fewest */
     ++searched;
     if (steps > 0 && direct(&a, &b, parts, steps - 1)) ++above[w];
     else ++fewest;

@@ -1,10 +1,10 @@
-/* Property: whatever the bytes, reading ends with a layout or an error inside the text; what was read prints to a text that reads back
-   equal and prints the same; element and owner are inverse; what is combined is verified again. Run: nested_fuzz [seconds [seed]]; the
-   same entry serves libFuzzer with -DSETT_LIBFUZZER. */
+/* Property: for all bytes, reading ends with a layout or an error inside the text; a layout prints to a text that reads
+ * back equal and prints the same; element and owner are inverse; combined layouts are checked again. Run: nested_fuzz
+ * [seconds [seed]]; the same entry serves libFuzzer with -DSETT_LIBFUZZER. */
 #include "../../include/sett_nested_layout.h"
 #include "../fuzz.h"
 
-/* Some ids and slots, small and far: what they hold has them, wrapped into one period, among its owners. */
+/* Check some ids and slots, small and large: the owners of their element include them, wrapped into one period. */
 static void check_where(const sett_nested_layout *layout, const uint8_t *data, size_t size) {
   int64_t index[SETT_NESTED_MAX_RANK], back[SETT_NESTED_MAX_RANK], s, t, k, slots = sett_nested_slots(layout), at;
   int i, d;
@@ -24,7 +24,7 @@ static void check_where(const sett_nested_layout *layout, const uint8_t *data, s
   }
 }
 
-/* Whatever is made of a layout is a verified layout of as many elements, or an error. */
+/* Check that every combination of a layout is a checked layout with equally many elements, or an error. */
 static void check_combined(const sett_nested_layout *layout, const uint8_t *data, size_t size) {
   int64_t shape[SETT_NESTED_MAX_RANK], elements = sett_nested_elements(layout), one[1];
   int32_t map[SETT_NESTED_MAX_RANK];
@@ -55,7 +55,7 @@ static void check_combined(const sett_nested_layout *layout, const uint8_t *data
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char first[1 << 14], second[1 << 14], small[64];
   char *text =
-      (char *)malloc(size ? size : 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
+      (char *)malloc(size ? size : 1); /* exactly as long as the text, so that a sanitizer sees a read beyond it */
   sett_nested_layout layout, back;
   size_t length;
   if (!text) return 0;
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 #ifndef SETT_LIBFUZZER
-/* Mostly a layout, its numbers small, or now and then huge or broken. */
+/* Draw mostly a layout with small numbers, sometimes huge or broken ones. */
 static size_t draw(char *text, size_t capacity) {
   static const char *const keys[] = {"subgroup_tile", "batch_tile",       "outer_tile",    "thread_tile",
                                      "element_tile",  "subgroup_strides", "thread_strides"};

@@ -32,7 +32,7 @@ static int below(int n) {
 
 typedef struct {
   int rank, f[7][RANK];
-  int subgroups, threads; /* periods of the ids, of a random model */
+  int subgroups, threads; /* periods of the ids, for a random model */
 } model;
 
 static void show(const model *m) {
@@ -68,7 +68,7 @@ static int digit(const model *m, int tile, int stride, int d, int id) {
   return m->f[stride][d] ? id / m->f[stride][d] % m->f[tile][d] : 0;
 }
 
-/* Does (subgroup, thread) hold x in dimension d? There are b, o, e with which the formula gives x. */
+/* Return 1 if (subgroup, thread) holds x in dimension d, that is if some b, o, e give x by the formula. */
 static int holds(const model *m, int d, int x, int subgroup, int thread) {
   int b, o, e, s = digit(m, S, SS, d, subgroup), t = digit(m, T, TS, d, thread);
   for (b = 0; b < m->f[B][d]; ++b)
@@ -78,7 +78,8 @@ static int holds(const model *m, int d, int x, int subgroup, int thread) {
   return 0;
 }
 
-/* The row-major number of what each slot of (subgroup, thread) holds; returns the number of slots. Digits count like an odometer. */
+/* Write the row-major number of the element in each slot of (subgroup, thread), with digits that count like an
+ * odometer; return the number of slots. */
 static int slots_of(const model *m, int subgroup, int thread, int *held) {
   int own[3][RANK] = {{0}}, level[3] = {B, O, E}, n = 0, d, k, x, row;
   for (;;) {
@@ -99,7 +100,7 @@ static int slots_of(const model *m, int subgroup, int thread, int *held) {
   }
 }
 
-/* The smallest shift of ids that changes no digit. */
+/* Return the smallest shift of ids that changes no digit. */
 static int period(const model *m, int tile, int stride) {
   int p, d, id;
   for (p = 1;; ++p) {
@@ -112,7 +113,7 @@ static int period(const model *m, int tile, int stride) {
   }
 }
 
-/* Two digits overlap where neither stride is a multiple of what the other's digit uses up. */
+/* Return 1 if two digits overlap: neither stride is a multiple of the other digit's range. */
 static int overlaps(const model *m, int tile, int stride) {
   int i, j;
   for (i = 0; i < m->rank; ++i)
@@ -247,7 +248,7 @@ static void check_inverse(const model *m, const sett_nested_layout *layout) {
   counts[COPIES] += sett_nested_copies(layout) > 1;
 }
 
-/* The tables say what element and owner say; what is not wanted is not written. */
+/* Check that the tables agree with element and owner, and that a NULL table is not written. */
 static void check_index(const model *m, const sett_nested_layout *layout) {
   enum { MOST = 24 * 64 * 288 };
   static int64_t element[MOST], owner[CELLS], next[MOST], alone[MOST];
@@ -289,7 +290,8 @@ static void check_held(const model *m, const sett_nested_layout *layout) {
   if (sett_nested_held(layout, subgroups, threads) != count) fail("held by some", m);
 }
 
-/* A machine is accepted when every element that somebody holds by the definition is held by a thread of it. */
+/* Check that a machine is accepted if and only if one of its threads holds every element that has an owner by the
+ * definition. */
 static void check_machine(const model *m, const sett_nested_layout *layout) {
   static int held[CELLS];
   static unsigned char seen[CELLS];
@@ -341,7 +343,8 @@ static void check_plan(const model *m, const sett_nested_layout *layout) {
 
 /* ---- 4: permute, project, apply, recombine ---- */
 
-/* Each index of the result is held exactly by who holds, in each dimension that it names, its coordinate there. */
+/* Check that an index of the result is held by exactly the threads that, in each dimension that it names, hold its
+ * coordinate. */
 static void check_apply(const model *m, const sett_nested_layout *result, const int32_t *map, int rank,
                         const char *what) {
   model r = modelled(result);
@@ -431,7 +434,8 @@ static void check_recombine(const model *m, const sett_nested_layout *layout) {
 
 static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* Is there a layout of a dimension of that size in which each (subgroup, thread) holds what want says? All factors and strides are tried. */
+/* Return 1 if a layout of a dimension of that size gives each (subgroup, thread) the elements in want. All factors and
+ * strides are tried. */
 static int some_layout(int size, int subgroups, int threads, const unsigned char *want, model *found) {
   model m;
   int s, b, t, e, g, u, x, p, q;
@@ -461,12 +465,13 @@ static int some_layout(int size, int subgroups, int threads, const unsigned char
   return 0;
 }
 
-/* May a refusal stand? Not if each dimension alone has a layout, and together they hold what the vector's threads hold. */
+/* Return 1 if a refusal is wrong: each dimension alone has a layout, and together they give the ownership of the
+ * vector's threads. */
 static int representable(const model *m, const int64_t *shape, int rank) {
   static unsigned char want[RANK][4096];
   static int held[CELLS];
   int subgroups = 2 * m->subgroups, threads = 2 * m->threads, g, t, k, d, slots,
-      product; /* what wraps shows in two periods */
+      product; /* two periods show what wraps */
   model all, one;
   memset(want, 0, sizeof want);
   for (g = 0; g < subgroups; ++g)
@@ -500,7 +505,7 @@ static void check_reshape(const model *m, const sett_nested_layout *layout) {
   sett_nested_layout result;
   model r;
   for (d = 0; d < rank; ++d) shape[d] = 1;
-  while (left > 1) { /* its prime factors, spread over the dimensions */
+  while (left > 1) { /* its prime factors, distributed over the dimensions */
     int prime = 2;
     while (left % prime) ++prime;
     left /= prime;
@@ -530,7 +535,8 @@ static void check_reshape(const model *m, const sett_nested_layout *layout) {
 
 /* ---- 6: the same ownership ---- */
 
-/* The answer by the definition: 0, 1 or 2, for ids below these; size 0: subgroup and thread are independent. */
+/* Return the answer by the definition, 0, 1 or 2, for ids below these. With size 0, subgroup and thread are
+ * independent. */
 static int same_by_loops(const model *a, const model *b, int subgroups, int threads, int size) {
   static int x[CELLS], y[CELLS];
   int g, t, d, slots, answer = 2;
@@ -549,7 +555,7 @@ static int same_by_loops(const model *a, const model *b, int subgroups, int thre
   return answer;
 }
 
-/* Another layout of the same shape, near enough to be the same one now and then: prime factors move between levels. */
+/* Return another layout of the same shape, which is sometimes the same: prime factors move between levels. */
 static model neighbour(const model *m) {
   model n = *m;
   int moves = below(4), d, from, to, factor;
@@ -565,7 +571,7 @@ static model neighbour(const model *m) {
   return n;
 }
 
-/* Is that the answer for same_by_loops' 0 (different), 1 (the same owners) or 2 (in the same slots)? */
+/* Return 1 if that is the answer for same_by_loops' 0 (different), 1 (the same owners) or 2 (in the same slots). */
 static int says(sett_nested_answer answer, int expected) {
   return answer.yes == (expected > 0) && answer.no == (expected == 0) && answer.same_slots == (expected == 2) &&
          !answer.error;
@@ -580,7 +586,7 @@ static void check_same(const model *m, const sett_nested_layout *layout) {
   n.subgroups = period(&n, S, SS);
   n.threads = period(&n, T, TS);
   if (n.subgroups > 24 || n.threads > 64) return;
-  /* digits that differ do so below the greater period */
+  /* digits that differ do so below the larger period */
   expected = same_by_loops(m, &n, 2 * (m->subgroups > n.subgroups ? m->subgroups : n.subgroups),
                            2 * (m->threads > n.threads ? m->threads : n.threads), 0);
   answer = sett_nested_same(layout, &other);
@@ -638,7 +644,7 @@ static void check_mma(void) {
   printf("%d fragments, each covers its tile\n", rows);
 }
 
-/* A failed layout goes through everything. */
+/* A failed layout passes through every function. */
 static void check_failed(void) {
   sett_nested_layout bad = sett_nested_parse("", 0), good = sett_nested_parse("", 0);
   int64_t shape[5 * SETT_NESTED_MAX_RANK] = {0}, a, b, c, index[1] = {0};

@@ -1,12 +1,12 @@
-/* Property: whatever the bytes, reading ends with a layout or an error inside the text; what was read prints to a text that reads back and prints the same; its values
-   are those of its map; operations end with a layout that prints and reads back, or an error. Run: notation_fuzz [seconds [seed]]; the same entry serves libFuzzer
-   with -DSETT_LIBFUZZER. */
+/* Property: for all bytes, reading ends with a layout or an error inside the text; a layout prints to a text that reads
+ * back and prints the same; its values are those of its map; operations end with a layout that prints and reads back,
+ * or an error. Run: notation_fuzz [seconds [seed]]; the same entry serves libFuzzer with -DSETT_LIBFUZZER. */
 #include "../../include/sett.h"
 #include "../fuzz.h"
 
 static uint64_t memory[1 << 18];
 
-/* Some values, by the layout and by its map. */
+/* Compare some values of the layout and of its map. */
 static void check_values(sett_map_arena *arena, const sett_notation *layout, const uint8_t *data, size_t size) {
   sett_map map = sett_notation_map(arena, layout);
   sett_notation_mode at_modes[SETT_NOTATION_LEAVES];
@@ -36,7 +36,7 @@ static void check_values(sett_map_arena *arena, const sett_notation *layout, con
   }
 }
 
-/* A text that reads back and prints the same; returns its length. */
+/* Check that the text reads back and prints the same; return its length. */
 static void check_print(sett_map_arena *arena, const sett_notation *layout, const uint8_t *data, size_t size) {
   static char first[1 << 14], second[1 << 14], small[8];
   sett_notation back;
@@ -49,7 +49,7 @@ static void check_print(sett_map_arena *arena, const sett_notation *layout, cons
     fail("print and parse", data, size);
 }
 
-/* A layout is the same as itself, and whether two are does not depend on their order. */
+/* A layout is the same as itself, and the order of two layouts does not change the answer. */
 static void check_any(const char *text, size_t half, size_t size) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_any a = sett_any_parse(&arena, text, half),
@@ -82,7 +82,7 @@ static void check_any(const char *text, size_t half, size_t size) {
   if (there.yes != back.yes || there.no != back.no) fail("same in another order", (const uint8_t *)text, size);
 }
 
-/* A linear layout is one-to-one exactly where no bit is free; each no has a witness that shows it. */
+/* A linear layout is one-to-one if and only if no bit is free; each no has a witness that shows it. */
 static void check_linear(const sett_notation *layout, const uint8_t *data, size_t size) {
   int64_t zero, twice, missing, mask[SETT_NOTATION_DIMS], free_bits = 0;
   int count = sett_notation_free_masks(layout, mask), i, injective = sett_notation_is_injective(layout, &twice);
@@ -97,7 +97,7 @@ static void check_linear(const sett_notation *layout, const uint8_t *data, size_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *text =
-      (char *)calloc(size ? size : 1, 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
+      (char *)calloc(size ? size : 1, 1); /* exactly as long as the text, so that a sanitizer sees a read beyond it */
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_notation layout, other, made;
   size_t half;
@@ -228,7 +228,7 @@ static const char *const arrays[] = {
     "4x4@#padded_shared<[4:+1] {offset = [[0, 1], [0, 2], [1, 1], [2, 2]], block = []}>|4x4@strides(4,1)",
     "{register = [[1], [2]], lane = [[4], [8]]} -> {dim0 = 16}|{register = [[4], [1]], lane = [[2], [8]]} -> {dim0 = 16}"};
 
-/* Mostly LAYOUT|LAYOUT, now and then swizzled, a tile or broken. */
+/* Draw mostly LAYOUT|LAYOUT, sometimes with a swizzle, a tile or an error. */
 static size_t draw(char *text, size_t capacity) {
   size_t at = 0;
   if (next(3) == 0) {

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #ifndef SETT_RELAYOUT_STREAM
-#define SETT_RELAYOUT_STREAM 512 /* so that small arrays are streamed and cut into pieces too */
+#define SETT_RELAYOUT_STREAM 512 /* so that small arrays have streaming stores and several pieces too */
 #define SETT_RELAYOUT_PIECE 256
 #define SETT_RELAYOUT_STEP 16
 #endif
 #include "../../include/sett_tile.h"
 #include "../../include/sett_relayout.h"
 
-static int64_t most = 1 << 17; /* positions of a drawn layout */
+static int64_t most = 1 << 17; /* maximum positions of a drawn layout */
 
 static uint64_t state;
 
@@ -26,7 +26,7 @@ static uint32_t next(uint32_t below) {
 /* ---- the definition ---- */
 
 typedef struct model {
-  int64_t count;    /* positions; -1: too many for here */
+  int64_t count;    /* positions; -1: too many for this test */
   int32_t *element; /* at each position: the element's row-major number, or -1 */
 } model;
 
@@ -36,7 +36,7 @@ static int64_t product(const int64_t *dims, int n) {
   return all;
 }
 
-/* The index after this one, the last axis fastest. */
+/* Move to the next index, last axis fastest. */
 static void step(int64_t *index, const int64_t *size, int n) {
   for (int i = n; i-- > 0;) {
     if (++index[i] < size[i]) break;
@@ -44,7 +44,7 @@ static void step(int64_t *index, const int64_t *size, int n) {
   }
 }
 
-/* The array whose axis i is the old one's axis order[i]; dims become those of the new one. */
+/* Return the array whose axis i is the old axis order[i]; dims become those of the new array. */
 static int32_t *transposed(int32_t *old, int64_t *dims, int n, const int *order) {
   int64_t all = product(dims, n), index[64], size[64];
   int32_t *made = malloc((size_t)(all ? all : 1) * sizeof *made);
@@ -95,7 +95,7 @@ static model define(const sett_tile_shape *shape) {
       dims[0] = 1;
     }
     memcpy(joined, dims, sizeof joined);
-    for (int i = 0, open = 0; i < k; ++i) { /* combined dimensions are one: a reshape */
+    for (int i = 0, open = 0; i < k; ++i) { /* combined dimensions become one: a reshape */
       int64_t d = dims[n - k + i] * (open ? joined[n - k + groups] : 1);
       joined[n - k + groups] = d;
       open = tile[i] == SETT_TILE_COMBINE;
@@ -206,9 +206,9 @@ static void check(const sett_tile_shape *from, const sett_tile_shape *to) {
   }
   memcpy(probe, got, (size_t)whole);
   if (sett_relayout_prepare(&plan, from, to, fills ? fill : NULL)) fail(sett_relayout_message(plan.error), from, to);
-  if (!next(4)) plan.streams = 0; /* as where it is small */
+  if (!next(4)) plan.streams = 0; /* without streaming stores, as for small arrays */
   plan.bursts = plan.streams && next(2);
-  /* in one call, or each piece alone from a random one on; then no byte may change in two pieces */
+  /* in one call, or each piece alone from a random one on; no byte may change in two pieces */
   if (plan.pieces <= 1 || next(2)) {
     sett_relayout_run(&plan, in, out, 0, plan.pieces);
   } else {
@@ -217,7 +217,7 @@ static void check(const sett_tile_shape *from, const sett_tile_shape *to) {
       int64_t piece = (first + k) % plan.pieces;
       sett_relayout_run(&plan, in, out, piece, piece + 1);
     }
-    for (int64_t i = 0; i < to_bytes; ++i) probe[GUARD + shift_to + i] = 0; /* how many pieces change a byte */
+    for (int64_t i = 0; i < to_bytes; ++i) probe[GUARD + shift_to + i] = 0; /* number of pieces that change a byte */
     if (plan.pieces <= 24) {
       for (int64_t piece = 0; piece < plan.pieces; ++piece) {
         unsigned char *even = room(to_bytes), *odd = room(to_bytes);
@@ -313,7 +313,7 @@ int main(int argc, char **argv) {
       {"f32[8,4096]{1,0:T(8,128)}", "f32[8,4096]{1,0:T(2,128)}"},
       {"bf16[64,512]{1,0}", "bf16[64,512]{1,0:T(8,128)(2,1)}"},
       {"bf16[67,500]{1,0}", "bf16[67,500]{1,0:T(8,128)(2,1)}"},
-      {"bf16[24,8256]{1,0}", "bf16[24,8256]{1,0:T(8,128)(2,1)}"}, /* rows at SETTP_RELAYOUT_APART and farther */
+      {"bf16[24,8256]{1,0}", "bf16[24,8256]{1,0:T(8,128)(2,1)}"}, /* rows SETTP_RELAYOUT_APART and farther apart */
       {"bf16[64,512]{0,1}", "bf16[64,512]{1,0:T(8,128)(2,1)}"},
       {"s8[64,512]{1,0}", "s8[64,512]{1,0:T(8,128)(4,1)}"},
       {"s8[67,500]{1,0}", "s8[67,500]{1,0:T(32,128)(4,1)}"},
@@ -337,7 +337,8 @@ int main(int argc, char **argv) {
       {"f32[]", "f32[]{:T(8,128)}"},
       {"c128[40,24]{0,1}", "c128[40,24]{1,0:T(8,4)}"},
       {"f32[16,24,40,8]{3,2,1,0}", "f32[16,24,40,8]{0,1,2,3}"},
-      /* squares: of whole lines, with rows a page apart and bands that follow each other, with what does not divide, unaligned, and where lines are crowded */
+      /* squares: of whole lines, with rows a page apart and contiguous bands, with remainders, unaligned, and with
+       * lines that share sets of L1 */
       {"f32[128,2048]{1,0}", "f32[128,2048]{0,1}"},
       {"bf16[256,2080]{1,0}", "bf16[256,2080]{0,1}"},
       {"bf16[192,2072]{1,0}", "bf16[192,2072]{0,1}"},

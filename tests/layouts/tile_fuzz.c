@@ -1,6 +1,6 @@
-/* Property: whatever the bytes, reading ends with a shape or an error inside the text; what was read prints to a text that
-   reads back equal and prints the same; positions and indices are inverse. Run: tile_fuzz [seconds [seed]]; the same entry
-   serves libFuzzer with -DSETT_LIBFUZZER. */
+/* Property: for all bytes, reading ends with a shape or an error inside the text; a shape prints to a text that reads
+ * back equal and prints the same; positions and indices are inverse. Run: tile_fuzz [seconds [seed]]; the same entry
+ * serves libFuzzer with -DSETT_LIBFUZZER. */
 #include "../../include/sett_tile.h"
 #include "../fuzz.h"
 
@@ -16,7 +16,7 @@ static void check_positions(const sett_tile_shape *shape, const uint8_t *data, s
   }
 }
 
-/* A print into less memory keeps inside it, ends with a NUL and still tells the whole length. */
+/* A print into less memory stays inside it, ends with a NUL and still returns the whole length. */
 static void check_cut(const sett_tile_shape *shape, const char *whole, size_t length) {
   size_t capacity = length / 2 + 1;
   char *small = (char *)malloc(capacity);
@@ -29,7 +29,7 @@ static void check_cut(const sett_tile_shape *shape, const char *whole, size_t le
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char first[1 << 16], second[1 << 16];
-  char *text = (char *)malloc(size + 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
+  char *text = (char *)malloc(size + 1); /* exactly as long as the text, so that a sanitizer sees a read beyond it */
   sett_tile_summary a, b;
   sett_tile_shape shape;
   size_t length;
@@ -58,7 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 #ifndef SETT_LIBFUZZER
-/* Pieces of shapes: a third of the texts have the beginning of an array before them, a third are arrays in tiles, most of them whole. */
+/* Draw pieces of shapes: a third of the texts begin like an array, a third are arrays in tiles, most of them complete.
+ */
 static size_t draw(char *text, size_t capacity) {
   /* clang-format off */
   static const char *const pieces[] = {

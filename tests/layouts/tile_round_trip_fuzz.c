@@ -1,11 +1,11 @@
-/* Property: for any layout that fits, however large, a position leads to an index and back to itself, an index to a position
-   and back; positions stay inside the footprint; the plan of a device says the same; dimensions permuted keep every byte; a
-   shape holds the same bytes as itself. Run: tile_round_trip_fuzz [seconds [seed]]; the same entry serves libFuzzer with
-   -DSETT_LIBFUZZER. */
+/* Property: for any layout that fits, of any size, a position leads to an index and back, and an index to a position
+ * and back; positions stay inside the footprint; the device plan agrees; permuted dimensions keep every byte; a shape
+ * has the same bytes as itself. Run: tile_round_trip_fuzz [seconds [seed]]; the same entry serves libFuzzer with
+ * -DSETT_LIBFUZZER. */
 #include "../../include/sett_tile.h"
 #include "../fuzz.h"
 
-/* Numbers taken from the input; zeros behind its end. */
+/* Numbers from the input, and zeros after its end. */
 typedef struct {
   const uint8_t *data;
   size_t size;
@@ -26,7 +26,7 @@ static void wrong(const char *what, const sett_tile_shape *shape) {
   fail(what, text, strlen(text));
 }
 
-/* Mostly small, at times of any size. */
+/* Return a size, mostly small, sometimes any. */
 static int64_t size(source *from) {
   uint64_t kind = take(from, 1);
   return (int64_t)(kind < 200 ? kind % 10 : kind < 250 ? take(from, 2) : take(from, 7));

@@ -15,7 +15,7 @@ static int below(int limit) {
   return (int)((state >> 33) % (uint64_t)limit);
 }
 
-static char said[1024]; /* the shapes at hand */
+static char said[1024]; /* the shapes of the current test */
 
 #define CHECK(condition, ...)                              \
   do {                                                     \
@@ -29,7 +29,7 @@ static char said[1024]; /* the shapes at hand */
 
 /* ---- the model -------------------------------------------------------------------------------------------------- */
 
-/* As doubles lie in memory: registers of an x87 hold more bits. */
+/* Compare doubles as they are in memory, because registers of an x87 hold more bits. */
 static int same_double(double a, double b) {
   volatile double stored[2];
   stored[0] = a;
@@ -53,7 +53,7 @@ static int product(const int *dims, int rank) {
   return result;
 }
 
-/* The place of an index in a row-major array. */
+/* Return the place of an index in a row-major array. */
 static int place(const int *dims, int rank, const int *index) {
   int i, at = 0;
   for (i = 0; i < rank; ++i) at = at * dims[i] + index[i];
@@ -102,7 +102,8 @@ static void transpose(array *a, const int *order) {
   }
 }
 
-/* What stands at each position. 0: it is too large to enumerate. stages: lists to compare with sett_tile_stage, or NULL. */
+/* Compute the element at each position. Return 0 if the array is too large to enumerate. stages: lists to compare with
+ * sett_tile_stage, or NULL. */
 static int model(const sett_tile_shape *shape, array *a, const sett_tile_plan *plan) {
   int i, t, at = 0, order[DIMS], dims[DIMS];
   a->rank = shape->rank;
@@ -199,7 +200,8 @@ static sett_tile_shape draw(void) {
   return shape;
 }
 
-/* One to three dimensions under two or three tiles with many *, so that what a tile cuts is often joined again. */
+/* Draw one to three dimensions with two or three tiles and many *, so that a later tile often joins what an earlier one
+ * cut. */
 static sett_tile_shape draw_combined(void) {
   int64_t dims[3];
   int rank = 1 + below(3), tiles = 2 + below(2), i;
@@ -216,12 +218,12 @@ static sett_tile_shape draw_combined(void) {
   return shape;
 }
 
-/* Another shape that may well hold the same bytes: reshaped by primes, tiled alike or not. */
+/* Return another shape that may have the same bytes: reshaped by primes, with equal tiles or not. */
 static sett_tile_shape relative(const sett_tile_shape *shape) {
   sett_tile_shape other = *shape;
   int64_t dims[12];
   int i, rank = 0;
-  if (below(3)) { /* cut into factors and joined again somewhere */
+  if (below(3)) { /* cut into factors and joined again at random */
     for (i = 0; i < shape->rank && rank < 8; ++i) {
       int64_t n = shape->dims[i], p = 2 + below(3);
       if (n > 1 && n % p == 0 && below(2)) {
@@ -262,15 +264,15 @@ static int small(const sett_tile_shape *shape) {
 
 /* ---- positions -------------------------------------------------------------------------------------------------- */
 
-/* The index of element number k. */
+/* Write the index of element number k. */
 static void index_of(const sett_tile_shape *shape, int k, int64_t *index) {
   int i;
   for (i = shape->rank; i-- > 0; k /= (int)shape->dims[i]) index[i] = k % shape->dims[i];
 }
 
-static int coupled, combined, on_device; /* how many of them were met */
+static int coupled, combined, on_device; /* numbers of such layouts */
 
-/* The functions of a device, run here. */
+/* Run the device functions here. */
 static void check_device(const sett_tile_plan *plan, const array *a, const sett_tile_shape *shape) {
   sett_tile_device_plan device = sett_tile_device(plan);
   int64_t index[SETT_TILE_DEVICE_RANK], expected[SETT_TILE_MAX_RANK];
@@ -325,7 +327,7 @@ static int check_positions(void) {
   CHECK(same_double(sett_tile_padding(&shape), a.count ? (double)(a.count - elements) / a.count : 0), "padding %g",
         sett_tile_padding(&shape));
   check_device(&plan, &a, &shape);
-  /* packed elements: bit after bit, counted one by one */
+  /* packed elements: counted bit by bit */
   shape.packed = bits;
   CHECK(sett_tile_bytes(&shape) == (a.count * bits + 7) / 8, "%d bytes", (int)sett_tile_bytes(&shape));
   for (at = 0; at < a.count; ++at) {
@@ -339,14 +341,14 @@ static int check_positions(void) {
 
 static int strides_of_steps[2], strides_of_tiles[2]; /* no, yes */
 
-/* Strides: where they are given they lead to every element, where they are not no strides do. */
+/* If strides are given, they lead to every element; if not, no strides do. */
 static int check_strides(int is_combined) {
   static array a;
   sett_tile_shape shape = is_combined ? draw_combined() : draw();
   sett_tile_plan plan = sett_tile_prepare(&shape);
   sett_tile_answer answer;
   int64_t strides[SETT_TILE_MAX_RANK], index[SETT_TILE_MAX_RANK];
-  int64_t first = -1; /* the first element where no strides lead, row-major */
+  int64_t first = -1; /* the first element, row-major, to which no strides lead */
   int i, at, linear = 1, joined = 0, unit[SETT_TILE_MAX_RANK];
   say(&shape, NULL);
   if (!small(&shape) || !model(&shape, &a, NULL)) return 0;
@@ -392,7 +394,8 @@ static int check_strides(int is_combined) {
 static int by_digits, by_division, device_slices; /* iterators with common digits, and without; slices on a device */
 static int elsewhere[CELLS];                      /* the position of each element in the other layout */
 
-/* The next element of the array at position from or behind it is what an iterator says. Returns the position behind it. */
+/* Check that the next element of the array at or after position from is that of the iterator. Return the position after
+ * it. */
 static int check_next(const array *a, const sett_tile_shape *shape, int from, int64_t at, int64_t other, int64_t gap,
                       const int64_t *index) {
   int64_t expected[SETT_TILE_MAX_RANK];
@@ -408,7 +411,7 @@ static int check_next(const array *a, const sett_tile_shape *shape, int from, in
   return next + 1;
 }
 
-/* At the end of a slice: nothing is left out. */
+/* At the end of a slice, no element is left out. */
 static void check_end(const array *a, int from, int last, int64_t at, int64_t other, int64_t gap, const int64_t *index,
                       int rank) {
   int i;
@@ -418,7 +421,7 @@ static void check_end(const array *a, int from, int last, int64_t at, int64_t ot
   for (; from < last; ++from) CHECK(a->cell[from] < 0, "the element at position %d is left out", from);
 }
 
-/* A slice: elements one by one (0), by runs (1), both in turns (2). */
+/* Check a slice: elements one by one (0), by runs (1), or alternately (2). */
 static void check_slice(const array *a, const sett_tile_shape *shape, sett_tile_iterator *it, int first, int last,
                         int way) {
   int from = first, k;
@@ -450,7 +453,7 @@ static void check_device_slice(const array *a, const sett_tile_shape *shape, set
   ++device_slices;
 }
 
-/* Two layouts of the same dimensions: all elements, and slices that together are all positions. */
+/* Check two layouts of the same dimensions: all elements, and slices that together are all positions. */
 static int check_iterator(void) {
   static array a, b;
   sett_tile_shape order = below(4) ? draw() : draw_combined(), other = order;
@@ -488,7 +491,7 @@ static int check_iterator(void) {
   return a.count > 1;
 }
 
-/* Slices of arrays that cannot be enumerated, as the plans say. */
+/* Check slices of arrays that cannot be enumerated against the plans. */
 static void check_large_slices(void) {
   static const char *const pairs[][2] = {
       {"bf16[1099511627776,1024]{1,0:T(8,128)(2,1)}", "bf16[1099511627776,1024]{1,0}"},
@@ -581,7 +584,7 @@ static void draw_splits(sett_tile_shape *shape) {
   }
 }
 
-/* The part of an index, by the definition: count the splits passed; the index in it. */
+/* Return the part of an index, by counting the splits passed, and write the index in it. */
 static int part_of(const sett_tile_shape *shape, const int64_t *index, int64_t *local) {
   int i, j, used = 0, number = 0;
   memcpy(local, index, sizeof *local * (size_t)shape->rank);
@@ -634,8 +637,8 @@ static int check_splits(void) {
 
 /* ---- relations -------------------------------------------------------------------------------------------------- */
 
-/* The array's memory, bit by bit: element * bits + number of the bit in it, or -1: not of an element, in padding and behind
-   the last position. Returns the number of bytes. */
+/* Write the array's memory bit by bit: element * bits + number of the bit, or -1 for padding and after the last
+ * position. Return the number of bytes. */
 static int memory(const array *a, int bits, const int *number, int *bit) {
   int bytes = (a->count * bits + 7) / 8, at, i;
   for (at = a->count * bits; at < 8 * bytes; ++at) bit[at] = -1;
@@ -648,16 +651,17 @@ static int memory(const array *a, int bits, const int *number, int *bit) {
   return bytes;
 }
 
-static int element_bits = 8; /* of the shapes at hand; whole bytes are compared like one byte */
+static int element_bits = 8; /* of the shapes of the current test; whole bytes are compared like one byte */
 
-/* Byte by byte, and in each bit by bit: do both hold the same, with elements of a renumbered (or NULL). */
+/* Return 1 if both have the same elements in the same bits, with elements of a renumbered (or NULL). */
 static int same(const array *a, const array *b, const int *number) {
   static int one[16 * CELLS], other[16 * CELLS];
   int bytes = memory(a, element_bits, number, one);
   return bytes == memory(b, element_bits, NULL, other) && !memcmp(one, other, sizeof *one * 8 * (size_t)bytes);
 }
 
-static int answers[2], transposes, thirds, aligned[2], tails; /* tails: yes although the numbers of positions differ */
+/* tails: yes although the numbers of positions differ */
+static int answers[2], transposes, thirds, aligned[2], tails;
 
 static void check_reason(const sett_tile_answer *answer, const array *a, const array *b) {
   char text[256];
@@ -684,7 +688,8 @@ static void nth_permutation(int t, int rank, int32_t *permutation) {
   }
 }
 
-/* number[k]: the element of to that element k of from is under a transposition; 0: the dimensions are not those. */
+/* number[k] is the element of `to` that element k of `from` becomes in a transpose; return 0 if the dimensions do not
+ * agree. */
 static int renumber(const sett_tile_shape *from, const sett_tile_shape *to, const int32_t *permutation, int *number) {
   int64_t index[SETT_TILE_MAX_RANK];
   int i, k;
@@ -749,7 +754,7 @@ static void check_relations(void) {
   CHECK(renumber(&one, &turned, permutation, number) && same(&a, &c, number), "permute moves bytes");
   CHECK(sett_tile_transpose_is_bitcast(&one, &turned, permutation, SETT_TILE_SAME_BITS).yes, "permuted: not a bitcast");
   CHECK(sett_tile_find_transpose(&one, &turned, permutation, SETT_TILE_SAME_BITS).yes, "permuted: not found");
-  /* any transposition: try all */
+  /* any transpose: try all */
   if (below(2) && one.rank == other.rank) other = below(2) ? turned : other;
   if (below(4) == 0) draw_order(&other);
   say(&one, &other);
@@ -767,7 +772,7 @@ static void check_relations(void) {
     CHECK(answer.yes == found && answer.no == !found, "a transposition is found: %d, not %d", answer.yes, found);
     transposes += found;
   }
-  /* a bitcast in parts: each part must hold the bytes that were there */
+  /* a bitcast in parts: each part must keep the bytes */
   parts = sett_tile_decompose(&one, &other);
   CHECK(parts.answer.yes == (parts.form != SETT_TILE_NO_FORM), "a form without a yes");
   truth = sett_tile_elements(&one) == sett_tile_elements(&other) && same(&a, &b, NULL);
@@ -775,7 +780,7 @@ static void check_relations(void) {
   else if (found) CHECK(parts.form == SETT_TILE_TRANSPOSE, "transposition not seen");
   if (parts.form == SETT_TILE_TRANSPOSE_RESHAPE_TRANSPOSE) {
     ++thirds;
-    for (k = 0; k < elements; ++k) { /* each element through the three parts, its position kept */
+    for (k = 0; k < elements; ++k) { /* each element passes through the three parts and keeps its position */
       sett_tile_plan plan = sett_tile_prepare(&one), last = sett_tile_prepare(&other);
       int middle = 0;
       index_of(&one, k, index);
@@ -789,7 +794,7 @@ static void check_relations(void) {
     CHECK(a.count != b.count || sett_tile_elements(&one) != sett_tile_elements(&other),
           "untiled arrays of one size have a form");
   }
-  /* an aligned layout: found exactly when some order of the dimensions is one */
+  /* an aligned layout is found if and only if some order of the dimensions is one */
   turned = sett_tile_align(&one, other.rank, other.dims, &answer);
   if (sett_tile_elements(&one) == sett_tile_elements(&other)) {
     int tries = factorial(other.rank), t, any = 0;
@@ -825,7 +830,8 @@ static void check_relations(void) {
 
 static int split_answers[2], split_transposes;
 
-/* where[k]: in the memories of all parts, one behind the other, the position of element k; 0: too large. Returns their bits. */
+/* where[k] is the position of element k in the memories of all parts, one after the other. Return their bits, or 0 if
+ * they are too large. */
 static int split_places(const sett_tile_shape *shape, int *where) {
   static array a;
   static int at[CELLS];
@@ -901,7 +907,8 @@ static void check_split_relations(void) {
 
 /* ---- formats ---------------------------------------------------------------------------------------------------- */
 
-/* Of each format of a shape the memory and its padding, counted; and which is chosen, by the document's words. */
+/* Check the memory and padding of a shape in each format, by counting, and the chosen format by the document's words.
+ */
 static int check_formats(void) {
   static const int types[] = {SETT_TILE_F32,  SETT_TILE_S32, SETT_TILE_BF16, SETT_TILE_S8,
                               SETT_TILE_PRED, SETT_TILE_F64, SETT_TILE_S4};
@@ -986,7 +993,7 @@ static void check_large(void) {
   }
 }
 
-/* What is neither enumerated nor left open: strides of arrays with more elements than SETT_TILE_WALK. */
+/* Strides of arrays with more elements than SETT_TILE_WALK are decided without enumeration. */
 static void check_large_strides(void) {
   static const struct {
     const char *shape;
