@@ -1,4 +1,4 @@
-"""The pipeline of a fusion from HLO text to files, one stage after another. `gen explain` prints the result of each stage.
+"""The pipeline of a fusion from HLO text to files, stage by stage. `gen explain` prints the result of each stage.
 
     read, check   gen/hlo        text -> Module -> Fusion: a graph that the generator supports
     lower         gen/lower      tiled layouts and bit widths become ops on plain arrays

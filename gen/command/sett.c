@@ -1,5 +1,5 @@
-/* The one front of the algebra: sett_command runs one command, `build/sett` is main() around it, `libsett.so` exports it. With SETT_PLAYGROUND
-   there is no main, and no command of HLO (op, indexing): for gen/playground. */
+/* The commands of the algebra: sett_command runs one command; `build/sett` is main() around it, and `libsett.so`
+   exports it. SETT_PLAYGROUND, for gen/playground, leaves out main and the commands about HLO (op, indexing). */
 #if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE 1 /* lstat */
 #endif
@@ -29,7 +29,7 @@
 #define SETT_WITH_SHAPE 1
 #endif
 
-/* Options stand anywhere, each with a word behind it unless its value is "". */
+/* Options may stand anywhere; each is followed by a word unless its `value` is "". */
 enum {
   OPTION_LANE,
   OPTION_VECTOR,
@@ -41,7 +41,7 @@ enum {
   COMMAND_OPTIONS
 };
 static const struct {
-  const char *name, *value, *of, *what; /* of: the groups that take it, what: its word is */
+  const char *name, *value, *of, *what; /* of: the groups that take it; what: the meaning of its word */
 } command_option[COMMAND_OPTIONS] = {
     {"--lane", "NAME", "coalescing, banks and draw", "a dimension's name"},
     {"--vector", "NAME", "coalescing, banks and draw", "the name of a variable, the same in all maps"},
@@ -52,27 +52,28 @@ static const struct {
     {"--orders", "", "shape formats", "nothing"},
 };
 
-/* What every verb gets: its words, memory for its maps, and where the answer goes. */
+/* The state of a command: its words, memory for its maps, and the answer. */
 typedef struct {
   int argc;
   const char *const *argv; /* argv[0] is the group: map, shape, op, nested, .. */
   char *out;
   size_t capacity;
-  size_t length;                       /* of the whole answer; more than capacity - 1: it did not fit */
-  const char *option[COMMAND_OPTIONS]; /* the words behind --lane, .., --svg (the answer is SVG then), or NULL */
-  int terminal;     /* columns of the terminal that the answer goes to, in colours; 0: it goes elsewhere */
-  int column, word; /* of the error: its column, and the word that was read last */
+  size_t length;                       /* of the whole answer; above capacity - 1, it did not fit */
+  const char *option[COMMAND_OPTIONS]; /* the words of --lane, .., --svg (which makes the answer SVG), or NULL */
+  int terminal;                        /* columns of the terminal, for an answer in colours; 0: not a terminal */
+  int column, word;                    /* of an error: its column, and the word that was read last */
   sett_map_arena arena;
 } command;
 
-/* A verb, or a form of one that takes other words; the forms of a verb follow each other. Dispatch, usage and help are made from it. */
+/* A verb, or a form of a verb with other words; the forms of a verb are adjacent. Dispatch, usage and help use this
+   table. */
 typedef struct {
   const char *name; /* "": the group's name alone is the verb */
-  /* A name for each word; [..] may be missing, .. stands for any number; words with = come in any order, the verb
-     checks them. An option [--lane NAME] stands first here, and may stand anywhere. */
+  /* A name for each word; [..] is optional, .. stands for any number of words; words with = may come in any order,
+     and the verb checks them. An option [--lane NAME] is listed first, and may stand anywhere. */
   const char *arguments;
-  const char *what;    /* it answers */
-  const char *example; /* its words, separated by tabs */
+  const char *what;    /* what the verb answers */
+  const char *example; /* the words of an example, separated by tabs */
   int (*run)(command *);
 } command_verb;
 
@@ -98,7 +99,7 @@ static void say_text(command *self, const char *text) { say(self, text, strlen(t
 
 enum { INT_CHARACTERS = 20 }; /* of the longest number */
 
-/* Writes the characters of a number at the end of a buffer, and returns how many there are. */
+/* Writes the characters of a number at the end of a buffer, and returns their number. */
 static size_t int_characters(long long value, char buffer[INT_CHARACTERS]) {
   unsigned long long rest = value < 0 ? 0 - (unsigned long long)value : (unsigned long long)value;
   size_t at = INT_CHARACTERS;
@@ -114,7 +115,7 @@ static void say_int(command *self, long long value) {
   say(self, buffer + INT_CHARACTERS - length, length);
 }
 
-/* The number of characters of a number. */
+/* Returns the number of characters of a number. */
 static size_t int_length(long long value) {
   char buffer[INT_CHARACTERS];
   return int_characters(value, buffer);
@@ -124,7 +125,7 @@ static void say_spaces(command *self, size_t from, size_t to) {
   for (; from < to; ++from) say_text(self, " ");
 }
 
-/* `error: COL: message`, or `error: message` where there is no column; always exit status 2. */
+/* Writes `error: COL: message`, or `error: message` without a column; returns exit status 2. */
 static int say_error(command *self, int column, const char *message) {
   self->length = 0;
   self->column = column;
@@ -137,7 +138,7 @@ static int say_error(command *self, int column, const char *message) {
   return 2;
 }
 
-/* The text of a word, which errors with a column are about until another is read. */
+/* Returns the text of a word, to which later errors with a column refer. */
 static const char *reading(command *self, const char *text) {
   int i;
   for (i = 0; i < self->argc; ++i)
@@ -147,7 +148,8 @@ static const char *reading(command *self, const char *text) {
 
 #define SAY_INTEGER_FITS "expected an integer that fits in 64 bits, signed"
 
-/* The integer at *at, which end bounds: 1, and *at moves behind it; 0: there is none; -1: it does not fit in 64 bits. */
+/* Reads the integer at *at, before end. Returns 1 and moves *at behind it; 0 if there is none; -1 if it does not fit
+   in 64 bits. */
 static int read_integer(const char **at, const char *end, int64_t *value) {
   const char *p = *at;
   int negative = p < end && *p == '-';
@@ -164,20 +166,20 @@ static int read_integer(const char **at, const char *end, int64_t *value) {
   return 1;
 }
 
-/* A name that is looked for among others: the nearest one, and how many letters are to be put in, taken out, changed or swapped. */
+/* A mistyped name: the most similar name so far, and the number of letters to insert, delete, change or swap. */
 typedef struct {
   const char *word, *nearest;
   size_t distance;
 } command_mistyped;
 
-enum { MISTYPED_MOST = 64 }; /* letters of a name, with the 0 */
+enum { MISTYPED_MOST = 64 }; /* letters of a name, including the final 0 */
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 static size_t command_distance(const char *a, const char *b) {
   size_t row[3][MISTYPED_MOST], n = strlen(a), m = strlen(b), i, j;
   if (n >= MISTYPED_MOST || m >= MISTYPED_MOST) return SIZE_MAX;
-  if (n > 1 && n < m && !strncmp(a, b, n)) return 1; /* the front of it */
+  if (n > 1 && n < m && !strncmp(a, b, n)) return 1; /* a prefix of it */
   for (j = 0; j <= m; ++j) row[0][j] = j;
   for (i = 1; i <= n; ++i) {
     size_t *now = row[i % 3], *before = row[(i + 2) % 3], *second = row[(i + 1) % 3];
@@ -190,7 +192,7 @@ static size_t command_distance(const char *a, const char *b) {
   return row[n % 3][m];
 }
 
-/* Nothing is near that differs in more than a third of the letters. */
+/* A name that differs in more than a third of the letters is not similar. */
 static command_mistyped command_look_for(const char *word) {
   command_mistyped self = {word, NULL, 0};
   self.distance = (strlen(word) + 2) / 3 + 1;
@@ -251,7 +253,7 @@ static const command_group *command_find(const char *name) {
   return NULL;
 }
 
-/* The names of the words behind the options. */
+/* Returns the names of the words, after those of the options. */
 static const char *command_arguments(const command_verb *verb) {
   const char *at = verb->arguments, *end;
   while (!strncmp(at, "[--", 3) && (end = strstr(at, "] ")) != NULL) at = end + 2;
@@ -275,7 +277,7 @@ static int command_takes(const command_verb *verb, int words) {
   return words >= least && words <= most;
 }
 
-/* The name of the word that an error is about; NULL where many words have one name. */
+/* Returns the name of the word that an error is about; NULL if several words share a name. */
 static const char *command_word_name(const command *self, const command_verb *verb, size_t *length) {
   const char *at = command_arguments(verb);
   int word = self->word - 1 - (*verb->name != 0);
@@ -296,7 +298,7 @@ static void say_usage(command *self, const command_group *group, const command_v
   say_text(self, verb->arguments);
 }
 
-/* The example as it is typed into a shell. */
+/* Writes the example as typed into a shell. */
 static void say_example(command *self, const command_group *group, const command_verb *verb) {
   const char *at = verb->example;
   say_text(self, "sett ");
@@ -314,7 +316,7 @@ static void say_example(command *self, const command_group *group, const command
   }
 }
 
-/* `expected: `, the forms of that verb, and an example. */
+/* Writes `expected: `, the forms of that verb, and an example. */
 static int say_expected(command *self, const command_group *group, const char *name) {
   size_t i;
   const command_verb *first = NULL;
@@ -340,7 +342,7 @@ static const char *command_nearest_verb(const command_group *group, const char *
   return mistyped.nearest;
 }
 
-/* At most 40 bytes of text in quotes; no character is cut. */
+/* Writes at most 40 bytes of text in quotes; no UTF-8 character is cut. */
 static void say_quoted(command *self, const char *text, size_t length) {
   enum { QUOTED = 40 };
   size_t shown = length;
@@ -351,7 +353,7 @@ static void say_quoted(command *self, const char *text, size_t length) {
   say_text(self, shown < length ? "..'" : "'");
 }
 
-/* `unknown verb 'indx' of shape, did you mean 'index'? sett help shape lists them` */
+/* Writes `unknown verb 'indx' of shape, did you mean 'index'? sett help shape lists them` */
 static int say_unknown_verb(command *self, const command_group *group, const char *word) {
   const char *nearest = command_nearest_verb(group, word);
   say_error(self, 0, "unknown verb ");
@@ -371,7 +373,7 @@ static int say_unknown_verb(command *self, const command_group *group, const cha
   return 2;
 }
 
-/* The same of a group; a verb without its group is told whose it is. */
+/* Writes the same for a group; for a verb without its group, names the groups that have it. */
 static int say_unknown_group(command *self, const char *word) {
   command_mistyped mistyped = command_look_for(word);
   size_t i, j, of = 0;
@@ -427,7 +429,7 @@ static int say_unknown_option(command *self, const char *word) {
 
 enum { HELP_COLUMN = 40 };
 
-/* A line for each verb, or each form of the one named: its words, what it answers, an example. */
+/* Writes a line for each verb, or for each form of the named verb: its words, its meaning, an example. */
 static int say_help(command *self, const command_group *group, const char *name) {
   size_t i, from;
   const char *what;
@@ -456,7 +458,7 @@ static void say_version_of(command *self, const char *name, int version) {
   say(self, text, length);
 }
 
-/* The command's version is that of sett.h; those of the headers that are in it. */
+/* Writes the command's version, which is that of sett.h, and those of the headers in it. */
 static int say_version(command *self) {
 #if defined(SETT_WITH_SHAPE)
   say_version_of(self, "sett", SETT_VERSION);
@@ -473,7 +475,7 @@ static int say_version(command *self) {
   return 0;
 }
 
-/* A line for each group. */
+/* Writes a line for each group. */
 static int say_overview(command *self) {
   size_t i;
   say_text(self, "sett GROUP VERB ..: where elements lie, and which maps lead there\n");
@@ -499,13 +501,13 @@ static int command_is_help(const char *word) {
 
 static int command_is_version(const char *word) { return !strcmp(word, "version") || !strcmp(word, "--version"); }
 
-/* Whether a word is that option: --svg, or --svg=FILE. */
+/* Is the word this option: --svg, or --svg=FILE? */
 static int command_is_option(const char *word, const char *option) {
   size_t length = strlen(option);
   return !strncmp(word, option, length) && (!word[length] || word[length] == '=');
 }
 
-/* The options, each with a word behind it or behind its =, are taken out of the words; 0 after say_error. */
+/* Removes the options from the words, each with the word after it or after its =; 0 after say_error. */
 static int command_options(command *self) {
   const char **words = (const char **)settp_map_take(&self->arena, ((size_t)self->argc + 1) * sizeof *words);
   int i, k, count = 0;
@@ -515,7 +517,7 @@ static int command_options(command *self) {
     const char *value = strchr(word, '=');
     int flag;
     if (i == 3 && !strcmp(word, "--to") && !strcmp(self->argv[0], "layout") && !strcmp(self->argv[1], "convert"))
-      continue; /* it may stand there */
+      continue; /* allowed here */
     for (k = 0; k < COMMAND_OPTIONS && !command_is_option(word, command_option[k].name); ++k) {}
     flag = k < COMMAND_OPTIONS && !*command_option[k].value;
     if (k == COMMAND_OPTIONS) {
@@ -537,7 +539,7 @@ static int command_options(command *self) {
   return 1;
 }
 
-/* Behind an error with a column: what stands there, the word it is in, and a verb that may be meant. */
+/* After an error with a column: writes the text there, the word that contains it, and a similar verb, if any. */
 static void say_found(command *self, const command_group *group, const command_verb *verb) {
   const char *word = self->argv[self->word], *at = word + least(strlen(word), (size_t)self->column - 1), *name,
              *nearest;
@@ -616,12 +618,13 @@ static int command_run(command *self) {
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-/* Each command starts with an empty arena of COMMAND_MEMORY bytes. One that needs more begins again with twice as much, up to half of the
-   machine's memory: an answer depends on the words and the machine, never on what ran before. Nothing is shared between threads but one spare block. */
+/* Each command starts with an empty arena of COMMAND_MEMORY bytes. If that is too small, it starts again with twice
+   as much, up to half of the machine's memory. An answer therefore depends on the words and the machine, not on
+   earlier commands. Threads share nothing but one spare block. */
 enum { COMMAND_MEMORY = 64 << 20 };
 
 #if !defined(__STDC_NO_ATOMICS__)
-static void *_Atomic command_spare; /* a block of COMMAND_MEMORY bytes whose pages are in use already, or NULL */
+static void *_Atomic command_spare; /* a block of COMMAND_MEMORY bytes whose pages are already mapped, or NULL */
 #endif
 
 static void *command_take(size_t bytes) {
@@ -655,7 +658,7 @@ static size_t command_most(void) {
 #define SETT_EXPORT
 #endif
 
-/* sett_command, whose answer goes to a terminal of that many columns (0: elsewhere). */
+/* Runs sett_command for a terminal of that many columns (0: not a terminal). */
 static int command_answer(int argc, const char *const *argv, char *out, size_t capacity, int terminal) {
   command self;
   size_t bytes;
@@ -690,8 +693,8 @@ static int command_answer(int argc, const char *const *argv, char *out, size_t c
 
 SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity);
 
-/* Runs one command; the answer or `error: ...` goes to out. 0 success, 1 a "no", 2 bad input, 3 out is too small (it then holds the bytes needed).
-   Threads may call it at once. */
+/* Runs one command; the answer or `error: ...` goes to out. Returns 0 success, 1 a "no", 2 bad input, 3 out is too
+   small (it then contains the bytes needed). Threads may call it at the same time. */
 SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity) {
   return command_answer(argc, argv, out, capacity, 0);
 }
@@ -700,8 +703,9 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
 SETT_EXPORT const char *sett_relaid(const char *from, const char *to, const void *source, int64_t source_bytes,
                                     void *destination, int64_t destination_bytes);
 
-/* Moves an array from the layout of one shape to that of another; padding of the destination becomes zero. NULL, or why nothing was moved.
-   The byte counts are those of the buffers, and must be those of the shapes. */
+/* Copies an array from the layout of one shape to that of another; padding of the destination becomes zero. Returns
+   NULL, or the reason why nothing was copied. The byte counts are those of the buffers, and must equal those of the
+   shapes. */
 SETT_EXPORT const char *sett_relaid(const char *from, const char *to, const void *source, int64_t source_bytes,
                                     void *destination, int64_t destination_bytes) {
   static const unsigned char zero[16] = {0};
@@ -745,7 +749,7 @@ static int read_line(FILE *in, buffer *line) {
   buffer_grow(line, 256);
   while ((c = getc(in)) != EOF && c != '\n') {
     if (length + 2 > line->capacity) buffer_grow(line, line->capacity * 2);
-    line->text[length++] = c ? (char)c : '\1'; /* a NUL is no text, and must not end it */
+    line->text[length++] = c ? (char)c : '\1'; /* a NUL must not end the text */
   }
   if (c == EOF && !length) return 0;
   if (length && line->text[length - 1] == '\r') --length;
@@ -761,7 +765,7 @@ static int run(int argc, const char *const *argv, buffer *out, int terminal) {
   return status;
 }
 
-/* The columns of standard output, or 0 where it is no terminal or colours are not wanted. */
+/* Returns the columns of standard output; 0 if it is not a terminal, or if colours are not wanted. */
 static int columns_of_terminal(void) {
 #if defined(__unix__) || defined(__APPLE__)
   const char *plain = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -773,7 +777,7 @@ static int columns_of_terminal(void) {
 #endif
 }
 
-/* Whether the name is that of something else than a file, such as /dev/stdout: no file may take its place. */
+/* Does the name belong to a special file, such as /dev/stdout, which a new file must not replace? */
 static int is_special(const char *name) {
 #if defined(__unix__) || defined(__APPLE__)
   struct stat about;
@@ -784,7 +788,7 @@ static int is_special(const char *name) {
 #endif
 }
 
-/* The file appears whole or not at all: it gets its name when it is written. 2 where it cannot be written. */
+/* Writes a file completely or not at all: it gets its name when it is complete. Returns 2 if it cannot be written. */
 static int write_file(const char *name, const char *text) {
   buffer other = {NULL, 0};
   FILE *file;
@@ -803,7 +807,7 @@ static int write_file(const char *name, const char *text) {
   return failed ? 2 : 0;
 }
 
-/* The file that --svg names, or NULL. */
+/* Returns the file that --svg names, or NULL. */
 static const char *svg_file(int argc, const char *const *words) {
   int i;
   for (i = 0; i < argc && !command_is_option(words[i], "--svg"); ++i) {}
@@ -811,7 +815,7 @@ static const char *svg_file(int argc, const char *const *words) {
   return words[i][5] ? words[i] + 6 : i + 1 < argc ? words[i + 1] : NULL;
 }
 
-/* The answer in one line: \n stands for the end of a line in it, \\ for \. */
+/* Writes the answer in one line: \n stands for the end of a line, \\ for \. */
 static void put_line(const char *text) {
   for (; *text; ++text) {
     if (*text == '\n' || *text == '\\') putchar('\\');
@@ -820,14 +824,15 @@ static void put_line(const char *text) {
   putchar('\n');
 }
 
-/* The status, or 2 where the answer could not be written. */
+/* Returns the status, or 2 if the answer could not be written. */
 static int finish(int status) {
   if (!fflush(stdout) && !ferror(stdout)) return status;
   fputs("error: standard output cannot be written: is the disk full?\n", stderr);
   return 2;
 }
 
-/* The `-` mode: one input a line, its words separated by tabs, which follow the words given before the -; one answer a line. */
+/* Runs the `-` mode: each input line has words separated by tabs, which are appended to the words before the -; each
+   answer is one line. */
 static int run_lines(int argc, const char *const *argv) {
   buffer line = {NULL, 0}, out = {NULL, 0}, list = {NULL, 0};
   int status = 0;

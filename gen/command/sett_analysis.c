@@ -1,4 +1,5 @@
-/* The commands `coalescing`, `banks`, `utilisation`, `reuse` and `tile` (a part of gen/command/sett.c): what one map says about an access. */
+/* The commands `coalescing`, `banks`, `utilisation`, `reuse` and `tile` (a part of gen/command/sett.c): facts about
+   the access of one map. */
 
 /* "17 swizzles" */
 static void analysis_say_count(command *self, int64_t count, const char *what) {
@@ -8,7 +9,7 @@ static void analysis_say_count(command *self, int64_t count, const char *what) {
   if (count != 1) say_text(self, "s");
 }
 
-/* "expected ..., found N results and .." of a map that does not fit the memory. */
+/* Writes "expected ..., found N results and .." for a map that does not fit the memory. */
 static int analysis_say_results(command *self, int results, int rank) {
   say_error(self, 0, "expected as many results of the map as the shape has dimensions, or one, a position; found ");
   say_int(self, results);
@@ -22,8 +23,8 @@ static int analysis_say_results(command *self, int results, int rank) {
   return 0;
 }
 
-/* A shape, or an element type alone (then the map gives positions). Tiled layouts: *map becomes a map to positions; so does a map of one result to an
-   array of more dimensions. 0 after say_error. */
+/* Reads a shape, or a single element type (the map then gives positions). For a tiled layout, and for a map of one
+   result to an array of more dimensions, *map becomes a map to positions. 0 after say_error. */
 static int analysis_memory(command *self, sett_map_arena *arena, const char *text, sett_map *map,
                            sett_tile_shape *shape, sett_analysis_memory *memory) {
   int type = sett_tile_type_find(text, strlen(text)), i, plain = 1;
@@ -67,7 +68,7 @@ static int analysis_memory(command *self, sett_map_arena *arena, const char *tex
 
 /* ---- lanes ---- */
 
-/* The dimension that is called as a thread, or -1. */
+/* Returns the dimension with the name of a thread, or -1. */
 static int analysis_named_lane(sett_map map) {
   static const char *const threads[] = {"lane", "thread", "th_x", "thread_x", "tid", "t"};
   size_t k;
@@ -78,8 +79,9 @@ static int analysis_named_lane(sett_map map) {
   return -1;
 }
 
-/* The dimension along which lanes are neighbours: that of --lane; else one that is called as a thread; else the only one with several values;
-   else of d0, d1, .. (as `op` prints them) the last one with several. -1 after say_error. */
+/* Returns the dimension along which lanes are neighbours: that of --lane; else one with the name of a thread; else
+   the only one with several values; else, of d0, d1, .. (as `op` prints them), the last one with several values. -1
+   after say_error. */
 static int analysis_lane(command *self, sett_map map) {
   char buffer[24];
   int lane, i, several = 0, last = 0, named = 0;
@@ -109,7 +111,7 @@ static int analysis_lane(command *self, sett_map map) {
   return -1;
 }
 
-/* A map of the command with its lane as the first dimension; *lane: the place where it was. 0 after say_error. */
+/* Reads a map of the command and moves its lane to the first dimension; *lane: its place before. 0 after say_error. */
 static int analysis_map(command *self, int word, sett_map *map, int *lane) {
   *map = read_map(self, &self->arena, word);
   if (map->kind == SETT_MAP_FAILED) return say_map_error(self, *map), 0;
@@ -126,7 +128,7 @@ static void analysis_say_share(command *self, int64_t part, int64_t of) {
 
 static int analysis_error(command *self, int error) { return say_error(self, 0, sett_message(error)); }
 
-/* The error of an access: an index outside is named. */
+/* Writes the error of an access; an index outside is named. */
 static int analysis_access_error(command *self, int error, sett_map map, const sett_analysis_memory *memory) {
   sett_map_footprint image;
   int i;
@@ -149,7 +151,7 @@ static int analysis_access_error(command *self, int error, sett_map map, const s
   return 2;
 }
 
-/* A word as a count in [1, most]; otherwise where the word is missing. -1 after say_error. */
+/* Returns a word as a count in [1, most], or `otherwise` if the word is missing. -1 after say_error. */
 static int analysis_count(command *self, int word, int otherwise, int most) {
   int64_t value;
   int count = word < self->argc ? shape_integers(self, self->argv[word], &value, 1) : 0;
@@ -163,7 +165,7 @@ static int analysis_count(command *self, int word, int otherwise, int most) {
   return -1;
 }
 
-/* Of a map whose first dimension is the lane. */
+/* Writes the warps of a map whose first dimension is the lane. */
 static void analysis_say_warps(command *self, sett_map map, int64_t warps, int whole) {
   char buffer[24];
   say_text(self, whole ? " (" : " (the first ");
@@ -174,7 +176,7 @@ static void analysis_say_warps(command *self, sett_map map, int64_t warps, int w
   say_text(self, ")");
 }
 
-/* The map to one linear position. */
+/* Returns the map to one linear position. */
 static sett_map analysis_linear(sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory) {
   sett_expr position = sett_map_constant(arena, 0);
   sett_map_variable variable[SETT_ANALYSIS_MAX_RANK];
@@ -192,7 +194,8 @@ static sett_map analysis_linear(sett_map_arena *arena, sett_map map, const sett_
       sett_map_compose(arena, map, sett_map_make(arena, memory->dims.count, 0, 0, variable, 1, &position, 0, NULL)));
 }
 
-/* Elements of an aligned vector of at most 16 bytes along variable v of a map to positions: they follow each other there. 1: none. */
+/* Returns the number of elements in an aligned vector of at most 16 bytes along variable v of a map to positions,
+   whose elements are contiguous; 1: no vector. */
 static int analysis_vector(sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory, int v) {
   sett_map_stride stride;
   int width = 1;
@@ -204,8 +207,8 @@ static int analysis_vector(sett_map_arena *arena, sett_map map, const sett_analy
   return width;
 }
 
-/* --vector NAME: map number `number` goes in steps of the widest vector along NAME, *width its elements; 1 where the map has no such variable.
-   0 after say_error: an access that memory does not keep whole. */
+/* Applies --vector NAME: map `number` then moves along NAME in steps of the widest vector, of *width elements; 1 if
+   the map has no such variable. 0 after say_error, for an access that is not contiguous in memory. */
 static int analysis_step(command *self, sett_map_arena *arena, int number, sett_map *map,
                          const sett_analysis_memory *memory, int64_t *width) {
   sett_analysis_memory flat = *memory;
@@ -256,7 +259,8 @@ static int analysis_stepped(command *self, int maps, const int64_t *width) {
   return 0;
 }
 
-/* At most as many points as one question looks at: the largest variables are cut to whole warps and vectors. *cut: some were. */
+/* Restricts a map to the number of points that one question examines: the largest variables are cut to whole warps
+   and vectors. *cut: some were. */
 static sett_map analysis_cut(sett_map_arena *arena, sett_map map, int *cut) {
   sett_map_variable variable[SETT_ANALYSIS_MAX_VARIABLES];
   int i, n = sett_map_variables(map);
@@ -303,7 +307,8 @@ static void analysis_say_moved(command *self, const sett_analysis_coalescing *c,
   say_text(self, " of them used");
 }
 
-/* What moves less, each tried: vectors, lanes that take other elements, an array that begins elsewhere. */
+/* Writes changes that move less, after trying each: vectors, another assignment of lanes, another alignment of the
+   array. */
 static void analysis_say_better(command *self, sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory,
                                 int transaction, int lanes, int lane) {
   int v, at = 0, shift = 0, cut, helped = 0, vector = memory->width > 1 ? (int)memory->width : 1;
@@ -449,7 +454,8 @@ static int coalescing(command *self) {
   return 1;
 }
 
-/* The swizzle of a memory as S<B,M,S> of the offset in elements: bits [M, M + B) are changed by bits [M + S, M + S + B). */
+/* Returns the swizzle of a memory as S<B,M,S> of the offset in elements: bits [M, M + B) are xored with bits [M + S,
+   M + S + B). */
 static sett_notation_part analysis_part(const sett_analysis_memory *m) {
   sett_notation_part part;
   memset(&part, 0, sizeof part);
@@ -464,7 +470,7 @@ static sett_notation_part analysis_part(const sett_analysis_memory *m) {
   return part;
 }
 
-/* (rows,columns):(columns + padding,1); the sizes alone where strides is 0. */
+/* Writes (rows,columns):(columns + padding,1), or only the sizes if strides is 0. */
 static void analysis_say_tuple(command *self, const sett_analysis_memory *m, int strides) {
   int i, k, n = m->dims.count;
   if (n > 1) say_text(self, "(");
@@ -482,7 +488,8 @@ static void analysis_say_key(command *self, const char *key, int64_t value) {
   say_int(self, value);
 }
 
-/* Triton's encoding of the memory: swizzled_shared where the row's index changes the column, padded_shared, or the bases. Sizes are powers of two. */
+/* Writes Triton's encoding of the memory: swizzled_shared if the row's index changes the column, padded_shared, or
+   the bases. Sizes are powers of two. */
 static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
   sett_notation_part part = analysis_part(m);
   int64_t row = m->dims.values[m->dims.count - 1];
@@ -507,7 +514,7 @@ static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
     return;
   }
   say_text(self, "#ttg.shared_linear<{offset = [");
-  for (i = 0, d = n - 1, row = 1; d >= 0;) { /* what lies at offset 2^i: the swizzle is its own inverse */
+  for (i = 0, d = n - 1, row = 1; d >= 0;) { /* the element at offset 2^i: the swizzle is its own inverse */
     int64_t offset, rest;
     int k;
     if (row == m->dims.values[d]) {
@@ -529,7 +536,7 @@ static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
   say_text(self, "], block = []}, alignment = 16>");
 }
 
-/* How it is known that no other is better, and the layout's text in CuTe's and Triton's notation. */
+/* Writes the proof that no other layout is better, and the layout in CuTe's and Triton's notation. */
 static void analysis_say_proof(command *self, const sett_analysis_best *best, const char *member, const char *kind) {
   const sett_analysis_memory *m = &best->memory;
   sett_notation_part part = analysis_part(m);
@@ -605,8 +612,9 @@ static void analysis_say_best(command *self, const sett_analysis_best *best) {
 
 enum { BANKS_MAPS = 8, BANKS = 32, BANK_BYTES = 4, WARP = 32 };
 
-/* Elements of the widest aligned vector along a range of one of the maps, at least those of a word of a bank: rows that are padded stay a multiple of it.
-   Ranges are what one thread does; a dimension is other threads. */
+/* Returns the number of elements in the widest aligned vector along a range of one of the maps, at least a bank's
+   word: the length of padded rows stays a multiple of it. A range belongs to one thread; a dimension to several
+   threads. */
 static int64_t analysis_access(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
                                const sett_analysis_memory *memory) {
   int64_t wide = BANK_BYTES * 8 / memory->bits > 1 ? BANK_BYTES * 8 / memory->bits : 1;
@@ -630,7 +638,8 @@ static void analysis_say_apart(command *self, int64_t stride) {
   say_text(self, " elements apart");
 }
 
-/* Vectors along a variable of the one access, where they take fewer turns; of several accesses that there are vectors. */
+/* Writes the vectors along a variable of the only access, if they take fewer turns; for several accesses, that there
+   are vectors. */
 static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, const sett_map *map,
                                const sett_analysis_memory *memory, const sett_analysis_banks *was) {
   sett_map linear = maps == 1 ? analysis_linear(arena, map[0], memory) : sett_map_undefined();
@@ -745,7 +754,7 @@ static int banks(command *self) {
   aligned = memory;
   aligned.align = wide;
   padded = sett_analysis_pad_rows(arena, maps, map, width, &aligned, BANKS, BANK_BYTES, WARP);
-  if (padded.degree > 0 && padded.memory.padding) { /* longer rows help: their length is the reason */
+  if (padded.degree > 0 && padded.memory.padding) { /* longer rows help, so their length is the cause */
     if (memory.dims.values[memory.dims.count - 1] * memory.bits % round == 0) {
       say_text(self, "\nwhy: a row is ");
       say_int(self, memory.dims.values[memory.dims.count - 1] * memory.bits / 8);
@@ -769,7 +778,8 @@ static int banks(command *self) {
     analysis_say_best(self, &padded);
     analysis_say_proof(self, &padded, "padding", " of whole words and vectors");
   }
-  if (wide * memory.bits > BANK_BYTES * 8) { /* the vectors' alignment has a price where elements are accessed alone */
+  if (wide * memory.bits > BANK_BYTES * 8) { /* the alignment of vectors has a price if elements are accessed one by
+                                                one */
     sett_analysis_best narrow = sett_analysis_pad_rows(arena, maps, map, width, &memory, BANKS, BANK_BYTES, WARP);
     if (narrow.degree > 0 && narrow.memory.padding && narrow.degree < padded.degree) {
       analysis_say_best(self, &narrow);
@@ -806,7 +816,7 @@ static int banks(command *self) {
   return 1;
 }
 
-/* Is some element that is surely reached outside of the shape? */
+/* Is an element that is certainly reached outside of the shape? */
 static int analysis_outside(const sett_map_footprint *image, const sett_tile_shape *shape) {
   int i;
   for (i = 0; i < image->results; ++i)
@@ -814,7 +824,7 @@ static int analysis_outside(const sett_map_footprint *image, const sett_tile_sha
   return 0;
 }
 
-/* The map, its shape and the count of elements it reaches; 0 after an answer was said. */
+/* Reads the map and its shape, and counts the elements that it reaches; 0 after an answer was written. */
 static int analysis_reached(command *self, sett_map_arena *arena, sett_map *map, sett_tile_shape *shape,
                             sett_map_footprint *image, int *status) {
   *status = 2;

@@ -1,54 +1,54 @@
-/* The command `draw` (a part of gen/command/sett.c): a picture of a layout, a map or an access, as text or as SVG. It does no input or output: the answer
-   is the picture. A picture is one table of cells, or two. A source (a text of the command) says a table's axes and what each cell holds; the rest of the
-   file prints tables. */
+/* The command `draw` (a part of gen/command/sett.c): a picture of a layout, a map or an access, as text or as SVG. It
+   does no input or output: the answer is the picture. A picture is one table of cells, or two. A source (a word of the
+   command) determines a table's axes and the contents of its cells; the rest of the file prints tables. */
 
 enum { DRAW_AXES = 16, DRAW_NUMBERS = 16, DRAW_NAME = 24, DRAW_COLOURS = 32, DRAW_HUES = 8 };
-/* Inputs that are looked at, to find the owners of elements. */
+/* inputs that are examined to find the owners of elements, at most */
 enum { DRAW_POINTS = 1 << 24, DRAW_MAP_POINTS = 1 << 19 };
-enum { DRAW_ROOM = 240 }; /* characters of a line where the answer goes to no terminal */
+enum { DRAW_ROOM = 240 }; /* characters of a line if the answer does not go to a terminal */
 enum { DRAW_BANKS = 32, DRAW_BANK_BITS = 32, DRAW_TRANSACTION = 32 };
 
 typedef struct {
   char name[DRAW_NAME];
-  int64_t first, size, inside; /* indices from first on; those from inside on are padding */
-  int64_t tile;                /* a line after each; 0: none */
+  int64_t first, size, inside; /* indices first, first + 1, ..; those from `inside` on are padding */
+  int64_t tile;                /* a line is drawn after each tile; 0: none */
 } draw_axis;
 
-/* What a cell is. */
+/* kinds of cells */
 enum { DRAW_ABSENT, DRAW_EMPTY, DRAW_CELL };
 
-/* Where the cells come from. */
+/* sources of cells */
 enum { DRAW_SHAPE, DRAW_NOTATION, DRAW_LINEAR, DRAW_NESTED, DRAW_MAP, DRAW_OWNERS, DRAW_MEMORY };
 
 typedef struct {
   int source;
   const char *title;
-  const char *cell, *empty; /* what a cell's numbers are, and what a cell without numbers is */
-  char cells[256];          /* memory of cell */
+  const char *cell, *empty; /* the meaning of a cell's numbers, and of a cell without numbers */
+  char cells[256];          /* memory for the text `cell` */
   int rank;
   draw_axis axis[DRAW_AXES];
-  int numbers, owner;           /* of a cell; owner 1: they name who holds the element, 0: where it is */
+  int numbers, owner;           /* of a cell; owner 1: they name the owner of the element, 0: its place */
   unsigned shown;               /* bit k: number k is printed */
-  int colour_by;                /* the number that gives the colour */
-  int64_t unit;                 /* neighbours in memory of one colour; 0: the longest runs of the picture */
-  const char *colour;           /* what colours are */
-  int64_t rows, columns, pages; /* that are drawn; cells follow each other in this order, columns fastest */
+  int colour_by;                /* the number that selects the colour */
+  int64_t unit;                 /* memory neighbours that share a colour; 0: the longest runs of the picture */
+  const char *colour;           /* the meaning of the colours */
+  int64_t rows, columns, pages; /* that are drawn; cells follow in this order, columns fastest */
   int64_t all_rows, all_columns, all_pages;
   int64_t *number;
   unsigned char *state, *tint, *differs;
-  int64_t *others; /* further owners of each cell */
-  int64_t most;    /* of them */
+  int64_t *others; /* the number of further owners of each cell */
+  int64_t most;    /* the largest of them */
   sett_tile_plan *plan;
   sett_notation layout;
   sett_nested_layout *nested;
   sett_map map;
   int64_t *point;          /* of the map: a value for each variable */
-  int variable[DRAW_AXES]; /* of the map: that of each axis, or of each number (DRAW_OWNERS) */
-  int dims;                /* DRAW_OWNERS: numbers that are dimensions; one more is the slot, all ranges */
-  int64_t bits;            /* of an element that is accessed; 0: this is no access */
+  int variable[DRAW_AXES]; /* of the map: the variable of each axis, or of each number (DRAW_OWNERS) */
+  int dims;                /* DRAW_OWNERS: numbers that are dimensions; one more is the slot, for all ranges */
+  int64_t bits;            /* of an accessed element; 0: not an access */
 } draw_table;
 
-/* The most that is drawn. */
+/* Limits of a picture. */
 typedef struct {
   int64_t rows, columns, pages;
 } draw_limits;
@@ -63,7 +63,7 @@ static int64_t draw_extent(int64_t lo, int64_t hi) {
   return distance >= (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)distance + 1;
 }
 
-/* A sink for short texts beside the answer. */
+/* Returns a command that collects a short text, separate from the answer. */
 static command draw_note(char *out, size_t capacity) {
   command note;
   memset(&note, 0, sizeof note);
@@ -73,7 +73,7 @@ static command draw_note(char *out, size_t capacity) {
   return note;
 }
 
-/* How far the index is from the first one, or -1 where it is outside of the axis. */
+/* Returns the distance of the index from the first one, or -1 if it is outside of the axis. */
 static int64_t draw_along(const draw_axis *axis, int64_t index) {
   uint64_t distance = (uint64_t)index - (uint64_t)axis->first;
   return index >= axis->first && distance < (uint64_t)axis->size ? (int64_t)distance : -1;
@@ -92,7 +92,8 @@ static draw_axis draw_axis_of(const char *name, int number, int64_t first, int64
 
 /* ---- sources: axes ---------------------------------------------------------------------------------------------- */
 
-/* The first tile of a shape cuts its last dimensions in memory; those of a combined dimension get no lines. */
+/* Lines are drawn at the first tile of a shape, along its last dimensions in memory; a combined dimension gets no
+   lines. */
 static int draw_read_shape(command *self, int word, draw_table *t) {
   sett_tile_shape shape;
   int64_t tile = 1;
@@ -133,7 +134,7 @@ static int64_t draw_mode_size(const sett_notation_mode *mode) {
   return size;
 }
 
-/* The names of the numbers that are shown, as a cell has them: warp:lane.register. */
+/* Writes the names of the shown numbers as a cell has them: warp:lane.register. */
 static void draw_name_cells(draw_table *t, char name[DRAW_NUMBERS][DRAW_NAME]) {
   command note = draw_note(t->cells, sizeof t->cells);
   int k, any = 0;
@@ -146,7 +147,7 @@ static void draw_name_cells(draw_table *t, char name[DRAW_NUMBERS][DRAW_NAME]) {
   t->cell = t->cells;
 }
 
-/* The number that colours owners: the lane, else the last one in front of the slot that has several values. */
+/* Chooses the number that colours owners: the lane, else the last number before the slot that has several values. */
 static void draw_colour_owners(draw_table *t, char name[DRAW_NUMBERS][DRAW_NAME], int lane) {
   int k;
   if (lane < 0 || !(t->shown >> lane & 1))
@@ -180,7 +181,7 @@ static int draw_read_linear(command *self, draw_table *t) {
   draw_name_cells(t, name);
   draw_colour_owners(t, name, lane);
   if (offset < 0 || others) return 1;
-  t->owner = t->colour_by = 0; /* a place in shared memory */
+  t->owner = t->colour_by = 0; /* a position in shared memory */
   t->numbers = 1;
   t->colour = NULL;
   t->cell = "offset in memory";
@@ -225,7 +226,7 @@ static int draw_read_notation(command *self, int word, draw_table *t) {
     for (i = 0; i < t->rank; ++i)
       t->axis[i] = draw_axis_of("m", i, 0, draw_mode_size(mode->rank < 0 ? mode : &mode->mode[i]));
     if (sett_notation_size(layout) > 0)
-      t->numbers = draw_value(self, t, zero, number); /* strides may be places of a coordinate */
+      t->numbers = draw_value(self, t, zero, number); /* strides may be positions of a coordinate */
     if (t->numbers > 1) t->cell = "coordinate";
     if (t->numbers < 1) return 0;
   } else if (layout->kind < SETT_NOTATION_STRIDES) {
@@ -261,7 +262,8 @@ static int draw_read_nested(command *self, int word, draw_table *t) {
   return 1;
 }
 
-/* Variables of several values are axes; a map with a dimension that is called as a thread is drawn at its results, which have owners. */
+/* Takes a map: variables of several values become axes. A map with a dimension that has the name of a thread is
+   drawn at its results, which have owners. */
 static int draw_take_map(command *self, draw_table *t, sett_map map) {
   char(*name)[DRAW_NAME] = (char(*)[DRAW_NAME])settp_map_take(&self->arena, sizeof(char[DRAW_NUMBERS][DRAW_NAME]));
   char buffer[24];
@@ -299,7 +301,7 @@ static int draw_take_map(command *self, draw_table *t, sett_map map) {
       if (i == lane) continue;
       t->variable[k++] = i;
     }
-    t->variable[k] = lane; /* last, in front of the slot */
+    t->variable[k] = lane; /* last, before the slot */
     for (k = 0; k < map.dims; ++k) {
       const char *of = sett_map_name(map, t->variable[k], buffer);
       size_t length = strlen(of) < DRAW_NAME ? strlen(of) : DRAW_NAME - 1;
@@ -310,7 +312,7 @@ static int draw_take_map(command *self, draw_table *t, sett_map map) {
     memcpy(name[map.dims], "slot", 5);
     if (slots != 1) t->shown |= 1u << map.dims;
     t->rank = map.results;
-    for (i = 0; i < t->rank; ++i) t->axis[i] = draw_axis_of("d", i, 0, 0); /* sizes: draw_bounds */
+    for (i = 0; i < t->rank; ++i) t->axis[i] = draw_axis_of("d", i, 0, 0); /* draw_bounds sets the sizes */
     draw_name_cells(t, name);
     draw_colour_owners(t, name, map.dims - 1);
     return 1;
@@ -345,7 +347,7 @@ static int draw_is_nested(const char *text) {
          (dot && sett_mma_find(text, (size_t)(dot - text)) >= 0);
 }
 
-/* The axes of that word; 0 after say_error. */
+/* Reads the axes of that word; 0 after say_error. */
 static int draw_read(command *self, int word, draw_table *t) {
   const char *text = reading(self, self->argv[word]);
   memset(t, 0, sizeof *t);
@@ -358,7 +360,7 @@ static int draw_read(command *self, int word, draw_table *t) {
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
 
-/* The numbers at an index: their count; 0: nothing is there; -1 after say_error. */
+/* Computes the numbers at an index and returns their count; 0: nothing is there; -1 after say_error. */
 static int draw_value(command *self, draw_table *t, const int64_t *index, int64_t *number) {
   sett_map_mark mark = sett_map_arena_mark(&self->arena);
   int i, error = 0, count = 0;
@@ -399,7 +401,8 @@ static int draw_value(command *self, draw_table *t, const int64_t *index, int64_
   return count;
 }
 
-/* Rows, columns and pages: the last dimension goes across, the one before it down, the others are pages; one dimension alone goes on in the next row. */
+/* Arranges rows, columns and pages: the last dimension goes across, the one before it down, the others are pages. A
+   single dimension continues in the next row. */
 static void draw_arrange(draw_table *t, const draw_limits *limits, int64_t width) {
   int i, overflow = 0;
   t->all_rows = t->all_columns = t->all_pages = 1;
@@ -421,10 +424,10 @@ static void draw_arrange(draw_table *t, const draw_limits *limits, int64_t width
   t->pages = draw_least(t->all_pages, limits->pages);
 }
 
-/* A row of the only dimension: 32 indices of long ones, 16 of others. */
+/* Returns the cells in a row of a single dimension: 32 if it is long, else 16. */
 static int64_t draw_width(const draw_table *t) { return t->rank == 1 && t->axis[0].size >= 512 ? 32 : 16; }
 
-/* The index of a cell; 0: there is none behind the end of the last row. */
+/* Computes the index of a cell; 0: the cell is behind the end of the last row. */
 static int draw_index(const draw_table *t, int64_t page, int64_t row, int64_t column, int64_t *index) {
   int d;
   if (t->rank == 1) {
@@ -443,7 +446,7 @@ static int draw_index(const draw_table *t, int64_t page, int64_t row, int64_t co
   return 1;
 }
 
-/* The cell of an index, or -1 where it is not drawn. */
+/* Returns the cell of an index, or -1 if it is not drawn. */
 static int64_t draw_cell(const draw_table *t, const int64_t *index) {
   int64_t page = 0, row = 0, column = 0;
   int d;
@@ -473,7 +476,7 @@ static int draw_take(command *self, draw_table *t) {
   return 1;
 }
 
-/* Gives an element its owner; of several the smallest is kept, and the others are counted. */
+/* Gives an element its owner; of several, the smallest is kept, and the others are counted. */
 static void draw_own(draw_table *t, const int64_t *index, const int64_t *number) {
   int64_t cell = draw_cell(t, index), *is = t->number + (cell < 0 ? 0 : cell) * t->numbers;
   int k = 0;
@@ -487,7 +490,7 @@ static void draw_own(draw_table *t, const int64_t *index, const int64_t *number)
   memcpy(is, number, (size_t)t->numbers * sizeof *is);
 }
 
-/* All inputs in the order of a Gray code: each differs from the last in one bit. */
+/* Visits all inputs in the order of a Gray code: each differs from the one before in one bit. */
 static void draw_own_linear(draw_table *t) {
   const sett_notation_linear *l = t->layout.linear;
   int64_t index[DRAW_AXES], number[DRAW_NUMBERS] = {0};
@@ -500,7 +503,7 @@ static void draw_own_linear(draw_table *t) {
     if (x) value ^= l->basis[bit];
     gray = x ^ x >> 1;
     for (i = 0, at = gray; i < l->ins; ++i) {
-      int k = t->owner ? l->ins - 1 - i : 0; /* of a place the offset is the only input with bits */
+      int k = t->owner ? l->ins - 1 - i : 0; /* for a place, the offset is the only input with bits */
       if (t->owner || l->in_bits[i]) number[k] = (int64_t)(at & (((uint64_t)1 << l->in_bits[i]) - 1));
       at >>= l->in_bits[i];
     }
@@ -512,7 +515,7 @@ static void draw_own_linear(draw_table *t) {
   }
 }
 
-/* The owner of a point of the map, its slot the ranges' number, the last fastest. */
+/* Computes the owner of a point of the map; its slot is the number of the ranges, the last one fastest. */
 static void draw_owner(const draw_table *t, const sett_map_points *it, int64_t *number) {
   int k, slot = t->dims;
   for (k = 0; k < t->dims; ++k) number[k] = it->point[t->variable[k]];
@@ -522,7 +525,7 @@ static void draw_owner(const draw_table *t, const sett_map_points *it, int64_t *
         number[slot] * draw_extent(t->map.variable[k].lo, t->map.variable[k].hi) + it->point[k] - t->map.variable[k].lo;
 }
 
-/* The box of the results of a map; 0 after say_error. */
+/* Computes the bounding box of the results of a map; 0 after say_error. */
 static int draw_bounds(command *self, draw_table *t) {
   sett_map_points it = sett_map_points_begin(&self->arena, t->map);
   int64_t last[DRAW_AXES];
@@ -550,7 +553,7 @@ static int draw_own_map(command *self, draw_table *t) {
   return it.error ? say_error(self, 0, sett_map_message(it.error)), 0 : 1;
 }
 
-/* The cells of a table that is arranged; 0 after say_error. */
+/* Fills the cells of an arranged table; 0 after say_error. */
 static int draw_fill(command *self, draw_table *t) {
   int64_t page, row, column, cell = 0, index[DRAW_AXES] = {0}, number[DRAW_NUMBERS];
   int count, owners = t->source == DRAW_LINEAR || t->source == DRAW_OWNERS;
@@ -573,7 +576,7 @@ static int draw_fill(command *self, draw_table *t) {
 
 /* ---- colours ---------------------------------------------------------------------------------------------------- */
 
-/* Do all aligned runs of that many cells along rows (or columns) follow each other in memory, aligned there too? */
+/* Are all aligned runs of that many cells along rows (or columns) contiguous and aligned in memory? */
 static int draw_runs(const draw_table *t, int64_t unit, int down) {
   int64_t cell, cells = t->pages * t->rows * t->columns;
   for (cell = 0; cell < cells; ++cell) {
@@ -587,7 +590,8 @@ static int draw_runs(const draw_table *t, int64_t unit, int down) {
   return 1;
 }
 
-/* The longest runs of neighbours in the picture that are neighbours in memory: a whole row or column, or a power of two. */
+/* Returns the length of the longest runs of the picture that are contiguous in memory: a whole row or column, or a
+   power of two. */
 static int64_t draw_unit(const draw_table *t) {
   int64_t unit, best = 1, size;
   int down;
@@ -601,7 +605,7 @@ static int64_t draw_unit(const draw_table *t) {
   return best;
 }
 
-/* The transactions of each row, numbered in the order of its lanes: a warp that needs few of them has few colours. */
+/* Numbers the transactions of each row in the order of its lanes: a warp with few transactions has few colours. */
 static void draw_transactions(draw_table *t) {
   int64_t cell, other, cells = t->pages * t->rows * t->columns, begin, at, seen;
   for (cell = 0; cell < cells; ++cell) {
@@ -643,7 +647,7 @@ static void draw_colours(draw_table *t, char *text, size_t capacity) {
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
 
-/* What stands in a cell. */
+/* Writes the text of a cell. */
 static size_t draw_label(const draw_table *t, int64_t cell, char *out, size_t capacity) {
   command note = draw_note(out, capacity);
   int k, any = 0;
@@ -663,7 +667,7 @@ static size_t draw_label(const draw_table *t, int64_t cell, char *out, size_t ca
   return note.length;
 }
 
-/* The label of a row, or of a column. */
+/* Returns the label of a row, or of a column. */
 static int64_t draw_row_label(const draw_table *t, int64_t row) {
   if (t->source == DRAW_MEMORY) return t->point[row];
   return t->rank == 1 ? t->axis[0].first + row * t->all_columns : t->rank > 1 ? t->axis[t->rank - 2].first + row : 0;
@@ -678,7 +682,7 @@ static int64_t draw_column_label(const draw_table *t, int64_t column) {
 static int64_t draw_tile_across(const draw_table *t) { return t->rank ? t->axis[t->rank - 1].tile : 0; }
 static int64_t draw_tile_down(const draw_table *t) { return t->rank > 1 ? t->axis[t->rank - 2].tile : 0; }
 
-/* `16 x 8, subgroup:thread.slot`: sizes, what a cell is, what an empty one is. */
+/* Writes `16 x 8, subgroup:thread.slot`: the sizes, the meaning of a cell, the meaning of an empty cell. */
 static void draw_say_facts(command *self, const draw_table *t) {
   int64_t cell, cells = t->pages * t->rows * t->columns;
   int i, empty = 0, padded = 0;
@@ -706,7 +710,7 @@ static void draw_say_facts(command *self, const draw_table *t) {
   }
 }
 
-/* What is not drawn of table i; nothing where all is. */
+/* Writes the parts of table i that are not drawn; nothing if all are. */
 static void draw_say_left_out(command *self, const draw_table *t, int i, int tables) {
   static const char *const which[2] = {"left out of the first: ", "left out of the second: "};
   const char *const names[3] = {"columns", "rows", "pages"};
@@ -725,7 +729,7 @@ static void draw_say_left_out(command *self, const draw_table *t, int i, int tab
   }
 }
 
-/* The index of a page: `d0 = 1, d1 = 0`. */
+/* Writes the index of a page: `d0 = 1, d1 = 0`. */
 static void draw_say_page(command *self, const draw_table *t, int64_t page) {
   int64_t index[DRAW_AXES];
   int d;
@@ -740,13 +744,13 @@ static void draw_say_page(command *self, const draw_table *t, int64_t page) {
 
 /* ---- as text ---------------------------------------------------------------------------------------------------- */
 
-/* Widths of a table in characters. */
+/* Widths of a table, in characters. */
 typedef struct {
   size_t corner, cell, line;
   char names[2 * DRAW_NAME + 4]; /* in the corner */
 } draw_widths;
 
-/* Columns that make a line longer than room are left out. */
+/* Measures a table; columns that would make a line longer than room are left out. */
 static draw_widths draw_measure(draw_table *t, size_t room, int marked) {
   char text[512];
   draw_widths w;
@@ -789,12 +793,12 @@ static draw_widths draw_measure(draw_table *t, size_t room, int marked) {
   return w;
 }
 
-/* The colour's red, green and blue: 8 hues in 4 shades, for a light or a dark page. */
+/* Computes the red, green and blue of a colour: 8 hues in 4 shades, for a light or a dark page. */
 static void draw_rgb(int colour, int dark, int *rgb) {
   static const unsigned char hues[DRAW_HUES][3] = {{84, 160, 255}, {255, 159, 67},  {46, 204, 113}, {255, 107, 160},
                                                    {241, 210, 15}, {155, 109, 245}, {29, 200, 200}, {190, 140, 110}};
   static const int light[4] = {40, 75, 20, 100},
-                   deep[4] = {50, 32, 66, 22}; /* percent of the hue, over white and over a dark grey */
+                   deep[4] = {50, 32, 66, 22}; /* percent of the hue, over white and over dark grey */
   int k, shade = colour / DRAW_HUES % 4;
   for (k = 0; k < 3; ++k) {
     int hue = hues[colour % DRAW_HUES][k];
@@ -808,14 +812,14 @@ static void draw_say_right(command *self, const char *text, size_t length, size_
   say(self, text, length);
 }
 
-/* Spaces at the end of a line go. */
+/* Removes spaces at the end of a line. */
 static void draw_end_line(command *self, size_t begin) {
   if (self->length < self->capacity)
     while (self->length > begin && self->out[self->length - 1] == ' ') self->out[--self->length] = 0;
   say_text(self, "\n");
 }
 
-/* One cell: ` 17* `, on its colour where the answer goes to a terminal. */
+/* Writes one cell: ` 17* `, on its colour if the answer goes to a terminal. */
 static void draw_say_cell(command *self, const draw_table *t, const draw_widths *w, int64_t cell, int marked) {
   char text[512];
   size_t length = draw_label(t, cell, text, sizeof text);
@@ -833,7 +837,7 @@ static void draw_say_cell(command *self, const draw_table *t, const draw_widths 
   if (coloured) say_text(self, "\x1b[0m");
 }
 
-/* Lines of a page: -1 the columns' numbers, then each row; a line between tiles has half = 1. It is as wide as w->line. */
+/* Writes a line of a page, as wide as w->line: row -1 has the columns' numbers; half = 1 is a line between tiles. */
 static void draw_say_row(command *self, const draw_table *t, const draw_widths *w, int64_t page, int64_t row, int half,
                          int marked) {
   char text[24];
@@ -861,7 +865,7 @@ static void draw_say_row(command *self, const draw_table *t, const draw_widths *
   }
 }
 
-/* Tables beside each other where there is room, below each other else. */
+/* Writes tables side by side if there is room, else one below the other. */
 static void draw_say_tables(command *self, int tables, draw_table *const *t, draw_widths *const *w, int marked) {
   enum { GAP = 4 };
   int64_t page, row, pages = 0, rows = 0;
@@ -900,7 +904,7 @@ static void draw_say_tables(command *self, int tables, draw_table *const *t, dra
 
 enum { DRAW_TABLES = 2, DRAW_NOTES = 8 };
 
-/* A picture: its tables, what is said below them. */
+/* A picture: its tables, and the notes below them. */
 typedef struct {
   int tables, pair;
   draw_table *table[DRAW_TABLES];
@@ -944,7 +948,7 @@ static void draw_say_text(command *self, draw_picture *p) {
 
 enum { SVG_MARGIN = 24, SVG_CELL = 26, SVG_GAP = 36, SVG_ROOM = 1200, SVG_LETTER = 8, SVG_LINE = 20 };
 
-/* Where a table lies. */
+/* The position of a table. */
 typedef struct {
   int64_t cell, corner, width, height, top; /* top: above the cells */
 } draw_box;
@@ -961,7 +965,7 @@ static void svg_escaped(command *self, const char *text, size_t length) {
   }
 }
 
-/* name="value" of a number. */
+/* Writes name="value" with a number. */
 static void svg_set(command *self, const char *name, int64_t value) {
   say_text(self, " ");
   say_text(self, name);
@@ -984,7 +988,8 @@ static void svg_text(command *self, int64_t x, int64_t y, const char *kind, cons
   say_text(self, "</text>\n");
 }
 
-/* Lines of at most that many letters, broken behind a blank or a comma where there is one; counts them, and writes them where self is not NULL. */
+/* Breaks a text into lines of at most `most` letters, after a blank or a comma if possible; counts them, and writes
+   them if self is not NULL. */
 static int svg_lines(command *self, int64_t x, int64_t y, const char *kind, const char *text, size_t most) {
   int lines = 0;
   while (*text || !lines) {
@@ -992,7 +997,9 @@ static int svg_lines(command *self, int64_t x, int64_t y, const char *kind, cons
     if (length > most) {
       for (cut = most; cut > most / 2 && text[cut - 1] != ' ' && text[cut - 1] != ','; --cut) {}
       if (cut == most / 2)
-        for (cut = most; cut > 1 && ((unsigned char)text[cut] & 0xC0) == 0x80;) --cut; /* no character is cut */
+        for (cut = most; cut > 1 && ((unsigned char)text[cut] & 0xC0) == 0x80;)
+          --cut; /* do not cut a UTF-8
+                                                                                          character */
     }
     if (self) svg_text(self, x, y + lines * SVG_LINE, kind, text, cut);
     text += cut;
@@ -1001,7 +1008,7 @@ static int svg_lines(command *self, int64_t x, int64_t y, const char *kind, cons
   return lines;
 }
 
-/* A rectangle of a path. */
+/* Writes a rectangle as a part of a path. */
 static void svg_rectangle(command *self, int64_t x, int64_t y, int64_t width, int64_t height) {
   say_text(self, "M");
   say_int(self, x);
@@ -1016,7 +1023,7 @@ static void svg_rectangle(command *self, int64_t x, int64_t y, int64_t width, in
   say_text(self, "z");
 }
 
-/* A line of a path, to the right (h) or down (v). */
+/* Writes a line as a part of a path, to the right (h) or down (v). */
 static void svg_stroke(command *self, int64_t x, int64_t y, const char *way, int64_t length) {
   say_text(self, "M");
   say_int(self, x);
@@ -1035,7 +1042,7 @@ static void svg_begin_path(command *self, const char *kind, int number) {
 
 static void svg_end_path(command *self) { say_text(self, "\"/>\n"); }
 
-/* The colours of a picture in one scheme. */
+/* Writes the colours of a picture in one scheme. */
 static void svg_colours(command *self, const unsigned char *used, int dark) {
   static const char *const paper[2] = {
       ".paper{fill:#ffffff}.ink,.head{fill:#1f2328}.quiet{fill:#59636e}.line{stroke:#1f2328}.grid{stroke:#ffffff}.hatch{stroke:#c3c9d0}.back{fill:#f3f4f6}"
@@ -1077,7 +1084,7 @@ static draw_box svg_measure(const draw_table *t) {
   return box;
 }
 
-/* The edges of tiles as one path: also those around all. */
+/* Writes the edges of tiles, outer edges included, as one path. */
 static void svg_tiles(command *self, const draw_table *t, const draw_box *box, int64_t x, int64_t y) {
   int64_t k, tile = draw_tile_across(t), down = draw_tile_down(t);
   if (tile < 2 && down < 2) return;
@@ -1093,7 +1100,7 @@ static void svg_tiles(command *self, const draw_table *t, const draw_box *box, i
   svg_end_path(self);
 }
 
-/* The names of the axes, and the numbers of columns and rows. */
+/* Writes the names of the axes, and the numbers of columns and rows. */
 static void svg_axes(command *self, const draw_table *t, const draw_box *box, int64_t x, int64_t y) {
   char text[24];
   int64_t k;
@@ -1124,7 +1131,7 @@ static void svg_axes(command *self, const draw_table *t, const draw_box *box, in
   say_text(self, "</g>\n");
 }
 
-/* One page, its upper left corner at x, y. */
+/* Writes one page, with its upper left corner at x, y. */
 static void svg_page(command *self, const draw_table *t, const draw_box *box, int64_t page, int64_t x, int64_t y) {
   char text[512];
   int64_t from = page * t->rows * t->columns, count = t->rows * t->columns, cell, k;
@@ -1137,7 +1144,7 @@ static void svg_page(command *self, const draw_table *t, const draw_box *box, in
   x += box->corner;
   y += box->top;
   svg_axes(self, t, box, x, y);
-  for (kind = -2; kind < DRAW_COLOURS; ++kind) { /* -2: what is under the hatching, -1: hatching, then colours */
+  for (kind = -2; kind < DRAW_COLOURS; ++kind) { /* -2: the background of the hatching, -1: hatching, then colours */
     if (kind == -1 && t->source == DRAW_MEMORY) continue;
     for (k = any = 0; k < count; ++k) {
       cell = from + k;
@@ -1169,7 +1176,7 @@ static void svg_page(command *self, const draw_table *t, const draw_box *box, in
   say_text(self, "</g>\n");
 }
 
-/* What colours, hatching and frames mean; gives its height, and writes it where self is not NULL. */
+/* Writes the meaning of colours, hatching and frames if self is not NULL; returns the height. */
 static int64_t svg_legend(command *self, const draw_table *t, int marked, int64_t x, int64_t y, int64_t width) {
   enum { SWATCH = 30 };
   char text[128];
@@ -1224,7 +1231,8 @@ static const char svg_style[] =
     ".title{font-size:14px;font-weight:bold;text-anchor:start}"
     ".grid,.line,.mark,.hatch{fill:none}.line{stroke-width:2}.mark{stroke-width:2.5}.hatched{fill:url(#sett-hatch)}";
 
-/* Titles, tables, legend, notes from top to bottom; a pair's tables beside each other. Written twice: first only measured. */
+/* Writes titles, tables, legend and notes from top to bottom, a pair's tables side by side. The first pass only
+   measures. */
 static void draw_say_svg(command *self, draw_picture *p) {
   draw_box box[DRAW_TABLES];
   int64_t width = 480, height = 0, x, y, page, right, bottom, begin;
@@ -1267,7 +1275,7 @@ static void draw_say_svg(command *self, draw_picture *p) {
           "<path class=\"hatch\" d=\"M0 0v6\" stroke-width=\"2.4\"/></pattern></defs>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
     }
     y = SVG_MARGIN;
-    for (i = 0; i < p->tables; ++i) { /* what each table is; a pair's first, then both tables */
+    for (i = 0; i < p->tables; ++i) { /* a description of each table; for a pair first, then both tables */
       draw_table *t = p->table[i];
       command note = draw_note(text, sizeof text);
       if (!i || p->pair) y += SVG_LINE * svg_lines(out, SVG_MARGIN, y + 12, "title ink", t->title, letters * 14 / 15);
@@ -1313,8 +1321,8 @@ static void draw_say_svg(command *self, draw_picture *p) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-/* Whether the numbers of two tables' cells are of one kind. An owner of one table may have further numbers in front, as a block, where
- * they have one value and are not shown. */
+/* Do the numbers of two tables' cells have the same meaning? An owner of one table may have further numbers in
+   front, such as a block, if they have one value and are not shown. */
 static int draw_comparable(const draw_table *a, const draw_table *b) {
   const draw_table *more = a->numbers > b->numbers ? a : b;
   int further = 2 * more->numbers - a->numbers - b->numbers;
@@ -1322,14 +1330,14 @@ static int draw_comparable(const draw_table *a, const draw_table *b) {
          (!further || (a->owner && !(more->shown & ((1u << further) - 1))));
 }
 
-/* Whether two cells hold the same: the numbers that both tables have. */
+/* Do two cells agree in the numbers that both tables have? */
 static int draw_same(const draw_table *a, int64_t cell, const draw_table *b, int64_t other) {
   int common = a->numbers < b->numbers ? a->numbers : b->numbers;
   return !memcmp(a->number + (cell + 1) * a->numbers - common, b->number + (other + 1) * b->numbers - common,
                  (size_t)common * sizeof *a->number);
 }
 
-/* The cells of a pair that differ, and what is said of them. */
+/* Marks the cells of a pair that differ, and writes the notes about them. */
 static void draw_compare(draw_picture *p) {
   draw_table *a = p->table[0], *b = p->table[1];
   int64_t index[DRAW_AXES] = {0}, first[DRAW_AXES] = {0}, at = -1, at_b = -1, cell, other, compared = 0, different = 0;
@@ -1349,7 +1357,7 @@ static void draw_compare(draw_picture *p) {
       if (other < 0 && !outside) continue; /* it is not drawn */
       same = other >= 0 && t->state[cell] == u->state[other] &&
              (t->state[cell] != DRAW_CELL || draw_same(t, cell, u, other));
-      if (outside && t->state[cell] == DRAW_EMPTY) same = 1; /* padding alone */
+      if (outside && t->state[cell] == DRAW_EMPTY) same = 1; /* only padding */
       t->differs[cell] = (unsigned char)!same;
       if (side && !outside) continue;
       ++compared;
@@ -1382,7 +1390,8 @@ static void draw_compare(draw_picture *p) {
   say_text(&note, at_b >= 0 ? text : "nothing");
 }
 
-/* The first access of each warp's lane in the banks of shared memory: a row is one word of each. */
+/* Fills a table with the first access of each warp's lanes in the banks of shared memory: a row is one word of each
+   bank. */
 static int draw_banks(command *self, const draw_table *lanes, draw_table *t) {
   enum { LANES = 32 };
   int64_t lane, count = draw_least(lanes->axis[lanes->rank - 1].size, LANES), word, last, row, k, number[DRAW_NUMBERS],
@@ -1405,7 +1414,7 @@ static int draw_banks(command *self, const draw_table *lanes, draw_table *t) {
   t->point = rows;
   t->columns = t->all_columns = DRAW_BANKS;
   t->pages = t->all_pages = 1;
-  for (pass = 0; pass < 2; ++pass) { /* first the rows, then the cells */
+  for (pass = 0; pass < 2; ++pass) { /* the first pass counts the rows, the second fills the cells */
     if (pass && !draw_take(self, t)) return 0;
     for (lane = 0; lane < count; ++lane) {
       for (d = 0; d < lanes->rank; ++d) index[d] = lanes->axis[d].first;
@@ -1441,7 +1450,7 @@ static int draw_banks(command *self, const draw_table *lanes, draw_table *t) {
   return 1;
 }
 
-/* A map and the memory it accesses: a column for each lane, its positions, and the first access in banks. */
+/* Draws a map and the memory that it accesses: a column for each lane, its positions, and the first access in banks. */
 static int draw_access(command *self, draw_picture *p) {
   static const draw_limits limits = {16, 64, 4};
   sett_map_arena *arena = &self->arena;

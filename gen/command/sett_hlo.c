@@ -1,7 +1,9 @@
-/* Reads HLO text for `sett indexing` (a part of gen/command/sett.c): computations, instructions, shapes, operands; attributes are kept as text and read by who needs
-   them. The generator's own reader (gen/hlo) checks what a kernel needs; this one exists so that the command needs no Python, and is as
-   small as that allows: it infers the shapes of ops that have maps and checks what maps are made of (shapes, dimensions, what constants hold), not what ops compute (the types that an op takes, how
-   floating literals are written, the computations that reduce and its like apply, which need not be there). Faults carry their place in the file. Nothing recurses. */
+/* Reads HLO text for `sett indexing` (a part of gen/command/sett.c): computations, instructions, shapes, operands.
+   Attributes stay text, which their users parse. The generator's own parser (gen/hlo) checks all that a kernel
+   needs. This one lets the command work without Python, and is as small as possible: it infers the shapes of ops
+   with maps, and checks what maps depend on (shapes, dimensions, values of integer constants), but not what ops
+   compute (an op's types, the form of floating literals, the computations that reduce and similar ops apply, which
+   may be missing). Faults have their position in the file. Nothing recurses. */
 
 typedef struct {
   const char *at;
@@ -17,12 +19,12 @@ typedef struct {
   int computation;
   int leaves, item_count;
   sett_tile_shape *leaf;
-  int *item; /* of each leaf: its place in the outermost tuple */
+  int *item; /* for each leaf: its place in the outermost tuple */
   int operands, *operand;
   int attributes;
   hlo_attribute *attribute;
   int number; /* of a parameter */
-  int body;   /* 1 + the computation that calls={..} or to_apply={..} writes in place */
+  int body;   /* 1 + the computation that calls={..} or to_apply={..} defines inline */
 } hlo_instruction;
 
 typedef struct {
@@ -33,18 +35,19 @@ typedef struct {
 
 typedef struct hlo_block {
   struct hlo_block *next;
-  int64_t memory[]; /* aligned for all that is taken, also where a pointer has 4 bytes */
+  int64_t memory[]; /* aligned for everything that is stored in it, even if pointers have 4 bytes */
 } hlo_block;
 
 typedef struct {
   const char *text, *at, *end;
-  const char *fault; /* where the first fault is, NULL: none */
+  const char *fault; /* position of the first fault; NULL: none */
   const char *message;
   int computations, instructions;
   hlo_computation *computation;
   hlo_instruction *instruction;
   int entry;
-  int slots, *slot;  /* instructions by computation and name: 1 + their number, a power of two of them */
+  int slots, *slot;  /* hash table of instructions by computation and name: 1 + their number; its size is a power of
+                        two */
   hlo_block *blocks; /* all memory */
 } hlo_module;
 
@@ -53,7 +56,7 @@ static void hlo_fail(hlo_module *h, const char *at, const char *message) {
     h->fault = at;
     h->message = message;
   }
-  h->at = h->end; /* whatever loop is running ends */
+  h->at = h->end; /* ends any running loop */
 }
 
 static void *hlo_take(hlo_module *h, size_t bytes) {
@@ -75,7 +78,7 @@ static void hlo_free(hlo_module *h) {
   }
 }
 
-/* An array of count entries with room for one more; it doubles. */
+/* Returns an array of count entries with room for one more; its size doubles. */
 static void *hlo_grow(hlo_module *h, void *array, int count, size_t size) {
   void *more;
   if (count & (count - 1)) return array;
@@ -126,7 +129,7 @@ static int hlo_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
 }
 
-/* A name, with or without %; length 0: there is none. */
+/* Reads a name, with or without %; length 0: there is none. */
 static hlo_text hlo_name(hlo_module *h) {
   hlo_text name;
   int sign;
@@ -148,7 +151,7 @@ static void hlo_string(hlo_module *h) {
   else ++h->at;
 }
 
-/* Skips from an opening bracket behind the one that closes it; kinds must match. */
+/* Skips from an opening bracket to the position after its closing bracket; kinds must match. */
 static void hlo_balanced(hlo_module *h) {
   char open[256];
   int depth = 0;
@@ -181,7 +184,7 @@ static void hlo_balanced(hlo_module *h) {
   } while (depth);
 }
 
-/* Does a shape start here: a bracket, or a type and [. */
+/* Does a shape start here: a bracket, or a type and [? */
 static int hlo_at_shape(hlo_module *h) {
   const char *at;
   hlo_blank(h);
@@ -223,7 +226,7 @@ static void hlo_shape(hlo_module *h, hlo_instruction *into) {
   if (!into) return;
   into->shape.at = start;
   into->shape.length = (size_t)reader.at;
-  into->item_count = item + 1; /* 0: no tuple */
+  into->item_count = item + 1; /* 0: not a tuple */
 }
 
 static const hlo_attribute *hlo_find_attribute_named(const hlo_instruction *instruction, hlo_text name) {
@@ -233,7 +236,7 @@ static const hlo_attribute *hlo_find_attribute_named(const hlo_instruction *inst
   return NULL;
 }
 
-/* name=value; the value is kept as text. */
+/* Reads name=value; the value stays text. */
 static void hlo_read_attribute(hlo_module *h, hlo_instruction *into) {
   hlo_attribute attribute;
   attribute.name = hlo_name(h);
@@ -274,7 +277,7 @@ static size_t hlo_hash(int computation, hlo_text name) {
   return (size_t)(hash ^ hash >> 29);
 }
 
-/* The slot of an instruction of that name, or the empty one where it would be. */
+/* Returns the slot of an instruction of that name, or the empty slot for it. */
 static int *hlo_slot(hlo_module *h, int computation, hlo_text name) {
   size_t at = hlo_hash(computation, name);
   for (;; ++at) {
@@ -312,7 +315,7 @@ static int hlo_find_computation(const hlo_module *h, hlo_text name) {
 
 static int hlo_literal(hlo_text opcode) { return hlo_is(opcode, "parameter") || hlo_is(opcode, "constant"); }
 
-/* Are the arrays of two instructions of the same dimensions, leaf by leaf. */
+/* Do the arrays of two instructions have the same dimensions, leaf by leaf? */
 static int hlo_same_dims(const hlo_instruction *a, const hlo_instruction *b) {
   int i, d;
   if (a->leaves != b->leaves) return 0;
@@ -324,7 +327,7 @@ static int hlo_same_dims(const hlo_instruction *a, const hlo_instruction *b) {
   return 1;
 }
 
-/* The same, and of the same types. */
+/* Do they have the same dimensions and types? */
 static int hlo_same_arrays(const hlo_instruction *a, const hlo_instruction *b) {
   int i;
   if (!hlo_same_dims(a, b)) return 0;
@@ -349,7 +352,7 @@ static void hlo_read_operands(hlo_module *h, hlo_instruction *into) {
   if (!hlo_take_char(h, ')')) {
     do {
       hlo_text name;
-      hlo_instruction written; /* the operand's shape, where it is repeated */
+      hlo_instruction written; /* the operand's shape, if the text repeats it */
       int operand;
       memset(&written, 0, sizeof written);
       if (hlo_at_shape(h)) hlo_shape(h, &written);
@@ -378,7 +381,7 @@ static int hlo_has_operands_shape(hlo_text opcode); /* elementwise */
 
 static int hlo_integers(hlo_text text, int64_t *values, int limit);
 
-/* The array that is leaf 0 of an operand; NULL: there is no such operand, or it is a tuple. */
+/* Returns the array at leaf 0 of an operand; NULL if there is no such operand, or if it is a tuple. */
 static const sett_tile_shape *hlo_array_of(const hlo_module *h, const hlo_instruction *in, int k) {
   const hlo_instruction *operand = k < in->operands ? &h->instruction[in->operand[k]] : NULL;
   return operand && operand->leaves == 1 && !operand->item_count && operand->leaf[0].kind == SETT_TILE_ARRAY
@@ -386,7 +389,7 @@ static const sett_tile_shape *hlo_array_of(const hlo_module *h, const hlo_instru
              : NULL;
 }
 
-/* One more leaf of an instruction's shape, in item `item` of its tuple; -1: no tuple. */
+/* Adds a leaf to an instruction's shape, in item `item` of its tuple; -1: not a tuple. */
 static void hlo_add_leaf(hlo_module *h, hlo_instruction *in, sett_tile_shape leaf, int item) {
   in->leaf = (sett_tile_shape *)hlo_grow(h, in->leaf, in->leaves, sizeof *in->leaf);
   in->item = (int *)hlo_grow(h, in->item, in->leaves, sizeof *in->item);
@@ -395,7 +398,7 @@ static void hlo_add_leaf(hlo_module *h, hlo_instruction *in, sett_tile_shape lea
   in->item[in->leaves++] = item;
 }
 
-/* The integers of an attribute; 0 where it is missing. */
+/* Returns the number of integers in an attribute, after reading them; 0 if it is missing. */
 static int hlo_numbers(const hlo_instruction *in, const char *name, int64_t *values) {
   const hlo_attribute *attribute = hlo_find_attribute(in, name);
   return attribute ? hlo_integers(attribute->value, values, SETT_TILE_MAX_RANK) : 0;
@@ -407,7 +410,7 @@ static int hlo_among(const int64_t *values, int count, int64_t value) {
   return 0;
 }
 
-/* Of a window={size=3x3 stride=1x2 pad=..}: the integers of one word; 0 where it is missing. */
+/* Reads the integers of one word of window={size=3x3 stride=1x2 pad=..}; 0 if it is missing. */
 static int hlo_window_word(const hlo_instruction *in, const char *name, int64_t *values) {
   const hlo_attribute *attribute = hlo_find_attribute(in, "window");
   size_t i, length = strlen(name);
@@ -424,7 +427,7 @@ static int hlo_window_word(const hlo_instruction *in, const char *name, int64_t 
   return 0;
 }
 
-/* The number of places of a window in dimension k of size `base`; 1 where there is no window. */
+/* Returns the number of window positions in dimension k of size `base`; 1 without a window. */
 static int64_t hlo_places(const hlo_instruction *in, int k, int64_t base) {
   int64_t size[2 * SETT_TILE_MAX_RANK], more[2 * SETT_TILE_MAX_RANK], stride = 1, wide = 1, spread = 1, low = 0,
                                                                       high = 0, reach;
@@ -441,7 +444,8 @@ static int64_t hlo_places(const hlo_instruction *in, int k, int64_t base) {
   return reach > base ? 0 : (base - reach) / stride + 1;
 }
 
-/* The dimensions of a result that is one array (of a reduce: each of its arrays); -1: they do not follow. */
+/* Infers the dimensions of a result that is one array (for a reduce, of each of its arrays); -1 if that is
+   impossible. */
 static int hlo_infer_dims(const hlo_module *h, const hlo_instruction *in, int64_t *dims) {
   const sett_tile_shape *a = hlo_array_of(h, in, 0), *b = hlo_array_of(h, in, 1);
   int64_t one[SETT_TILE_MAX_RANK], two[SETT_TILE_MAX_RANK], three[SETT_TILE_MAX_RANK], four[SETT_TILE_MAX_RANK];
@@ -560,8 +564,8 @@ static int hlo_infer_dims(const hlo_module *h, const hlo_instruction *in, int64_
   return -1;
 }
 
-/* A shape that is not written, where it follows from operands and attributes. Types are operand 0's where only kernels need
-   to know; the layout is row-major, of a transpose the one by which no byte moves. */
+/* Infers a shape that the text leaves out from operands and attributes. If only kernels need the type, operand 0's
+   is taken. The layout is row-major, or for a transpose the one by which no byte moves. */
 static void hlo_infer_shape(hlo_module *h, hlo_instruction *in) {
   static const char *const as_first[] = {"dynamic-update-slice", "reverse",     "copy",  "scatter",
                                          "select-and-scatter",   "opt-barrier", "while", "cholesky",
@@ -602,7 +606,7 @@ static void hlo_infer_shape(hlo_module *h, hlo_instruction *in) {
     const hlo_instruction *of = &h->instruction[in->operand[0]];
     for (k = 0; k < of->leaves; ++k)
       if (of->item[k] == dims[0]) hlo_add_leaf(h, in, of->leaf[k], -1);
-    if (in->leaves > 1) in->leaves = 0; /* a tuple in the tuple: where its items end is not kept */
+    if (in->leaves > 1) in->leaves = 0; /* a tuple in the tuple: the ends of its items are not kept */
   } else if (hlo_is(in->opcode, "transpose") && a && hlo_numbers(in, "dimensions", dims) == a->rank) {
     sett_tile_shape turned;
     for (i = 0; i < a->rank; ++i) order[i] = dims[i] >= 0 && dims[i] < a->rank ? (int32_t)dims[i] : -1;
@@ -620,10 +624,10 @@ static void hlo_infer_shape(hlo_module *h, hlo_instruction *in) {
   }
   if (!h->fault && !in->leaves && !(hlo_is(in->opcode, "tuple") && !in->operands))
     hlo_fail(h, in->opcode.at, "expected a shape");
-  in->shape = in->opcode; /* where faults of the shape point */
+  in->shape = in->opcode; /* position of faults of the shape */
 }
 
-/* [ROOT] name = shape opcode(operands), attribute=value, .. */
+/* Reads [ROOT] name = shape opcode(operands), attribute=value, .. */
 static void hlo_read_instruction(hlo_module *h, hlo_computation *c, int computation) {
   hlo_instruction in;
   int root = 0;
@@ -676,7 +680,7 @@ static void hlo_read_instruction(hlo_module *h, hlo_computation *c, int computat
   ++c->count;
 }
 
-/* { instructions } */
+/* Reads { instructions } */
 static void hlo_read_body(hlo_module *h, hlo_computation c) {
   c.root = -1;
   c.first = h->instructions;
@@ -696,10 +700,10 @@ static void hlo_read_body(hlo_module *h, hlo_computation c) {
   if (h->computation) h->computation[h->computations++] = c;
 }
 
-/* [ENTRY] name [(parameters) -> shape] { instructions }, attribute=value, .. */
+/* Reads [ENTRY] name [(parameters) -> shape] { instructions }, attribute=value, .. */
 static void hlo_read_computation(hlo_module *h) {
   hlo_computation c;
-  hlo_instruction result; /* as the header says it */
+  hlo_instruction result; /* as in the header */
   memset(&c, 0, sizeof c);
   memset(&result, 0, sizeof result);
   c.name = hlo_name(h);
@@ -732,7 +736,7 @@ static void hlo_read_computation(hlo_module *h) {
   while (hlo_take_char(h, ',')) hlo_read_attribute(h, NULL);
 }
 
-/* Computations that are written where they are called; they have the caller's name. More are found while these are read. */
+/* Reads inline computations, which get the caller's name; this may find further ones. */
 static void hlo_read_bodies(hlo_module *h) {
   int i;
   for (i = 0; i < h->instructions && !h->fault; ++i) {
@@ -748,7 +752,7 @@ static void hlo_read_bodies(hlo_module *h) {
   }
 }
 
-/* Tables of where an instruction was written: a name alone on its line, then numbered lines. */
+/* Skips tables of source positions: a name alone on its line, then numbered lines. */
 static int hlo_skip_sources(hlo_module *h) {
   static const char *const names[] = {"FileNames", "FunctionNames", "FileLocations", "StackFrames"};
   const char *start = h->at;
@@ -768,7 +772,7 @@ static int hlo_skip_sources(hlo_module *h) {
   }
 }
 
-/* Reads a module; 1 when it went well, else fault and message say why. hlo_free in any case. */
+/* Reads a module; returns 1, or sets fault and message. Call hlo_free in any case. */
 static int hlo_read(hlo_module *h, const char *text, size_t length) {
   const char *start;
   hlo_text word;
@@ -798,7 +802,8 @@ static int hlo_read(hlo_module *h, const char *text, size_t length) {
 
 /* ---- values of attributes ---- */
 
-/* Integers inside a text, whatever stands between them; the count, or -1: too many or too large. */
+/* Reads the integers inside a text, whatever is between them; returns their count, or -1 if there are too many or
+   one is too large. */
 static int hlo_integers(hlo_text text, int64_t *values, int limit) {
   const char *at = text.at, *end = text.at + text.length;
   int count = 0;
@@ -812,7 +817,7 @@ static int hlo_integers(hlo_text text, int64_t *values, int limit) {
   return count;
 }
 
-/* Is the text {a,b,..} or a: integers and what stands between them. */
+/* Is the text {a,b,..} or a: integers and separators only? */
 static int hlo_integer_list(hlo_text text) {
   size_t i;
   for (i = 0; i < text.length; ++i)

@@ -1,24 +1,32 @@
-/* The command `indexing` (a part of gen/command/sett.c): the maps of every instruction of an HLO file, of whole fusions, and what their runtime variables are.
-   Lines of five fields, separated by tabs, for the entry and all that it calls (computations that ops apply to scalars are left out):
-     NAME  output->operand | operand->output  OPERAND  exact | covering  MAP     an instruction, a fusion as a whole, the entry as a whole (its name, parameters
-                                                                                 as operands) where it has at most 256 instructions
-     NAME  rt  rt0  INSTRUCTION  MAP             what a runtime variable of NAME's maps above is read from, and at which index
-     NAME  reason  OPERAND  covering  TEXT       why a map is covering, or UNDEFINED
-     NAME  replica  OPERAND  exact  MAP          which replica an all-gather's element comes from
-     NAME  physical output->operand  ..          the same between positions in memory, where a layout is not row-major: dimensions in memory order, or one
-                                                 linear position under tiles
-     ROOT  output->NAME  LEAF  ..                inside a fusion: from its root to an instruction; NAME  operand->ROOT: from an instruction to the root
-   Maps are simplified; the same map twice is written once. */
+/* The command `indexing` (a part of gen/command/sett.c): the maps of every instruction of an HLO file and of whole
+   fusions, and the meaning of their runtime variables. It prints lines of five fields, separated by tabs, for the entry
+   and all computations that it calls, except those that ops apply to scalars:
+     NAME  output->operand | operand->output  OPERAND  exact | covering  MAP
+                    a map of an instruction or of a whole fusion; also of the whole entry, under the entry's name and
+                    with its parameters as operands, if it has at most 256 instructions
+     NAME  rt  rt0  INSTRUCTION  MAP
+                    the instruction from which a runtime variable of the maps above is read, and the index there
+     NAME  reason  OPERAND  covering  TEXT
+                    the reason why a map is covering, or UNDEFINED
+     NAME  replica  OPERAND  exact  MAP
+                    the replica from which an element of an all-gather comes
+     NAME  physical output->operand  ..
+                    the map between positions in memory, if a layout is not row-major: dimensions in memory order, or
+                    one linear position for tiles
+     ROOT  output->NAME  LEAF  ..
+                    inside a fusion: from its root to an instruction; NAME  operand->ROOT: from an instruction to the
+                    root
+   Maps are simplified; equal maps are written once. */
 #include "sett_hlo.c"
 
 #if !defined(INDEXING_STORE)
-#define INDEXING_STORE(arena) (4 * (arena)->bytes) /* for maps of whole computations; what is not used is not touched */
+#define INDEXING_STORE(arena) (4 * (arena)->bytes) /* for maps of whole computations; unused memory is not touched */
 #endif
 
-/* Instructions of an entry that is taken as a whole, integers of an op, integers of a chunk of memory. */
+/* limits: instructions of an entry that is treated as a whole, integers of an op, integers of a chunk of memory */
 enum { INDEXING_ENTRY = 256, INDEXING_VALUES = 4096, INDEXING_CHUNK = 1 << 16 };
 
-/* From a leaf of a computation's root to every value, and back. */
+/* Maps from a leaf of a computation's root to every value, and back. */
 typedef struct {
   sett_analysis_set *down, *up;
 } indexing_root;
@@ -29,11 +37,12 @@ typedef struct {
   sett_analysis_graph graph;
   indexing_root *root;
   int *from,
-      *number; /* where the edges of each instruction begin: they end where those of the one above begin; the operand of each edge */
+      *number; /* the first edge of each instruction (its edges end where those of the instruction above begin); the
+                  operand of each edge */
 } indexing_whole;
 
 typedef struct {
-  int reader; /* the value it is read from */
+  int reader; /* the value that reads it */
   const char *key;
 } indexing_name;
 
@@ -43,21 +52,21 @@ typedef struct {
   sett_map_arena *arena;
   sett_map_mark empty;
   sett_analysis_store store;
-  indexing_whole *whole; /* of each computation */
+  indexing_whole *whole; /* for each computation */
   int *at, *owner;       /* the first value of each instruction, and the instruction of each value */
-  int names;             /* runtime variables of the instruction whose lines are written */
+  int names;             /* runtime variables of the current instruction */
   indexing_name *name;
-  int lines; /* lines of the operand whose lines are written */
+  int lines; /* lines of the current operand */
   const char **line;
   int64_t *value; /* integers of ops */
   int values, limit, room;
-  const hlo_instruction *in_of; /* whose operands' dimensions these are */
+  const hlo_instruction *in_of; /* the instruction whose operands' dimensions these are */
   sett_analysis_list *in;
 } indexing;
 
 static void indexing_fresh(indexing *x) { sett_map_arena_rewind(x->arena, x->empty); }
 
-/* ---- an instruction as an op in numbers ---- */
+/* ---- an instruction as an op with integer attributes ---- */
 
 typedef struct {
   const char *name;
@@ -120,7 +129,8 @@ static const indexing_opcode *indexing_find_opcode(hlo_text name) {
   return NULL;
 }
 
-/* An opcode of HLO, or elementwise, scalar or reduce-init, whose operands have maps; operands: their number, -1: any. 0: it is none. */
+/* Finds an opcode of HLO, or elementwise, scalar or reduce-init, whose operands have maps; operands: their number,
+   -1: any. Returns 0 if there is none. */
 static int op_find(const char *name, int *opcode, int *operands) {
   hlo_text text;
   const indexing_opcode *found;
@@ -140,7 +150,7 @@ static int hlo_has_operands_shape(hlo_text opcode) {
   return found && found->opcode == SETT_ANALYSIS_ELEMENTWISE;
 }
 
-/* Room for the integers of one op. */
+/* Makes room for the integers of one op. */
 static void indexing_room(indexing *x) {
   if (x->room - x->values < INDEXING_VALUES) {
     x->value = (int64_t *)hlo_take(&x->h, INDEXING_CHUNK * sizeof *x->value);
@@ -150,7 +160,7 @@ static void indexing_room(indexing *x) {
   x->limit = x->values + (x->room ? INDEXING_VALUES : 0);
 }
 
-/* An attribute that is a list of integers, {1,0} or 1 or "2x3" in a window; an empty list where it is missing. */
+/* Reads an attribute that is a list of integers, {1,0} or 1 or "2x3" in a window; an empty list if it is missing. */
 static sett_analysis_list indexing_integers(indexing *x, hlo_text text) {
   sett_analysis_list list = {0, NULL};
   int count = hlo_integers(text, x->value + x->values, x->limit - x->values);
@@ -187,7 +197,7 @@ static int64_t indexing_number(indexing *x, const hlo_instruction *in, const cha
   return list.count == 1 ? list.values[0] : otherwise;
 }
 
-/* Every count-th integer from the k-th on, out of a list. */
+/* Returns every count-th integer of a list, from the k-th on. */
 static sett_analysis_list indexing_every(indexing *x, sett_analysis_list list, int k, int count) {
   sett_analysis_list part = {0, x->value + x->values};
   for (; k < list.count; k += count) {
@@ -201,7 +211,7 @@ static sett_analysis_list indexing_every(indexing *x, sett_analysis_list list, i
   return part;
 }
 
-/* slice={[0:5:2], [1:3]}: starts and strides. */
+/* Reads slice={[0:5:2], [1:3]}: starts and strides. */
 static void indexing_slice(indexing *x, const hlo_instruction *in, sett_analysis_op *op) {
   const hlo_attribute *attribute = hlo_find_attribute(in, "slice");
   int64_t numbers[3 * SETT_ANALYSIS_MAX_RANK];
@@ -228,7 +238,7 @@ static void indexing_slice(indexing *x, const hlo_instruction *in, sett_analysis
   }
   all.count = count;
   all.values = numbers;
-  for (i = 0; (int)i < in->leaf[0].rank && (int)i * 3 < count; ++i) { /* the size follows from the rest */
+  for (i = 0; (int)i < in->leaf[0].rank && (int)i * 3 < count; ++i) { /* the size follows from the other numbers */
     int64_t start = numbers[3 * i], limit = numbers[3 * i + 1], stride = numbers[3 * i + 2];
     if (stride > 0 && start >= 0 && limit >= start &&
         in->leaf[0].dims[i] != (limit - start) / stride + ((limit - start) % stride > 0)) {
@@ -240,7 +250,7 @@ static void indexing_slice(indexing *x, const hlo_instruction *in, sett_analysis
   op->stride = indexing_every(x, all, 2, 3);
 }
 
-/* padding=low_high[_interior]x..: 0_0x4096_0_1 */
+/* Reads padding=low_high[_interior]x..: 0_0x4096_0_1 */
 static void indexing_padding(indexing *x, hlo_text text, sett_analysis_op *op, int interior) {
   int64_t numbers[3 * SETT_ANALYSIS_MAX_RANK] = {0};
   int count = 0;
@@ -270,7 +280,7 @@ static void indexing_padding(indexing *x, hlo_text text, sett_analysis_op *op, i
   if (interior) op->interior = indexing_every(x, all, 2, 3);
 }
 
-/* window={size=3x5 stride=1x1 pad=0_0x0_0 lhs_dilate=1x1 rhs_dilate=1x1 rhs_reversal=0x1} */
+/* Reads window={size=3x5 stride=1x1 pad=0_0x0_0 lhs_dilate=1x1 rhs_dilate=1x1 rhs_reversal=0x1} */
 static void indexing_window(indexing *x, const hlo_instruction *in, sett_analysis_op *op) {
   const hlo_attribute *attribute = hlo_find_attribute(in, "window");
   const char *at, *end;
@@ -299,7 +309,7 @@ static void indexing_window(indexing *x, const hlo_instruction *in, sett_analysi
   }
 }
 
-/* dim_labels=b01f_i01o->b01f: where two letters and the digits stand in each part. */
+/* Reads dim_labels=b01f_i01o->b01f: the places of two letters and of the digits in each part. */
 static void indexing_labels(indexing *x, const hlo_instruction *in, sett_analysis_op *op) {
   static const char *const letters[3] = {"bf", "io", "bf"};
   const hlo_attribute *attribute = hlo_find_attribute(in, "dim_labels");
@@ -349,7 +359,7 @@ static sett_analysis_list indexing_layout(indexing *x, const sett_tile_shape *sh
   return list;
 }
 
-/* Can a shape have maps: an array whose dimensions are bounded. */
+/* Can a shape have maps? It must be an array with bounded dimensions. */
 static int indexing_array(const sett_tile_shape *shape) {
   int i;
   if (shape->kind != SETT_TILE_ARRAY) return 0;
@@ -366,7 +376,7 @@ static int indexing_first_leaf(const hlo_instruction *in, int item) {
 }
 
 static void indexing_error(indexing *x, const char *at, int error) {
-  if (error == SETT_ANALYSIS_ERROR_STORE) x->arena->full = 1; /* the command begins again with more of both */
+  if (error == SETT_ANALYSIS_ERROR_STORE) x->arena->full = 1; /* the command starts again with more of both */
   hlo_fail(&x->h, at, sett_message(error));
 }
 
@@ -374,7 +384,7 @@ static void indexing_wrong(indexing *x, const hlo_instruction *in, int error) {
   indexing_error(x, in->opcode.at, error);
 }
 
-/* A set of one map. */
+/* Returns a set of one map. */
 static sett_analysis_set indexing_one(indexing *x, sett_analysis_answer answer) {
   sett_analysis_set set = {0, 0, NULL, NULL};
   int error = sett_analysis_keep(x->arena, &x->store, &set, &answer);
@@ -396,7 +406,7 @@ static int indexing_type_bits(int type) {
   }
 }
 
-/* Under tiles a bitcast keeps the linear position. */
+/* Under tiles, a bitcast keeps the linear position. */
 static sett_analysis_set indexing_tiled_bitcast(indexing *x, const sett_tile_shape *from, const sett_tile_shape *to) {
   sett_analysis_answer one, two;
   indexing_fresh(x);
@@ -410,13 +420,14 @@ static sett_analysis_set indexing_tiled_bitcast(indexing *x, const sett_tile_sha
   return indexing_one(x, sett_analysis_tidy(x->arena, &one, 1));
 }
 
-/* Of a bitcast: are there more elements on one side, because they are narrower? Bits then have places, elements have none. */
+/* Does a bitcast change the number of elements, because they are narrower on one side? Then bits keep their
+   positions, elements do not. */
 static int indexing_narrows(const sett_tile_shape *from, const sett_tile_shape *to) {
   return indexing_type_bits(from->type) != indexing_type_bits(to->type) &&
          sett_tile_elements(from) != sett_tile_elements(to);
 }
 
-/* Do elements move as they are? */
+/* Does the op move elements unchanged? */
 static int indexing_moves(const indexing *x, const hlo_instruction *in, int opcode) {
   switch (opcode) {
     case SETT_ANALYSIS_BROADCAST:
@@ -432,7 +443,7 @@ static int indexing_moves(const indexing *x, const hlo_instruction *in, int opco
          in->leaf[0].type == x->h.instruction[in->operand[0]].leaf[0].type;
 }
 
-/* The dimensions of the operands, leaf b of operand k. */
+/* Returns the dimensions of the operands, with leaf b of operand k. */
 static const sett_analysis_list *indexing_in(indexing *x, const hlo_instruction *in, int k, int b) {
   const hlo_instruction *source = &x->h.instruction[in->operand[k]];
   sett_analysis_list *list;
@@ -451,7 +462,8 @@ static const sett_analysis_list *indexing_in(indexing *x, const hlo_instruction 
   return list;
 }
 
-/* Leaf a of an instruction is made from leaf b of its operand k (not by a call): the edge's op, or its sets. 0: they have nothing to do with each other. */
+/* Sets the edge between leaf a of an instruction and leaf b of its operand k (not of a call): the edge's op, or its
+   sets. Returns 0 if leaf a does not depend on it. */
 static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, int b, sett_analysis_edge *edge) {
   const indexing_opcode *found = indexing_find_opcode(in->opcode);
   const hlo_instruction *source = &x->h.instruction[in->operand[k]];
@@ -623,7 +635,7 @@ static const hlo_instruction *indexing_parameter(const indexing *x, const hlo_co
   return NULL;
 }
 
-/* The maps between leaf a of a call and leaf b of its operand k are those of the computation. */
+/* Sets the edge between leaf a of a call and leaf b of its operand k: the maps of the computation. */
 static int indexing_call_edge(indexing *x, const hlo_instruction *in, int a, int k, int b, sett_analysis_edge *edge) {
   int callee = indexing_callee(x, in), at = 0;
   const indexing_whole *whole = &x->whole[callee];
@@ -636,7 +648,7 @@ static int indexing_call_edge(indexing *x, const hlo_instruction *in, int a, int
   return 1;
 }
 
-/* What is known of the elements of an instruction. */
+/* Sets the known facts about an instruction's elements. */
 static void indexing_known(indexing *x, const hlo_instruction *in, sett_analysis_value *value) {
   int64_t all[64];
   int i, count;
@@ -654,7 +666,8 @@ static void indexing_known(indexing *x, const hlo_instruction *in, sett_analysis
   }
 }
 
-/* The computation as a graph: values are numbered by instruction and leaf, edges of the last instruction come first. */
+/* Makes the graph of a computation: values are numbered by instruction and leaf; the edges of the last instruction
+   come first. */
 static void indexing_graph(indexing *x, int which) {
   const hlo_computation *c = &x->h.computation[which];
   indexing_whole *whole = &x->whole[which];
@@ -743,7 +756,7 @@ static void indexing_fields(indexing *x, hlo_text name, const char *direction, h
   say_text(x->self, "\t");
 }
 
-/* The number that a runtime variable has among those of the instruction; *fresh: it is new. */
+/* Returns the number of a runtime variable among those of the instruction; *fresh: it is new. */
 static int indexing_name_of(indexing *x, const sett_analysis_answer *answer, int k, const int *taken, int *fresh) {
   sett_map map = sett_analysis_runtime_map(answer, k), lone = sett_map_remove_unused(x->arena, map, SETT_MAP_RTS, NULL);
   const char *key = indexing_print(x, lone.kind == SETT_MAP_DEFINED && lone.rts == 0 ? lone : answer->all);
@@ -753,7 +766,7 @@ static int indexing_name_of(indexing *x, const sett_analysis_answer *answer, int
   for (i = 0; i < x->names; ++i) {
     if (x->name[i].reader != answer->runtime[k].operand || strcmp(x->name[i].key, key)) continue;
     for (j = 0; j < k && taken[j] != i; ++j) {
-    } /* one value in two places of a map has two names: their bounds differ */
+    } /* a value at two places of a map has two names, as their bounds differ */
     if (j == k) return i;
   }
   x->name = (indexing_name *)(x->names ? hlo_grow(&x->h, x->name, x->names, sizeof *x->name)
@@ -765,7 +778,8 @@ static int indexing_name_of(indexing *x, const sett_analysis_answer *answer, int
   return x->names++;
 }
 
-/* One map: its line, a line for its replica, and one for each runtime variable that is new. The same map twice for one operand is written once. */
+/* Writes one map: its line, a line for its replica, and one for each new runtime variable. Equal maps for one
+   operand are written once. */
 static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_text other, int number,
                          const sett_analysis_kept *kept) {
   sett_analysis_answer answer;
@@ -819,7 +833,7 @@ static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_
   }
 }
 
-/* All maps of a set; KNOWN EMPTY only alone. */
+/* Writes all maps of a set; KNOWN EMPTY only if there is no other. */
 static void indexing_say_set(indexing *x, hlo_text name, const char *direction, hlo_text other, int number,
                              const sett_analysis_set *set) {
   const sett_analysis_kept *kept;
@@ -835,7 +849,8 @@ static int indexing_row_major(const sett_tile_shape *shape) {
   return 1;
 }
 
-/* Between places in memory where a layout is not row-major: indices in memory order, or one linear position where there are tiles. */
+/* Writes maps between positions in memory if a layout is not row-major: indices in memory order, or one linear
+   position for tiles. */
 static void indexing_say_physical(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int k,
                                   int from_output, const sett_analysis_set *edges) {
   const sett_tile_shape *out = &in->leaf[0], *source = &x->h.instruction[in->operand[k]].leaf[0];
@@ -857,7 +872,7 @@ static void indexing_say_physical(indexing *x, const indexing_whole *whole, cons
                    (hlo_text){"", 0}, k, &set);
 }
 
-/* The map along an edge of an op, its runtime variables all kept; without: without constraints. */
+/* Returns the map along an edge of an op, with all runtime variables; without: without constraints. */
 static sett_analysis_set indexing_along(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int edge,
                                         int from_output, int without) {
   sett_analysis_set none = {0, 0, NULL, NULL};
@@ -869,7 +884,7 @@ static sett_analysis_set indexing_along(indexing *x, const indexing_whole *whole
     return none;
   }
   if (without && answer.all.kind != SETT_MAP_DEFINED) return none;
-  if (without) { /* the covering form that documents give */
+  if (without) { /* the covering form that documents have */
     answer.kind = SETT_ANALYSIS_COVERING;
     answer.reason = "the update's bounds left out";
     answer.all.constraints = 0;
@@ -920,7 +935,8 @@ static void indexing_instruction(indexing *x, const indexing_whole *whole, int i
     }
 }
 
-/* Inside a computation taken as a whole: from its root to every instruction, and from every instruction to the root. */
+/* Writes the maps inside a computation as a whole: from its root to every instruction, and from every instruction to
+   the root. */
 static void indexing_groups(indexing *x, int number, int parameters) {
   const hlo_computation *c = &x->h.computation[number];
   const hlo_instruction *root = &x->h.instruction[c->root];
@@ -943,7 +959,7 @@ static void indexing_groups(indexing *x, int number, int parameters) {
   }
   if (!parameters) return;
   x->names = 0;
-  for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) { /* the entry: no instruction stands for it */
+  for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) { /* the entry, which no instruction calls */
     static const hlo_text none = {"", 0};
     const hlo_instruction *in = &x->h.instruction[i];
     if (!hlo_is(in->opcode, "parameter")) continue;
@@ -960,7 +976,7 @@ static void indexing_groups(indexing *x, int number, int parameters) {
   }
 }
 
-/* Integers of a constant, as its array has them: starts and indices may be read from it. */
+/* Checks the integers of a constant in the order of its array, because starts and indices may be read from it. */
 static void indexing_check_constant(indexing *x, const hlo_instruction *in) {
   int64_t all[64], elements, bits;
   int i, count;
@@ -972,7 +988,7 @@ static void indexing_check_constant(indexing *x, const hlo_instruction *in) {
   bits = sett_tile_bits(&in->leaf[0]);
   if ((sign != 's' && sign != 'u') || count < 0 || bits > 64) return; /* a float, or long */
   if (count != elements &&
-      !(count == 1 && !memchr(in->inside.at, '{', in->inside.length))) /* one alone stands everywhere */
+      !(count == 1 && !memchr(in->inside.at, '{', in->inside.length))) /* a single value stands for all elements */
     hlo_fail(&x->h, in->inside.at, "expected as many integers as the array has elements");
   for (i = 0; i < count; ++i)
     if (bits < 64 &&
@@ -980,7 +996,7 @@ static void indexing_check_constant(indexing *x, const hlo_instruction *in) {
       hlo_fail(&x->h, in->inside.at, "expected integers of the constant's type");
 }
 
-/* Opcodes, numbers of operands and calls: what every line relies on. */
+/* Checks opcodes, numbers of operands and calls, on which every line relies. */
 static void indexing_check(indexing *x, int number) {
   const hlo_computation *c = &x->h.computation[number];
   int i, k, parameters_here = 0;
@@ -1027,7 +1043,7 @@ static void indexing_check(indexing *x, int number) {
   }
 }
 
-/* Have all computations that this one calls their maps? */
+/* Do all computations that this one calls have their maps? */
 static int indexing_ready(indexing *x, const hlo_computation *c) {
   int i;
   for (i = c->first; i < c->first + c->count; ++i)
@@ -1047,7 +1063,7 @@ static void indexing_run(indexing *x) {
   for (i = 0; i < x->h.instructions; ++i)
     for (k = x->at[i]; k < x->at[i + 1]; ++k) x->owner[k] = i;
   x->whole[x->h.entry].needed = 1;
-  while (again && !x->h.fault) /* callees mostly stand above: one round */
+  while (again && !x->h.fault) /* callees are usually above, so one round is enough */
     for (again = 0, i = x->h.computations; i-- > 0 && !x->h.fault;) {
       if (x->whole[i].needed != 1) continue;
       x->whole[i].needed = 2;
@@ -1072,7 +1088,7 @@ static void indexing_run(indexing *x) {
              "computations call each other in a circle: expected none that does");
 }
 
-/* The lines of a text, into self; name: what faults say. */
+/* Writes the lines for a text; name: used in faults. */
 static int indexing_text(command *self, const char *name, const char *text, size_t length) {
   indexing x;
   size_t room;
@@ -1121,7 +1137,7 @@ static char *indexing_file(const char *path, size_t *length) {
       text = more;
     }
   }
-  if (file && ferror(file)) { /* a folder opens, but cannot be read */
+  if (file && ferror(file)) { /* a folder can be opened, but not read */
     free(text);
     text = NULL;
   }

@@ -1,15 +1,16 @@
-/* The commands `layout ...` (a part of gen/command/sett.c): each reads texts, asks include/sett_notation.h and says the answer. */
+/* The commands `layout ...` (a part of gen/command/sett.c): each parses its words, calls include/sett_notation.h and
+   writes the answer. */
 #include "../../include/sett.h"
 
 enum { LAYOUT_TABLE_MOST = 1 << 22 };
 
-/* The layout of that word; after an error, layout->error. */
+/* Returns the layout of that word; after an error, layout->error is set. */
 static sett_notation layout_read(command *self, int word) {
   const char *text = reading(self, self->argv[word]);
   return sett_notation_parse(&self->arena, text, strlen(text));
 }
 
-/* The layout of that word in any notation, or of a fragment, INTRINSIC.OPERAND; 0 after say_error. */
+/* Reads the layout of that word in any notation, or that of a fragment, INTRINSIC.OPERAND; 0 after say_error. */
 static int layout_read_any(command *self, int word, sett_any *layout) {
   const char *text = reading(self, self->argv[word]), *dot = strchr(text, '.');
   int intrinsic = dot ? sett_mma_find(text, (size_t)(dot - text)) : -1;
@@ -31,7 +32,7 @@ static void layout_put_any(command *self, const sett_any *layout) {
   self->length += sett_any_print(layout, end, room);
 }
 
-/* (1,2), or a number alone. */
+/* Writes (1,2), or a single number. */
 static void layout_put_numbers(command *self, int count, const int64_t *number) {
   int i;
   if (count != 1) say_text(self, "(");
@@ -42,7 +43,7 @@ static void layout_put_numbers(command *self, int count, const int64_t *number) 
   if (count != 1) say_text(self, ")");
 }
 
-/* An error with status 2, or a refusal with its witness, `no: ..` and status 1. */
+/* Writes an error with status 2, or a refusal with its witness, `no: ..`, with status 1. */
 static int layout_error(command *self, const sett_notation *layout) {
   if (!sett_notation_refused(layout->error))
     return say_error(self, (int)layout->column, sett_notation_message(layout->error));
@@ -83,7 +84,7 @@ static int layout_say_number(command *self, int64_t value) {
 
 /* ---- one layout ------------------------------------------------------------------------------------------------- */
 
-/* one-to-one, copies, or not decided: do two coordinates have one value? */
+/* Returns one-to-one, copies, or not decided: do two coordinates have the same value? */
 static const char *layout_copies(command *self, const sett_any *layout) {
   sett_map map = sett_any_map(&self->arena, layout);
   sett_map_answer answer = sett_map_is_injective(&self->arena, map);
@@ -93,7 +94,8 @@ static const char *layout_copies(command *self, const sett_any *layout) {
   return answer.yes ? "one-to-one" : answer.no ? "copies" : "not decided whether one-to-one";
 }
 
-/* Elements of an array of XLA, or what the threads of a nested layout hold; -1 where they overflow. */
+/* Returns the number of elements of an array of XLA, or of those that the threads of a nested layout hold; -1 on
+   overflow. */
 static int64_t layout_any_size(const sett_any *layout) {
   int64_t size;
   int d;
@@ -148,7 +150,7 @@ static int layout_map(command *self) {
   return say_map(self, &self->arena, sett_map_simplify(&self->arena, map));
 }
 
-/* The coordinate of a word: a tuple, or I,J,.. without its brackets. */
+/* Returns the coordinate of a word: a tuple, or I,J,.. without its brackets. */
 static sett_notation layout_coordinate(command *self, int word) {
   const char *text = reading(self, self->argv[word]);
   size_t length = strlen(text);
@@ -172,7 +174,7 @@ static sett_notation layout_coordinate(command *self, int word) {
   return coordinate;
 }
 
-/* An array's position at an index, or the index at a subgroup, a thread and a slot; 0 where there is none. */
+/* Computes an array's position at an index, or the index at a subgroup, a thread and a slot; 0 if there is none. */
 static int layout_other_at(const sett_any *layout, const sett_tile_plan *plan, const int64_t *at, int64_t *value) {
   if (layout->kind == SETT_ANY_IREE) return sett_nested_element(&layout->nested, at[0], at[1], at[2], value);
   value[0] = sett_tile_position(plan, at);
@@ -203,7 +205,7 @@ static int layout_at(command *self) {
   return layout_say(self, &value);
 }
 
-/* Index i of a table: CuTe's and linear layouts have their first input fastest, arrays their last. */
+/* Returns coordinate i of a table: CuTe's and linear layouts have the first input fastest, arrays the last. */
 static sett_notation layout_index(command *self, const sett_notation *layout, int64_t i) {
   settp_notation_work work = settp_notation_begin(&self->arena);
   sett_notation_mode index[SETT_NOTATION_DIMS];
@@ -218,7 +220,8 @@ static sett_notation layout_index(command *self, const sett_notation *layout, in
                             settp_notation_tuple_of(settp_notation_tuple(&work, inputs, index), SETT_NOTATION_TUPLE));
 }
 
-/* The table of an array of XLA by its index, or of a nested layout by subgroup, thread and slot, the last fastest. */
+/* Writes the table of an array of XLA by its index, or of a nested layout by subgroup, thread and slot, the last one
+   fastest. */
 static int layout_other_table(command *self, const sett_any *layout, int64_t size) {
   int64_t input[SETT_TILE_MAX_RANK + 3], at[SETT_TILE_MAX_RANK + 3], value[SETT_TILE_MAX_RANK], i, rest;
   sett_tile_plan plan = sett_tile_prepare(&layout->shape);
@@ -281,11 +284,11 @@ static int layout_same(command *self) {
   return !answer.yes;
 }
 
-/* The names of SETT_ANY_TO_CUTE, .. */
+/* the names of SETT_ANY_TO_CUTE, .. */
 static const char *const layout_targets[SETT_ANY_TARGETS] = {"cute",    "triton", "mosaic", "onednn",
                                                              "strides", "xla",    "iree"};
 
-/* A no with the values at its points, or why it is not decided. */
+/* Writes a no with the values at its points, or the reason why it is not decided. */
 static int layout_say_no(command *self, const sett_any_answer *answer) {
   int i;
   if (!answer->no && strncmp(answer->reason, "not decided", 11)) return say_error(self, 0, answer->reason);
@@ -328,7 +331,7 @@ static void layout_count(command *self, int64_t count, const char *what) {
   if (count != 1) say_text(self, what[strlen(what) - 1] == 's' ? "es" : "s");
 }
 
-/* The number behind an option, from 1 to most; otherwise where it is not given; -1 after say_error. */
+/* Returns the number of an option, from 1 to most; `otherwise` if it is not given; -1 after say_error. */
 static int layout_option(command *self, int option, int otherwise, int most) {
   char text[96];
   int64_t value;
@@ -341,7 +344,7 @@ static int layout_option(command *self, int option, int otherwise, int most) {
   return -1;
 }
 
-/* Lanes of the subgroup of a fragment by name; 0: the word is none. */
+/* Returns the lanes of the subgroup of a fragment that is given by name; 0: the word is not one. */
 static int layout_fragment_lanes(command *self, int word) {
   const char *text = self->argv[word], *dot = strchr(text, '.');
   int intrinsic = dot ? sett_mma_find(text, (size_t)(dot - text)) : -1;
@@ -376,7 +379,7 @@ static int layout_move_no(command *self, const sett_move *move) {
   return 1;
 }
 
-/* The registers that get another number, each once for all threads: b1 = a2, .. */
+/* Writes the registers that get another number, each once for all threads: b1 = a2, .. */
 static void layout_move_say_registers(command *self, const sett_move *move) {
   int r, t, threads = move->lanes * move->warps, said = 0;
   if (!move->moves) {
@@ -407,7 +410,7 @@ static void layout_move_say_registers(command *self, const sett_move *move) {
   }
 }
 
-/* Which lanes the words of each step come from. */
+/* Writes the source lanes of the words of each step. */
 static void layout_move_say_steps(command *self, const sett_move *move) {
   int step, t, threads = move->lanes * move->warps;
   for (step = 0; step < move->steps; ++step) {
@@ -492,7 +495,7 @@ static void layout_say_places(command *self, const char *name, const sett_tile_s
   say_text(self, what);
 }
 
-/* The reorder as a C function that calls sett_relayout.h. */
+/* Writes the reorder as a C function that calls sett_relayout.h. */
 static void layout_say_reorder_code(command *self, const sett_any_reordered *reorder, int bits) {
   const char *type = bits == 8    ? "unsigned char"
                      : bits == 16 ? "unsigned short"
@@ -579,7 +582,7 @@ static int layout_move(command *self) {
   for (i = 2; i < 4 && !self->option[OPTION_SUBGROUP]; ++i)
     if (layout_fragment_lanes(self, i) > lanes) lanes = layout_fragment_lanes(self, i);
   for (i = 0; i < 2 && !self->option[OPTION_SUBGROUP]; ++i)
-    if ((i ? &b : &a)->kind != SETT_ANY_IREE) lanes = 0; /* that layout says it */
+    if ((i ? &b : &a)->kind != SETT_ANY_IREE) lanes = 0; /* that layout determines them */
   move = sett_any_move(&self->arena, &a, &b, bits, lanes);
   if (move.error) return say_error(self, 0, sett_move_message(move.error));
   if (move.no) return layout_move_no(self, &move);
@@ -629,7 +632,7 @@ static int layout_move(command *self) {
 
 /* ---- operations ------------------------------------------------------------------------------------------------- */
 
-/* Up to three layouts of the words behind the verb; count of them, or -1 after layout_error. */
+/* Reads up to three layouts, of the words after the verb; returns their number, or -1 after layout_error. */
 static int layout_operands(command *self, sett_notation *operand) {
   int i, count = self->argc - 2;
   for (i = 0; i < count; ++i) {
@@ -695,13 +698,13 @@ static int layout_max_common_vector(command *self) {
   return layout_say_number(self, sett_notation_size(&common));
 }
 
-/* The numbers of a word, or -1 after say_error; an empty word has none. */
+/* Reads the numbers of a word; returns their count, or -1 after say_error. An empty word has none. */
 static int layout_numbers(command *self, int word, int64_t *numbers, int limit) {
   return self->argc > word && *self->argv[word] ? shape_integers(self, reading(self, self->argv[word]), numbers, limit)
                                                 : 0;
 }
 
-/* The mode at the path of the second word, if there is one. */
+/* Returns the mode at the path in the second word, if there is one. */
 static sett_notation layout_mode(command *self, int *status) {
   sett_notation layout = layout_read(self, 2);
   int64_t path[SETT_NOTATION_DEPTH];
@@ -722,7 +725,7 @@ static int layout_quotient(command *self) {
   sett_notation layout = layout_read(self, 2);
   const char *names = self->argv[3];
   char name[16];
-  while (!layout.error && *names) { /* names, comma-separated */
+  while (!layout.error && *names) { /* comma-separated names */
     size_t length = strcspn(names, ",");
     if (length == 0 || length > 15) return say_error(self, 1, sett_notation_message(SETT_NOTATION_ERROR_NAME));
     memcpy(name, names, length);
@@ -742,7 +745,7 @@ static int layout_sublayout(command *self) {
   return layout_say(self, &layout);
 }
 
-/* text NULL: to one dimension. */
+/* text NULL: to one dimension */
 static int layout_reshape(command *self, const char *text, int outs) {
   sett_notation layout = layout_read(self, 2);
   if (layout.error) return layout_error(self, &layout);
@@ -756,7 +759,7 @@ static int layout_reshape_outs(command *self) { return layout_reshape(self, self
 static int layout_flatten_ins(command *self) { return layout_reshape(self, NULL, 0); }
 static int layout_flatten_outs(command *self) { return layout_reshape(self, NULL, 1); }
 
-/* The word's linear layout, or status 2. */
+/* Reads the word's linear layout; returns a status. */
 static int layout_linear(command *self, sett_notation *layout) {
   *layout = layout_read(self, 2);
   if (layout->error) return layout_error(self, layout);
@@ -840,7 +843,7 @@ static int layout_select(command *self) {
   return layout_say(self, &layout);
 }
 
-/* The two numbers behind a layout; 0 after an error. */
+/* Reads the two numbers after a layout; 0 after an error. */
 static int layout_pair(command *self, sett_notation *layout, int64_t *pair, int *status) {
   *layout = layout_read(self, 2);
   *status = 2;
@@ -866,7 +869,7 @@ static int layout_recast(command *self) {
   return layout_say(self, &layout);
 }
 
-/* The index at inputs a, b and c of the named dimensions: (0,0, 4). */
+/* Writes the index at inputs a, b and c of the named dimensions: (0,0, 4). */
 static void layout_dump_index(command *self, const sett_notation_linear *linear, const char *const *names,
                               const int64_t *at) {
   uint64_t packed = 0;
@@ -878,14 +881,15 @@ static void layout_dump_index(command *self, const sett_notation_linear *linear,
   for (d = 0; d < linear->outs; ++d) {
     int64_t last = ((int64_t)1 << linear->out_bits[d]) - 1, number = (int64_t)packed & last;
     say_text(self, d ? "," : "(");
-    say_spaces(self, int_length(number), int_length(last)); /* as wide as the largest index */
+    say_spaces(self, int_length(number), int_length(last)); /* padded to the width of the largest index */
     say_int(self, number);
     packed >>= linear->out_bits[d];
   }
   say_text(self, ")");
 }
 
-/* As Triton prints a layout from the hardware's side: a warp's registers down, its lanes across; or shared memory by its offsets. */
+/* Writes a layout as Triton prints it from the hardware's side: a warp's registers down, its lanes across; or shared
+   memory by its offsets. */
 static int layout_dump(command *self) {
   static const char *const owners[] = {"register", "lane", "warp"}, *const offsets[] = {"offset", "block", ""};
   sett_notation layout;
@@ -937,7 +941,7 @@ static int layout_dump(command *self) {
   return 0;
 }
 
-/* Shared memory between two distributions. */
+/* Writes a swizzle of shared memory between two distributions. */
 static int layout_swizzle(command *self) {
   sett_notation store = layout_read(self, 2), load;
   sett_notation_exchange made;

@@ -1,4 +1,5 @@
-/* The commands `map ...` (a part of gen/command/sett.c): each reads texts, asks include/sett_indexing_map.h and says the answer. */
+/* The commands `map ...` (a part of gen/command/sett.c): each parses its words, calls include/sett_indexing_map.h
+   and writes the answer. */
 
 static int say_map_error(command *self, sett_map map) {
   return say_error(self, map.column, sett_map_message(map.error));
@@ -29,7 +30,7 @@ static sett_map read_map(command *self, sett_map_arena *arena, int word) {
   return sett_map_parse(arena, reading(self, self->argv[word]), strlen(self->argv[word]));
 }
 
-/* The integer at *at, spaces around it: as read_integer. */
+/* Reads the integer at *at, with spaces around it; see read_integer. */
 static int read_spaced(const char **at, int64_t *value) {
   const char *p = *at + strspn(*at, " ");
   int found = read_integer(&p, p + strlen(p), value);
@@ -37,7 +38,7 @@ static int read_spaced(const char **at, int64_t *value) {
   return found;
 }
 
-/* An integer that ends at a comma or at the end; *at moves behind it. 0 after say_error. */
+/* Reads an integer that ends at a comma or at the end; moves *at behind it. 0 after say_error. */
 static int read_value(command *self, const char *text, const char **at, int64_t *value) {
   const char *p = *at;
   int found = read_spaced(&p, value);
@@ -189,7 +190,7 @@ static int map_range(command *self) {
   return 0;
 }
 
-/* The variables that an expression names, with commas. */
+/* Writes the variables in an expression, separated by commas. */
 static int say_named(command *self, sett_map_arena *arena, sett_map map, const sett_map_constraint *of) {
   settp_map_list list;
   uint32_t at;
@@ -207,7 +208,7 @@ static int say_named(command *self, sett_map_arena *arena, sett_map map, const s
   return 0;
 }
 
-/* Bounds, the variables between tabs, the expression. */
+/* Writes bounds, variables and expression, separated by tabs. */
 static int say_bounded(command *self, sett_map_arena *arena, sett_map map, const char *word, sett_map_constraint of) {
   if (self->length) say_text(self, "\n");
   say_text(self, word);
@@ -242,7 +243,7 @@ static int map_info(command *self) {
   return 0;
 }
 
-/* The variable of the map that a word names; -1 after say_error. */
+/* Returns the variable of the map that a word names; -1 after say_error. */
 static int read_variable(command *self, sett_map map, int word) {
   int variable = sett_map_find(map, reading(self, self->argv[word]), strlen(self->argv[word]));
   if (variable < 0) say_error(self, 1, "unknown variable, expected one of the map's");
@@ -275,8 +276,8 @@ static int map_access(command *self) {
   return 0;
 }
 
-/* What steps a node takes along a variable, where it is that variable, divided and multiplied by constants: it rises by
-   `up` every `period` of it. variable: -1 where the node is another expression, or its numbers do not fit. */
+/* The steps of a node along a variable, if the node is that variable after divisions and multiplications by
+   constants: it rises by `up` at every `period`. variable: -1 for any other node, or if numbers overflow. */
 typedef struct map_steps {
   int64_t up, period;
   int variable;
@@ -394,7 +395,7 @@ static int map_fits(command *self) {
   return 0;
 }
 
-/* After `no: ` or `not decided: `: the reason, and the witness where there is one. */
+/* After `no: ` or `not decided: `: writes the reason, and the witness if there is one. */
 static int say_reason(command *self, sett_map map, const sett_map_answer *answer) {
   say_text(self, answer->reason);
   if (answer->point || answer->missed) say_text(self, ": ");
@@ -418,7 +419,7 @@ static int map_inverse(command *self) {
   return say_reason(self, map, &why);
 }
 
-/* yes, `no: reason: witness` or `not decided: reason`. */
+/* Writes yes, `no: reason: witness` or `not decided: reason`. */
 static int say_answer(command *self, sett_map map, const sett_map_answer *answer) {
   if (answer->yes) {
     say_text(self, "yes");
@@ -437,7 +438,7 @@ static int map_injective(command *self) {
   return say_answer(self, map, &answer);
 }
 
-/* The word LO..HI,LO..HI,.. as an interval for each result; NULL after say_error. */
+/* Reads the word LO..HI,LO..HI,.. as an interval for each result; NULL after say_error. */
 static sett_map_interval *read_box(command *self, sett_map_arena *arena, int word, int results) {
   const char *text = reading(self, self->argv[word]), *at = text;
   sett_map_interval *box = (sett_map_interval *)settp_map_take(arena, (size_t)results * sizeof *box + 8);
@@ -479,7 +480,8 @@ static int map_bijective(command *self) {
   return say_answer(self, map, &answer);
 }
 
-/* What a result can be: `LO to HI`, ` by K` where it is always LO modulo K; `inside` where an end may not be taken. */
+/* Writes the possible values of a result: `LO to HI`, with ` by K` if it is always LO modulo K, and `inside` if an
+   end may not be taken. */
 static void say_values(command *self, const sett_map_footprint *image, int i) {
   if (!image->exact[i]) say_text(self, "inside ");
   say_bounds(self, image->value[i].lo, image->value[i].hi, " to ");

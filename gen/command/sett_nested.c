@@ -1,4 +1,5 @@
-/* The commands `nested ...` (a part of gen/command/sett.c): each reads texts, asks include/sett_nested_layout.h and says the answer. */
+/* The commands `nested ...` (a part of gen/command/sett.c): each parses its words, calls
+   include/sett_nested_layout.h and writes the answer. */
 #include "../../include/sett_mma_layouts.h"
 
 enum { NESTED_OWNERS_MOST = 1 << 20, NESTED_DRAWN = 1 << 16 };
@@ -18,7 +19,7 @@ static int nested_operand(const char *text) {
   return -1;
 }
 
-/* A word that is neither a layout nor INTRINSIC.OPERAND; 0. */
+/* Writes the error of a word that is neither a layout nor INTRINSIC.OPERAND; returns 0. */
 static int nested_say_fragment(command *self, const char *text) {
   const char *dot = strrchr(text, '.');
   char name[MISTYPED_MOST] = "";
@@ -39,7 +40,7 @@ static int nested_say_fragment(command *self, const char *text) {
   return 0;
 }
 
-/* The layout of that word, or INTRINSIC.OPERAND; 0 after say_error. */
+/* Reads the layout of that word, or of INTRINSIC.OPERAND; 0 after say_error. */
 static int nested_read(command *self, int word, sett_nested_layout *layout) {
   const char *text = reading(self, self->argv[word]), *dot = strrchr(text, '.');
   int intrinsic = dot ? sett_mma_find(text, (size_t)(dot - text)) : -1;
@@ -52,14 +53,14 @@ static int nested_read(command *self, int word, sett_nested_layout *layout) {
   return !layout->error;
 }
 
-/* The layout of the word behind the verb; NULL after say_error. */
+/* Returns the layout of the word after the verb; NULL after say_error. */
 static const sett_nested_layout *nested_layout(command *self) {
   sett_nested_layout *layout = (sett_nested_layout *)settp_map_take(&self->arena, sizeof *layout);
   if (!layout) say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   return layout && nested_read(self, 2, layout) ? layout : NULL;
 }
 
-/* One integer that is not negative; 0 after say_error. */
+/* Reads one nonnegative integer; 0 after say_error. */
 static int nested_number(command *self, int word, const char *what, int64_t *value) {
   int count = shape_integers(self, self->argv[word], value, 1);
   if (count < 0) return 0;
@@ -68,7 +69,7 @@ static int nested_number(command *self, int word, const char *what, int64_t *val
   return 0;
 }
 
-/* Comma-separated integers as numbers of dimensions; the count, or -1 after say_error. */
+/* Reads comma-separated dimension numbers; returns their count, or -1 after say_error. */
 static int nested_dims(command *self, int word, int32_t *dims, int limit) {
   int64_t values[SETT_NESTED_MAX_RANK];
   int i, count = shape_integers(self, self->argv[word], values, limit);
@@ -160,7 +161,7 @@ static int nested_owner(command *self) {
   return 0;
 }
 
-/* The row-major number of an element as its index. */
+/* Writes the index of an element, given its row-major number. */
 static void nested_say_index(command *self, const sett_nested_layout *layout, const int64_t *shape, int64_t number) {
   int64_t index[SETT_NESTED_MAX_RANK];
   int d;
@@ -168,7 +169,7 @@ static void nested_say_index(command *self, const sett_nested_layout *layout, co
   shape_say_list(self, index, layout->rank);
 }
 
-/* A line for each element with all its owners, then a line for each thread with what its slots hold. */
+/* Writes a line for each element with all its owners, then a line for each thread with the elements in its slots. */
 static int nested_index(command *self) {
   const sett_nested_layout *layout = nested_layout(self);
   int64_t shape[SETT_NESTED_MAX_RANK], elements, slots, count, threads, *element, *owner, *next, number, held;
@@ -211,7 +212,7 @@ static int nested_index(command *self) {
   return 0;
 }
 
-/* What is drawn for the run of elements that begins at index: who holds it, in which slots. */
+/* Writes the cell for the run of elements that begins at index: its owner and slots. */
 static size_t nested_cell(const sett_nested_layout *layout, const int64_t *index, int64_t run, char *text,
                           size_t capacity) {
   int64_t subgroup, thread, slot;
@@ -228,8 +229,8 @@ static void nested_say_cell(command *self, const char *text, size_t length, size
   for (; length < width; ++length) say_text(self, " ");
 }
 
-/* The last two dimensions as a table of (thread.slots), one for each index of the others. A run of the last dimension's element tile is
-   one cell. */
+/* Draws the last two dimensions as a table of (thread.slots), one table for each index of the others. A run of the
+   last dimension's element tile is one cell. */
 static int nested_draw(command *self) {
   const sett_nested_layout *layout = nested_layout(self);
   int64_t shape[SETT_NESTED_MAX_RANK], index[SETT_NESTED_MAX_RANK], run, tables = 1, table, rows, columns, row, column;
@@ -254,7 +255,7 @@ static int nested_draw(command *self) {
   if (sett_nested_copies(layout) != 1) say_text(self, ", the smallest of ");
   if (sett_nested_copies(layout) != 1) shape_say_size(self, sett_nested_copies(layout));
   if (rank > 1) labels = (size_t)snprintf(text, sizeof text, "%lld  ", (long long)(rows - 1));
-  for (pass = 0; pass < 2; ++pass) /* first the widest cell, then the text */
+  for (pass = 0; pass < 2; ++pass) /* the first pass finds the widest cell, the second writes */
     for (table = 0; table < tables; ++table) {
       int64_t rest = table;
       for (d = rank - 2; d-- > 0; rest /= shape[d]) index[d] = rest % shape[d];
@@ -282,7 +283,7 @@ static int nested_draw(command *self) {
   return 0;
 }
 
-/* recombine RESULT LAYOUT MAP LAYOUT MAP ..: maps are the loops of an operand's dimensions. */
+/* Runs recombine RESULT LAYOUT MAP LAYOUT MAP ..: maps assign loops to an operand's dimensions. */
 static int nested_recombine(command *self) {
   enum { OPERANDS = 16 };
   sett_nested_layout layouts[OPERANDS];
@@ -305,7 +306,7 @@ static int nested_recombine(command *self) {
   return nested_canonical(self, &layout);
 }
 
-/* The verbs that make a layout of one layout and a list. */
+/* Verbs that make a layout from a layout and a list. */
 static int nested_permute(command *self) {
   const sett_nested_layout *layout = nested_layout(self);
   sett_nested_layout answer;
@@ -369,7 +370,7 @@ static int nested_same(command *self) {
   return answer.no;
 }
 
-/* Two numbers after the layout: subgroups and threads; NULL after say_error. */
+/* Reads the two numbers after the layout, subgroups and threads; NULL after say_error. */
 static const sett_nested_layout *nested_machine(command *self, int64_t *subgroups, int64_t *threads) {
   const sett_nested_layout *layout = nested_layout(self);
   return layout && nested_number(self, 3, "expected a number of subgroups", subgroups) &&
@@ -412,7 +413,7 @@ static int nested_bound(command *self) {
 
 /* ---- matrix instructions ---------------------------------------------------------------------------------------- */
 
-/* The intrinsic of word 2 and the operand of word 3; 0 after say_error. */
+/* Reads the intrinsic in word 2 and the operand in word 3; 0 after say_error. */
 static int nested_intrinsic(command *self, int *intrinsic, int *operand) {
   *intrinsic = sett_mma_find(reading(self, self->argv[2]), strlen(self->argv[2]));
   *operand = nested_operand(self->argv[3]);
@@ -489,7 +490,7 @@ static int nested_basis(command *self) {
 
 /* ---- maps ------------------------------------------------------------------------------------------------------- */
 
-/* For the ids of one period, or of as many subgroups and threads as two more words say. */
+/* Writes the map for the ids of one period, or of as many subgroups and threads as two further words say. */
 static int nested_map(command *self) {
   const sett_nested_layout *layout = nested_layout(self);
   int64_t subgroups = 0, threads = 0;

@@ -13,27 +13,28 @@ static void shape_say_list(command *self, const int64_t *values, int count) {
   }
 }
 
-/* A size, or - where there is none. */
+/* Writes a size, or - if there is none. */
 static void shape_say_size(command *self, int64_t value) {
   if (value < 0) say_text(self, "-");
   else say_int(self, value);
 }
 
-/* Says a canonical text that print writes into out with capacity. */
+/* Writes the canonical text of a leaf. */
 static void shape_say_leaf(command *self, const sett_tile_shape *shape) {
-  char text[2048]; /* every leaf fits: at most some 70 numbers of 20 characters */
+  char text[2048]; /* every leaf fits: about 70 numbers of 20 characters at most */
   size_t length = sett_tile_print(shape, text, sizeof text);
   say(self, text, length);
 }
 
-/* The canonical text of the shape in front of text; the summary tells the rest. The answer grows in place. */
+/* Writes the canonical text of the shape at the start of text, and fills the summary. The answer grows in place. */
 static void shape_say_canonical(command *self, const char *text, int whole, sett_tile_summary *summary) {
   size_t room = self->length < self->capacity ? self->capacity - self->length : 0;
   char none[1];
   self->length += sett_tile_canonical(text, strlen(text), whole, room ? self->out + self->length : none, room, summary);
 }
 
-/* Comma-separated integers from text + skip on, to the end; the count, or -1 after say_error. An empty text is an empty list. */
+/* Reads comma-separated integers from text + skip to the end; returns their count, or -1 after say_error. An empty
+   text is an empty list. */
 static int shape_integers_after(command *self, const char *text, size_t skip, int64_t *values, int limit) {
   const char *at = reading(self, text) + skip;
   int count = 0;
@@ -68,7 +69,7 @@ static int shape_integers(command *self, const char *text, int64_t *values, int 
 
 /* ---- shape ------------------------------------------------------------------------------------------------------ */
 
-/* A single array of the command's argument and its plan; 0 after say_error. */
+/* Reads a single array of the command's argument and its plan; 0 after say_error. */
 static int shape_plan(command *self, const char *text, sett_tile_shape *shape, sett_tile_plan *plan) {
   *shape = sett_tile_parse(reading(self, text), strlen(text));
   *plan = sett_tile_prepare(shape);
@@ -194,12 +195,12 @@ static int shape_info(command *self) {
   snprintf(share, sizeof share, "%.2f%%", 100 * sett_tile_padding(&shape));
   say_text(self, share);
   if (shape.splits == 0) return 0;
-  say_text(self, "\nparts "); /* the sizes above are those of one */
+  say_text(self, "\nparts "); /* the sizes above are those of one part */
   say_int(self, sett_tile_parts(&shape));
   return 0;
 }
 
-/* Which of the indices that text lists is the first outside of the shape. */
+/* Writes the first index of a list that is outside of the shape. */
 static int shape_say_outside(command *self, const sett_tile_shape *shape, const char *text, const int64_t *index) {
   const char *at = text;
   char message[96];
@@ -209,7 +210,7 @@ static int shape_say_outside(command *self, const sett_tile_shape *shape, const 
   return say_error(self, (int)(at - text) + 1, message);
 }
 
-/* The position of an index, or -1 and the error is said. */
+/* Returns the position of an index, or -1 after say_error. */
 static int64_t shape_position(command *self, const char *text, const char *index, sett_tile_shape *shape) {
   sett_tile_plan plan;
   int64_t values[SETT_TILE_MAX_RANK], position;
@@ -254,7 +255,7 @@ static int shape_element(command *self) {
 
 /* ---- relations of shapes ---------------------------------------------------------------------------------------- */
 
-/* A single array or buffer with bounded dimensions; 0 after say_error. */
+/* Reads a single array or buffer with bounded dimensions; 0 after say_error. */
 static int shape_sized(command *self, const char *text, sett_tile_shape *shape) {
   int i;
   *shape = sett_tile_parse(reading(self, text), strlen(text));
@@ -266,7 +267,7 @@ static int shape_sized(command *self, const char *text, sett_tile_shape *shape) 
   return !shape->error;
 }
 
-/* "yes", or "no: reason" with status 1; what is not decided is an error. */
+/* Writes "yes", or "no: reason" with status 1; an undecided question is an error. */
 static int shape_say_answer(command *self, const sett_tile_answer *answer) {
   char text[256];
   size_t length = sett_tile_answer_print(answer, text, sizeof text);
@@ -299,7 +300,7 @@ static int shape_bitcast(command *self) {
   return 1;
 }
 
-/* As many integers as the shape has dimensions, in 32 bits; 0 after say_error. */
+/* Reads one integer for each dimension of the shape, in 32 bits; 0 after say_error. */
 static int shape_small_integers(command *self, const char *text, int count, int32_t *values) {
   int64_t wide[SETT_TILE_MAX_RANK];
   int i, read = shape_integers(self, text, wide, SETT_TILE_MAX_RANK);
@@ -312,7 +313,8 @@ static int shape_small_integers(command *self, const char *text, int count, int3
   return 1;
 }
 
-/* transpose A B: the permutation for which it is a bitcast; transpose A B P,P,..: whether it is for that one. */
+/* Runs transpose A B: writes the permutation for which it is a bitcast; transpose A B P,P,..: whether it is one for
+   that permutation. */
 static int shape_transpose(command *self) {
   const char *a = self->argv[2], *b = self->argv[3], *permutation = self->argc > 4 ? self->argv[4] : NULL;
   sett_tile_shape one, other;
@@ -330,7 +332,7 @@ static int shape_transpose(command *self) {
   return 0;
 }
 
-/* The parts of a bitcast, one a line: transpose P,P,.. SHAPE, reshape SHAPE. */
+/* Writes the parts of a bitcast, one in each line: transpose P,P,.. SHAPE, reshape SHAPE. */
 static int shape_decompose(command *self) {
   const char *a = self->argv[2], *b = self->argv[3];
   sett_tile_shape one, other;
@@ -371,8 +373,8 @@ static int shape_align(command *self) {
   return 0;
 }
 
-/* By how much the first tile divides each dimension; ones where tiles change nothing, combine dimensions or have more
-   dimensions than the array. */
+/* Sets the factors by which the first tile divides each dimension; ones if tiles change nothing, combine dimensions,
+   or have more dimensions than the array. */
 static void shape_first_tile(const sett_tile_shape *shape, int64_t *by) {
   int i, count = 0, simple = !sett_tile_plain(shape) && shape->tiles > 0 && shape->tile_rank[0] <= shape->rank;
   for (i = 0; i < shape->tiles; ++i) count += shape->tile_rank[i];
@@ -392,7 +394,7 @@ static int shape_tile(command *self) {
   return 0;
 }
 
-/* The layout of a part: the dimensions given, no padded tail, and a first tile that is no larger than the part. */
+/* Writes the layout of a part with the given dimensions: no padded tail, and a first tile no larger than the part. */
 static int shape_cut(command *self) {
   const char *text = self->argv[2], *dims = self->argv[3];
   sett_tile_shape shape;
@@ -430,7 +432,7 @@ static int shape_untiled(command *self) {
 
 enum { SHAPE_PERMUTE, SHAPE_DELETE, SHAPE_MOVE };
 
-/* The shape after a change of its dimensions: permute P,P,.. ; delete D,D,.. ; move D,PLACE (0: most minor). */
+/* Writes the shape after a change of its dimensions: permute P,P,.. ; delete D,D,.. ; move D,PLACE (0: most minor). */
 static int shape_change(command *self, int what) {
   const char *text = self->argv[2], *how = self->argv[3];
   sett_tile_shape shape = sett_tile_parse(reading(self, text), strlen(text));
@@ -469,7 +471,8 @@ static int shape_descending(command *self) {
   return 0;
 }
 
-/* no: strides S,S,.. would put [I,J,..] at position P; it is at position Q. Strides are the positions of the elements with one index 1, all else 0. */
+/* Writes no: strides S,S,.. would put [I,J,..] at position P; it is at position Q. The strides are the positions of
+   the elements with a single index of 1 and zeros elsewhere. */
 static int shape_say_witness(command *self, const sett_tile_shape *shape, const sett_tile_plan *plan,
                              const sett_tile_answer *answer) {
   int64_t index[SETT_TILE_MAX_RANK], unit[SETT_TILE_MAX_RANK] = {0}, strides[SETT_TILE_MAX_RANK],
@@ -492,7 +495,7 @@ static int shape_say_witness(command *self, const sett_tile_shape *shape, const 
   return 1;
 }
 
-/* Bytes between neighbours along each dimension; "no" where there are no such numbers. */
+/* Writes the bytes between neighbours along each dimension; "no" if they are not constant. */
 static int shape_strides(command *self) {
   const char *text = self->argv[2];
   sett_tile_shape shape;
@@ -507,7 +510,7 @@ static int shape_strides(command *self) {
   return 0;
 }
 
-/* byte B, bits F..L: where the element at an index lies. */
+/* Writes byte B, bits F..L: the place of the element at an index. */
 static int shape_bits(command *self) {
   const char *text = self->argv[2], *index = self->argv[3];
   sett_tile_shape shape;
@@ -530,17 +533,19 @@ static void shape_say_share(command *self, double share) {
   say_text(self, text);
 }
 
-/* An order of the dimensions in the format that the document takes for it, and the way there from the shape as it is given. */
+/* An order of the dimensions in the format that the XLA document chooses for it, and the way there from the given
+   shape. */
 enum { SHAPE_STAYS, SHAPE_COPIED, SHAPE_TRANSPOSED };
 typedef struct {
   sett_tile_format format;
   int64_t bytes;
-  int way, count; /* dimensions of the transposition, those that move together as one */
+  int way, count; /* dimensions of the transposition, with those that move together merged */
   int64_t to[SETT_TILE_MAX_RANK];
   int32_t order[SETT_TILE_MAX_RANK];
 } shape_ordered;
 
-/* The array with dimensions minor and next as the most minor ones, the others as they are; 0: no format with tiles. */
+/* Returns the array with dimensions minor and next as the most minor ones, and the others in their order; 0: no
+   tiled format. */
 static int shape_order(const sett_tile_shape *shape, int32_t minor, int32_t next, shape_ordered *out) {
   sett_tile_format format[SETT_TILE_FORMAT_COUNT];
   sett_tile_shape one = *shape;
@@ -587,7 +592,8 @@ static void shape_say_way(command *self, const shape_ordered *ordered, int64_t b
   shape_say_size(self, ordered->bytes);
 }
 
-/* Every choice of the two most minor dimensions, on which alone the tiles of TPUs depend, the fewest bytes first: * for the least, by the cheapest way. */
+/* Writes every choice of the two most minor dimensions, which alone determine the tiles of TPUs, fewest bytes first;
+   * marks the fewest bytes reached in the cheapest way. */
 static int shape_orders(command *self, const sett_tile_shape *shape) {
   int rank = shape->rank, most = rank > 1 ? rank * (rank - 1) : 1, count = 0, i, k;
   int64_t bytes = sett_tile_bytes(shape), saved;
@@ -643,7 +649,8 @@ static int shape_orders(command *self, const sett_tile_shape *shape) {
   return 0;
 }
 
-/* The formats of TPUs for the shape, one a line: *, where the document takes it, name, shape, bytes, padding. */
+/* Writes the formats of TPUs for the shape, one in each line: * if the XLA document chooses it, name, shape, bytes,
+   padding. */
 static int shape_formats(command *self) {
   const char *text = self->argv[2];
   sett_tile_shape shape;
@@ -670,7 +677,7 @@ static int shape_formats(command *self) {
   return 0;
 }
 
-/* The steps of the definition, one a line: what is done, and the dimensions after it. */
+/* Writes the steps of the definition, one in each line: the operation, and the dimensions after it. */
 static int shape_steps(command *self) {
   const char *text = self->argv[2];
   static const char *const names[] = {"combine", "pad", "reshape", "transpose"};
@@ -695,7 +702,8 @@ static int shape_steps(command *self) {
   return 0;
 }
 
-/* Of a split array: the number of parts, a tab, the shape of a part; with an index: the part, a tab, the index in it. */
+/* Writes for a split array the number of parts, a tab, the shape of a part; with an index: the part, a tab, the
+   index in it. */
 static int shape_parts(command *self) {
   const char *text = self->argv[2], *index = self->argc > 3 ? self->argv[3] : NULL;
   sett_tile_shape shape;
@@ -720,7 +728,7 @@ static int shape_parts(command *self) {
   return 0;
 }
 
-/* Bytes up to the end of the last element; sett_tile_bytes counts the padding behind it too. */
+/* Writes the bytes up to the end of the last element; sett_tile_bytes also counts the padding behind it. */
 static int shape_data(command *self) {
   const char *text = self->argv[2];
   sett_tile_shape shape;
@@ -748,7 +756,7 @@ static int shape_major(command *self) {
   return !sett_tile_is_most_major(&shape, (int)which);
 }
 
-/* A transposition with what moves together made one: dims, a tab, permutation. */
+/* Writes a transposition with dimensions that move together merged: dims, a tab, permutation. */
 static int shape_normal(command *self) {
   const char *dims = self->argv[2], *permutation = self->argv[3];
   int64_t from[SETT_TILE_MAX_RANK], to[SETT_TILE_MAX_RANK] = {0};
@@ -763,7 +771,7 @@ static int shape_normal(command *self) {
   return 0;
 }
 
-/* The dimensions that a reshape leaves alone: from:to, .. */
+/* Writes the dimensions that a reshape keeps: from:to, .. */
 static int shape_kept(command *self) {
   const char *dims = self->argv[2], *to_dims = self->argv[3];
   int64_t from[SETT_TILE_MAX_RANK], to[SETT_TILE_MAX_RANK];
@@ -784,7 +792,7 @@ static int shape_kept(command *self) {
 
 /* ---- maps of shapes --------------------------------------------------------------------------------------------- */
 
-/* Prints a map, or says its error; the exit status. */
+/* Prints a map, or writes its error; returns the exit status. */
 static int shape_say_map(command *self, sett_map_arena *arena, sett_map map) {
   size_t room = self->length < self->capacity ? self->capacity - self->length : 0;
   char none[1];
@@ -793,7 +801,7 @@ static int shape_say_map(command *self, sett_map_arena *arena, sett_map map) {
   return 0;
 }
 
-/* The same for the simplified map; where simplifying finds no room the map as it was built is as right. */
+/* Does the same with the simplified map; if memory is too small to simplify, the original map is also correct. */
 static int shape_say_tidy(command *self, sett_map_arena *arena, sett_map map) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map tidy = sett_map_simplify(arena, map);
@@ -802,7 +810,7 @@ static int shape_say_tidy(command *self, sett_map_arena *arena, sett_map map) {
   return shape_say_map(self, arena, map);
 }
 
-/* The plan of the shape that the command names, as a map one way or the other. */
+/* Writes the plan of the shape that the command names, as a map in one direction. */
 static int shape_layout(command *self, sett_map (*map)(sett_map_arena *, const sett_tile_shape *)) {
   sett_tile_shape shape;
   sett_tile_plan plan;
@@ -874,16 +882,16 @@ static void op_say_attributes(command *self);
 
 enum { OP_OPERANDS = 4096, OP_VALUES = 65536 };
 
-/* The lists that one `op` command names. */
+/* The lists in one `op` command. */
 typedef struct {
   int used;
-  int from_operand, all; /* from=operand; all=1: what the map is and what its runtime variables are too */
+  int from_operand, all; /* from=operand; all=1: also write the kind of the map, and its runtime variables */
   sett_analysis_op op;
   sett_analysis_list in[OP_OPERANDS];
   int64_t values[OP_VALUES];
 } op_lists;
 
-/* The attribute of that key; in, in0, in1, .. are operands' dimensions. NULL when there is no such key. */
+/* Returns the attribute of that key; in, in0, in1, .. are operands' dimensions. NULL if there is no such key. */
 static sett_analysis_list *op_key(op_lists *lists, const char *key, size_t length) {
   struct {
     const char *key;
@@ -929,7 +937,7 @@ static sett_analysis_list *op_key(op_lists *lists, const char *key, size_t lengt
   return &lists->in[number];
 }
 
-/* One word key=v,v,..; 0 after say_error. */
+/* Reads one word key=v,v,..; 0 after say_error. */
 static int op_word(command *self, op_lists *lists, const char *word) {
   const char *equal = strchr(word, '=');
   sett_analysis_list *list = equal ? op_key(lists, word, (size_t)(equal - word)) : NULL;
@@ -968,7 +976,8 @@ static int op_word(command *self, op_lists *lists, const char *word) {
   return 1;
 }
 
-/* The map; with all=1 then lines: exact or `covering: reason`, the replica, and what each runtime variable is. */
+/* Writes the map; with all=1 also lines with exact or `covering: reason`, the replica, and the meaning of each
+   runtime variable. */
 static int op_say(command *self, sett_map_arena *arena, const sett_analysis_answer *answer) {
   sett_analysis_answer tidy = sett_analysis_tidy(arena, answer, 0);
   sett_map map = sett_analysis_map(&tidy);
@@ -990,7 +999,7 @@ static int op_say(command *self, sett_map_arena *arena, const sett_analysis_answ
   return 0;
 }
 
-/* The map from the output to that operand. */
+/* Writes the map from the output to that operand. */
 static int op_run(command *self) {
   op_lists *lists = (op_lists *)settp_map_take(&self->arena, sizeof *lists);
   sett_analysis_answer answer;
@@ -1013,7 +1022,7 @@ static int op_run(command *self) {
     if (!op_word(self, lists, self->argv[i])) return 2;
   answer = lists->from_operand ? sett_analysis_from_operand(&self->arena, &lists->op)
                                : sett_analysis_from_output(&self->arena, &lists->op);
-  if (sett_analysis_map(&answer).kind == SETT_MAP_FAILED) { /* say what op it is: its words are many */
+  if (sett_analysis_map(&answer).kind == SETT_MAP_FAILED) { /* name the op, as its words are many */
     say_error(self, 0, self->argv[1]);
     say_text(self, ": ");
     say_text(self, sett_message(sett_analysis_map(&answer).error));
@@ -1088,7 +1097,7 @@ static const command_verb op_verbs[] = {
      "0\tout=32\tin=8\tdimension=0", op_run},
 };
 
-/* The words of the op's verb; an elementwise opcode has those of elementwise. */
+/* Writes the words of the op's verb; an elementwise opcode has those of elementwise. */
 static void op_say_attributes(command *self) {
   const char *name = self->argv[1];
   size_t i;
