@@ -7422,6 +7422,31 @@ SETT_INLINE void settp_map_fact_add(settp_map_engine *e, int32_t p, int64_t lo, 
   }
 }
 
+/* What a constraint says of its form, and by C9 of the sides of a minimum or maximum. */
+SETT_INLINE void settp_map_fact_lin(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
+  int32_t side[2], p, i;
+  int count, op, j;
+  int64_t k = 1, low = lo, high = hi, n;
+  if (!e->lin[l].count) return;
+  i = settp_map_lattice_at(e, l, &count);
+  op = i < 0 || depth > 4 ? 0 : settp_map_lattice_sides(e, l, i, side, side + 1);
+  for (j = 0; op && j < 2; ++j)
+    settp_map_fact_lin(e, side[j], op == SETTP_MAP_MIN ? lo : INT64_MIN, op == SETTP_MAP_MAX ? hi : INT64_MAX,
+                       depth + 1);
+  p = settp_map_lin_primitive(e, l, &k);
+  n = settp_map_neg(e->lin[l].constant);
+  if (p < 0 || (lo != INT64_MIN && settp_map_add(lo, n, &low)) || (hi != INT64_MAX && settp_map_add(hi, n, &high)))
+    return;
+  if (k < 0) {
+    n = low;
+    low = settp_map_neg(high);
+    high = settp_map_neg(n);
+    k = -k;
+  }
+  settp_map_fact_add(e, p, low == INT64_MIN ? low : settp_map_ceil(low, k),
+                     high == INT64_MAX ? high : settp_map_floor(high, k));
+}
+
 /* C7: digits F - m * q in p that p in [lo, hi] leaves fewer values. With a domain, of one variable its residues are cut; else each is a fact. */
 SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi) {
   int32_t i, f, k;
@@ -7477,6 +7502,39 @@ SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, 
 }
 
 /* p in [lo, hi], brought to the cheapest primitive form; cuts variables on the way. */
+/* C9: of max(x, y) in [lo, hi] both are at most hi, of min(x, y) at least lo. */
+SETT_INLINE void settp_map_cut_sides(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi,
+                                     int depth) {
+  int32_t side[2];
+  int count, op, j;
+  int32_t i = settp_map_lattice_at(e, p, &count);
+  op = i < 0 || depth > 4 ? 0 : settp_map_lattice_sides(e, p, i, side, side + 1);
+  for (j = 0; op && j < 2 && !d->empty; ++j) {
+    int64_t low = op == SETTP_MAP_MIN ? lo : INT64_MIN, high = op == SETTP_MAP_MAX ? hi : INT64_MAX;
+    settp_map_cut_atoms(e, d, side[j], low, high, 0);
+    settp_map_cut_sides(e, d, side[j], low, high, depth + 1);
+  }
+}
+
+/* C9: max(x, y) in [lo, hi] is x in [lo, hi] where y is at most hi, and below lo or no end lo is needed; so min. Returns x, or SETTP_MAP_NONE. */
+SETT_INLINE int32_t settp_map_one_side(settp_map_engine *e, int32_t p, int64_t *lo, int64_t *hi) {
+  int32_t side[2];
+  int count, op, j;
+  int32_t i = settp_map_lattice_at(e, p, &count);
+  sett_map_interval r = settp_map_lin_interval(e, p), x, y;
+  op = i < 0 ? 0 : settp_map_lattice_sides(e, p, i, side, side + 1);
+  for (j = 0; op && j < 2; ++j) {
+    x = settp_map_lin_interval(e, side[j]);
+    y = settp_map_lin_interval(e, side[!j]);
+    if (op == SETTP_MAP_MAX ? y.hi > *hi || (r.lo < *lo && y.hi >= *lo) : y.lo < *lo || (r.hi > *hi && y.lo <= *hi))
+      continue;
+    if (r.lo >= *lo && x.lo < *lo) *lo = x.lo; /* this end holds anyway */
+    if (r.hi <= *hi && x.hi > *hi) *hi = x.hi;
+    return side[j];
+  }
+  return SETTP_MAP_NONE;
+}
+
 SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, int32_t *form, int64_t *low,
                                     int64_t *high) {
   int32_t p = *form, i, j, f;
@@ -7512,10 +7570,15 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
     *high = hi;
     r = settp_map_lin_interval(e, p);
     settp_map_cut_atoms(e, d, p, lo, hi, 0);
+    settp_map_cut_sides(e, d, p, lo, hi, 0);
     settp_map_cut_residues(e, d, p, lo, hi);
     if (lo != INT64_MIN && hi != INT64_MAX) settp_map_cut_digits(e, d, p, lo, hi);
     if (d->empty) return SETTP_MAP_EMPTY;
-    next = SETTP_MAP_NONE;
+    next = e->lattices ? settp_map_one_side(e, p, &lo, &hi) : SETTP_MAP_NONE;
+    if (next >= 0) {
+      p = next;
+      continue;
+    }
     if (lo == INT64_MIN || hi == INT64_MAX) return SETTP_MAP_KEEP;
     for (i = 0; i < e->lin[p].count && next < 0; ++i) { /* C2: exact, a quotient of coefficient 1 or -1 is opened */
       settp_map_term t = e->term[e->lin[p].first + i];
@@ -8022,24 +8085,11 @@ SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *are
   /* constraints may make them equal to each other */
   for (i = 0; i < e->variables; ++i) settp_map_alike_enter(e, settp_map_lin_variable(e, i));
   lin = settp_map_normalise(e, &known, NULL);
-  e->fact_room = constraints * 4 + 8;
+  e->fact_room = constraints * (e->lattices ? 8 : 4) + 8;
   e->fact = (settp_map_known *)settp_map_take(arena, (size_t)e->fact_room * sizeof *e->fact);
   if (!lin || !e->fact) return e->error ? e->error : (e->error = SETT_MAP_ERROR_FULL);
   for (i = 0; i < constraints; ++i) {
-    int32_t l = lin[settp_map_at(arena, constraint[i].expr)->mark], p;
-    int64_t k = 1, lo, hi;
-    if (!e->lin[l].count) continue;
-    p = settp_map_lin_primitive(e, l, &k);
-    if (p < 0 || settp_map_add(constraint[i].lo, settp_map_neg(e->lin[l].constant), &lo) ||
-        settp_map_add(constraint[i].hi, settp_map_neg(e->lin[l].constant), &hi))
-      continue;
-    if (k < 0) {
-      int64_t swap = lo;
-      lo = settp_map_neg(hi);
-      hi = settp_map_neg(swap);
-      k = -k;
-    }
-    settp_map_fact_add(e, p, settp_map_ceil(lo, k), settp_map_floor(hi, k));
+    settp_map_fact_lin(e, lin[settp_map_at(arena, constraint[i].expr)->mark], constraint[i].lo, constraint[i].hi, 0);
   }
   for (i = 0; i < e->facts; ++i) settp_map_cut_digits(e, NULL, e->fact[i].lin, e->fact[i].lo, e->fact[i].hi);
   /* intervals found without the facts, and what was divided by them */
@@ -11751,30 +11801,80 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
   return same;
 }
 
-/* Whether the simplified differences of the results of two maps with one domain are 0: in one engine each knows the quotients of the other. */
-SETT_INLINE int settp_map_equal_differences(sett_map_arena *arena, sett_map x, sett_map y) {
+/* Whether all results of a map are 0 on its domain: where it is not seen, a minimum or maximum in one is each of its operands in turn, where this one is it. *budget: maps that
+ * may still be simplified. */
+SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int *budget) {
   sett_map_mark mark = sett_map_arena_mark(arena);
-  sett_expr *difference;
-  sett_map both = x;
-  int i, same = x.kind == SETT_MAP_DEFINED && y.kind == SETT_MAP_DEFINED;
-  both.results = y.results = 0;
-  same = same && settp_map_same_map(both, y);
-  difference = same ? (sett_expr *)settp_map_take(arena, (size_t)x.results * sizeof *difference + 8) : NULL;
-  for (i = 0; difference && i < x.results; ++i) difference[i] = sett_map_sub(arena, x.result[i], y.result[i]);
-  if (difference) {
-    both.results = x.results;
-    both.result = difference;
-    both = sett_map_simplify(arena, settp_map_store(arena, both, arena->top));
-    for (i = 0; i < both.results; ++i) {
-      int64_t k = 1;
-      same = same && settp_map_is_constant(arena, both.result[i], &k) && !k;
+  settp_map_list list;
+  sett_map_constraint *constraint;
+  sett_expr *result, *made, *cased = NULL;
+  int i, n = 0, turn, zero = 1;
+  uint32_t at, split;
+  int64_t value;
+  if (--*budget < 0) return 0;
+  map = sett_map_simplify(arena, map);
+  result = (sett_expr *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
+  for (i = 0; map.kind == SETT_MAP_DEFINED && result && i < map.results; ++i)
+    if (!settp_map_is_constant(arena, map.result[i], &value) || value) result[n++] = map.result[i];
+  if (map.kind == SETT_MAP_DEFINED && result && n) {
+    map.results = n;
+    map.result = result;
+    constraint = (sett_map_constraint *)settp_map_take(arena, ((size_t)map.constraints + 1) * sizeof *constraint);
+    list.handle = NULL;
+    list.count = list.capacity = 0;
+    for (i = 0; i < n && zero; ++i) zero = !settp_map_list_push(arena, &list, result[i]);
+    cased = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *cased + 8);
+    made = (sett_expr *)settp_map_take(arena, (size_t)list.count * sizeof *made + 8);
+    for (split = 0; split < list.count; ++split) {
+      uint32_t op = settp_map_at(arena, list.handle[split])->op;
+      if (op == SETTP_MAP_MIN || op == SETTP_MAP_MAX) break;
     }
-    same = same && both.kind == SETT_MAP_DEFINED;
-  } else {
-    same = 0;
-  }
+    zero = zero && constraint && cased && made && split < list.count;
+    for (turn = 0; turn < 2 && zero; ++turn) {
+      sett_map one = map;
+      const settp_map_node *node = settp_map_at(arena, list.handle[split]);
+      sett_expr a = settp_map_a(node), b = settp_map_b(node);
+      int first = (node->op == SETTP_MAP_MIN) == !turn; /* the lesser operand, which a is in turn 0 */
+      settp_map_copy(constraint, map.constraint, (size_t)map.constraints * sizeof *constraint);
+      constraint[map.constraints].expr = sett_map_sub(arena, a, b);
+      constraint[map.constraints].lo = turn ? 1 : INT64_MIN;
+      constraint[map.constraints].hi = turn ? INT64_MAX : 0;
+      for (at = 0; at < list.count; ++at) settp_map_at(arena, list.handle[at])->mark = at;
+      for (at = 0; at < list.count; ++at) {
+        node = settp_map_at(arena, list.handle[at]);
+        made[at] = at == split ? (first ? a : b)
+                   : node->op < SETTP_MAP_ADD
+                       ? list.handle[at]
+                       : settp_map_binary(arena, (int)node->op, made[settp_map_at(arena, settp_map_a(node))->mark],
+                                          made[settp_map_at(arena, settp_map_b(node))->mark]);
+      }
+      for (i = 0; i < n; ++i) cased[i] = made[settp_map_at(arena, result[i])->mark];
+      one.result = cased;
+      one.constraint = constraint;
+      ++one.constraints;
+      zero = constraint[map.constraints].expr >= SETT_MAP_ERROR_COUNT && settp_map_zero_by_cases(arena, one, budget);
+    }
+  } else zero = map.kind == SETT_MAP_EMPTY || (map.kind == SETT_MAP_DEFINED && result);
   sett_map_arena_rewind(arena, mark);
-  return same;
+  return zero;
+}
+
+/* Whether two maps of one domain have the same results, by the differences of these. */
+SETT_INLINE int settp_map_equal_by_cases(sett_map_arena *arena, sett_map x, sett_map y) {
+  enum { SETTP_MAP_MOST_CASES = 64 };
+  sett_map both = x, other = y;
+  sett_expr *result;
+  int i, budget = SETTP_MAP_MOST_CASES;
+  both.results = other.results = 0;
+  if (x.kind != SETT_MAP_DEFINED || y.kind != SETT_MAP_DEFINED || !settp_map_same_map(both, other)) return 0;
+  result = (sett_expr *)settp_map_take(arena, (size_t)x.results * sizeof *result + 8);
+  for (i = 0; result && i < x.results; ++i) {
+    result[i] = sett_map_sub(arena, x.result[i], y.result[i]);
+    if (result[i] < SETT_MAP_ERROR_COUNT) return 0;
+  }
+  both.results = x.results;
+  both.result = result;
+  return result && settp_map_zero_by_cases(arena, both, &budget);
 }
 
 SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b) {
@@ -11833,10 +11933,6 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
       else if (same < 0 && settp_map_differs_at(simple, given, point, values)) answer = settp_map_no("they differ");
       if (answer.yes || answer.no) points = 0; /* none is looked at */
     }
-    if (points > SETTP_MAP_MOST_POINTS && settp_map_equal_differences(arena, x, y)) {
-      answer = settp_map_yes();
-      points = 0;
-    }
     for (i = 0; i < n && points; ++i) point[i] = lo[i];
     for (round = 0; points && points <= SETTP_MAP_MOST_POINTS; ++round) {
       if (settp_map_differs_at(simple, given, point, values)) {
@@ -11867,6 +11963,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
         break;
       }
     }
+    if (points > SETTP_MAP_MOST_POINTS && !answer.no && settp_map_equal_by_cases(arena, x, y)) answer = settp_map_yes();
   }
   sett_map_arena_rewind(arena, answer.no ? mark : before);
   if (answer.no) answer.point = point;
