@@ -75,11 +75,20 @@ THE NORMAL FORM
     R13 a known form x, cheaper or plainer, with L - (s * x + n) in [0, 0], s = 1 or -1:  L = s * x + n; L in [v, v] is v. min(a, b) is a where a - b <= 0, max is b.
     R14 a result that equals the dimension of its own place is written as that dimension
   Which R12 to R14 are tried is read off samples: every form has its values at a few points of the domain; what differs there is not tried, what agrees is proved.
+  Minima and maxima (settp_map_lin_lattice) of forms are a lattice: the maximum of minima of forms, which are its leaves.
+    N1  k * min(x, y) + z = min(k * x + z, k * y + z), and max(k * x + z, k * y + z) for k < 0
+    N2  min(max(x, y), z) = max(min(x, z), min(y, z)), max(x, min(x, y)) = x: of both ways around the one with fewer leaves is the atom
+    N3  min(x, y) = x where x - y in [.., 0] is proved: so one of two leaves of a minimum goes, and a minimum that another one is never below
+    N4  the least coefficient of each atom over the leaves, and what divides all leaves, are in front of the atom (N1); of a lattice and its negative
+        one is an atom, so that min(x, y) + max(x, y) = x + y and min(x, y) = -max(-x, -y)
+    N5  floor(min(x, y) / c) = min(floor(x / c), floor(y / c)): the side with fewer quotients
+    N6  min(x, y) * max(x, y) = x * y
   Proofs that a form lies in an interval (settp_map_prove), and intervals of forms:
     I1  the sum of the intervals of its terms      I2  a constraint on the same form, or what a node that it is the form of is known to lie in
     I3  L = t * (F - m * q) + rest, q = Q(F, m):  L lies in t * [r, m - g + r] + rest, g = gcd of m and F's coefficients, r = F's constant mod g
     I4  the same, t chosen so that an atom of F goes      I5  L = k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest
     I6  at last, all points of its variables, when they are few (for R14, all results together, where all samples say so, up to half a million values in all)
+    I7  max(x, y) is at most h where both are, at least l where one is; so min
   Bits (settp_map_lin_xor). What is linear over two elements is a sum of source bits modulo 2; a source is a variable, a quotient by a number that is no power of
   two, or a sum with carries. A form is read as such bits, lowest first (settp_map_read), so that equal bits are found whatever they were made of:
     X1  a xor b, place by place: bit j is (a_j + b_j) mod 2, and beyond the widest of both the sign
@@ -96,9 +105,11 @@ THE NORMAL FORM
     C6  constraints with few points in the box of their variables are decided by looking at all of them: emptiness, hull, residue
     C7  digits F mod m inside P get bounds as in C4; of one variable they are residues, else they are known when results are simplified
     C8  g * A + y in [l, h] where another constraint has y in [a, b], b - a < g, and neither end depends on y:  A in [ceil((l - a) / g), floor((h - a) / g)]
+    C9  of max(x, y) in [l, h] both are at most h; it is x in [l, h] where y is at most h, and below l or l is implied; so min
   Print: P1 t * (F - m * q) is t * (F mod m), or t * (m - 1) - t * ((m - 1 - F) mod m);  P2 a quotient of the same variables beside it is
   tried as such a digit;  P4 k * Q(F, m) takes in what k divides;  P6 m * (y * b) is (x - r) * b for x = m * y + r;  P7 places are fields of their sources,
-  2^t * ((x floordiv 2^p) mod 2^n) xor .., and low or high places that several fields cut off are cut off together. Each step is taken where,
+  2^t * ((x floordiv 2^p) mod 2^n) xor .., and low or high places that several fields cut off are cut off together;  P8 at the leaves of a minimum or maximum stand those
+  of the terms and factors beside it that make it shorter (N1), and of some leaves what they have in common stands once. Each step is taken where,
   by an estimate, it makes the fewest nodes, of digits the one with the smaller divisor; inside a mod coefficients are the least residues, or not negative. Ties are
   decided by the expressions themselves. Constraints stand in the order of their texts, those with divisors that are not numbers last.
 
@@ -3296,7 +3307,7 @@ SETT_INLINE int settp_map_rest_within(settp_map_engine *e, int32_t l, settp_map_
 
 SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth);
 
-/* N2: max(x, y) lies in [lo, hi] where both are at most hi and one is at least lo; so for min. */
+/* I7: max(x, y) lies in [lo, hi] where both are at most hi and one is at least lo; so for min. */
 SETT_INLINE int settp_map_prove_sides(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
   int count, op, turn;
   int32_t i = settp_map_lattice_at(e, l, &count), side[2];
@@ -4465,7 +4476,7 @@ SETT_INLINE int64_t settp_map_lin_reach(const settp_map_engine *e, int32_t l) {
 
 SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_t b);
 
-/* N10: q * q = (x + y) * q - x * y for q = min(x, y) or max(x, y): (k * q + a) * (m * q + b) is a * b - k * m * x * y where
+/* N6: q * q = (x + y) * q - x * y for q = min(x, y) or max(x, y): (k * q + a) * (m * q + b) is a * b - k * m * x * y where
  * k * m * (x + y) + k * b + m * a is 0, as in min(x, y) * max(x, y). SETTP_MAP_NONE: it is not so. */
 SETT_INLINE int32_t settp_map_product_lattice(settp_map_engine *e, int32_t a, int32_t b) {
   int count;
@@ -5151,7 +5162,7 @@ typedef struct settp_map_lattice { /* the maximum over meets of the minimum of t
   int leaves, meets;
 } settp_map_lattice;
 
-/* N3: one more minimum; of two, of which one has all leaves of the other, the one with fewer stays. 0: there are too many. */
+/* N2: one more minimum; of two, of which one has all leaves of the other, the one with fewer stays. 0: there are too many. */
 SETT_INLINE int settp_map_lattice_add(settp_map_lattice *x, uint32_t meet) {
   int i, n = 0;
   for (i = 0; i < x->meets; ++i)
@@ -5164,7 +5175,7 @@ SETT_INLINE int settp_map_lattice_add(settp_map_lattice *x, uint32_t meet) {
   return 1;
 }
 
-/* The minimum or maximum of two lattices, by the distributive law. 0: it has too many leaves or minima. */
+/* N2: the minimum or maximum of two lattices, by the distributive law. 0: it has too many leaves or minima. */
 SETT_INLINE int settp_map_lattice_join(int op, const settp_map_lattice *x, const settp_map_lattice *y,
                                        settp_map_lattice *out) {
   uint32_t to[SETTP_MAP_LEAVES_MAX], meet;
@@ -5224,7 +5235,7 @@ SETT_INLINE int settp_map_lin_below(settp_map_engine *e, int32_t a, int32_t b) {
   return r.hi <= 0 || (r.lo <= 0 && r.lo > INT64_MIN && settp_map_prove(e, d, r.lo, 0));
 }
 
-/* N4: a leaf beside a lesser one in a minimum goes, and a minimum that another one is never below. Leaves that are left are sorted. */
+/* N3: a leaf beside a lesser one in a minimum goes, and a minimum that another one is never below. Leaves that are left are sorted. */
 SETT_INLINE void settp_map_lattice_reduce(settp_map_engine *e, settp_map_lattice *x) {
   uint32_t below[SETTP_MAP_LEAVES_MAX], used = 0, m; /* below[i]: the leaves that are at most leaf i */
   int32_t leaf[SETTP_MAP_LEAVES_MAX];
@@ -5359,7 +5370,7 @@ SETT_INLINE int32_t settp_map_lattice_form(settp_map_engine *e, const settp_map_
               : settp_map_lattice_build(e, x, x->meet, x->meets, SETTP_MAP_MAX, how);
 }
 
-/* N5: shifts the leaves so that the least coefficient of each atom over them is 0, and the least constant. Of a quotient floor(F / c) it is the greatest one where
+/* N4: shifts the leaves so that the least coefficient of each atom over them is 0, and the least constant. Of a quotient floor(F / c) it is the greatest one where
  * coefficients are multiples of c apart: then it belongs to a digit. Other minima and maxima stay where they are. Returns the shift; *g divides the leaves' numbers afterwards. */
 SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_lattice *x, int64_t *g) {
   int32_t shift, i, j;
@@ -5401,7 +5412,7 @@ SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_latti
 
 SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattice *x, int depth);
 
-/* N6: leaves A + floor(F / c) with one c, and leaves A without quotients, are the quotient by c of the lattice of c * A + F: where that saves more divisions than it
+/* N5: leaves A + floor(F / c) with one c, and leaves A without quotients, are the quotient by c of the lattice of c * A + F: where that saves more divisions than it
  * makes products. */
 SETT_INLINE int32_t settp_map_lattice_quotient(settp_map_engine *e, const settp_map_lattice *x, int depth) {
   settp_map_lattice y = *x;
@@ -5508,7 +5519,7 @@ SETT_INLINE int settp_map_lin_new_quotient(const settp_map_engine *e, int32_t a,
   return 0;
 }
 
-/* N7: floor(l / c) of a lattice is the lattice of the leaves' quotients: taken where these have no new quotient. */
+/* N5: floor(l / c) of a lattice is the lattice of the leaves' quotients: taken where these have no new quotient. */
 SETT_INLINE int32_t settp_map_divide_lattice(settp_map_engine *e, int32_t l, int64_t c) {
   settp_map_lattice x;
   int count, n, inside = 1;
@@ -6812,7 +6823,7 @@ SETT_INLINE int32_t settp_map_group_member(settp_map_engine *e, int32_t x, int32
   return *saved > 0 ? rest : SETTP_MAP_NONE;
 }
 
-/* N9: of operands common + f * x the x become one minimum or maximum, where that saves the most symbols; the number of operands then. */
+/* P8: of operands common + f * x the x become one minimum or maximum, where that saves the most symbols; the number of operands then. */
 SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth) {
   settp_map_shown group[SETTP_MAP_SHOWN_MAX];
   int32_t best = SETTP_MAP_NONE, most = 0, size, zero = settp_map_lin_constant(e, 0);
@@ -6918,7 +6929,7 @@ SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int6
   return count ? settp_map_chain_print(e, op, x, count, make, depth, expr) : 0;
 }
 
-/* A part of `moved` for N8: how much of one atom, or of the constant, is added at the leaves. own: its symbols; c: its coefficient beside factor * (k * leaf). Of three amounts,
+/* A part of `moved` for P8: how much of one atom, or of the constant, is added at the leaves. own: its symbols; c: its coefficient beside factor * (k * leaf). Of three amounts,
  * that leave 0 outside, or 0 as the least or as the greatest coefficient at the leaves, how 0 takes the smallest text, and how i the (i - 1)th; the
  * fourth is none. */
 SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t c, int64_t factor, int32_t own, int how,
@@ -7004,13 +7015,14 @@ SETT_INLINE int settp_map_leaves_divide(const settp_map_engine *e, int32_t l, co
   return 0;
 }
 
-/* N8: the first minimum or maximum in l, of those that share quotients with l where asked, spread so that it has the fewest symbols, then with the greater factor, then
+/* P8: the first minimum or maximum in l, of those that share quotients with l where asked, spread so that it has the fewest symbols, then with the greater factor, then
  * with less outside; the form that is left. */
 SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int shared, settp_map_part *part) {
   int32_t leaf[SETTP_MAP_SHOWN_MAX], rest, at;
   int count, leaves = 0, which, how;
   settp_map_share best, one;
   settp_map_term t;
+  int64_t g[3];
   for (at = settp_map_lattice_at(e, l, &count); at >= 0 && at < e->lin[l].count; ++at) {
     const settp_map_atom *x = e->atom + e->term[e->lin[l].first + at].atom;
     if (x->kind != SETTP_MAP_ATOM_OTHER || (x->op != SETTP_MAP_MIN && x->op != SETTP_MAP_MAX)) continue;
@@ -7025,10 +7037,14 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
   best.factor = best.k = 1;
   best.moved = 0;
   if (rest < 0 || !leaves) return SETTP_MAP_NONE;
-  for (which = 0; which < 4; ++which) {
-    one.k = which == 0 ? 1 : which == 1 ? -1 : which == 2 ? t.k : -t.k;
-    one.factor = t.k / one.k;
-    for (how = 0; how < 5 && (which < 2 || (t.k != 1 && t.k != -1)); ++how) {
+  g[0] = t.k; /* factors: all of k, what it has in common with the rest, none */
+  g[1] = settp_map_gcd(settp_map_lin_gcd_with(e, rest, t.k), e->lin[rest].constant);
+  g[2] = 1;
+  for (which = 0; which < 6; ++which) {
+    one.factor = which & 1 ? -g[which / 2] : g[which / 2];
+    one.k = t.k / one.factor;
+    if (which > 1 && (one.factor == t.k || one.factor == -t.k || (which > 3 && (g[1] == 1 || g[1] == -1)))) continue;
+    for (how = 0; how < 5; ++how) {
       int32_t a, b;
       if (!settp_map_lattice_spread(e, t.atom, leaf, leaves, rest, how, &one)) continue;
       if (best.left >= 0 && one.size > best.size) continue;

@@ -9,9 +9,10 @@
 /* clang-format off */
 #define RULES(X) \
   X(R0) X(R1) X(R2) X(R3) X(R4) X(R6) X(R7) X(R8) X(R9) X(R11) X(R12) X(R13) X(R14) \
-  X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) \
-  X(C1) X(C2) X(C3) X(C4) X(C5) X(C6) X(C7) X(C8) \
-  X(P1) X(P2) X(P4) X(P6) X(P7) \
+  X(N1) X(N2) X(N3) X(N4) X(N5) X(N6) \
+  X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) \
+  X(C1) X(C2) X(C3) X(C4) X(C5) X(C6) X(C7) X(C8) X(C9) \
+  X(P1) X(P2) X(P4) X(P6) X(P7) X(P8) \
   X(X1) X(X2) X(X3) X(X4)
 /* clang-format on */
 #define RULE_ENUM(name) name,
@@ -243,6 +244,45 @@ static void prints(void) {
     }
 }
 
+static int64_t lesser(int64_t x, int64_t y) { return x < y ? x : y; }
+static int64_t greater(int64_t x, int64_t y) { return x < y ? y : x; }
+
+static void lattices(void) {
+  EACH(x, -9, 9)
+    EACH(y, -9, 9) {
+      int64_t least = lesser(x, y), most = greater(x, y);
+      EACH(z, -9, 9) {
+        EACH(k, -3, 3) {
+          int64_t a = k * x + z, b = k * y + z;
+          law(N1, 1, k * least + z == (k < 0 ? greater(a, b) : lesser(a, b)));
+          law(N1, 1, k * most + z == (k < 0 ? lesser(a, b) : greater(a, b)));
+          law(P8, k != 0, least + k * z == lesser(x + k * z, y + k * z) && k * least + z == k * (least - 1) + k + z);
+        }
+        law(N2, 1, lesser(most, z) == greater(lesser(x, z), lesser(y, z)));
+        law(N2, 1, greater(least, z) == lesser(greater(x, z), greater(y, z)));
+        law(N2, 1, greater(x, least) == x && lesser(x, most) == x);
+        law(N3, x <= y, lesser(lesser(x, y), z) == lesser(x, z) && greater(greater(x, y), z) == greater(y, z));
+        law(N3, x <= y || x <= z, greater(x, lesser(greater(y, x), greater(z, x))) == greater(x, lesser(y, z)));
+        EACH(l, -9, 9) {
+          law(I7, x <= z && y <= z && (x >= l || y >= l), within(most, l, z));
+          law(I7, x >= l && y >= l && (x <= z || y <= z), within(least, l, z));
+          law(C9, within(most, l, z), x <= z && y <= z);
+          law(C9, within(least, l, z), x >= l && y >= l);
+          law(C9, y <= z && y < l, within(most, l, z) == within(x, l, z));
+          law(C9, y <= z && most >= l, within(most, l, z) == (x <= z));
+          law(C9, y >= l && y > z, within(least, l, z) == within(x, l, z));
+          law(C9, y >= l && least <= z, within(least, l, z) == (x >= l));
+        }
+      }
+      EACH(z, -3, 3) {
+        law(N4, 1, least + most + z == x + y + z && least - z == -greater(z - x, z - y));
+        law(N6, 1, (least + z) * (most + z) == (x + z) * (y + z));
+        law(N6, 1, least * least == (x + y) * least - x * y && most * most == (x + y) * most - x * y);
+      }
+      EACH(c, 1, 12) law(N5, 1, Q(least, c) == lesser(Q(x, c), Q(y, c)) && Q(most, c) == greater(Q(x, c), Q(y, c)));
+    }
+}
+
 static int64_t exclusive_or(int64_t a, int64_t b) { /* place by place, by division; -1 is all ones, 0 all zeros */
   int64_t sum = 0, weight = 1;
   for (; !((a == 0 || a == -1) && (b == 0 || b == -1)); weight *= 2, a = Q(a, 2), b = Q(b, 2))
@@ -285,6 +325,8 @@ static void bits(void) {
 #define BOX "domain: d0 in [0, 99], d1 in [0, 49]"
 #define SQUARE "domain: d0 in [0, 99], d1 in [0, 99]"
 
+#define PLANE "domain: d0 in [-40, 40], d1 in [-40, 40]"
+#define CUBE "domain: d0 in [-9, 9], d1 in [-9, 9], d2 in [-9, 9]"
 #define BITS "domain: d0 in [0, 63], d1 in [0, 15]"
 
 static const struct row {
@@ -411,6 +453,43 @@ static const struct row {
      "(d0, d1) -> (d1, 0), domain: d0 in [0, 1], d1 in [0, 10]",
      "(d0, d1) -> (d1, d0 mod (d1 + 2) - d0), domain: d0 in [0, 2], d1 in [0, 10]",
      "(d0, d1) -> (d1, d0 mod (d1 + 2) - d0), domain: d0 in [0, 2], d1 in [0, 10]"},
+    {N1, "(d0, d1, d2) -> (min(d0, d1 - d2) + d2), " CUBE, "(d0, d1, d2) -> (min(d0 + d2, d1)), " CUBE,
+     "(d0, d1, d2) -> (min(d0, d1 - d2) + d2 * 2), " CUBE, "(d0, d1, d2) -> (min(d0 + d2, d1) + d2), " CUBE},
+    {N1, "(d0, d1) -> (min(d0 * -3, d1 * -3) + max(d0, d1) * 3), " PLANE, "(d0, d1) -> (0), " PLANE,
+     "(d0, d1) -> (min(d0 * -3, d1 * -3) + min(d0, d1) * 3), " PLANE,
+     "(d0, d1) -> (min(d0 - d1, d1 - d0) * 3), " PLANE},
+    {N2, "(d0, d1, d2) -> (max(min(d2, d0), min(d0, d1))), " CUBE, "(d0, d1, d2) -> (min(max(d1, d2), d0)), " CUBE,
+     "(d0, d1, d2) -> (max(min(d2, d0), min(d0 + 1, d1))), " CUBE,
+     "(d0, d1, d2) -> (max(min(d0 + 1, d1), min(d0, d2))), " CUBE},
+    {N3, "(d0, d1) -> (min(d0 mod 4, d1 mod 3 + 3)), " PLANE, "(d0, d1) -> (d0 mod 4), " PLANE,
+     "(d0, d1) -> (min(d0 mod 4, d1 mod 3 + 2)), " PLANE, "(d0, d1) -> (min(d1 mod 3 + 2, d0 mod 4)), " PLANE},
+    {N3, "(d0, d1) -> (max(min(d0, d1), min(d1 - 1, d0 + 1))), " PLANE ", d1 - d0 in [-9999, 0]",
+     "(d0, d1) -> (d1), " PLANE ", d1 - d0 in [-9999, 0]", NULL, NULL},
+    {N4, "(d0, d1) -> (min(d0 * 2, d1) + max(d1, d0 * 2)), " PLANE, "(d0, d1) -> (d0 * 2 + d1), " PLANE,
+     "(d0, d1) -> (min(d0 * 2, d1) + max(d1, d0 * 2 + 1)), " PLANE,
+     "(d0, d1) -> (min(d0 * 2, d1) + max(d0 * 2 + 1, d1)), " PLANE},
+    {N4, "(d0, d1) -> (max(d0 * -6, -18) + min(d0, 3) * 5), " PLANE, "(d0, d1) -> (-min(3, d0)), " PLANE, NULL, NULL},
+    {N5, "(d0, d1) -> (min(d0 floordiv 7, d1 floordiv 7 - 2)), " PLANE,
+     "(d0, d1) -> (min(d1 - 14, d0) floordiv 7), " PLANE, "(d0, d1) -> (min(d0 floordiv 7, d1 floordiv 5)), " PLANE,
+     "(d0, d1) -> (min(d0 floordiv 7, d1 floordiv 5)), " PLANE},
+    {N5, "(d0, d1) -> (max(d0 * 8 + d1, 40) floordiv 8), domain: d0 in [0, 9999], d1 in [0, 7]",
+     "(d0, d1) -> (max(5, d0)), domain: d0 in [0, 9999], d1 in [0, 7]",
+     "(d0, d1) -> (max(d0 * 8 + d1, 40) floordiv 8), domain: d0 in [0, 9999], d1 in [0, 8]",
+     "(d0, d1) -> (max(d0 * 8 + d1, 40) floordiv 8), domain: d0 in [0, 9999], d1 in [0, 8]"},
+    {N6, "(d0, d1) -> (min(d0 + 3, d1) * max(d1, d0 + 3)), " PLANE, "(d0, d1) -> ((d0 + 3) * d1), " PLANE,
+     "(d0, d1) -> (min(d0 + 3, d1) * max(d1, d0 + 2)), " PLANE,
+     "(d0, d1) -> (min(d0 + 3, d1) * max(d0 + 2, d1)), " PLANE},
+    {I7, "(d0, d1) -> (max(min(d0, d1) - d1, 0)), " PLANE, "(d0, d1) -> (0), " PLANE,
+     "(d0, d1) -> (max(min(d0, d1) - d1, -1)), " PLANE, "(d0, d1) -> (min(max(d0 - d1, -1), 0)), " PLANE},
+    {C9, "(d0)[s0] -> (d0), domain: d0 in [0, 3], s0 in [0, 31], min(32, 100 - d0 * 32) - s0 in [1, 32]",
+     "(d0)[s0] -> (d0), domain: d0 in [0, 3], s0 in [0, 31], d0 * 32 + s0 in [0, 99]",
+     "(d0)[s0] -> (d0), domain: d0 in [0, 3], s0 in [0, 32], min(32, 100 - d0 * 32) - s0 in [1, 32]",
+     "(d0)[s0] -> (d0), domain: d0 in [0, 3], s0 in [0, 31], d0 * 32 + s0 in [0, 99]"},
+    {C9, "(d0, d1) -> (d0), " PLANE ", max(d0, d1) in [-2000, 7]",
+     "(d0, d1) -> (d0), domain: d0 in [-40, 7], d1 in [-40, 7]", "(d0, d1) -> (d0), " PLANE ", max(d0, d1) in [0, 7]",
+     "(d0, d1) -> (d0), domain: d0 in [-40, 7], d1 in [-40, 7], max(d0, d1) in [0, 7]"},
+    {P8, "(d0, d1, d2) -> (min(min(d0 * 4, d1 * 4), d2)), " CUBE, "(d0, d1, d2) -> (min(min(d0, d1) * 4, d2)), " CUBE,
+     "(d0, d1, d2) -> (min(min(d0 * 4, d1 * 3), d2)), " CUBE, "(d0, d1, d2) -> (min(min(d0 * 4, d1 * 3), d2)), " CUBE},
     {C1, "(d0, d1) -> (d0), " BOX ", d0 + d1 in [0, 148]", "(d0, d1) -> (d0), " BOX,
      "(d0, d1) -> (d0), " BOX ", d0 + d1 in [0, 147]", "(d0, d1) -> (d0), " BOX ", d0 + d1 in [0, 147]"},
     {C1, "(d0, d1) -> (d0), " BOX ", d0 * 4 - d1 * 2 in [5, 5]", "KNOWN EMPTY",
@@ -552,7 +631,7 @@ static void in_manual(const char *header) {
   *end = 0;
   for (char *word = strtok(from, " \n:;,.()"); word; word = strtok(NULL, " \n:;,.()")) {
     int rule = 0;
-    if (!strchr("RICPX", *word) || !word[1] || word[1 + strspn(word + 1, "0123456789")]) continue;
+    if (!strchr("RNICPX", *word) || !word[1] || word[1 + strspn(word + 1, "0123456789")]) continue;
     while (rule < RULE_COUNT && strcmp(word, names[rule])) ++rule;
     if (rule < RULE_COUNT) ++seen[rule];
     else ++failures, printf("FAIL %s: a rule of the manual without a test\n", word);
@@ -566,6 +645,7 @@ int main(int argc, char **argv) {
   intervals();
   constraints();
   prints();
+  lattices();
   bits();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     ++maps[rows[i].rule];
