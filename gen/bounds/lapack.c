@@ -1,7 +1,7 @@
-/* The C functions that say whether what a routine of LAPACK gave is what the routine is for: gen/bounds/lapack.py writes
-   those of one routine. `number` is a complex number in `wide`; real numbers have no imaginary part. Matrices are
-   row-major. An answer is NULL where all holds, "" where nothing is known, else what is wrong. u: half the distance from 1
-   to the next number of the type. OF_DOUBLES: the routine's numbers are doubles. */
+/* Functions that test whether the results of a LAPACK routine fulfil its promise; gen/bounds/lapack.py prints those
+   for one routine. `number` is a complex number in `wide`; real numbers have imaginary part zero. Matrices are
+   row-major. A function returns NULL if the results are correct, "" if it cannot judge, else the fault. u: half the
+   distance from 1 to the next number of the type. OF_DOUBLES: true if the routine's numbers are doubles. */
 
 #include <complex.h>
 #include <math.h>
@@ -29,9 +29,9 @@ typedef double _Complex number;
 
 /* ---- What routines of LAPACK gave ---- */
 
-/* A call on one matrix. x, r: operands and results. m, n: rows and columns of the matrix, or of what ormqr multiplies. k: of
-   reflectors. p, q: columns of the vectors on the left, rows of those on the right; columns of reflectors. letters: the
-   routine's. w: 8 matrices of the largest size. */
+/* A call on one matrix. x, r: operands and results. m, n: rows and columns of the matrix, or of the matrix that
+   ormqr multiplies. k: number of reflectors. p, q: columns of the left vectors, rows of the right vectors; columns
+   of the reflectors. letters: arguments of the routine. w: 8 matrices of the largest size. */
 struct call {
   const number *x[4], *r[6];
   int64_t m, n, k, p, q;
@@ -49,7 +49,8 @@ static inline wide norm(const number *a, int64_t count) {
   return ROOT(sum);
 }
 
-/* whether rounding errors are small beside the whole: other matrices may be scaled before they are worked on */
+/* true if rounding errors are small relative to the whole matrix; a routine may scale other matrices before it works
+   on them */
 static inline int tame(const number *a, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     for (int part = 0; part < 2; ++part) {
@@ -65,7 +66,7 @@ static inline int finite(const number *a, int64_t count) {
   return 1;
 }
 
-/* whether all are NaNs */
+/* true if all are NaNs */
 static inline int unfinished(const number *a, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     if (!isnan(RE(a[i]))) return 0;
@@ -101,7 +102,7 @@ static inline void identity(number *to, int64_t m, int64_t n) {
   for (int64_t i = 0; i < m * n; ++i) to[i] = i / n == i % n;
 }
 
-/* whether columns are orthonormal. w: m n + n n elements */
+/* true if columns are orthonormal. w: m n + n n elements */
 static inline int orthonormal(const number *q, int64_t m, int64_t n, wide u, number *w) {
   number *const of = w + m * n, *const square = w;
   adjoint(of, q, m, n);
@@ -126,12 +127,12 @@ static inline void reflected(number *a, int64_t m, int64_t n, const number *v, n
   }
 }
 
-/* the vector of reflector k, which begins with 1 at row k + below, from column k of a matrix with that stride */
+/* the vector of reflector k, which is 1 at row k + below, from column k of a matrix with this stride */
 static inline void reflector(number *v, const number *a, int64_t m, int64_t stride, int64_t k, int64_t below) {
   for (int64_t i = 0; i < m; ++i) v[i] = i < k + below ? 0 : i == k + below ? 1 : a[i * stride + k];
 }
 
-/* whether a - value is as near to a singular matrix as rounding errors may bring it. w: 2 n n elements */
+/* true if a - value is as close to a singular matrix as rounding errors allow. w: 2 n n elements */
 static inline int singular(const number *a, number value, int64_t n, wide error, number *w) {
   number *const x = w, *const inverse = w + n * n;
   for (int64_t i = 0; i < n * n; ++i) x[i] = a[i];
@@ -157,8 +158,8 @@ static inline int singular(const number *a, number value, int64_t n, wide error,
   return !(norm(inverse, n * n) * error < 1);
 }
 
-/* whether numbers may be all the eigenvalues of a matrix: their sums, and the sums of their squares, are as they must be;
-   each is one, of small matrices. w: 2 n n elements */
+/* test that numbers may be all eigenvalues of a matrix: their sum and the sum of their squares are correct; for
+   small matrices, each is an eigenvalue. w: 2 n n elements */
 static inline const char *eigenvalues(const number *a, const number *values, int64_t n, wide u, number *w) {
   const wide size = norm(a, n * n), error = 64 * (wide)n * u * size;
   number sum = 0, squares = 0;
@@ -174,7 +175,7 @@ static inline const char *eigenvalues(const number *a, const number *values, int
   return 0;
 }
 
-/* vectors: columns; of length 1, the component of the largest size a real number */
+/* vectors: columns of length 1 whose largest component is real */
 static inline const char *eigenvectors(const number *a, const number *values, const number *vectors, int64_t n, int left, wide u) {
   const wide error = 64 * (wide)n * u * norm(a, n * n);
   for (int64_t k = 0; k < n; ++k) {
@@ -197,7 +198,7 @@ static inline const char *eigenvectors(const number *a, const number *values, co
   return 0;
 }
 
-/* of a real matrix, vectors of pairs lie in neighbouring columns */
+/* for a real matrix, the vectors of a pair are in neighbouring columns */
 static inline const char *holds_geev(const struct call *c) {
   const int64_t n = c->n, first = c->real ? 2 : 1;
   number *const values = c->w, *const vectors = values + n, *const w = vectors + n * n;
@@ -248,7 +249,7 @@ static inline const char *holds_gees(const struct call *c) {
   return eigenvalues(c->x[0], values, n, c->u, w);
 }
 
-/* whether Q T Q^H is A. w: 2 n n elements */
+/* test that Q T Q^H is A. w: 2 n n elements */
 static inline const char *similar(const number *a, const number *t, const number *q, int64_t n, wide u, number *w) {
   number *const other = w + n * n;
   product(w, q, t, n, n, n);
@@ -349,7 +350,7 @@ static inline const char *holds_gesdd(const struct call *c) {
   return distance(back, c->x[0], m * n) <= error ? 0 : "U S V^H is not A";
 }
 
-/* whether Q R is A, of columns in an order counted from 1, or as they are */
+/* test that Q R is A, with columns in an order counted from 1, or in their own order */
 static inline const char *holds_geqrf_in(const struct call *c, const number *order) {
   const int64_t m = c->m, n = c->n, k = m < n ? m : n;
   number *const back = c->w, *const a = back + m * n, *const v = a + m * n;
@@ -372,7 +373,7 @@ static inline const char *holds_geqrf_in(const struct call *c, const number *ord
 
 static inline const char *holds_geqrf(const struct call *c) { return holds_geqrf_in(c, 0); }
 
-/* columns that are free to move are taken by length: those whose number in the operand is 0 */
+/* columns that are free to move (with number 0 in the operand) are chosen by length */
 static inline const char *holds_geqp3(const struct call *c) {
   const int64_t n = c->n, k = c->m < n ? c->m : n;
   const char *const wrong = holds_geqrf_in(c, c->r[1]);
@@ -389,7 +390,7 @@ static inline const char *holds_geqp3(const struct call *c) {
   return 0;
 }
 
-/* how far a product of k reflectors with a matrix of a size may be from the right one; 0: it may overflow */
+/* the largest error of a product of k reflectors with a matrix of this size; 0: the product may overflow */
 static inline wide grown(wide size, const number *tau, const number *a, int64_t m, int64_t stride, int64_t k, wide u, number *v) {
   wide error = 0;
   for (int64_t step = 0; step < k; ++step) {
@@ -415,7 +416,7 @@ static inline const char *holds_ungqr(const struct call *c) {
   return distance(q, c->r[0], m * n) <= error ? 0 : "Q is not the product of the reflectors";
 }
 
-/* m, n: of the right sides; p: columns of the reflectors */
+/* m, n: of the right-hand sides; p: columns of the reflectors */
 static inline const char *holds_ormqr(const struct call *c) {
   const int left = c->letters[0] == 'L', forward = (c->letters[1] != 'N') == left;
   const int64_t m = left ? c->m : c->n, n = left ? c->n : c->m;
@@ -425,7 +426,7 @@ static inline const char *holds_ormqr(const struct call *c) {
   if (error == 0) return "";
   if (!left) adjoint(back, c->x[2], c->m, c->n);
   for (int64_t i = 0; i < m * n && left; ++i) back[i] = c->x[2][i];
-  for (int64_t step = 0; step < c->k; ++step) { /* from the right, the adjoint of all */
+  for (int64_t step = 0; step < c->k; ++step) { /* from the right: the adjoint of the product */
     const int64_t k = forward ? step : c->k - 1 - step;
     reflector(v, c->x[0], m, c->p, k, 0);
     reflected(back, m, n, v, forward ? CONJ(c->x[1][k]) : c->x[1][k]);
@@ -480,7 +481,8 @@ static inline const char *holds_potrf(const struct call *c) {
       if (!(SIZE(sum - a[i * n + j]) <= error)) return "L L^H is not A";
     }
   if (!info) return 0;
-  number *const row = l + n * n, *const y = row + n; /* of L, where it would go on; and by how much errors grow there */
+  number *const row = l + n * n, *const y = row + n; /* row n of L if L went on, and the factor by which errors grow
+                                                        there */
   wide pivot = RE(a[whole * n + whole]);
   for (int64_t j = 0; j < whole; ++j) {
     number sum = a[whole * n + j];

@@ -1,7 +1,7 @@
-/* The C functions that bounds of ops on matrices call, in `real`, the type of elements (gen/bounds/matrices.py writes
-   each). They fill `e` with how far each element of a result may be from the reference's; INFINITY: any value is right.
-   A function answers whether what is decided by comparisons (info, pivots) is certain. u: half the distance from 1 to
-   the next number of the type. gen/bounds/__init__.py has the formulas. */
+/* Functions for bounds of ops on matrices, in `real`, the type of elements (gen/bounds/matrices.py prints them).
+   They fill `e` with the allowed distance of each element of a result from the reference's; INFINITY allows any
+   value. A function returns true if the values that comparisons decide (info, pivots) are certain. u: half the
+   distance from 1 to the next number of the type. gen/bounds/__init__.py has the formulas. */
 
 #include <math.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@ typedef float real;
 
 /* ---- Errors of matrices ---- */
 
-/* whether no product of a few elements leaves the range of normal numbers */
+/* true if no product of a few elements leaves the range of normal numbers */
 static inline int tame_real(const real *a, int64_t count, double u) {
   const double most = u < 0x1p-40 ? 0x1p250 : 0x1p30;
   for (int64_t i = 0; i < count; ++i)
@@ -65,7 +65,7 @@ static inline int triangular_solve_error_real(const real *a, const real *b, cons
   const double gamma = 2 * ((double)n + 2) * u;
   double *const inverse = w, *const first = w + n * n, *const second = first + n;
   const int sure = tame_real(a, n * n, u) && tame_real(b, n * sides, u) && tame_real(x, n * sides, u);
-  for (int64_t j = 0; j < n; ++j) /* in the order of the steps: row and column n - 1 - i where it goes backwards */
+  for (int64_t j = 0; j < n; ++j) /* in the order of the steps: row and column n - 1 - i for backward substitution */
     for (int64_t i = 0; i < n; ++i) {
       const int64_t row = forward ? i : n - 1 - i;
       double sum = i == j;
@@ -74,7 +74,7 @@ static inline int triangular_solve_error_real(const real *a, const real *b, cons
     }
   for (int64_t s = 0; s < sides; ++s) {
     double most = 0, more = 0;
-    for (int turn = 0; turn < 2; ++turn) /* of x, then of the error itself */
+    for (int turn = 0; turn < 2; ++turn) /* first for x, then for the error itself */
       for (int64_t i = 0; i < n; ++i) {
         double sum = 0;
         for (int64_t j = 0; j <= i; ++j) {
@@ -172,7 +172,7 @@ static inline int qr_error_real(const real *a, const real *out, const real *tau,
     for (int64_t i = 0; i < m; ++i) sum += (double)a[i * n + j] * (double)a[i * n + j];
     norm[j] = sqrt(sum);
   }
-  for (int64_t j = 0; j < k; ++j) { /* te: first the share of a column's length by which row j of R may move */
+  for (int64_t j = 0; j < k; ++j) { /* te: first the fraction of a column's length by which row j of R may change */
     for (int64_t i = j; i >= 0; --i) {
       double sum = i == j;
       for (int64_t p = i + 1; p <= j; ++p) sum -= (double)out[i * n + p] * inverse[p * k + j];
@@ -214,14 +214,15 @@ static inline int householder_product_error_real(const real *a, const real *tau,
   return sure;
 }
 
-/* the size of a number, at least; im: NULL where it is real */
+/* a lower bound of a number's absolute value; im: NULL for real numbers */
 static inline double size_real(const real *re, const real *im, int64_t at) { return fabs((double)re[at]) + (im ? fabs((double)im[at]) : 0); }
 
-/* in, x, e: real and imaginary parts in turn, NULL: there are none; inverse: of the matrix, its imaginary part behind it */
+/* in, x, e: real and imaginary parts alternate, with NULL for missing ones; inverse: of the matrix, followed by its
+   imaginary part */
 static inline int tridiagonal_solve_error_real(const real *const *in, const real *const *x, double *const *e, const real *inverse,
                                         int64_t n, int64_t sides, double u) {
   const real *const turned = in[1] ? inverse + n * n : NULL;
-  const double unit = in[1] ? 128 * u : 32 * u; /* a product of complex numbers is four, of which two are added twice */
+  const double unit = in[1] ? 128 * u : 32 * u; /* a complex product is four real ones, which are added in pairs */
   double norm = 0, most = 0;
   int sure = 1;
   for (int k = 0; k < 6; ++k) sure = sure && (!in[k] || tame_real(in[k], n, u));
@@ -263,7 +264,7 @@ static inline int eigh_error_real(const real *a, const real *vectors, const real
     if (!(off < 0.25)) off = INFINITY;
     for (int64_t i = 0; i < n; ++i)
       if (fabs((double)vectors[i * n + k]) > most) most = fabs((double)vectors[i * n + k]), at = i;
-    for (int64_t i = 0; i < n; ++i) /* another component decides on the sign, and otherwise */
+    for (int64_t i = 0; i < n; ++i) /* another component may decide the sign, with the opposite result */
       if ((double)vectors[i * n + k] * (double)vectors[at * n + k] < 0 && fabs((double)vectors[i * n + k]) + 2 * off + 4 * u >= most)
         off = INFINITY;
     for (int64_t i = 0; i < n; ++i) ve[i * n + k] = !with_vectors ? 0 : sure ? off + 4 * u : INFINITY;
@@ -272,8 +273,8 @@ static inline int eigh_error_real(const real *a, const real *vectors, const real
   return sure;
 }
 
-/* left, right: vectors as rows of length m and n each are at u[i * uk + k], vt[k * n + i]; e, ue, ve: of the values, u
-   and vt */
+/* left, right: the vectors as rows of length m and n; their elements are u[i * uk + k], vt[k * n + i]. e, ue, ve:
+   errors of the values, of u and of vt */
 static inline int svd_error_real(const real *a, const real *values, const real *left, double *e, double *ue, double *ve, int64_t m,
                           int64_t n, int64_t uk, int64_t vk, int vectors, double u) {
   const int64_t k = m < n ? m : n;
@@ -301,7 +302,7 @@ static inline int svd_error_real(const real *a, const real *values, const real *
   return sure;
 }
 
-/* an interval around a value; of a NaN that is certain, itself */
+/* an interval around a value; [NaN, NaN] for a certain NaN */
 static inline range matrix_range(double value, double error) {
   if (error == 0) return range_of(value, value);
   return value - value == 0 && error - error == 0 ? range_of(value - error, value + error) : range_all();

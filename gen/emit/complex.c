@@ -1,10 +1,11 @@
-/* Functions of complex numbers. gen/reference/complex_functions.py says by which real steps each is defined; these are
-   the same steps a second time.
+/* Functions of complex numbers. gen/reference/complex_functions.py defines each by real steps; these are the same
+   steps, written a second time.
 
-   gen/emit/pieces.py cuts the file into pieces and puts words in: T is the complex type, REAL that of its parts, N(x)
-   a number of that, MUL(a, b) a product that is not fused with a sum, whose operands stand in parentheses where they
-   have an operator of their own, and FABS, SQRT, .. are functions of the target. Every step rounds. (A difference of products is written as a sum: gcc 12 takes x * y - z * w beside x * w + z * y for a
-   complex product and fuses it, whatever it is told.) */
+   gen/emit/pieces.py cuts the file into pieces and fills in words: T is the complex type, REAL that of its parts,
+   N(x) a number of that, MUL(a, b) a product that is not fused with a sum (its operands are in parentheses if they
+   have an operator of their own), and FABS, SQRT, .. are functions of the target. Every step rounds. (A difference
+   of products is written as a sum: gcc 12 takes x * y - z * w beside x * w + z * y for a complex product and fuses
+   it, whatever its flags.) */
 
 static inline T convert_FROM_T(SOURCE x)
 {
@@ -45,7 +46,7 @@ static inline T multiply_T(T a, T b)
   return z;
 }
 
-/* by the real part, then by the imaginary one; of a NaN, NaN in both */
+/* by the real part, then by the imaginary part; NaN in both parts if any is NaN */
 static inline T maximum_T(T a, T b)
 {
   const int first = a.re > b.re || (a.re == b.re && a.im >= b.im);
@@ -54,7 +55,7 @@ static inline T maximum_T(T a, T b)
   return z;
 }
 
-/* by the real part, then by the imaginary one; of a NaN, NaN in both */
+/* by the real part, then by the imaginary part; NaN in both parts if any is NaN */
 static inline T minimum_T(T a, T b)
 {
   const int first = a.re < b.re || (a.re == b.re && a.im <= b.im);
@@ -69,19 +70,19 @@ static inline T negate_T(T a)
   return z;
 }
 
-/* infinite where a part is, whatever NaN the other may be */
+/* infinite if a part is, even if the other is NaN */
 static inline REAL abs_T(T a)
 {
   return FABS(a.re) == INFINITY || FABS(a.im) == INFINITY ? (REAL)INFINITY : HYPOT(a.re, a.im);
 }
 
-/* x y, and a zero where x is zero though y be infinite or NaN */
+/* x y, but a zero if x is zero, even if y is infinite or NaN */
 static inline REAL keep_zero_T(REAL x, REAL y)
 {
   return x == 0 && y != 0 ? (y < 0 ? -x : x) : MUL(x, y);
 }
 
-/* a is y, b is x: of -i log((x + i y) / sqrt(x x + y y)), which is the same for x and y scaled */
+/* a is y, b is x: -i log((x + i y) / sqrt(x x + y y)), which does not change when x and y are scaled */
 static inline T atan2_T(T a, T b)
 {
   const REAL m = FMAX(FMAX(FABS(a.re), FABS(a.im)), FMAX(FABS(b.re), FABS(b.im)));
@@ -114,7 +115,7 @@ static inline T cosine_T(T a)
   return complex_T(MUL(COS(a.re), COSH(a.im)), -keep_zero_T(SIN(a.re), SINH(a.im)));
 }
 
-/* Smith's way on scaled parts, then the infinities and zeros of C's annex G */
+/* Smith's method on scaled parts, then the infinities and zeros of annex G of C */
 static inline T divide_T(T a, T b)
 {
   const int large = FABS(a.re) >= HIGH || FABS(a.im) >= HIGH, small = FABS(a.re) <= LOW && FABS(a.im) <= LOW;
@@ -124,7 +125,7 @@ static inline T divide_T(T a, T b)
   const REAL ar = MUL(a.re, sa), ai = MUL(a.im, sa), br = MUL(b.re, sb), bi = MUL(b.im, sb);
   const int steep = FABS(br) < FABS(bi);
   const REAL p = steep ? ai : ar, q = steep ? ar : ai, x = steep ? bi : br, y = steep ? br : bi, r = y / x;
-  const int none = r == 0 && FABS(x) < INFINITY; /* the product with y may overflow where x is infinite */
+  const int none = r == 0 && FABS(x) < INFINITY; /* the product with y may overflow if x is infinite */
   const REAL pr = none ? MUL(y, p) / x : MUL(p, r), qr = none ? MUL(y, q) / x : MUL(q, r);
   const REAL below = x + MUL(y, r);
   REAL re = MUL(((p + qr) / below), s), im = MUL(((steep ? pr - q : q - pr) / below), s);
@@ -134,12 +135,12 @@ static inline T divide_T(T a, T b)
     im = MUL(COPYSIGN((REAL)INFINITY, b.re), a.im);
   } else if ((FABS(a.re) == INFINITY || FABS(a.im) == INFINITY) && FABS(b.re) < INFINITY && FABS(b.im) < INFINITY) {
     const REAL u = COPYSIGN(FABS(a.re) == INFINITY ? N(1) : N(0), a.re); /* 1 in place of an infinite part, */
-    const REAL v = COPYSIGN(FABS(a.im) == INFINITY ? N(1) : N(0), a.im); /* 0 in place of another */
+    const REAL v = COPYSIGN(FABS(a.im) == INFINITY ? N(1) : N(0), a.im); /* 0 in place of a finite part */
     re = MUL((REAL)INFINITY, (MUL(u, b.re) + MUL(v, b.im)));
     im = MUL((REAL)INFINITY, (MUL(v, b.re) + MUL(-u, b.im)));
   } else if ((FABS(b.re) == INFINITY || FABS(b.im) == INFINITY) && FABS(a.re) < INFINITY && FABS(a.im) < INFINITY) {
     const REAL u = COPYSIGN(FABS(b.re) == INFINITY ? N(1) : N(0), b.re); /* 1 in place of an infinite part, */
-    const REAL v = COPYSIGN(FABS(b.im) == INFINITY ? N(1) : N(0), b.im); /* 0 in place of another */
+    const REAL v = COPYSIGN(FABS(b.im) == INFINITY ? N(1) : N(0), b.im); /* 0 in place of a finite part */
     re = MUL(N(0), (MUL(ar, u) + MUL(ai, v)));
     im = MUL(N(0), (MUL(ai, u) + MUL(-ar, v)));
   }

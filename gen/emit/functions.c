@@ -1,27 +1,27 @@
-/* Functions of floats on vectors: one text for GNU C and OpenCL. There is no table in memory; with AVX-512 some are in
-   registers.
+/* Functions of floats on vectors: one text for GNU C and OpenCL. There are no tables in memory; with AVX-512 some tables
+   are in registers.
 
-   A piece is what stands between two blank lines; gen/emit/functions.py takes those that a kernel needs. `floats` and
-   `doubles` are vectors as wide as the machine's, `ints` and `longs` integers as wide as their lanes; vectors.c (GNU C)
-   and vectors.cl (OpenCL) beside this file say what they are. A comparison gives a mask. Beside a vector a scalar is a
-   positive constant that is exact in its type: gcc takes no other for the x87. mad(a, b, c) is a b + c, rounded once or
-   twice: each function keeps its bound both ways. NaNs go through, for no comparison with a NaN holds.
+   A piece is the text between two blank lines; gen/emit/functions.py takes the pieces that a kernel needs. `floats` and
+   `doubles` are vectors of the machine's width, `ints` and `longs` integers of the width of their lanes; vectors.c (GNU
+   C) and vectors.cl (OpenCL) in this folder define them. A comparison gives a mask. A scalar operand beside a vector is
+   a positive constant that is exact in its type: gcc accepts no other for the x87. mad(a, b, c) is a b + c, rounded once
+   or twice; each function keeps its error bound either way. NaNs pass through, because no comparison with a NaN holds.
 
-   Coefficients are minimax. Those of floats were rounded one after another, and the rest fitted again. A comment says
-   what a polynomial is near to, on which interval, and its largest relative error. bench/README.md has the largest
-   error of each function. */
+   Coefficients are minimax. Those of floats were rounded one after another, and the others fitted again each time. A
+   comment gives the function that a polynomial approximates, the interval, and the largest relative error as a power of
+   two. bench/README.md has the largest error of each function. */
 
 /* one step of Horner's rule */
 static inline floats horner_floats(floats p, floats x, float c) { return mad_floats(p, x, splat_floats(c)); }
 
-/* with an empty lower half, which a language's own NaN may not have: gen/emit/values.py relies on it */
+/* with an empty lower half, which a language's own NaN may not have; gen/emit/values.py relies on it */
 static inline floats nan_floats(void) { return as_floats(as_uints(splat_floats(0.0f)) | 0x7fc00000u); }
 
 static inline floats at_most_floats(floats x, float most) { return less_floats(splat_floats(most), x); }
 
 static inline floats at_least_floats(floats x, float least) { return more_floats(splat_floats(least), x); }
 
-/* x in [-most, most], also for NaNs */
+/* x clamped to [-most, most]; a NaN gives a number in it too */
 static inline floats within_floats(floats x, float most) {
 #if AVX512 && defined(__AVX512DQ__)
   return nearer_floats(x, splat_floats(most));
@@ -35,7 +35,7 @@ static inline floats abs_floats(floats x) { return as_floats(as_uints(x) & 0x7ff
 /* |x| with the sign of y; x >= 0 */
 static inline floats signed_floats(floats x, floats y) { return as_floats(as_uints(x) | (as_uints(y) & 0x80000000u)); }
 
-/* the nearest whole number, of two the even one: beyond 2^23 every float is whole */
+/* the nearest whole number, ties to even; above 2^23 every float is whole */
 static inline floats rint_floats(floats x) {
 #if ROUNDS
   return nearest_floats(x);
@@ -45,7 +45,7 @@ static inline floats rint_floats(floats x) {
 #endif
 }
 
-/* of two the one that is farther from zero */
+/* the nearest whole number, ties away from zero */
 static inline floats round_floats(floats x) {
   const floats a = abs_floats(x), near = rint_floats(a);
   return signed_floats(choose_floats(a - near == 0.5f, near + 1.0f, near), x);
@@ -61,11 +61,11 @@ static inline floats ceil_floats(floats x) {
   return choose_floats(near < x, signed_floats(abs_floats(near + 1.0f), x), near);
 }
 
-/* 2^n of n as modulo_ln2_floats gives it, n in [-126, 127] */
+/* 2^n for n as modulo_ln2_floats returns it, n in [-126, 127] */
 static inline floats power_of_two_floats(ints n) { return as_floats(as_uints(n + 127) << 23); }
 
-/* x - n ln 2 for the nearest whole n; |x| < 2^8. To n a multiple of 2^22 is added, which is gone when n is shifted into
-   an exponent */
+/* x - n ln 2 for the nearest whole n; |x| < 2^8. A multiple of 2^22 is added to n; it vanishes when n is shifted
+   into an exponent */
 static inline floats modulo_ln2_floats(floats x, ints *n) {
   const floats t = horner_floats(x, splat_floats(1.44269504f), 0x1.8p23f), whole = t - 0x1.8p23f;
   *n = as_ints(t);
@@ -89,7 +89,7 @@ static inline floats exp_bounded_floats(floats x) {
   return exp_near_floats(r) * power_of_two_floats(n);
 }
 
-/* 2^(n/16) of the last four bits of n */
+/* 2^(n/16) for the last four bits of n */
 #if AVX512
 static inline floats root_floats(ints n) {
   const floats roots = {0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f, 0x1.3dea64p+0f,
@@ -99,8 +99,8 @@ static inline floats root_floats(ints n) {
 }
 #endif
 
-/* p and n for any x, where e^x is p 2^n with n rounded down: n is the nearest sixteenth to x / ln 2, and p is what that
-   leaves out times e^r: 2^-29.2. Beyond 2^17 r is anything, and n decides */
+/* p and n for any x, with e^x = p 2^n after n is rounded down: n is the nearest sixteenth to x / ln 2, and p is
+   2^(the fraction of n) times e^r: 2^-29.2. Above 2^17 r is arbitrary, and n decides */
 #if AVX512
 static inline floats exp_parts_floats(floats x, floats *n) {
   const floats t = horner_floats(x, splat_floats(1.44269504f), 0x1.8p19f), whole = t - 0x1.8p19f;
@@ -114,8 +114,9 @@ static inline floats exp_parts_floats(floats x, floats *n) {
 }
 #endif
 
-/* e^x. Without AVX-512 n is added to the exponent of e^r, and a subnormal result is rounded by a sum with 2^23, whose
-   bits it then is: no step gives or takes a subnormal, for which processors need 100 times as long */
+/* e^x. Without AVX-512, n is added to the exponent of e^r, and a subnormal result is rounded by adding 2^23, after
+   which its bits are the low bits of the sum: no step has a subnormal as operand or result, for which processors
+   need 100 times as long */
 static inline floats exp_floats(floats x) {
 #if AVX512
   floats n;
@@ -159,15 +160,15 @@ static inline floats log_near_floats(floats f, floats n) {
   return mad_floats(n, splat_floats(0x1.62e4p-1f), mad_floats(s, splat_floats(-0.5f), p) + f);
 }
 
-/* r for 0 < x < infinity, else what a logarithm is there; `pole` is where it is -infinity */
+/* r for 0 < x < infinity, else the value of a logarithm; it is -infinity at `pole` */
 static inline floats log_limits_floats(floats x, float pole, floats r) {
   r = choose_floats(x < INFINITY, r, x);
   return choose_floats(x > splat_floats(pole), r,
                        choose_floats(x == splat_floats(pole), splat_floats(-INFINITY), nan_floats()));
 }
 
-/* with AVX-512 log(1 + r) + log(1/c) + n ln 2, x = m 2^n and 1 + r = m c, where 1/c is near the middle of m's 1/16 of an
-   octave, 1 beside 1. log(1 + r), r in [-1/32, 1/16]: 2^-28 */
+/* with AVX-512, log(1 + r) + log(1/c) + n ln 2 for x = m 2^n and 1 + r = m c, where 1/c is near the middle of m's
+   sixteenth of an octave, and 1 for m near 1. log(1 + r), r in [-1/32, 1/16]: 2^-28 */
 static inline floats log_floats(floats x) {
 #if AVX512
   const floats c = {0x1p+0f, 0x1.d41d3ep-1f, 0x1.bacf8cp-1f, 0x1.a41a42p-1f, 0x1.8f9c16p-1f, 0x1.7d03b4p-1f,
@@ -192,7 +193,7 @@ static inline floats log_floats(floats x) {
 #endif
 }
 
-/* log(1 + x): n is 1 + x's, and f = x 2^-n + (2^-n - 1) has but one error */
+/* log(1 + x): n is that of 1 + x, and f = x 2^-n + (2^-n - 1) has only one rounding error */
 static inline floats log1p_floats(floats x) {
   const uints power = (as_uints(1.0f + x) - 0x3f3504f3u) & 0xff800000u;
   const floats scale = as_floats(0x40800000u - power) * 0.25f, f = as_floats(as_uints(x) - power) + (scale - 1.0f);
@@ -200,7 +201,7 @@ static inline floats log1p_floats(floats x) {
   return choose_floats(abs_floats(x) < 0x1p-25f, x, log_limits_floats(x, -1.0f, r));
 }
 
-/* 1 / (1 + e^-x) by e^-|x|, which does not overflow; with AVX-512 2^n (p / (1 + p 2^n)) */
+/* 1 / (1 + e^-x) from e^-|x|, which does not overflow; with AVX-512, 2^n (p / (1 + p 2^n)) */
 static inline floats logistic_floats(floats x) {
 #if AVX512
   floats n;
@@ -212,8 +213,8 @@ static inline floats logistic_floats(floats x) {
 #endif
 }
 
-/* below 0.625 x + x^3 p(x^2): 2^-27.7; else 1 - 2 / (e^2x + 1). With AVX-512 a polynomial for each quarter of an octave
-   of 1 + 1.6 |x|: 2^-24.3 */
+/* below 0.625, x + x^3 p(x^2): 2^-27.7; else 1 - 2 / (e^2x + 1). With AVX-512, a polynomial for each quarter of an
+   octave of 1 + 1.6 |x|: 2^-24.3 */
 static inline floats tanh_floats(floats x) {
 #if AVX512
   const floats middle = {0x1.9p-1f, 0x1.18p+0f, 0x1.68p+0f, 0x1.b8p+0f, 0x1.18p+1f, 0x1.68p+1f, 0x1.b8p+1f, 0x1.04p+2f,
@@ -256,8 +257,8 @@ static inline floats tanh_floats(floats x) {
 #endif
 }
 
-/* below 1 x + x p(x^2): 2^-29.4; else 1 - e^-q(x), where q is near -log(erfc x) below 3.93: 2^-29.8 of erf. With
-   AVX-512 a polynomial around each multiple of 1/3.9375: 2^-23.6 */
+/* below 1, x + x p(x^2): 2^-29.4; else 1 - e^-q(x), with q near -log(erfc x) below 3.93: 2^-29.8 of erf. With
+   AVX-512, a polynomial around each multiple of 1/3.9375: 2^-23.6 */
 static inline floats erf_floats(floats x) {
 #if AVX512
   const floats middle = {0.0f, 0x1.04p-2f, 0x1.04p-1f, 0x1.86p-1f, 0x1.04p+0f, 0x1.46p+0f, 0x1.86p+0f, 0x1.c8p+0f,
@@ -311,13 +312,13 @@ static inline floats erf_floats(floats x) {
 
 static inline doubles horner_doubles(doubles p, doubles x, double c) { return mad_doubles(p, x, splat_doubles(c)); }
 
-/* x - n pi/2; n pi/2 is exact but for 2^-86 n */
+/* x - n pi/2; n pi/2 has an error of 2^-86 n */
 static inline doubles minus_turns_doubles(doubles x, doubles n) {
   return mad_doubles(n, splat_doubles(-0x1.0b4611a626331p-34), mad_doubles(n, splat_doubles(-0x1.921fb544p+0), x));
 }
 
-/* a - n pi/2 for the nearest whole n, of one a in [1, infinity): a times the 96 bits of 2/pi whose product has bits
-   near the point. Words are 2/pi 2^30 */
+/* a - n pi/2 for the nearest whole n, of a single a in [1, infinity): a times those 96 bits of 2/pi whose products
+   have bits near the binary point. Words are 2/pi 2^30 */
 static inline float modulo_turn_exactly(float a, unsigned *n) {
   const unsigned words[] = {0,           0x28be60dbu, 0x9391054au, 0x7f09d5f4u,
                             0x7d4d3770u, 0x36d8a566u, 0x4f10e410u, 0x7f9458eau};
@@ -336,7 +337,7 @@ static inline float modulo_turn_exactly(float a, unsigned *n) {
   return (float)((double)(s64)(product - (nearest >> 62 << 62)) * 0x1.921fb54442d18p-62);
 }
 
-/* |x| - n pi/2 for the nearest whole n or, beyond 2^16, one beside it */
+/* |x| - n pi/2 for the nearest whole n or, above 2^16, one next to it */
 static inline floats modulo_turn_floats(floats x, uints *n) {
   const floats a = abs_floats(x), t = horner_floats(a, splat_floats(0.636619772f), 0x1.8p23f), whole = t - 0x1.8p23f;
   const floats r = join_floats(minus_turns_doubles(low_doubles(a), low_doubles(whole)),
@@ -395,7 +396,7 @@ static inline floats sincos_floats(floats x, floats *y) {
   return as_floats(as_uints(choose_floats(odd, c, s)) ^ (n & 2u) << 30 ^ (as_uints(x) & 0x80000000u));
 }
 
-/* tan r, or a turn on -1 / tan r */
+/* tan r, or -1 / tan r if n is odd */
 static inline floats tan_floats(floats x) {
   uints n;
   const floats r = modulo_turn_floats(x, &n), s = sin_near_floats(r), c = cos_near_floats(r);
@@ -403,8 +404,8 @@ static inline floats tan_floats(floats x) {
   return as_floats(as_uints(choose_floats(odd, -c, s) / choose_floats(odd, s, c)) ^ (as_uints(x) & 0x80000000u));
 }
 
-/* |x|^(-1/2) by steps that triple what is right: one with AVX-512, else two, where subnormals are scaled. What is left
-   is corrected to first order by the last sum */
+/* |x|^(-1/2) by steps that triple the number of correct bits: one with AVX-512, else two, with subnormals scaled.
+   The last sum corrects the remaining error to first order */
 static inline floats rsqrt_floats(floats x) {
 #if AVX512
   const floats y = near_rsqrt_floats(x), h = mad_floats(-(x * y), y, splat_floats(1.0f));
@@ -423,8 +424,8 @@ static inline floats rsqrt_floats(floats x) {
 #endif
 }
 
-/* a^(-1/3) by two steps that triple what is right, then a times its square, corrected once more. Subnormals are
-   scaled */
+/* a^(-1/3) by two steps that triple the number of correct bits, then a times its square, corrected once more.
+   Subnormals are scaled */
 static inline floats cbrt_floats(floats x) {
   const ints subnormal = abs_floats(x) < 0x1p-126f;
   const floats a = choose_floats(subnormal, abs_floats(x) * 0x1p24f, abs_floats(x));
@@ -439,7 +440,7 @@ static inline floats cbrt_floats(floats x) {
   return choose_floats((abs_floats(x) > 0.0f) & (abs_floats(x) < INFINITY), signed_floats(root, x), x);
 }
 
-/* the angle of x and y by the atan of the smaller divided by the larger: 2^-28.5 */
+/* the angle of (x, y), from the atan of the smaller divided by the larger: 2^-28.5 */
 static inline floats atan2_floats(floats y, floats x) {
   const floats a = abs_floats(x), b = abs_floats(y);
   const ints steep = b > a;
@@ -460,7 +461,7 @@ static inline floats atan2_floats(floats y, floats x) {
   return choose_floats((x == x) & (y == y), signed_floats(angle, y), x + y);
 }
 
-/* log2 a + n of a in [sqrt(1/2), sqrt(2)]: 2^-35.8 */
+/* log2 a + n for a in [sqrt(1/2), sqrt(2)]: 2^-35.8 */
 static inline doubles log2_near_doubles(doubles a, doubles n) {
   const doubles f = a - 1.0;
   doubles p = horner_doubles(splat_doubles(0x1.3ce875cbb09d9p-4), f, -0x1.2488e679df555p-3);
@@ -478,7 +479,7 @@ static inline doubles log2_near_doubles(doubles a, doubles n) {
   return mad_doubles(p, f, n);
 }
 
-/* 2^x: 2^-29; what is no float becomes 0 or infinity when it is converted */
+/* 2^x: 2^-29; a value outside the range of float becomes 0 or infinity when it is converted */
 static inline doubles exp2_double_doubles(doubles x) {
   x = at_most_doubles(at_least_doubles(x, -200.0), 200.0);
   const doubles t = x + 0x1.8p52, f = x - (t - 0x1.8p52);
@@ -491,9 +492,9 @@ static inline doubles exp2_double_doubles(doubles x) {
   return as_doubles(as_ulongs(p) + (as_ulongs(t) << 52));
 }
 
-/* |x|^y = r, else what HLO says of 0, 1, infinities and x < 0: the sign is x's where y is odd */
+/* r = |x|^y with HLO's values for 0, 1, infinities and x < 0: the sign is x's if y is odd */
 static inline floats pow_limits_floats(floats x, floats y, floats r) {
-  const floats part = choose_floats(abs_floats(y) < 0x1p24f, y, splat_floats(0.0f)); /* beyond it y is even */
+  const floats part = choose_floats(abs_floats(y) < 0x1p24f, y, splat_floats(0.0f)); /* above it, y is even */
   const ints whole = convert_ints(part);
   const ints fraction = convert_floats(whole) != part;
   r = choose_floats((abs_floats(x) == 1.0f) & (y == y), splat_floats(1.0f), r);
@@ -502,10 +503,10 @@ static inline floats pow_limits_floats(floats x, floats y, floats r) {
   return choose_floats((y == 0.0f) | (x == 1.0f), splat_floats(1.0f), r);
 }
 
-/* 2^(y log2 |x|), in double. With AVX-512 by pairs of floats: |x| = m 2^n, m c = 1 + r for a multiple c of 1/64 near
-   1/m, so that r has no error and at most 1/32, and log2 |x| = high + low; then 2^whole 2^f, where f is at most 1/32.
-   log2(1 + r): 2^-31.5; 2^f: 2^-29.2. Only where a vector has a zero, infinity, NaN, overflow or x < 0 it gets another
-   look */
+/* 2^(y log2 |x|), in double. With AVX-512 by pairs of floats: |x| = m 2^n, and m c = 1 + r for a multiple c of 1/64
+   near 1/m, so that r is exact and at most 1/32; log2 |x| = high + low; the result is 2^whole 2^f with f at most
+   1/32. log2(1 + r): 2^-31.5; 2^f: 2^-29.2. Only vectors with a zero, infinity, NaN, overflow or x < 0 are corrected
+   afterwards */
 static inline floats pow_floats(floats x, floats y) {
 #if AVX512
   const floats near = {0x1p+0f, 0x1.e8p-1f, 0x1.d8p-1f, 0x1.dp-1f, 0x1.cp-1f, 0x1.b8p-1f, 0x1.a8p-1f, 0x1.ap-1f,
@@ -575,10 +576,10 @@ static inline doubles signed_doubles(doubles x, doubles y) {
   return as_doubles(as_ulongs(x) | (as_ulongs(y) & 0x8000000000000000u));
 }
 
-/* 2^n, n in [-1022, 1023]; t is n + 1.5 2^52, whose last bits are n's */
+/* 2^n, n in [-1022, 1023]; t is n + 1.5 2^52, whose low bits are n's */
 static inline doubles power_of_two_doubles(doubles t) { return as_doubles((as_ulongs(t) + 1023u) << 52); }
 
-/* e^(x - n ln 2) for the nearest whole n, which comes as n + 1.5 2^52; |x| < 2^10: 2^-55.2 */
+/* e^(x - n ln 2) for the nearest whole n, which is returned as n + 1.5 2^52; |x| < 2^10: 2^-55.2 */
 static inline doubles exp_near_doubles(doubles x, doubles *n) {
   const doubles t = horner_doubles(x, splat_doubles(0x1.71547652b82fep+0), 0x1.8p52), whole = t - 0x1.8p52;
   const doubles r =
@@ -604,7 +605,7 @@ static inline doubles exp_bounded_doubles(doubles x) {
   return y * power_of_two_doubles(n);
 }
 
-/* as exp_floats */
+/* like exp_floats */
 static inline doubles exp_doubles(doubles x) {
   doubles n;
   const ulongs near = as_ulongs(exp_near_doubles(at_least_doubles(x, -746.0), &n));
@@ -615,8 +616,8 @@ static inline doubles exp_doubles(doubles x) {
       choose_doubles(subnormal, as_doubles(as_ulongs(y + 0x1p52) - 0x4330000000000000u), y), x + (double)INFINITY);
 }
 
-/* log(1 + f) + n ln 2, 1 + f in [sqrt(1/2), sqrt(2)]: 2^-56.4; e is n + 1023, and its bits are those of the double n
-   + 1023 + 2^52 */
+/* log(1 + f) + n ln 2, 1 + f in [sqrt(1/2), sqrt(2)]: 2^-56.4; e is n + 1023, with the bits of the double n + 1023 +
+   2^52 */
 static inline doubles log_doubles(doubles x) {
   const longs subnormal = x < 0x1p-1022;
   const ulongs u = as_ulongs(choose_doubles(subnormal, x * 0x1p52, x)),
@@ -649,7 +650,7 @@ static inline doubles log_doubles(doubles x) {
                         choose_doubles(x == 0.0, splat_doubles(-(double)INFINITY), splat_doubles((double)NAN)));
 }
 
-/* below 0.625 x + x^3 p(x^2): 2^-55.8; else 1 - 2 / (e^2x + 1) */
+/* below 0.625, x + x^3 p(x^2): 2^-55.8; else 1 - 2 / (e^2x + 1) */
 static inline doubles tanh_doubles(doubles x) {
   const doubles a = abs_doubles(x), s = x * x;
   doubles p = horner_doubles(splat_doubles(-0x1.0da70acc4083fp-16), s, 0x1.4391119f8d757p-14);
@@ -666,7 +667,7 @@ static inline doubles tanh_doubles(doubles x) {
   return signed_doubles(choose_doubles(a > 0.625, 1.0 - 2.0 / (1.0 + e), small), x);
 }
 
-/* below 1 x + x p(x^2): 2^-56.3; else 1 - e^-q(x), where q is near -log(erfc x) below 5.95: 2^-56.3 of erf */
+/* below 1, x + x p(x^2): 2^-56.3; else 1 - e^-q(x), with q near -log(erfc x) below 5.95: 2^-56.3 of erf */
 static inline doubles erf_doubles(doubles x) {
   const doubles a = abs_doubles(x), s = x * x, b = at_most_doubles(a, 5.95);
   doubles p = horner_doubles(splat_doubles(0x1.0579a69b359dbp-34), s, -0x1.386abe80ea587p-30);

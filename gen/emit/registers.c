@@ -1,10 +1,11 @@
-/* Functions of the lanes of a vector. load, store: a vector at any element, in one instruction where the compiler has
-   unaligned types; fetch, stage: the same in an array of the work-item's own. BY_LANES, BY_HALVES, BY_PARTS stand for the name
-   of a function of a lane, or of one of the machine's vectors (VECTOR): FUNCTION is its call.
+/* Functions of the lanes of a vector. load, store: a vector at the address of any element, in one instruction if the
+   compiler has unaligned types; fetch, stage: the same in an array of the work-item. BY_LANES, BY_HALVES, BY_PARTS stand
+   for the name of a function of a lane, or of one of the machine's vectors (VECTOR); FUNCTION is its call.
 
-   gen/emit/pieces.py cuts the file into pieces and puts words in: T is the type, ELEMENT an element of it in memory of
-   BYTES bytes, VECTOR and LANES of those. FLOAT_VECTOR, U32_VECTOR() and U16_VECTOR() have as many lanes. VLOAD, VSTORE,
-   .. are OpenCL's words for that count of lanes; CHOOSE, UNEQUAL, BITS_OF and OF_BITS are those of the target. */
+   gen/emit/pieces.py cuts the file into pieces and fills in words: T is the type, ELEMENT an element of it in memory of
+   BYTES bytes, VECTOR a vector of LANES elements. FLOAT_VECTOR, U32_VECTOR() and U16_VECTOR() have the same number of
+   lanes. VLOAD, VSTORE, .. are OpenCL's words for that number of lanes; CHOOSE, UNEQUAL, BITS_OF and OF_BITS are those
+   of the target. */
 
 static inline VECTOR load_T_LANES(__global const ELEMENT *p)
 {
@@ -46,7 +47,7 @@ static inline void stage_T_LANES(VECTOR x, ELEMENT *p)
 #endif
 }
 
-/* a b + c, rounded once where the machine can; of integers the low bits */
+/* a b + c, rounded once if the machine can; for integers, the low bits */
 static inline VECTOR mad_T_LANES(VECTOR a, VECTOR b, VECTOR c)
 {
 #if INTEGERS
@@ -68,7 +69,7 @@ static inline VECTOR mad_T_LANES(VECTOR a, VECTOR b, VECTOR c)
 }
 
 #if BY_BITS
-/* 2^112 times what the bits, moved to a float's places, stand for; infinity and NaN apart */
+/* the bits, moved to a float's fields, times 2^112; infinity and NaN separately */
 #endif
 static inline FLOAT_VECTOR value_T_LANES(U16_VECTOR() x)
 {
@@ -94,7 +95,7 @@ static inline FLOAT_VECTOR value_T_LANES(U16_VECTOR() x)
 }
 
 #if BY_BITS
-/* to the nearest f16, ties to even: below 2^-14 an addition rounds, above it adding to the bits does */
+/* to the nearest f16, ties to even: below 2^-14 by an addition, above it by adding to the bits */
 #endif
 static inline U16_VECTOR() bits_T_LANES(FLOAT_VECTOR x)
 {
@@ -120,7 +121,7 @@ static inline U16_VECTOR() bits_T_LANES(FLOAT_VECTOR x)
 }
 
 #if !HALF
-/* to the nearest value of bf16, ties to even; a NaN stays one */
+/* to the nearest value of bf16, ties to even; NaN stays NaN */
 #endif
 static inline FLOAT_VECTOR round_T_LANES(FLOAT_VECTOR x)
 {
@@ -133,7 +134,7 @@ static inline FLOAT_VECTOR round_T_LANES(FLOAT_VECTOR x)
 #endif
 }
 
-/* to the nearest value of bf16, ties to even; a NaN whose lower half is empty stays one */
+/* to the nearest value of bf16, ties to even; a NaN with an empty lower half stays NaN */
 static inline FLOAT_VECTOR round_plain_T_LANES(FLOAT_VECTOR x)
 {
   const U32_VECTOR() u = BITS_OF(x);
@@ -152,17 +153,17 @@ static inline RESULT to_integer_T_TO_LANES(FLOAT_VECTOR x)
 #endif
 }
 
-/* towards zero, of what fits; NaN gives 0 */
+/* towards zero, for values that fit; NaN gives 0 */
 static inline RESULT to_integer_within_T_TO_LANES(FLOAT_VECTOR x)
 {
 #ifdef __AVX512F__
-  return (RESULT)NARROWED(_mm512_cvttps_epi32((__m512)x)); /* of a NaN -2^31 */
+  return (RESULT)NARROWED(_mm512_cvttps_epi32((__m512)x)); /* -2^31 for a NaN */
 #else
   return INTEGERS(CHOOSE_FLOAT(EQUAL(x, x), x, FLOATS(0.0f)));
 #endif
 }
 
-/* integers that order as the bits do: -NaN lowest, -0 below 0 */
+/* integers with the order of the bits: -NaN lowest, -0 below 0 */
 static inline ORDER_VECTOR total_order_T_LANES(FLOAT_VECTOR x)
 {
   const ORDER_VECTOR b = AS_ORDER(x);
@@ -198,7 +199,7 @@ static inline REGISTER BY_HALVES_T_LANES(REGISTER x)
 }
 #endif
 
-/* inlined: gcc -O2 warns of copies of it that pass a register wider than the machine's */
+/* always inlined: gcc -O2 warns about copies of it that pass a register wider than the machine's */
 #if PAIR
 __attribute__((always_inline))
 static inline REGISTER BY_PARTS_T_LANES(REGISTER x, REGISTER *y)

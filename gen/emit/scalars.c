@@ -35,7 +35,7 @@ static inline TYPE sign_T(TYPE a)
 }
 
 #if FLOAT
-/* 1 also where a NaN is signaling */
+/* also 1 for a signaling NaN */
 #endif
 static inline TYPE power_T(TYPE a, TYPE b)
 {
@@ -55,7 +55,7 @@ static inline TYPE power_T(TYPE a, TYPE b)
 }
 
 #if FLOAT
-/* the sign of a, exact: a long division of the significands */
+/* exact, with the sign of a: a long division of the significands */
 #endif
 static inline TYPE remainder_T(TYPE a, TYPE b)
 {
@@ -113,7 +113,7 @@ static inline TYPE abs_T(TYPE a)
   return a < 0 ? (TYPE)(0 - (WIDE)a) : a;
 }
 
-/* the upper half of the product's bits; of 64 bits by products of halves */
+/* the upper half of the product's bits; for 64 bits, from products of halves */
 static inline TYPE mulhi_T(TYPE a, TYPE b)
 {
 #if LONG
@@ -164,7 +164,7 @@ static inline TYPE packed_load_T_INDEX(POINTER(const U8 *p), AT i)
 #endif
 }
 
-/* bits x to a place of a byte that this work-item alone writes, lower places first */
+/* store bits x at a position in a byte that only this work-item writes, lower positions first */
 static inline void packed_store_T_INDEX(POINTER(U8 *p), AT i, U8 x)
 {
   const U8 bits = (U8)((x & MASK) << (WIDTH * (int)(i % PER_BYTE)));
@@ -181,7 +181,7 @@ static inline U16 bits_bf16(float x)
   return (U16)(BITS_OF(x) >> 16);
 }
 
-/* to the nearest value of bf16, ties to even; a NaN stays one */
+/* to the nearest value of bf16, ties to even; NaN stays NaN */
 static inline float round_bf16(float x)
 {
   U32 u = BITS_OF(x);
@@ -190,7 +190,7 @@ static inline float round_bf16(float x)
 }
 
 #if HALF_BY_BITS
-/* 2^112 times what the bits, moved to a float's places, stand for; infinity and NaN apart */
+/* the bits, moved to a float's fields, times 2^112; infinity and NaN separately */
 #endif
 static inline float value_f16(U16 x)
 {
@@ -204,7 +204,7 @@ static inline float value_f16(U16 x)
 }
 
 #if HALF_BY_BITS
-/* to the nearest f16, ties to even: below 2^-14 an addition rounds, above it adding to the bits does */
+/* to the nearest f16, ties to even: below 2^-14 by an addition, above it by adding to the bits */
 #endif
 static inline U16 bits_f16(float x)
 {
@@ -227,7 +227,7 @@ static inline float round_T(float x)
 }
 
 #if SCALE
-/* 2^(x - 127); the last is a NaN */
+/* 2^(x - 127); the last pattern is NaN */
 #endif
 static inline float value_T(U8 x)
 {
@@ -254,15 +254,15 @@ static inline float value_T(U8 x)
 }
 
 #if SCALE
-/* the nearest power of two, up from the middle; a NaN of what is not positive or too large */
+/* the nearest power of two, up from the midpoint; NaN for values that are not positive or too large */
 #elif IEEE
-/* to the nearest, ties to even; infinity beyond the largest */
+/* to the nearest, ties to even; infinity above the largest */
 #elif FN
-/* to the nearest, ties to even; NaN beyond the largest */
+/* to the nearest, ties to even; NaN above the largest */
 #elif FNUZ
-/* to the nearest, ties to even; NaN beyond the largest; no -0 */
+/* to the nearest, ties to even; NaN above the largest; no -0 */
 #else
-/* to the nearest, ties to even; the largest beyond it; -0 of a NaN */
+/* to the nearest, ties to even; the largest above it; -0 for NaN */
 #endif
 static inline U8 bits_T(float x)
 {
@@ -292,7 +292,7 @@ static inline U8 bits_T(float x)
 }
 
 #if ODD
-/* through a float that is rounded to odd: so the second rounding alone decides */
+/* by way of a float rounded to odd, so that the second rounding alone decides */
 #endif
 static inline float narrow_T(double x)
 {
@@ -316,7 +316,7 @@ static inline RESULT to_integer_T_TO(TYPE x)
   return x != x ? (RESULT)0 : x <= LEAST ? FIRST : x >= BEYOND ? LAST : (RESULT)x;
 }
 
-/* an integer that orders as the bits do: -NaN lowest, -0 below 0 */
+/* an integer with the order of the bits: -NaN lowest, -0 below 0 */
 static inline ORDER total_order_T(HELD x)
 {
 #if TINY
@@ -335,7 +335,8 @@ static inline ORDER total_order_T(HELD x)
   return b < 0 ? b ^ FLIP : b;
 }
 
-/* nearest even to m bits of mantissa; too large for e bits of exponent: infinity; below the least normal: zero */
+/* to nearest even with m mantissa bits; too large for e exponent bits: infinity; below the smallest normal number:
+   zero */
 static inline TYPE reduce_precision_T(TYPE x, int e, int m)
 {
   RAW b = BITS_OF(x), sign = b >> TOP_BIT << TOP_BIT;

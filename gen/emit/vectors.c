@@ -1,6 +1,6 @@
 /* The vectors of functions.c in GNU C. */
 
-/* vectors as wide as the machine's */
+/* vectors of the machine's width */
 #if defined(__AVX512F__)
 #define WIDTH 64
 #elif defined(__AVX__)
@@ -27,10 +27,11 @@ typedef uint64_t ulongs __attribute__((vector_size(WIDTH), may_alias));
 typedef uint64_t u64;
 typedef int64_t s64;
 
-/* AVX-512 alone: the floats of a table that the last four bits of indices select, or of two that the last five bits do;
-   x 2^n rounded once, where n is first rounded down; for x = m 2^e with m in [3/4, 3/2) m, NaN below 0; for |x| = m 2^n
-   with m in [1, 2) m and n, -infinity for 0; |x|^(-1/2) within 2^-14, infinity for 0 with its sign, NaN below 0; of x and
-   y what is nearer to 0, with x's sign, y for a NaN; whether any integer is above a limit */
+/* AVX-512 only. Floats of a table of 16, selected by the last four bits of indices, or of two tables, selected by
+   the last five. x 2^n rounded once, with n first rounded down. For x = m 2^e with m in [3/4, 3/2): m; NaN below 0.
+   For |x| = m 2^n with m in [1, 2): m, and n (-infinity for 0). |x|^(-1/2) with error 2^-14; infinity for 0, with
+   its sign; NaN below 0. Of x and y the one nearer to 0, with x's sign; y if x is NaN. True if any integer is above
+   a limit */
 #if defined(__AVX512F__)
 #define AVX512 1
 static inline floats pick_floats(floats table, ints index) {
@@ -58,7 +59,7 @@ static inline int any_above_uints(uints x, uint32_t limit) {
 #define AVX512 0
 #endif
 
-/* half of the lanes as doubles, and the way back */
+/* half of the lanes as doubles, and back */
 typedef float half_floats __attribute__((vector_size(WIDTH / 2), may_alias));
 union halves {
   floats all;
@@ -95,7 +96,7 @@ static inline floats join_floats(doubles low, doubles high) {
 #endif
 }
 
-/* whether any mask is set */
+/* true if any mask is set */
 static inline int any_ints(ints mask) {
 #if AVX512
   return any_above_uints(as_uints(mask), 0);
@@ -107,7 +108,7 @@ static inline int any_ints(ints mask) {
 #endif
 }
 
-/* by bits: a float of its own may have excess precision */
+/* by bits: a scalar float may have excess precision */
 static inline floats splat_floats(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -129,7 +130,7 @@ static inline doubles choose_doubles(longs mask, doubles a, doubles b) {
   return as_doubles((as_longs(a) & mask) | (as_longs(b) & ~mask));
 }
 
-/* where the machine can: the nearest whole number, of two the even one */
+/* if the machine can: the nearest whole number, ties to even */
 #if defined(__AVX512F__)
 #define ROUNDS 1
 static inline floats nearest_floats(floats x) {
@@ -148,7 +149,7 @@ static inline floats nearest_floats(floats x) { return (floats)vrndnq_f32((float
 #define ROUNDS 0
 #endif
 
-/* x where it is more, or less, than y, else y, also for NaNs */
+/* x if it is more, or less, than y, else y, also for NaNs */
 static inline floats more_floats(floats x, floats y) {
 #if defined(__AVX512F__)
   return (floats)_mm512_max_ps((__m512)x, (__m512)y);
@@ -173,7 +174,7 @@ static inline floats less_floats(floats x, floats y) {
 #endif
 }
 
-/* of HLO: a NaN of either; gcc 12 takes two steps more to choose than a mask that it is told */
+/* as in HLO: NaN if either is; gcc 12 takes two more instructions for a choice than for a given mask */
 static inline floats maximum_floats(floats x, floats y) {
 #if defined(__AVX512F__)
   return (floats)_mm512_mask_max_ps((__m512)y, _mm512_cmp_ps_mask((__m512)y, (__m512)y, _CMP_ORD_Q), (__m512)y,
@@ -222,7 +223,7 @@ static inline doubles sqrt_doubles(doubles x) {
 #endif
 }
 
-/* a b + c, rounded once where the machine can */
+/* a b + c, rounded once if the machine can */
 static inline floats mad_floats(floats a, floats b, floats c) {
 #if defined(__AVX512F__)
   return (floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -251,7 +252,7 @@ static inline ints splat_ints(int32_t x) { return x + (ints){0}; }
 
 static inline ints mad_ints(ints a, ints b, ints c) { return as_ints(as_uints(a) * as_uints(b) + as_uints(c)); }
 
-/* narrow numbers from anywhere as floats; gcc 12 converts bytes to 32 bits at once lane by lane */
+/* narrow numbers at any address, as floats; gcc 12 converts bytes to 32 bits lane by lane if that is one step */
 static inline floats widen_bf16(const uint16_t *from) {
   typedef uint16_t narrow __attribute__((vector_size(WIDTH / 2), aligned(2), may_alias));
   return as_floats(__builtin_convertvector(*(const narrow *)from, uints) << 16);
@@ -269,7 +270,8 @@ static inline floats widen_u8(const uint8_t *from) {
   return convert_floats(convert_ints(__builtin_convertvector(*(const narrow *)from, wider)));
 }
 
-/* 1 where the compiler has tiles of matrix instructions, those of bf16, those of 8 bits; the first macro is gcc's, the second clang's */
+/* 1 if the compiler has matrix tiles (AMX), those of bf16, those of 8 bits; the first macro is gcc's, the second
+   clang's */
 #if defined(__x86_64__) && defined(__linux__) && (defined(__AMX_TILE__) || defined(__AMXTILE__))
 #define TILES 1
 #else
@@ -286,7 +288,7 @@ static inline floats widen_u8(const uint8_t *from) {
 #define TILES_INT8 0
 #endif
 
-/* whether Linux lets this process use the tiles of matrix instructions (arch_prctl, ARCH_REQ_XCOMP_PERM) */
+/* true if Linux lets this process use matrix tiles (arch_prctl, ARCH_REQ_XCOMP_PERM) */
 static inline int allows_tiles(void) {
 #if TILES
   long answer = 158;
@@ -297,15 +299,15 @@ static inline int allows_tiles(void) {
 #endif
 }
 
-/* 4 bytes from anywhere, in each lane */
+/* 4 bytes at any address, in each lane */
 static inline ints splat_group(const void *from) {
   int32_t x;
   memcpy(&x, from, sizeof x);
   return x + (ints){0};
 }
 
-/* c and the products of the four u8 of each lane of a by the four s8 of b; by way of pairs of 16 bits, or one by one, where
-   the machine has no such instruction */
+/* c plus the products of the four u8 in each lane of a and the four s8 of b; without an instruction for it, by pairs
+   of 16 bits, or one by one */
 static inline ints mad_u8_s8(ints a, ints b, ints c) {
 #if defined(__AVX512VNNI__) && defined(__AVX512F__)
   return (ints)_mm512_dpbusd_epi32((__m512i)c, (__m512i)a, (__m512i)b);
@@ -335,12 +337,12 @@ static inline ints mad_u8_s8(ints a, ints b, ints c) {
 
 static inline ints mad_s8_u8(ints a, ints b, ints c) { return mad_u8_s8(b, a, c); }
 
-/* the same where both are signed, or neither is, with 128 added to each number of a, or taken off */
+/* the same if both are signed, or neither is: 128 is added to, or subtracted from, each number of a */
 static inline ints mad_s8(ints a, ints b, ints c) { return mad_u8_s8(as_ints(as_uints(a) ^ 0x80808080u), b, c); }
 static inline ints mad_u8(ints a, ints b, ints c) { return mad_u8_s8(b, as_ints(as_uints(a) ^ 0x80808080u), c); }
 
-/* c and the products of the two bf16 of each lane of a by those of b, each sum rounded; the instruction takes numbers below
-   the least normal one for zeros. Processors with AMX take four times as long for it as for a multiply-add. */
+/* c plus the products of the two bf16 in each lane of a and b, each sum rounded; the instruction takes numbers below
+   the smallest normal one for zeros. On processors with AMX it takes four times as long as a multiply-add. */
 static inline floats mad_bf16(floats a, floats b, floats c) {
 #if defined(__AVX512BF16__) && defined(__AVX512F__) && !TILES
   return (floats)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);

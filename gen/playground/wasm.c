@@ -1,5 +1,5 @@
-/* The commands of gen/command/sett.c for WebAssembly, and what they need of C's library. The page (page.html) writes words into sett_input, each ended by a 0,
-   and reads the answer from sett_output. */
+/* The commands of gen/command/sett.c for WebAssembly, with the part of C's library that they need. The page
+   (page.html) writes words into sett_input, each terminated by a 0, and reads the answer from sett_output. */
 #include <stdarg.h>
 #include <stdint.h>
 
@@ -15,7 +15,7 @@ EXPORTED(sett_input) char *sett_input(void) { return input; }
 EXPORTED(sett_input_size) int sett_input_size(void) { return INPUT; }
 EXPORTED(sett_output) char *sett_output(void) { return output; }
 
-/* The status of the command with that many words. An answer that is too long for the output is an error. */
+/* Returns the status of the command with that many words. An answer that does not fit the output is an error. */
 EXPORTED(sett_ask) int sett_ask(int count) {
   const char *words[WORDS], *at = input;
   int i, status;
@@ -31,7 +31,8 @@ EXPORTED(sett_ask) int sett_ask(int count) {
   return status;
 }
 
-/* ---- memory: a command takes one block and gives it back, so there is one ------------------------------------------ */
+/* ---- memory: a command takes one block and frees it, so one block is enough
+   ------------------------------------------ */
 
 extern unsigned char __heap_base;
 
@@ -146,7 +147,7 @@ static void put_number(printed *p, uint64_t value) {
   while (n) put(p, digits[--n]);
 }
 
-/* Rounded to that many decimals; without zeros at their end where trimmed is 1. */
+/* Writes a number rounded to that many decimals; without trailing zeros if trimmed is 1. */
 static void put_fixed(printed *p, double value, int decimals, int trimmed) {
   uint64_t scale = 1, scaled, fraction;
   int i;
@@ -197,7 +198,8 @@ int snprintf(char *out, size_t capacity, const char *format, ...) {
   return (int)p.length;
 }
 
-/* ---- what compilers call: the product of integers of 128 bits, which checked products of 64 bits are made with -------- */
+/* ---- called by compilers: the product of 128-bit integers, for checked products of 64 bits
+   ---------------------------- */
 
 __extension__ typedef __int128 wide;
 wide __multi3(wide a, wide b);

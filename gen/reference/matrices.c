@@ -1,6 +1,6 @@
-/* The C functions that references of ops on matrices call, in `real` (the type of elements) and `wide` (in which all is
-   computed): gen/reference/matrices.py writes the two. Matrices are row-major; work arrays are the caller's. Each is
-   written from the definition of its op, in another order than kernels have. */
+/* The C functions that references of ops on matrices call, in `real` (the type of elements) and `wide` (the type of
+   the computation); gen/reference/matrices.py prints both. Matrices are row-major; work arrays belong to the caller.
+   Each function follows the definition of its op, in another order than the kernels. */
 
 #include <math.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@ typedef double wide;
 
 /* ---- Matrices ---- */
 
-/* row after row of L, each element by its sum; info: the first pivot that is not above zero, counted from 1 */
+/* row by row of L, each element by its sum; info: the first pivot that is not above zero, counted from 1 */
 static inline int32_t cholesky_real(const real *a, real *out, wide *l, int64_t n, int lower, int keep) {
   int32_t info = 0;
   for (int64_t i = 0; i < n; ++i)
@@ -34,8 +34,8 @@ static inline int32_t cholesky_real(const real *a, real *out, wide *l, int64_t n
   return info;
 }
 
-/* column after column of the right sides; each unknown by its equation. as, bs: strides of the rows and columns of T
-   and of the right sides */
+/* column by column of the right-hand sides, each unknown by its equation. as, bs: strides of the rows and columns of
+   T and of the right-hand sides */
 static inline void triangular_solve_real(const real *a, const real *b, real *x, wide *w, int64_t n, int64_t sides, int64_t as0,
                                   int64_t as1, int64_t bs0, int64_t bs1, int forward, int unit) {
   for (int64_t s = 0; s < sides; ++s)
@@ -48,7 +48,7 @@ static inline void triangular_solve_real(const real *a, const real *b, real *x, 
     }
 }
 
-/* column after column, each element by its sum (Crout's order) */
+/* column by column, each element by its sum (Crout's order) */
 static inline int32_t lu_real(const real *a, real *out, int32_t *pivots, wide *w, int64_t m, int64_t n) {
   int32_t info = 0;
   for (int64_t i = 0; i < m * n; ++i) w[i] = (wide)a[i];
@@ -73,8 +73,8 @@ static inline int32_t lu_real(const real *a, real *out, int32_t *pivots, wide *w
   return info;
 }
 
-/* Householder's reflectors as LAPACK has them: H = I - tau v v^T with v[k] = 1 takes column k to beta e_k, where beta has
-   the sign that x[k] has not; tau is 0 where the column is zero below k */
+/* Householder's reflectors as in LAPACK: H = I - tau v v^T with v[k] = 1 maps column k to beta e_k, where beta has
+   the sign opposite to x[k]; tau is 0 if the column is zero below k */
 static inline void qr_real(const real *a, real *out, real *tau, wide *w, int64_t m, int64_t n) {
   for (int64_t i = 0; i < m * n; ++i) w[i] = (wide)a[i];
   for (int64_t k = 0; k < (m < n ? m : n); ++k) {
@@ -101,7 +101,7 @@ static inline void qr_real(const real *a, real *out, real *tau, wide *w, int64_t
   for (int64_t i = 0; i < m * n; ++i) out[i] = (real)w[i];
 }
 
-/* each column of the identity through all reflectors, the last one first */
+/* each column of the identity times all reflectors, the last one first */
 static inline void householder_product_real(const real *a, const real *tau, real *out, wide *w, int64_t m, int64_t n, int64_t count) {
   for (int64_t j = 0; j < n; ++j) {
     for (int64_t i = 0; i < m; ++i) w[i] = i == j;
@@ -121,7 +121,7 @@ static inline void times_real(const wide *a, const wide *b, wide *out) {
   out[0] = re, out[1] = im;
 }
 
-/* out = a / b, of complex numbers; that is divided which is larger in b, so that nothing overflows */
+/* out = a / b, of complex numbers; the larger part of b is the divisor, so that nothing overflows */
 static inline void over_real(const wide *a, const wide *b, wide *out) {
   const int turned = SIZE(b[0]) < SIZE(b[1]);
   const wide large = turned ? b[1] : b[0], ratio = (turned ? b[0] : b[1]) / large;
@@ -140,10 +140,10 @@ static inline void less_real(wide *out, const wide *a, const wide *b) {
 
 static inline wide length_real(const wide *a) { return a[1] == 0 ? SIZE(a[0]) : ROOT(a[0] * a[0] + a[1] * a[1]); }
 
-/* elimination with pivoting between neighbouring rows, on rows of three elements and all right sides. in: dl, d, du and
-   the right sides, the real and the imaginary parts of each in turn; out: the same of what is left of the matrix, as
-   LAPACK's gtsv leaves it, and of the solution. NULL: real numbers have no imaginary parts, and what perturbs pivots
-   gives the solution alone. w: 6 n + 2 n sides elements */
+/* elimination with pivoting between neighbouring rows, on rows of three elements and all right-hand sides. in: dl,
+   d, du and the right-hand sides, real and imaginary parts alternating. out: the same arrays after the elimination,
+   as LAPACK's gtsv leaves them, and the solution. NULL stands for imaginary parts of real numbers; the perturbed
+   form returns the solution only. w: 6 n + 2 n sides elements */
 static inline int32_t tridiagonal_solve_real(const real *const *in, real *const *out, wide *w, int64_t n, int64_t sides, int perturbed) {
   int32_t info = 0;
   wide *const rows = w, *const right = w + 6 * n; /* rows[6 i + 2 k]: element i + k of row i */
@@ -230,8 +230,8 @@ static inline int32_t tridiagonal_solve_real(const real *const *in, real *const 
   return info;
 }
 
-/* Jacobi's method, column after column; vectors are columns of out, with their component of the largest size above
-   zero. w: 2 n^2 elements. */
+/* Jacobi's method, column by column; vectors are columns of out, with their largest component above zero. w: 2 n^2
+   elements. */
 static inline int32_t eigh_real(const real *a, real *out, real *values, wide *w, int64_t n, int lower, int vectors) {
   wide *const m = w, *const v = w + n * n;
   wide all = 0;
@@ -290,14 +290,14 @@ static inline int32_t eigh_real(const real *a, real *out, real *values, wide *w,
   return 0;
 }
 
-/* Jacobi's method from one side: pairs of columns of A (or of A^T, where it has more columns than rows) are turned until
-   all are orthogonal; their lengths are the singular values. The component of largest size of a left vector is above
-   zero. u: m x uk, vt: vk x n; what goes beyond min(m, n), or belongs to a value of zero, completes the basis by the unit
-   vectors that are farthest from it. vectors: 0 leaves u and vt zero. w: long x short + short^2 + long^2 elements */
+/* One-sided Jacobi: pairs of columns of A (or of A^T, if it has more columns than rows) are rotated until all are
+   orthogonal; their lengths are the singular values. The largest component of a left vector is above zero. u: m x
+   uk, vt: vk x n; vectors beyond min(m, n), or of a zero value, complete the basis by the unit vectors that are
+   farthest from it. vectors: if 0, u and vt are zero. w: long x short + short^2 + long^2 elements */
 static inline int32_t svd_real(const real *a, real *values, real *u, real *vt, wide *w, int64_t m, int64_t n, int64_t uk, int64_t vk,
                         int vectors) {
   const int64_t rows = m < n ? n : m, k = m < n ? m : n, many = m < n ? vk : uk;
-  wide *const x = w, *const v = w + rows * k, *const basis = v + k * k; /* columns lie in rows */
+  wide *const x = w, *const v = w + rows * k, *const basis = v + k * k; /* columns are stored as rows */
   wide most = 0;
   for (int64_t i = 0; i < m * uk; ++i) u[i] = 0;
   for (int64_t i = 0; i < vk * n; ++i) vt[i] = 0;
@@ -359,7 +359,7 @@ static inline int32_t svd_real(const real *a, real *values, real *u, real *vt, w
     if (to >= k || values[to] == 0) {
       int64_t best = 0;
       wide left = -1;
-      for (int64_t e = 0; e < rows; ++e) { /* the unit vector of which most is outside of the basis */
+      for (int64_t e = 0; e < rows; ++e) { /* the unit vector with the largest part outside of the basis */
         wide outside = 1;
         for (int64_t j = 0; j < to; ++j) outside -= basis[j * rows + e] * basis[j * rows + e];
         if (outside > left) left = outside, best = e;

@@ -1,4 +1,4 @@
-/* not inlined: there are few loops and many calls */
+/* not inlined, because there are few loops and many calls */
 #ifdef __GNUC__
 #define APART __attribute__((noinline))
 #else

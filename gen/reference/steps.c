@@ -1,8 +1,8 @@
-/* Statements of a reference and of a bound. gen/reference/library.py `statements` takes a piece, which stands below its
-   name, and puts words in: $word is a text; where it stands alone on a line it may be any number of lines. */
+/* Statements of a reference and of a bound. gen/reference/library.py `statements` takes the piece below a name and
+   replaces words: $word is a text; alone on a line it may be any number of lines. */
 
-/* ---- merge_sort: `order` becomes the places of a row's elements, in their order. before: sets `later` to whether the
-   element at `y` comes before that at `x`, which stood before it ---- */
+/* ---- merge_sort: `order` becomes the sorted places of a row's elements. before: sets `later` to true if the
+   element at `y` comes before the element at `x`, which preceded it ---- */
 const int64_t n = $size;
 for (int64_t t = 0; t < n; ++t) $order[t] = (int32_t)t;
 for (int64_t width = 1; width < n; width *= 2) {
@@ -25,7 +25,7 @@ for (int64_t t = 0; t < $count; ++t) {
   $moved
 }
 
-/* ---- chosen: of a window's elements, in `best`, the one that the computation keeps. compared: sets $keeps ---- */
+/* ---- chosen: `best` is the element of a window that the computation keeps. compared: sets $keeps ---- */
 const $kind next = $of[at];
 $compared
 if (best < 0 || !$keeps) {
@@ -33,7 +33,7 @@ if (best < 0 || !$keeps) {
   chosen = next;
 }
 
-/* ---- may_be_chosen: in `may`, the elements of a window that may be the one, after the element at `at` ---- */
+/* ---- may_be_chosen: `may` has the elements of a window that may be selected, after the element at `at` ---- */
 int64_t left = 0;
 int takes = some == 0;
 for (int64_t k = 0; k < some; ++k) {
@@ -45,7 +45,7 @@ for (int64_t k = 0; k < some; ++k) {
 some = left;
 if (takes) may[some++] = at;
 
-/* ---- same_bits: a row of elements of $want bits from a row of elements of $have bits ---- */
+/* ---- same_bits: a sequence of elements of $want bits from one of elements of $have bits ---- */
 for (int64_t i = 0; i < $count; ++i) {
   uint64_t bits = 0;
   for (int b = 0; b < $want; ++b) {
@@ -70,13 +70,13 @@ $label
   exhausted |= $arm($given, $results);
   break;
 
-/* ---- matrix: matrix i of row-major arrays, one for each part, and LAPACK's array ---- */
+/* ---- matrix: copies matrix i between row-major arrays, one for each part, and LAPACK's array ---- */
 for (int64_t c = 0; c < $columns; ++c)
   for (int64_t r = 0; r < $rows; ++r) {
     $moved
   }
 
-/* ---- call_of_finite: of a routine that is not for a matrix with elements that are not finite ---- */
+/* ---- call_of_finite: calls a routine that must not be called for a matrix with infinite or NaN elements ---- */
 int finite = 1;
 for (int64_t k = 0; k < $count; ++k) finite &= isfinite($of[k]) != 0;
 if (finite) $call;
@@ -85,7 +85,7 @@ else {
   $filled
 }
 
-/* ---- sum_of_error: of a transform, the norm of what it takes, and the errors of that ---- */
+/* ---- sum_of_error: of a transform, the norm of its input, and the errors of the input ---- */
 most = fmax(most, fabs($value));
 norm = hypot(norm, $value);
 sum += fabs($value);
@@ -103,7 +103,7 @@ const double error = $weight($limits * unit * $root * norm + slack)$scale + $sub
 const bool fits = most < INFINITY && 16.0 * (sum + slack) <= $largest;
 $intervals
 
-/* ---- holds: whether the results of LAPACK's routine are right, a matrix after the other ---- */
+/* ---- holds: tests whether the results of a LAPACK routine are correct, one matrix after another ---- */
 number *const memory = malloc($room * sizeof *memory);
 const char *wrong = memory ? NULL : "not enough memory";
 $arrays
@@ -123,7 +123,7 @@ if (!finite(x0, $count)) {
   continue;
 }
 
-/* ---- load_matrix: of matrix i, row after row ---- */
+/* ---- load_matrix: loads matrix i, row by row ---- */
 for (int64_t row = 0; row < $rows; ++row)
   for (int64_t column = 0; column < $columns; ++column) $to[row * $columns + column] = $value;
 
@@ -135,7 +135,7 @@ if ($array == NULL) goto done;
 free($array);
 $array = NULL;
 
-/* ---- parts: of a long reference, one after the other; what is still there in the end is freed ---- */
+/* ---- parts: runs the parts of a long reference in order, and frees the remaining arrays ---- */
 void *x[$most] = {NULL};
 const int status =
   $calls

@@ -1,16 +1,16 @@
-/* The C functions that references call. A piece is what stands between two blank lines: one function, with the comment
-   right above it, that calls no other piece; what only it calls stands in it. gen/reference/library.py puts those into a reference that it
-   calls; a test compiles each alone.
+/* The C functions that references call. A piece is the text between two blank lines: one function, with the comment
+   right above it, that calls no other piece; helpers of one function are inside its piece. gen/reference/library.py
+   prints the pieces that a reference calls; a test compiles each alone.
 
-   Integers of all widths are computed in 64 bits: s64 or u64 by their sign, `width` is that of the type in HLO, and who
-   calls cuts the answer to it. Bits of floats are in the low bits of an uint64_t. */
+   Integers of all widths are computed in 64 bits, s64 or u64 by their signedness; `width` is that of the HLO type,
+   and the caller truncates the result to it. Bits of floats are the low bits of a uint64_t. */
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __GNUC__ /* nobody calls them here */
+#ifdef __GNUC__ /* functions may be unused here */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
 
@@ -50,7 +50,7 @@ static inline float bf16_to_float(uint16_t h) {
   return value;
 }
 
-/* to float with the last bit set where that is not exact, so that the second rounding is the only one */
+/* to float with the last bit set if that is not exact (round to odd), so that only the second rounding decides */
 static inline uint16_t bf16_from_double(double x) {
   float f = (float)x;
   uint32_t bits;
@@ -63,8 +63,8 @@ static inline uint16_t bf16_from_double(double x) {
   return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-/* to the nearest pattern by the middles between the finite values up to pattern `top`; from `beyond` on (where top is
-   even: after it) `over` */
+/* to the nearest pattern, by the midpoints between the finite values up to pattern `top`; from `beyond` on (if top
+   is even: above it) `over` */
 static inline uint8_t small_from_double(double x, const double *middles, int top, double beyond, int sign_bit, int over, int nan,
                                  bool negative_zero) {
   const double a = fabs(x);
@@ -76,7 +76,7 @@ static inline uint8_t small_from_double(double x, const double *middles, int top
   return (uint8_t)(k == 0 && !negative_zero ? 0 : sign | k);
 }
 
-/* the same of powers of two, up from the middle */
+/* the same for powers of two, up from the midpoint */
 static inline uint8_t scale_from_double(double x, const double *middles, int top, double beyond, int nan) {
   int k = 0;
   if (!(x > 0.0) || x >= beyond) return (uint8_t)nan;
@@ -156,10 +156,10 @@ static inline double logistic(double x) { return 1.0 / (1.0 + exp(-x)); }
 
 static inline double inverse_sqrt(double x) { return 1.0 / sqrt(x); }
 
-/* pow, which may answer with a NaN for a signalling one where it says 1 for all others */
+/* pow, which may return NaN for a signalling NaN when the result is 1 for all other values */
 static inline double power(double x, double y) { return y == 0.0 || x == 1.0 ? 1.0 : pow(x, y); }
 
-/* hypot, infinite where a part is, also beside a signalling NaN */
+/* hypot, infinite if a part is, even if the other is a signalling NaN */
 static inline double magnitude(double x, double y) {
   return fabs(x) == INFINITY || fabs(y) == INFINITY ? INFINITY : hypot(x, y);
 }
@@ -185,8 +185,8 @@ static inline int64_t s64_remainder(int64_t a, int64_t b) { return b == 0 ? a : 
 
 static inline uint64_t u64_remainder(uint64_t a, uint64_t b) { return b == 0 ? a : a % b; }
 
-/* the bits of the product from `bits` on, its 128 bits added up one bit of b after the other; is_signed: of numbers that
-   have their sign in all bits above their own */
+/* the bits of the product from bit `bits` on; its 128 bits are summed, one bit of b at a time; is_signed: the
+   numbers are sign-extended */
 static inline uint64_t upper_product(uint64_t a, uint64_t b, int bits, int is_signed) {
   uint64_t high = 0, low = 0;
   for (int k = 0; k < 64; ++k)
@@ -226,7 +226,7 @@ static inline uint64_t shift_right_logical(uint64_t x, uint64_t n, uint64_t widt
   return n >= width ? 0 : (x << (64 - width) >> (64 - width)) >> n;
 }
 
-/* ~(~x >> n) for negative x: >> of a negative number is left to the compiler by C */
+/* ~(~x >> n) for negative x: C leaves >> of a negative number to the compiler */
 static inline uint64_t shift_right_arithmetic(uint64_t x, uint64_t n, uint64_t width) {
   const bool negative = (x >> (width - 1) & 1u) != 0;
   const uint64_t bits = (negative ? ~x : x) << (64 - width) >> (64 - width), shifted = n >= width ? 0 : bits >> n;
@@ -245,7 +245,7 @@ static inline int count_leading_zeros(uint64_t x, int width) {
   return count;
 }
 
-/* the number that the low bits are */
+/* the signed number of the low bits */
 static inline int64_t s64_of_bits(uint64_t x, int width) {
   const uint64_t sign = (uint64_t)1 << (width - 1);
   return (int64_t)(((x & (2 * sign - 1)) ^ sign) - sign);
@@ -264,7 +264,7 @@ static inline uint64_t u64_from_double(double x, int width) {
   return x >= ldexp(1.0, width) ? UINT64_MAX >> (64 - width) : (uint64_t)x;
 }
 
-/* an index that is read, brought into 0 .. last */
+/* an index, clamped to 0 .. last */
 static inline int64_t s64_index(int64_t x, int64_t last) { return x < 0 ? 0 : x > last ? last : x; }
 
 static inline int64_t u64_index(uint64_t x, int64_t last) { return x > (uint64_t)last ? last : (int64_t)x; }
@@ -275,20 +275,20 @@ static inline uint8_t unpack(const uint8_t *from, int64_t i, int width) {
   return (uint8_t)(from[i * width / 8] >> i * width % 8 & ((1 << width) - 1));
 }
 
-/* into a byte where they are zero */
+/* into a byte in which these bits are zero */
 static inline void pack(uint8_t *to, int64_t i, int bits, int width) {
   to[i * width / 8] = (uint8_t)(to[i * width / 8] | (bits & ((1 << width) - 1)) << i * width % 8);
 }
 
 /* ---- Discrete Fourier transforms ---- */
 
-/* Transforms the middle one of three dimensions: of complex numbers as pairs, row-major. A row has n of them, of which
-   `of` has `given` and `to` gets `kept`. half: what is given is half of a spectrum, whose other elements are conjugates,
-   and what is its own conjugate is real. room: for 4 n numbers. */
+/* Transforms the middle one of three dimensions of row-major complex numbers, stored as pairs. A row has n of them;
+   `of` has the first `given`, `to` receives the first `kept`. half: the input is half of a spectrum, whose other
+   elements are conjugates, and elements that are their own conjugates are real. room: for 4 n numbers. */
 static inline void transform_rows(int64_t outer, int64_t given, int64_t n, int64_t kept, int64_t inner, bool inverse,
                            bool half, const long double *of, long double *to, long double *room);
-/* y: the transform of n complex numbers x, step apart, by the definition after each least prime factor of n. roots: of
-   which every apart-th is a root of n. Numbers are pairs; t: room for n of them. */
+/* y: the transform of n complex numbers x, step apart, by the definition after splitting off each smallest prime
+   factor of n. roots: every apart-th one is a root of n. Numbers are pairs; t: room for n of them. */
 static inline void dft(int64_t n, const long double *roots, int64_t apart, const long double *x, int64_t step, long double *y,
                 long double *t) {
   int64_t p = 2;

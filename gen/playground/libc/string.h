@@ -1,4 +1,4 @@
-/* What the commands use of C's library, where there is none (gen/playground/wasm.c has the bodies). */
+/* The part of C's library that the commands use (the bodies are in gen/playground/wasm.c). */
 #ifndef SETT_PLAYGROUND_STRING_H
 #define SETT_PLAYGROUND_STRING_H
 #include <stddef.h>

@@ -11,9 +11,10 @@
 #include <time.h>
 
 enum { MOST_SETS = 4096, MOST_RIVALS = 32, MOST_TURNS = 1000, FEW_TURNS = 3, FIRST_TURNS = 9 };
-/* A set's smaller buffers lie in one allocation, each aligned as its size is: a process may have some 65,000 mappings. */
+/* A set's smaller buffers are in one allocation, each aligned to its size, because a process may have only about
+   65,000 mappings. */
 enum { PACKED = 1 << 16, PAGE = 4096, MOST_ROTATED = 1 << 17 };
-static const double HOPELESS = 4, IN_DOUBT = 1.15; /* within such factors more turns may change who is faster */
+static const double HOPELESS = 4, IN_DOUBT = 1.15; /* within these factors, more turns may change which one is faster */
 
 static double seconds(void)
 {
@@ -22,18 +23,18 @@ static double seconds(void)
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- the rotation: sets of the fusion's buffers, and as many bytes again for copies ---- */
+/* ---- the rotation: sets of the fusion's buffers, and equally many bytes for copies ---- */
 
 struct rotation {
   const struct sett_fusion *fusion;
   void *self;
   int sets, copy_sets;
   struct buffer *param, *result; /* sets * params, sets * results */
-  struct buffer *packed;         /* of each set: what its smaller buffers are parts of */
+  struct buffer *packed;         /* for each set: the allocation of its smaller buffers */
   struct buffer scratch;         /* one for all sets */
   struct buffer *from, *to;      /* copy_sets each */
   unsigned char **from_host, **to_host;
-  size_t half; /* bytes of a copy's side */
+  size_t half; /* bytes of one side of a copy */
 };
 
 static size_t total_bytes(const struct sett_buffer *types, int count)
@@ -49,7 +50,7 @@ static int sets_for(size_t footprint, size_t bytes)
   return (int)(sets < MOST_SETS ? sets : MOST_SETS);
 }
 
-/* The place of a buffer of these bytes after `at` bytes of others. */
+/* Returns the offset of a buffer of these bytes after `at` bytes of others. */
 static size_t place_after(size_t at, size_t bytes)
 {
   size_t align = PART_ALIGN;
@@ -57,7 +58,7 @@ static size_t place_after(size_t at, size_t bytes)
   return (at + align - 1) / align * align;
 }
 
-/* Buffers for the parameters and results of set s; results that are updated in place are their parameters' buffers. */
+/* Allocates the parameters and results of set s; results that are updated in place use their parameters' buffers. */
 static int allocate_set(struct rotation *r, int s)
 {
   const struct sett_fusion *fusion = r->fusion;
@@ -81,7 +82,7 @@ static int allocate_set(struct rotation *r, int s)
   return 0;
 }
 
-/* Writes real inputs, and every byte of the rest once, so that all pages are there. */
+/* Writes real inputs, and every other byte once, so that all pages are mapped. */
 static int fill_buffer(struct buffer *buffer, const void *from) { return backend_write(buffer, 0, buffer->bytes, from); }
 
 static int rotation_open(struct rotation *r, size_t footprint, size_t moved)
@@ -154,13 +155,13 @@ struct rival {
   int number;
   const char *name;
   struct worker *worker;
-  int calls, next; /* calls a turn; where the rotation goes on */
-  int resting;     /* takes no more turns */
+  int calls, next; /* calls per turn; the next set of the rotation */
+  int resting;     /* takes part in no further turns */
   int turns;
-  double time[MOST_TURNS]; /* seconds a call */
+  double time[MOST_TURNS]; /* seconds of a call */
 };
 
-/* The seconds of a turn; negative: it failed. */
+/* Returns the seconds of a turn; negative if it failed. */
 static double turn(const struct rotation *r, struct rival *rival, int calls)
 {
   int sets = rival->kind == KERNEL ? r->sets : r->copy_sets, first = rival->next, error = 0;
@@ -168,7 +169,7 @@ static double turn(const struct rotation *r, struct rival *rival, int calls)
   if (rival->kind == LIBRARY) return worker_turn(rival->worker, calls);
   rival->next = (first + calls) % sets;
   if (rival->kind == HOST_COPY) copies_copy(rival->number, r->from_host, r->to_host, r->half, sets, first, calls);
-  else if (rival->kind == HOST_READ) { /* both sides, so that as many bytes are read as a copy moves */
+  else if (rival->kind == HOST_READ) { /* both sides, so that a read has as many bytes as a copy moves */
     copies_read(rival->number, r->from_host, r->half, sets, first, calls);
     copies_read(rival->number, r->to_host, r->half, sets, first, calls);
   }
@@ -185,14 +186,15 @@ static double turn(const struct rotation *r, struct rival *rival, int calls)
   return error ? -1 : seconds() - start;
 }
 
-/* A turn after one that is not timed: whoever had the last turn leaves lines in the caches that are still to be written. */
+/* Returns the time of a turn that follows an untimed one: the rival before leaves lines in the caches that must
+   still be written. */
 static double own_turn(const struct rotation *r, struct rival *rival)
 {
   double took = turn(r, rival, rival->calls);
   return took < 0 ? took : turn(r, rival, rival->calls);
 }
 
-/* The least of three turns: something else may have had the machine in one of them. */
+/* Returns the minimum of three turns: other processes may have used the machine in one of them. */
 static double least_of_three(const struct rotation *r, struct rival *rival)
 {
   double least = INFINITY;
@@ -203,8 +205,8 @@ static double least_of_three(const struct rotation *r, struct rival *rival)
   return least;
 }
 
-/* Enough calls for a turn to last `slot` seconds, found by raising them: which is the warm-up too. Copies and reads start
-   where 20 GB/s would take as long, so that a busy machine's time slices are not taken for theirs. */
+/* Finds the number of calls for a turn of `slot` seconds by raising it, which also warms up. Copies and reads start
+   at the number for 20 GB/s, so that time slices of a busy machine are not mistaken for them. */
 static int warm_up(const struct rotation *r, struct rival *rival, double slot)
 {
   int copies = rival->kind != KERNEL && rival->kind != LIBRARY;
@@ -241,7 +243,7 @@ static int list_rivals(struct rival *rivals, const struct device *device)
   return count;
 }
 
-/* ---- libraries: before one is timed, it must agree with the kernel, or be within the bound of the reference ---- */
+/* ---- libraries: before one is timed, it must agree with the kernel, or be within the reference's bound ---- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -249,9 +251,9 @@ static int by_size(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* NULL, or how results differ: moved data must be the same; floats, whose order of summation is free, within a thousandth
-   (16 bits: a hundredth) of the value or of the root mean square of the finite ones; of computed integers one in a thousand
-   may differ, where the float that was rounded lay between two. */
+/* Returns NULL, or how results differ. Moved data must be equal. Floats, which may be summed in any order, must be
+   within a thousandth (16 bits: a hundredth) of the value, or of the root mean square of the finite values. One in a
+   thousand computed integers may differ, if the float that was rounded was between two. */
 static const char *disagreement(const struct sett_buffer *type, const void *got, const void *wanted)
 {
   int floats = type->kind == SETT_FLOAT || type->kind == SETT_BFLOAT;
@@ -278,7 +280,7 @@ static const char *disagreement(const struct sett_buffer *type, const void *got,
                                 type->kind == SETT_BFLOAT ? "bf" : "f", type->bits);
 }
 
-/* The first set's buffers of one side, one after another; NULL where they cannot be had. */
+/* Returns the first set's buffers of one side, one after another; NULL on failure. */
 static unsigned char *contents(const struct buffer *buffers, int count)
 {
   size_t bytes = 0, at = 0;
@@ -300,7 +302,8 @@ static int write_all(const char *path, const void *from, size_t bytes)
   return (file && fclose(file)) || bad;
 }
 
-/* The kernel's results on the first set, one after another, and its parameters in a file for the workers. */
+/* Returns the kernel's results on the first set, one after another, and writes its parameters to a file for the
+   workers. */
 static unsigned char *first_results(const struct rotation *r, const struct bench_plan *plan)
 {
   unsigned char *data = contents(r->param, r->fusion->params);
@@ -310,7 +313,7 @@ static unsigned char *first_results(const struct rotation *r, const struct bench
   return bad ? NULL : contents(r->result, r->fusion->results);
 }
 
-/* NULL, or how a worker's file differs from the kernel's results. */
+/* Returns NULL, or how a worker's file differs from the kernel's results. */
 static const char *compare_file(const struct sett_fusion *fusion, const struct worker *worker, const char *path, const unsigned char *wanted)
 {
   const char *reason = NULL;
@@ -328,7 +331,8 @@ static const char *compare_file(const struct sett_fusion *fusion, const struct w
   return reason;
 }
 
-/* Whether a worker's results, in an open file, are within the bound of the fusion's reference on the first set. */
+/* Returns whether a worker's results, in an open file, are within the bound of the fusion's reference on the first
+   set. */
 static int file_within_bound(const struct rotation *r, FILE *file, void **in, void **out, double **bound, void **got)
 {
   const struct sett_fusion *fusion = r->fusion;
@@ -414,8 +418,9 @@ static double best_turn(const struct rival *rival)
   return best;
 }
 
-/* Rests who, in its best turn, is slower than the fastest of its kind by more than a factor, and libraries as far from the kernel. The best turn
- * decides: the first ones of a library may be several times slower than all later ones. */
+/* Rests rivals whose best turn is slower than the fastest of their kind by more than a factor, and libraries that
+   differ as much from the kernel. The best turn decides, because the first turns of a library may be several times
+   slower than later ones. */
 static void rest(struct rival *rivals, int count, double factor)
 {
   const struct rival *copy = fastest(rivals, count, is_copy), *read = fastest(rivals, count, is_read);
@@ -428,7 +433,8 @@ static void rest(struct rival *rivals, int count, double factor)
   }
 }
 
-/* Half of the 95% confidence interval of the median of kernel / yardstick, as a share of it: order statistics. */
+/* Returns half of the 95% confidence interval of the median of kernel / yardstick, relative to the median, by order
+   statistics. */
 static double spread_of_share(const struct rival *kernel, const struct rival *yardstick)
 {
   static double ratios[MOST_TURNS], sorted[MOST_TURNS];
@@ -453,7 +459,7 @@ static void say_rival(const struct rival *rival, size_t bytes)
       say_number((double)bytes), "#calls", say_number(rival->calls), "#rounds", say_number(rival->turns), "[times", times, NULL);
 }
 
-/* One call and the wait for it: what a caller who needs the result at once sees. */
+/* Returns the time of one call with the wait for it, as a caller sees who needs the result at once. */
 static double latency(const struct rotation *r, struct rival *kernel)
 {
   double t[31], sorted[31];

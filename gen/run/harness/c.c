@@ -1,4 +1,4 @@
-/* c.c - the target `c` behind backend.h: kernels on the host's own threads (copies.c), results in place. */
+/* c.c - the target `c` behind backend.h: kernels run on the host's own threads (copies.c), with results in place. */
 #define _GNU_SOURCE
 #include "backend.h"
 #include "copies.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 char backend_message[512];
-static int units; /* threads that copies_open has */
+static int units; /* threads of copies_open */
 
 static int failed(const char *what, int error)
 {
@@ -42,7 +42,8 @@ static size_t number_of(int what)
   return value > 0 ? (size_t)value : 0;
 }
 
-/* Bytes of the largest cache that the first core shares; glibc counts all of a package's. 0: not known. */
+/* Returns the bytes of the largest cache that the first core shares (glibc counts all caches of a package); 0:
+   unknown. */
 static size_t last_level(void)
 {
   size_t most = 0;
@@ -85,7 +86,8 @@ int backend_open(const char *wanted, struct device *device)
 
 void backend_close(void) { copies_close(); }
 
-/* ---- buffers: mappings of our own, between unmapped pages when guarded; the data ends as late as its alignment allows ---- */
+/* ---- buffers: private mappings, between unmapped pages if guarded; the data ends as late as its alignment allows
+   ---- */
 
 enum { GUARD = 4096, ALIGN = 64 /* what a fusion's header promises */ };
 
@@ -135,7 +137,7 @@ int backend_read(const struct buffer *buffer, long long at, size_t bytes, void *
 
 /* ---- launches ---- */
 
-/* As a fusion's header declares it. */
+/* declared as in a fusion's header */
 struct sett_share {
   int threads;
   void (*run)(void *context, size_t count, void (*item)(const void *work, size_t n), const void *work);
@@ -149,7 +151,7 @@ struct items {
   atomic_size_t next;
 };
 
-/* Each item to the thread that is ready first. */
+/* Gives each item to the thread that is ready first. */
 static void share_of_items(void *argument, int thread, int threads)
 {
   struct items *s = argument;
@@ -191,7 +193,7 @@ void backend_release(const struct sett_fusion *fusion, void *self)
   if (self) fusion->release(self);
 }
 
-/* ---- copies: the host's own (copies.c) are all that there are ---- */
+/* ---- copies: only the host's own (copies.c) ---- */
 
 const char *backend_copy_name(int number)
 {

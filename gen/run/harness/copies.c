@@ -14,7 +14,7 @@
 
 typedef uint64_t line __attribute__((vector_size(64)));
 
-/* Past the caches where the compiler can say so. */
+/* Stores past the caches if the compiler has such stores. */
 static inline void store_streaming(unsigned char *to, const unsigned char *from)
 {
 #if defined(__AVX512F__)
@@ -57,7 +57,7 @@ static void copy_plain(unsigned char *to, const unsigned char *from, size_t byte
   for (size_t i = 0; i < bytes; i += 64) store_plain(to + i, from + i);
 }
 
-/* Four quarters side by side: more address streams keep more fetches going. */
+/* Copies four quarters side by side: more address streams keep more fetches in flight. */
 static void copy_streaming_4(unsigned char *to, const unsigned char *from, size_t bytes)
 {
   size_t quarter = bytes / 256 * 64;
@@ -66,7 +66,8 @@ static void copy_streaming_4(unsigned char *to, const unsigned char *from, size_
   copy_streaming(to + 4 * quarter, from + 4 * quarter, bytes - 4 * quarter);
 }
 
-/* Four streams in bursts of eight lines, the next page's lines prefetched first: whole runs of a page at a time. */
+/* Copies four streams in bursts of eight lines, after prefetching the lines of the next page: whole runs of a page
+   at a time. */
 enum { BURST = 512, AHEAD = 4096 };
 
 static inline void ask(const unsigned char *from)
@@ -86,7 +87,7 @@ static void copy_bursts_4(unsigned char *to, const unsigned char *from, size_t b
   copy_streaming(to + 4 * quarter, from + 4 * quarter, bytes - 4 * quarter);
 }
 
-/* A page at a time: all of it is prefetched before the first store. */
+/* Copies a page at a time: all of it is prefetched before the first store. */
 static void copy_paged(unsigned char *to, const unsigned char *from, size_t bytes)
 {
   size_t i = 0;
@@ -169,14 +170,14 @@ const char *copies_read_name(int number)
   return number < (int)(sizeof reads / sizeof reads[0]) ? reads[number].name : NULL;
 }
 
-/* ---- pinned threads that wait for a job; the caller is the first of them ---- */
+/* ---- pinned threads that wait for a job; the caller is the first one ---- */
 
 enum { MOST_THREADS = 256, WATCHED_NS = 50000 };
 
 static struct {
   pthread_t thread[MOST_THREADS];
   int threads;
-  atomic_int running; /* threads that are not done with the job, the caller aside */
+  atomic_int running; /* threads that have not finished the job, without the caller */
   pthread_mutex_t lock;
   pthread_cond_t start, done;
   atomic_uint job; /* number of the current job; 0: none yet */
@@ -195,7 +196,8 @@ static void pin(int thread, const cpu_set_t *allowed)
   if (CPU_COUNT(&one)) pthread_setaffinity_np(pthread_self(), sizeof one, &one);
 }
 
-/* Whether a job, a stage of a kernel, say, follows soon: sleep and a wake-up would take longer than a small one. */
+/* Waits for the next job (such as a stage of a kernel) and returns whether it came soon: sleeping and waking up
+   would take longer than a small job. */
 static int soon(int (*ready)(unsigned seen), unsigned seen)
 {
   struct timespec begin, now;
@@ -286,7 +288,7 @@ struct rotated {
   size_t bytes;
 };
 
-static _Atomic uint64_t kept; /* so that no read is left out */
+static _Atomic uint64_t kept; /* keeps every read from being optimised away */
 
 static void share_of_copies(void *argument, int thread, int threads)
 {

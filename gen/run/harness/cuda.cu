@@ -164,7 +164,7 @@ extern "C" void backend_release(const struct sett_fusion *fusion, void *self)
 
 // ---- copies ----
 
-// 16 bytes a thread and step, steps threads apart.
+// 16 bytes per thread and step; steps are `threads` apart
 template <int STEPS, bool STREAM> __global__ void copy(const uint4 *__restrict__ from, uint4 *__restrict__ to, size_t n)
 {
   size_t first = (size_t)blockIdx.x * blockDim.x * STEPS + threadIdx.x;
@@ -187,7 +187,7 @@ template <int STEPS> __global__ void sum(const uint4 *__restrict__ from, unsigne
     uint4 v = i < n ? from[i] : make_uint4(0, 0, 0, 0);
     all += v.x + v.y + v.z + v.w;
   }
-  if (all == 0x12345678u) to[threadIdx.x] = all; // keeps the reads
+  if (all == 0x12345678u) to[threadIdx.x] = all; // keeps the reads from being optimised away
 }
 
 static const char *const copy_names[] = { "kernel, 16 bytes", "kernel, 4 x 16 bytes", "kernel, 4 x 16 bytes, streaming",

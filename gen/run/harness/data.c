@@ -45,7 +45,8 @@ static void put_bits(const struct sett_buffer *type, void *to, size_t i, uint64_
 
 /* ---- floats: sign, exponent field, mantissa field ---- */
 
-/* Top encodings: infinity and NaNs; NaN is all ones; NaN is minus zero; none; no sign, NaN is all ones. */
+/* The meaning of the top encodings: infinity and NaNs; NaN is all ones; NaN is minus zero; none; unsigned, NaN is
+   all ones. */
 enum style { IEEE, FN, FNUZ, FINITE, SCALE };
 struct format { int mantissa, exponent, bias; enum style style; };
 
@@ -63,7 +64,7 @@ static struct format format_of(const struct sett_buffer *type)
 
 static int is_float(const struct sett_buffer *type) { return type->kind >= SETT_FLOAT; }
 
-/* The bits of the largest finite value. */
+/* Returns the bits of the largest finite value. */
 static uint64_t largest(struct format f)
 {
   uint64_t top = (1ull << (f.mantissa + f.exponent)) - 1;
@@ -83,7 +84,7 @@ static double decode(struct format f, uint64_t bits)
     memcpy(&value, &bits, sizeof value);
     return value;
   }
-  if (f.exponent == 8 && f.bias == 127) { /* f32, or bf16 as the upper half of one */
+  if (f.exponent == 8 && f.bias == 127) { /* f32, or bf16 as the upper half of an f32 */
     uint32_t word = (uint32_t)(bits << (23 - f.mantissa));
     float narrow;
     memcpy(&narrow, &word, sizeof narrow);
@@ -95,7 +96,7 @@ static double decode(struct format f, uint64_t bits)
   return bits >> (f.mantissa + f.exponent) & 1 ? -value : value;
 }
 
-/* A finite value of moderate size, towards zero. */
+/* Rounds a finite value of moderate size towards zero. */
 static uint64_t encode(struct format f, double value)
 {
   uint64_t bits;
@@ -125,7 +126,8 @@ static uint64_t special_float(struct format f, uint64_t random)
   uint64_t sign = (random & 1) << (f.mantissa + f.exponent);
   uint64_t top = ((1ull << f.exponent) - 1) << f.mantissa, one = encode(f, 1.0), unit = 1ull << f.mantissa;
   uint64_t magnitude;
-  if (f.style != IEEE || f.mantissa < 3) { /* a zero, the largest, else any bits: a sixteenth of them or so NaNs */
+  if (f.style != IEEE || f.mantissa < 3) { /* a zero, the largest value, else any bits, of which about a sixteenth
+                                              are NaNs */
     uint64_t any = random >> 8 & ((2ull << (f.mantissa + f.exponent)) - 1);
     if (f.style == SCALE) return random & 1 ? 255 : any & 255;
     return random >> 1 & 3 ? any : sign | (random >> 3 & 1 ? largest(f) : 0);
@@ -154,9 +156,9 @@ static uint64_t special_integer(const struct sett_buffer *type, uint64_t random)
   switch (random & 15) {
   case 0: return 0;
   case 1: return 1;
-  case 2: return ones;        /* -1, or the largest */
-  case 3: return half;        /* the largest signed */
-  case 4: return half + 1;    /* the smallest signed */
+  case 2: return ones;        /* -1, or the maximum */
+  case 3: return half;        /* the signed maximum */
+  case 4: return half + 1;    /* the signed minimum */
   case 5: return half + 2;
   case 6: return ones - 1;
   case 7: return half - 1;
@@ -180,21 +182,22 @@ static uint64_t moderate(const struct sett_buffer *type, uint64_t random)
   return (uint64_t)((int64_t)((random >> 32) % 201) - 100) & ones;
 }
 
-/* Near to normally distributed: a sum of four uniform numbers, deviation 2, within 7. */
+/* Returns an approximately normal number: a sum of four uniform numbers, with deviation 2, within 7. */
 static double normal(uint64_t random)
 {
   double sum = (double)((random & 0xffff) + (random >> 16 & 0xffff) + (random >> 32 & 0xffff) + (random >> 48));
   return (sum - 131070) / 18918.6;
 }
 
-/* An index: mostly in range, sometimes just outside. */
+/* Returns an index: usually in range, sometimes just outside. */
 static uint64_t near_index(const struct sett_buffer *type, uint64_t random)
 {
   uint64_t ones = type->bits == 64 ? ~0ull : (1ull << type->bits) - 1, value = (random >> 16) % (type->index + 5) - 2;
   return (type->kind == SETT_UINT && value >> 63 ? 0 : value) & ones;
 }
 
-/* A component of an index: each row's window is in a place of its own; those for which there is none are out of range. */
+/* Returns a component of an index such that each row's window has a place of its own; rows without a place are out
+   of range. */
 static uint64_t index_apart(const struct sett_buffer *type, size_t i, unsigned long long seed)
 {
   const unsigned long long inner = type->apart[0], count = type->apart[1], *room = type->apart + 2;
@@ -206,7 +209,7 @@ static uint64_t index_apart(const struct sett_buffer *type, size_t i, unsigned l
   return row % room[2 * k] * room[2 * k + 1];
 }
 
-/* Rows of indices in ascending order. A key is a component whose order is that of unsigned numbers. */
+/* Sorts rows of indices. A key is a component, mapped to unsigned numbers of the same order. */
 static size_t row_keys;
 
 static int compare_rows(const void *a, const void *b)
@@ -223,7 +226,7 @@ static void sort_rows(const struct sett_buffer *type, void *data)
   const uint64_t top = type->kind == SETT_SINT ? 1ull << (type->bits - 1) : 0;
   size_t rows = type->elements / (size_t)count;
   uint64_t *keys = malloc((type->elements + 1) * sizeof *keys);
-  if (!keys) return; /* the promise is of speed alone: what is drawn is right unsorted too */
+  if (!keys) return; /* the promise is for speed only: unsorted indices are correct too */
   for (int back = 0; back < 2; ++back) {
     for (size_t row = 0; row < rows; ++row)
       for (size_t c = 0; c < count; ++c) {
@@ -237,7 +240,7 @@ static void sort_rows(const struct sett_buffer *type, void *data)
   free(keys);
 }
 
-/* Symmetric matrices whose diagonal is larger than the sum of what stands beside it. */
+/* Makes symmetric matrices whose diagonal elements exceed the sum of the other elements in their row. */
 static void make_definite(const struct sett_buffer *type, void *data)
 {
   const struct format f = format_of(type);
@@ -254,7 +257,7 @@ static void make_definite(const struct sett_buffer *type, void *data)
     }
 }
 
-/* What a file holds; without it there is nothing to do. */
+/* Reads a file's content; does nothing without a file. */
 static void read_whole(const struct sett_buffer *type, void *to)
 {
   FILE *file = fopen(type->file, "rb");
@@ -298,7 +301,8 @@ void data_fill(const struct sett_buffer *type, void *to, enum data_style style, 
 
 /* ---- comparison ---- */
 
-/* An infinity stands for the least value that rounds to it, so that a bound can reach over the overflow. */
+/* Returns a float as a number; an infinity counts as the smallest value that rounds to it, so that a bound can reach
+   across the overflow. */
 static double reach(struct format f, double value)
 {
   double threshold;
@@ -318,7 +322,7 @@ static double ulp_of(struct format f, double value)
   return ldexp(1, (exponent > least ? exponent : least) - f.mantissa);
 }
 
-/* The difference of two elements that are not identical: 0 where they count as equal. */
+/* Returns the difference of two elements that are not identical; 0 if they count as equal. */
 static double difference(const struct sett_buffer *type, uint64_t a, uint64_t b, double *ulps)
 {
   *ulps = 0;
@@ -341,7 +345,7 @@ static double difference(const struct sett_buffer *type, uint64_t a, uint64_t b,
   return a > b ? (double)(a - b) : (double)(b - a);
 }
 
-/* Whether a bound allows every value of the type. */
+/* Returns whether a bound allows every value of the type. */
 static int allows_all(const struct sett_buffer *type, uint64_t wanted, double allowed)
 {
   uint64_t top = type->kind == SETT_PRED ? 1 : type->bits == 64 ? ~0ull : (1ull << type->bits) - 1;
@@ -366,7 +370,7 @@ void data_compare(const struct sett_buffer *type, const void *got, const void *w
     if (a != b) {
       off = type->exact ? INFINITY : difference(type, a, b, &ulps);
       bad = !(off <= allowed);
-      /* a pred is 0 or 1 whatever the bound says */
+      /* a pred is 0 or 1, whatever the bound */
       if (type->kind == SETT_PRED && a > 1) bad = 1;
     }
     if (isnan(allowed) || allowed < 0) bad = 1;

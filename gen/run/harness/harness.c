@@ -7,10 +7,10 @@
      harness compile DEVICE FUSION.so ..
      harness device DEVICE
 
-   Answers are JSON objects on standard output, one a line, each with an "event". Exit status: 0 when it got to the end
-   (a mismatch is an answer), 2 bad arguments or files, 3 no device, 70 a fault or 71 a limit of time (both after an event).
-   A launch may take PROCESSOR seconds of this process' processor time, and PASSING seconds. The limit of processor time that
-   the process has from its caller (RLIMIT_CPU) is of all that it does. */
+   Answers are JSON objects on standard output, one in each line, each with an "event". Exit status: 0 at the end of the
+   work (a mismatch is an answer), 2 for bad arguments or files, 3 for no device, 70 for a fault, 71 for a time limit (the
+   last two after an event). A launch may take PROCESSOR seconds of this process' processor time, and PASSING seconds of
+   wall-clock time. A limit of processor time that the caller has set for the process (RLIMIT_CPU) covers everything. */
 #define _GNU_SOURCE
 #include "backend.h"
 #include "bench.h"
@@ -32,13 +32,13 @@
 
 enum { CHUNK = 1 << 20, EXIT_FAULT = 70, EXIT_HANG = 71 };
 
-/* ---- what runs now, for the signal handlers ---- */
+/* ---- the current launch, for the signal handlers ---- */
 
 static struct {
   const struct sett_fusion *fusion;
   const struct buffer *param, *result;
   const char *phase;
-  double processor; /* seconds of processor time that went before the launch */
+  double processor; /* seconds of processor time before the launch */
 } now;
 
 static struct {
@@ -51,7 +51,7 @@ static int near(const struct buffer *buffer, const unsigned char *at)
   return buffer->host && at >= whole && at < whole + buffer->whole_bytes;
 }
 
-/* Several threads may fault at once: the first one says so. */
+/* Several threads may fault at once: the first one reports. */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
   static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -80,7 +80,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
   _exit(EXIT_FAULT);
 }
 
-/* Several threads may be told at once: the first one says so. */
+/* Several threads may receive the signal: the first one reports. */
 static void on_limit(int number)
 {
   static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -108,7 +108,7 @@ static void catch_signals(void)
   sigaction(SIGXCPU, &action, NULL);
 }
 
-/* ---- one fusion at work ---- */
+/* ---- the buffers of one fusion ---- */
 
 struct job {
   const struct sett_fusion *fusion;
@@ -116,7 +116,7 @@ struct job {
   struct buffer param[MOST_BUFFERS], result[MOST_BUFFERS], scratch;
   void *in[MOST_BUFFERS], *out[MOST_BUFFERS], *wanted[MOST_BUFFERS];
   double *bound[MOST_BUFFERS];
-  int moved; /* whether buffers are aligned only as they must be */
+  int moved; /* whether buffers have only the alignment that they must have */
 };
 
 static int job_failed(const char *status, const char *reason)
@@ -146,7 +146,7 @@ static int job_open(struct job *job, const struct sett_fusion *fusion, int guard
   return 0;
 }
 
-/* Memory on the host for params, results, the reference's results and bounds, aligned for any vector. */
+/* Returns host memory for params, results, the reference's results and bounds, aligned for any vector. */
 static void *host_memory(size_t bytes) { return aligned_alloc(128, (bytes / 128 + 1) * 128); }
 
 static int job_host(struct job *job, int with_reference)
@@ -175,7 +175,7 @@ static void job_close(struct job *job)
   now.param = now.result = NULL;
 }
 
-/* Both timers end after so many seconds; 0: they are off. */
+/* Starts both timers with these seconds; 0 stops them. */
 static void set_timers(unsigned processor, unsigned passing)
 {
   struct itimerval timer;
@@ -224,7 +224,7 @@ static int poison(const struct buffer *buffer, int byte, int data)
          fill(buffer, (long long)buffer->bytes, buffer->after, byte);
 }
 
-/* The first byte of a region that differs from `byte` or from expected; -1: none; -2: it cannot be read. */
+/* Returns the first byte of a region that differs from `byte` or from expected; -1: none; -2: it cannot be read. */
 static long long first_difference(const struct buffer *buffer, long long at, size_t bytes, int byte,
                                   const unsigned char *expected)
 {
@@ -251,7 +251,7 @@ static const char *guards_broken(const struct buffer *buffers, int count, const 
   return NULL;
 }
 
-/* Whether a parameter's buffer becomes a result: what is not updated there is compared as any other element is. */
+/* Returns whether a parameter's buffer becomes a result: elements that are not updated are compared like all others. */
 static int is_result(const struct sett_fusion *fusion, int param)
 {
   for (int i = 0; i < fusion->results; ++i)
@@ -259,7 +259,7 @@ static int is_result(const struct sett_fusion *fusion, int param)
   return 0;
 }
 
-/* Runs on inputs job->in with poisoned results; NULL, or what was wrong. */
+/* Runs on inputs job->in with poisoned results; returns NULL, or the fault. */
 static const char *run_guarded(struct job *job, int byte)
 {
   const struct sett_fusion *fusion = job->fusion;
@@ -284,7 +284,7 @@ static const char *run_guarded(struct job *job, int byte)
 
 static size_t element_at(const struct sett_buffer *type, long long byte) { return (size_t)byte * 8 / (size_t)type->bits; }
 
-/* Moves the beginning of a buffer, between its guards. */
+/* Moves the start of a buffer, between its guards. */
 static void move_buffer(struct buffer *buffer, int by)
 {
   buffer->data = (unsigned char *)buffer->data + by;
@@ -293,7 +293,7 @@ static void move_buffer(struct buffer *buffer, int by)
   buffer->after -= (size_t)by;
 }
 
-/* Moves all buffers to where they are aligned only as they must be, or back. */
+/* Moves all buffers to addresses with only the required alignment, or back. */
 static void move_buffers(struct job *job)
 {
   const struct sett_fusion *fusion = job->fusion;
@@ -308,8 +308,8 @@ static void move_buffers(struct job *job)
     else move_buffer(&job->result[i], way * fusion->result[i].alignment);
 }
 
-/* Whether a result is what job->out has, but for what a NaN holds: a kernel for pointers that are aligned otherwise may take operands in another
-   order. */
+/* Returns whether a result equals job->out except for NaN payloads: a kernel for other alignments may take operands
+   in another order. */
 static int same_but_nans(struct job *job, int result)
 {
   const struct sett_buffer *type = &job->fusion->result[result];
@@ -322,8 +322,8 @@ static int same_but_nans(struct job *job, int result)
   return same && !error.failures;
 }
 
-/* Two runs on the same inputs over two different poisons: an element that kept both was never written. In one of them, buffers are aligned only as
-   they must be. */
+/* Runs twice on the same inputs over two different poisons: an element that kept both was not written. In one run,
+   buffers have only the required alignment. */
 static const char *run_twice(struct job *job)
 {
   static const int bytes[2] = { 0xA5, 0x5A };
@@ -333,7 +333,8 @@ static const char *run_twice(struct job *job)
     if (backend_read(&job->result[i], 0, job->result[i].bytes, job->out[i])) return say_text("%s", backend_message);
   move_buffers(job);
   wrong = run_guarded(job, bytes[1]);
-  if (wrong || job->fusion->limited) return wrong; /* what a traced program has not done is not written */
+  if (wrong || job->fusion->limited) return wrong; /* a traced program does not write the results of calls that have
+                                                      not run */
   for (int i = 0; i < job->fusion->results; ++i) {
     long long at = first_difference(&job->result[i], 0, job->result[i].bytes, 0, job->out[i]);
     unsigned char second = 0;
@@ -349,7 +350,7 @@ static const char *run_twice(struct job *job)
   return NULL;
 }
 
-static char nearest[256]; /* the element whose error is the largest share of its bound, in words */
+static char nearest[256]; /* the element whose error is largest relative to its bound, in words */
 
 static void say_nearest(const struct job *job, int result, const struct data_error *error)
 {
@@ -361,7 +362,7 @@ static void say_nearest(const struct job *job, int result, const struct data_err
            got, wanted, error->nearest_abs, error->nearest_bound);
 }
 
-/* The first result that is wrong, and the numbers of the others. */
+/* Returns the fault of the first wrong result, and the numbers of the others. */
 static const char *compare_all(struct job *job, struct data_error *total)
 {
   const char *wrong = NULL;
@@ -386,7 +387,7 @@ static const char *compare_all(struct job *job, struct data_error *total)
   return wrong;
 }
 
-/* The bound runs beside the reference: neither needs the other. */
+/* The bound runs at the same time as the reference: they are independent. */
 static void *bound_thread(void *argument)
 {
   struct job *job = argument;
@@ -409,7 +410,7 @@ static const char *reference_and_bound(struct job *job)
   return missing || failed ? "the reference has not enough memory" : NULL;
 }
 
-/* The kernel's results beside the reference's, or held to what defines them; NULL, or what is wrong. */
+/* Compares the kernel's results with the reference's, or tests them by definition; returns NULL, or the fault. */
 static const char *compare_job(struct job *job, struct data_error *total)
 {
   const struct sett_fusion *fusion = job->fusion;
@@ -427,7 +428,7 @@ static const char *compare_job(struct job *job, struct data_error *total)
   return wrong ? say_text("%s", wrong) : NULL;
 }
 
-/* Every second round of moderate inputs is of whole numbers. */
+/* Every second round of moderate inputs has whole numbers. */
 static enum data_style style_of(int round)
 {
   const enum data_style style = (enum data_style)(round % DATA_STYLES);
@@ -450,8 +451,8 @@ static const char *check_round(struct job *job, unsigned long long seed, int rou
   return wrong;
 }
 
-/* Small inputs get more rounds, so that special values meet; large ones leave out the wide style: the special one has both. Wanted: so many;
-   less than 0: at most as many; 0: any. */
+/* Returns the number of rounds. Small inputs get more, so that special values meet; large ones skip the wide style,
+   as the special style includes it. wanted: this number; negative: at most that number; 0: by size. */
 static int rounds_for(const struct sett_fusion *fusion, int wanted)
 {
   size_t elements = 0;
@@ -463,12 +464,12 @@ static int rounds_for(const struct sett_fusion *fusion, int wanted)
   return wanted && rounds > -wanted ? -wanted : rounds;
 }
 
-/* ---- check of a program of several calls, each on the arrays that it had ---- */
+/* ---- check of a program of several calls, each on the arrays that it read ---- */
 
 struct compared {
   struct data_error error;
   char nearest[256];
-  int rounds, last; /* rounds that have compared the call, and the number of the last of them, from 1 */
+  int rounds, last; /* rounds that have compared the call, and the number of the last one, from 1 */
 };
 
 static void *array_of(const struct job *job, struct sett_from from)
@@ -477,7 +478,7 @@ static void *array_of(const struct job *job, struct sett_from from)
   return whole ? (unsigned char *)whole + from.offset : NULL;
 }
 
-/* The call's values beside its reference on what it read; NULL, or what is wrong. */
+/* Compares the call's values with its reference on the arrays that it read; returns NULL, or the fault. */
 static const char *check_call(struct job *traced, const struct sett_call *call, struct compared *compared)
 {
   static struct job own;
@@ -496,8 +497,8 @@ static const char *check_call(struct job *traced, const struct sett_call *call, 
   return wrong;
 }
 
-/* The program's results beside those of the traced one, equal but for what a NaN holds; then beside the reference of the whole, within its
-   bound: what is exact in all calls is exact here. */
+/* Compares the program's results with those of the traced program (equal except for NaN payloads), then with the
+   reference of the whole, within its bound: results that are exact in all calls are exact here. */
 static const char *same_results(struct job *job, const struct job *traced)
 {
   const struct sett_fusion *fusion = job->fusion;
@@ -516,15 +517,16 @@ static const char *same_results(struct job *job, const struct job *traced)
   return compare_all(job, &error);
 }
 
-static int wrong_call; /* the number of the call that is wrong; -1: the program is */
-static int cut_rounds; /* rounds in which a loop of a program was cut short, so that its results were not compared */
+static int wrong_call; /* the number of the wrong call; -1: the program itself */
+static int cut_rounds; /* rounds in which a loop of a program was ended by the limit, so that its results were not
+                          compared */
 
 static int is_reached(const struct job *traced, const struct sett_call *call)
 {
   return call->done < 0 || *(const unsigned char *)traced->out[call->done];
 }
 
-/* Each call that has been done, on what it read the last time. */
+/* Compares each call that has run, on the arrays that it read last. */
 static const char *check_calls(struct job *traced, struct compared *compared, int round)
 {
   const char *wrong = NULL;
@@ -540,7 +542,8 @@ static const char *check_calls(struct job *traced, struct compared *compared, in
   return wrong;
 }
 
-/* The results once more, where those that may be a parameter's buffer are; equal but for what a NaN holds. */
+/* Computes the results again with those that may share a parameter's buffer in that buffer; they must be equal
+   except for NaN payloads. */
 static const char *same_in_place(const struct job *job, struct job *one)
 {
   const struct sett_fusion *fusion = job->fusion;
@@ -718,9 +721,9 @@ static int run_files(const struct sett_fusion *fusion, char **files)
   return bad;
 }
 
-/* ---- each: every fusion of a library, from one file of parameters to one of results ---- */
+/* ---- each: every fusion of a library, from a file of parameters to a file of results ---- */
 
-/* The buffers one after the other, as a file has them: all bytes read or written, and none left in a file that is read. */
+/* Reads or writes the buffers one after the other, as a file has them: all bytes, and the whole file. */
 static int all_bytes(const char *path, int writes, int count, const struct sett_buffer *type, void **data)
 {
   FILE *file = fopen(path, writes ? "wb" : "rb");

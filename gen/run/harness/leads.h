@@ -1,5 +1,5 @@
-/* leads.h - puts arrays inside of larger ones, with guards between their rows: for a program whose caller gives leading dimensions. Of the host's
-   memory, or, where CL/cl.h was included before, of buffers of OpenCL. */
+/* leads.h - places arrays inside larger ones, with guards between their rows, for a program whose caller passes
+   leading dimensions. The arrays are in host memory; or, if CL/cl.h was included before, in OpenCL buffers. */
 #ifndef SETT_HARNESS_LEADS_H
 #define SETT_HARNESS_LEADS_H
 #include <stdlib.h>
@@ -8,17 +8,17 @@
 enum { SETT_LEAD_GUARD = 0xFF /* a NaN of floats: what a kernel reads of it shows */, SETT_LEAD_END = 64 /* guard bytes before and after an array */ };
 
 struct sett_lead {
-  int result, number;              /* a result or a parameter, and which */
-  size_t rows, row, lead, element; /* rows, elements of a row and from row to row, bytes of an element */
+  int result, number;              /* a result or a parameter, and its number */
+  size_t rows, row, lead, element; /* rows, elements of a row, elements from row to row, bytes of an element */
 };
 
-/* The bytes of a larger array, without the guards at its ends. */
+/* Returns the bytes of a larger array, without the guards at its ends. */
 static size_t sett_lead_bytes(const struct sett_lead *of)
 {
   return ((of->rows - 1) * of->lead + of->row) * of->element;
 }
 
-/* A larger array full of guards that holds a dense one (NULL: nothing), on the heap; NULL: out of memory. */
+/* Returns a larger array on the heap, full of guards, that contains a dense one (NULL: none); NULL: out of memory. */
 static unsigned char *sett_lead_spread(const struct sett_lead *of, const void *dense)
 {
   const size_t row = of->row * of->element, next = of->lead * of->element, bytes = sett_lead_bytes(of) + 2 * SETT_LEAD_END;
@@ -29,7 +29,7 @@ static unsigned char *sett_lead_spread(const struct sett_lead *of, const void *d
   return whole;
 }
 
-/* Whether bytes are guards still. */
+/* Returns whether bytes are unchanged guards. */
 static int sett_lead_kept(const unsigned char *from, size_t bytes)
 {
   for (size_t k = 0; k < bytes; ++k)
@@ -37,7 +37,7 @@ static int sett_lead_kept(const unsigned char *from, size_t bytes)
   return 1;
 }
 
-/* Copies a larger array back to a dense one (NULL: to nothing). 1: a guard has changed. */
+/* Copies a larger array back to a dense one (NULL: none). Returns 1 if a guard has changed. */
 static int sett_lead_gather(const struct sett_lead *of, const unsigned char *whole, void *dense)
 {
   const size_t row = of->row * of->element, next = of->lead * of->element;
@@ -51,7 +51,7 @@ static int sett_lead_gather(const struct sett_lead *of, const unsigned char *who
 }
 
 #ifdef CL_VERSION_1_2
-/* The bytes of a buffer of OpenCL, read to the heap; NULL: they cannot be. */
+/* Returns the bytes of an OpenCL buffer, read to the heap; NULL on failure. */
 static unsigned char *sett_lead_read(cl_command_queue queue, cl_mem from, size_t bytes)
 {
   unsigned char *to = (unsigned char *)malloc(bytes);
@@ -60,7 +60,7 @@ static unsigned char *sett_lead_read(cl_command_queue queue, cl_mem from, size_t
   return NULL;
 }
 
-/* Larger buffers in place of parameters and results; a larger buffer has no guards before it. */
+/* Replaces parameters and results by larger buffers; a larger buffer has no guards before it. */
 static int sett_lead_begin(cl_command_queue queue, const struct sett_lead *lead, int count, cl_mem *in, cl_mem *out, size_t *leads)
 {
   cl_context context = NULL;
@@ -80,7 +80,8 @@ static int sett_lead_begin(cl_command_queue queue, const struct sett_lead *lead,
   return error;
 }
 
-/* Copies the results back, and frees the larger buffers. Not 0: the run failed, or a guard has changed. */
+/* Copies the results back, and frees the larger buffers. Returns nonzero if the run failed, or if a guard has
+   changed. */
 static int sett_lead_end(cl_command_queue queue, const struct sett_lead *lead, int count, cl_mem *in, cl_mem *out, const void *results, int error)
 {
   for (int i = 0; i < count; ++i) {
@@ -102,7 +103,7 @@ static int sett_lead_end(cl_command_queue queue, const struct sett_lead *lead, i
   return error;
 }
 #else
-/* Larger arrays in place of parameters and results. 1: out of memory. */
+/* Replaces parameters and results by larger arrays. Returns 1 if out of memory. */
 static int sett_lead_begin(const struct sett_lead *lead, int count, const void **in, void **out, size_t *leads)
 {
   int error = 0;
@@ -117,7 +118,8 @@ static int sett_lead_begin(const struct sett_lead *lead, int count, const void *
   return error;
 }
 
-/* Copies the results back, and frees the larger arrays. Not 0: the run failed, or a guard has changed. */
+/* Copies the results back, and frees the larger arrays. Returns nonzero if the run failed, or if a guard has
+   changed. */
 static int sett_lead_end(const struct sett_lead *lead, int count, const void **in, void **out, const void *results, int error)
 {
   for (int i = 0; i < count; ++i) {

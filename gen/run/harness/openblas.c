@@ -1,9 +1,10 @@
-/* openblas.c - OpenBLAS beside ours: omatcopy, and gemv with ones, each thread on rows of its own. Found at run time. */
+/* openblas.c - OpenBLAS as a rival: omatcopy, and gemv with ones; each thread has rows of its own. The library is
+   found at run time. */
 #include "serve.h"
 #include "copies.h"
 #include <dlfcn.h>
 
-enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 }; /* of cblas.h */
+enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 }; /* from cblas.h */
 
 static struct {
   int wide; /* f64 */
@@ -11,8 +12,8 @@ static struct {
   void (*domatcopy)(int, int, int, int, double, const double *, int, double *, int);
   void (*sgemv)(int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
   void (*dgemv)(int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
-  long batch, in_step, out_step, rows, columns, in_pitch, out_pitch; /* a transpose of each matrix of a batch */
-  int down;                                                          /* a sum of columns */
+  long batch, in_step, out_step, rows, columns, in_pitch, out_pitch; /* transposes each matrix of a batch */
+  int down;                                                          /* sums columns */
   void *ones, *partial;
 } blas;
 
@@ -97,7 +98,8 @@ static void transpose_share(void *argument, int thread, int threads)
   }
 }
 
-/* Sums of rows go to their places; of columns, every thread adds up its rows, and the caller the threads' sums. */
+/* Sums of rows are stored directly; for columns, every thread adds up its rows, and the caller adds the threads'
+   sums. */
 static void sum_share(void *argument, int thread, int threads)
 {
   const struct job *job = argument;

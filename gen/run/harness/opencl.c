@@ -109,7 +109,7 @@ void backend_close(void)
 
 enum { GUARD = 4096 };
 
-/* On the host: a mapping of our own, between unmapped pages when guarded; the data ends as late as alignment allows. */
+/* On the host: a private mapping, between unmapped pages if guarded; the data ends as late as its alignment allows. */
 static int allocate_on_host(struct buffer *buffer, int guarded)
 {
   cl_int error = CL_SUCCESS;
@@ -176,7 +176,7 @@ void backend_free(struct buffer *buffer)
   memset(buffer, 0, sizeof *buffer);
 }
 
-/* Guards on the host lie outside the cl_mem and are plain memory; the data goes through the queue. */
+/* Guards on the host are outside of the cl_mem, in plain memory; the data goes through the queue. */
 static int transfer(const struct buffer *buffer, long long at, size_t bytes, const void *from, void *to)
 {
   cl_int error;
@@ -261,7 +261,8 @@ void backend_release(const struct sett_fusion *fusion, void *self)
 
 /* ---- copies ---- */
 
-/* ITEM vectors of 64 bytes a work-item on a CPU, contiguous; one of 16 bytes on a GPU. STREAM: past the caches. */
+/* On a CPU, a work-item copies ITEM contiguous vectors of 64 bytes; on a GPU, one of 16 bytes. STREAM: past the
+   caches. */
 static const char *const copy_source[] = {
   "#if !defined(STREAM) || !defined(__clang__)\n",
   "#define STORE(v, p) (*(p) = (v))\n",

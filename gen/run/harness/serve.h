@@ -1,10 +1,11 @@
-/* serve.h - the other side of worker.h: one operation of a library on a rotation of buffers.
+/* serve.h - the peer of worker.h: one operation of a library on a rotation of buffers.
 
-     program OPERATION DTYPE DIMS ORDER THREADS FOOTPRINT IN OUT
+   program OPERATION DTYPE DIMS ORDER THREADS FOOTPRINT IN OUT
 
-   OPERATION: transpose, sum, max; ORDER: its permutation or the reduced dimensions; both sides dense and row-major. Every set
-   of buffers holds what file IN holds; the first result goes to file OUT. Then it says "ready WHAT IS RUN", or "skip WHY", and
-   answers each line CALLS of its standard input with the seconds that as many calls take. */
+   OPERATION: transpose, sum, max; ORDER: its permutation or the reduced dimensions; both sides are dense and
+   row-major. Every set of buffers starts with the content of file IN; the first result goes to file OUT. The program
+   then prints "ready WHAT IS RUN", or "skip WHY", and answers each line CALLS of its standard input with the seconds
+   that this many calls take. */
 #ifndef SETT_HARNESS_SERVE_H
 #define SETT_HARNESS_SERVE_H
 #define _GNU_SOURCE
@@ -24,7 +25,8 @@ struct operation {
   void *in[MOST_SETS], *out[MOST_SETS];
 };
 
-/* Given by the library's file: NULL with a text about what it will run, or why it cannot; and the calls. */
+/* The library's file defines these. prepare returns NULL after writing what it will run to `about`, or the reason
+   why it cannot; run makes the calls. */
 static const char *prepare(const struct operation *operation, char *about, size_t capacity);
 static void run(const struct operation *operation, int first, int calls);
 

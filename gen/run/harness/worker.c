@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The next line without its end: 0, or 1 where there is none. */
+/* Reads the next line without its end; returns 0, or 1 if there is none. */
 static int read_line(const struct worker *worker, char *to, size_t capacity)
 {
   size_t used = 0;
