@@ -6308,7 +6308,7 @@ SETT_INLINE int32_t settp_map_pair_nodes(settp_map_engine *e, int32_t a, int32_t
   return x && y ? x + y + 1 + settp_map_factor_nodes(k) : 1 << 28;
 }
 
-/* P8: t * (a - b * q), q = floor(a / b) of a form b, is t * (a mod b); and so for a turned around. */
+/* P8: t * (a - b * q), q = floor(a / b) of a form b, is t * (a mod b); and so for a turned around where b is at least 1. */
 SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_a = 0, best_b = 0;
   int64_t best_k = 0;
@@ -6328,7 +6328,7 @@ SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_ma
       b = x->b;
       multiple = settp_map_lin_product(e, b, m.factor[j]);
       if (multiple < 0 || settp_map_lin_less(e, l, multiple, &k) < 0 || k == INT64_MIN) continue;
-      for (turned = 0; turned < 2; ++turned) {
+      for (turned = 0; turned < 1 + settp_map_at_least(e, b, 1); ++turned) {
         int32_t digit = settp_map_lin_mix(e, a, 1, multiple, -1, 0), f = turned ? settp_map_lin_scale(e, a, -1, -1) : a;
         if (turned) digit = settp_map_lin_mix(e, b, 1, digit, -1, -1);
         left = settp_map_lin_mix(e, l, 1, digit, turned ? -k : k, 0);
@@ -6422,12 +6422,13 @@ SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_
   return part->nodes ? best : SETTP_MAP_NONE;
 }
 
-/* P10: k * floor(a / b) + k of a form b is k * ((a + 1) ceildiv b). 0: it is not shorter. */
+/* P10: k * floor(a / b) + k of a form b that is at least 1 is k * ((a + 1) ceildiv b). 0: it is not shorter. */
 SETT_INLINE int settp_map_fold_ceiling(settp_map_engine *e, settp_map_term t, int64_t *constant, settp_map_part *part) {
   const settp_map_atom *x = e->atom + t.atom;
   int32_t up, b = x->b, a = x->a;
   int whole = *constant == t.k;
-  if (x->kind != SETTP_MAP_ATOM_OTHER || x->op != SETTP_MAP_FLOORDIV || !whole) return 0;
+  if (x->kind != SETTP_MAP_ATOM_OTHER || x->op != SETTP_MAP_FLOORDIV || !whole || !settp_map_at_least(e, b, 1))
+    return 0;
   up = settp_map_lin_scale(e, a, 1, 1);
   if (up < 0 || settp_map_pair_nodes(e, up, b, t.k) >= settp_map_pair_nodes(e, a, b, t.k) + 2) return 0;
   part->k = t.k;
