@@ -11,10 +11,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Relied on: float and double are IEEE's and rounded to after each op; integers are converted to narrower and to signed ones by
-   their low bits. No product is fused with a sum: compilers that do not know these lines are told in their own way. */
+/* The code relies on this: float and double are IEEE's, and each operation rounds to its type; conversions of integers to narrower
+   and to signed types keep the low bits. No product is fused with a sum: a compiler that does not know these lines needs an option. */
 #ifdef __GNUC__
-#pragma GCC diagnostic ignored "-Wunused-function" /* not all of the two programs below use all of them */
+#pragma GCC diagnostic ignored "-Wunused-function" /* each of the two programs below uses only some of the functions */
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=off")
@@ -45,7 +45,7 @@ static void run(const void *const *params, void *const *results, unsigned char *
   call_0(params, results, scratch, 0, 1);
   (void)params, (void)results, (void)scratch, (void)share;
 }
-static const unsigned char width[] = {8, 8, 8}; /* of the elements of params, then of results, in bytes */
+static const unsigned char width[] = {8, 8, 8}; /* bytes of an element of each of params, then of results */
 
 size_t scalar_s64_c_scratch_bytes(void)
 {

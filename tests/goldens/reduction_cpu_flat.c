@@ -8,7 +8,7 @@ static void sett_full_sum_f32(const float *restrict p0, float *restrict q0, size
   for (uint32_t vec = 0; vec < 4; ++vec) {
     sum0[vec] = splat_float16(0.0f);
   }
-  // sums of 64 steps and their sum: fewer roundings than one sum of all
+  // steps are added in groups of 64: the rounding error is smaller than that of one long sum
   for (uint32_t turn = 0; turn < 8192; turn += 64)
   {
     const uint32_t end = turn + 64;
@@ -38,12 +38,12 @@ static void sett_full_sum_f32(const float *restrict p0, float *restrict q0, size
       sum0[vec] = v_c;
     }
   }
-  // lanes to memory
+  // store the lanes
   float x0[64];
   for (uint32_t vec = 0; vec < 4; ++vec) {
     store_float16(sum0[vec], (x0 + vec * 16));
   }
-  // pairs of lanes, until there is one for each column: a sum has fewer roundings than one lane after another
+  // fold pairs of lanes, until each column has one: the rounding error is smaller than lane after lane
   for (uint32_t count = 64; count > 1; count = (count + 1) / 2)
     for (uint32_t at = 0; at < count / 2; ++at) {
       const float v_c = x0[at] + x0[at + (count + 1) / 2];

@@ -8,7 +8,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_full_sum_f32(_
   for (uint vec = 0; vec < 4; ++vec) {
     sum0[vec] = (float16)(0.0f);
   }
-  // sums of 64 steps and their sum: fewer roundings than one sum of all
+  // steps are added in groups of 64: the rounding error is smaller than that of one long sum
   for (uint turn = 0; turn < 8192; turn += 64)
   {
     const uint end = turn + 64;
@@ -38,12 +38,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_full_sum_f32(_
       sum0[vec] = v_c;
     }
   }
-  // lanes to memory
+  // store the lanes
   float x0[64];
   for (uint vec = 0; vec < 4; ++vec) {
     vstore16(sum0[vec], 0, (x0 + vec * 16));
   }
-  // pairs of lanes, until there is one for each column: a sum has fewer roundings than one lane after another
+  // fold pairs of lanes, until each column has one: the rounding error is smaller than lane after lane
   for (uint count = 64; count > 1; count = (count + 1) / 2)
     for (uint at = 0; at < count / 2; ++at) {
       const float v_c = x0[at] + x0[at + (count + 1) / 2];

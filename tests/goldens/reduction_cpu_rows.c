@@ -33,7 +33,7 @@ static void sett_row_sum_f32(const float *restrict p0, float *restrict r0, size_
           }
         }
       }
-      // the row's vectors into one
+      // fold the row's vectors into one
       UNROLL
       for (uint32_t stream = 0; stream < 4; ++stream)
       {
@@ -45,7 +45,7 @@ static void sett_row_sum_f32(const float *restrict p0, float *restrict r0, size_
         b0[stream * 16 + row] = a0[stream * 4];
       }
     }
-    // the lanes of 16 vectors into one vector
+    // fold the lanes of 16 vectors into one vector
     for (uint32_t stream = 0; stream < 4; ++stream)
     {
       const float16 *rows0 = b0 + stream * 16;

@@ -33,7 +33,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_row_sum_f32(__
           }
         }
       }
-      // the row's vectors into one
+      // fold the row's vectors into one
       #pragma unroll
       for (uint stream = 0; stream < 4; ++stream)
       {
@@ -45,7 +45,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_row_sum_f32(__
         b0[stream * 16 + row] = a0[stream * 4];
       }
     }
-    // the lanes of 16 vectors into one vector
+    // fold the lanes of 16 vectors into one vector
     for (uint stream = 0; stream < 4; ++stream)
     {
       const float16 *rows0 = b0 + stream * 16;

@@ -31,7 +31,7 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void sett_row_sum_f32(
       a0[0] = v_sum;
     }
   }
-  // through shared memory in halves; threads of one result are inside or outside together
+  // fold halves through shared memory; the threads of one result are all inside or all outside
   {
     shared0[th_x] = a0[0];
   }

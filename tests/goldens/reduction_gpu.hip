@@ -30,7 +30,7 @@ template <bool aligned> static __global__ __launch_bounds__(256) void sett_row_s
       a0[0] = v_sum;
     }
   }
-  // the lanes of a warp by shuffles, then the warps through shared memory
+  // fold the lanes of a warp by shuffles, then the warps through shared memory
   #pragma unroll
   for (unsigned distance = 32; distance >= 1; distance /= 2) {
     {

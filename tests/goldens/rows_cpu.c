@@ -35,7 +35,7 @@ static void sett_softmax_f32(const float *restrict p0, float *restrict r0, size_
         a0[0] = v_r;
       }
       {
-        // pairs of lanes, until lane 0 is the total of all
+        // fold pairs of lanes, until lane 0 is the total of all
         float x0[16];
         for (uint32_t turn = 0; turn < 4; ++turn) {
           const float16 even0 = even_f32(a0[0], a0[0]);
@@ -64,7 +64,7 @@ static void sett_softmax_f32(const float *restrict p0, float *restrict r0, size_
         sum1[vec] = splat_float16(0.0f);
       }
       {
-        // sums of 8 steps and their sum: fewer roundings than one sum of all
+        // steps are added in groups of 8: the rounding error is smaller than that of one long sum
         for (uint32_t turn = 0; turn < 64; turn += 8) {
           const uint32_t end = turn + 8;
           for (uint32_t step = turn; step < end; ++step)
@@ -108,7 +108,7 @@ static void sett_softmax_f32(const float *restrict p0, float *restrict r0, size_
         a1[0] = v_r;
       }
       {
-        // pairs of lanes, until lane 0 is the total of all
+        // fold pairs of lanes, until lane 0 is the total of all
         float x1[16];
         for (uint32_t turn = 0; turn < 4; ++turn) {
           const float16 even1 = even_f32(a1[0], a1[0]);

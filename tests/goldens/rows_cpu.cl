@@ -35,7 +35,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_softmax_f32(__
         a0[0] = v_r;
       }
       {
-        // pairs of lanes, until lane 0 is the total of all
+        // fold pairs of lanes, until lane 0 is the total of all
         float x0[16];
         for (uint turn = 0; turn < 4; ++turn) {
           const float16 even0 = even_f32(a0[0], a0[0]);
@@ -64,7 +64,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_softmax_f32(__
         sum1[vec] = (float16)(0.0f);
       }
       {
-        // sums of 8 steps and their sum: fewer roundings than one sum of all
+        // steps are added in groups of 8: the rounding error is smaller than that of one long sum
         for (uint turn = 0; turn < 64; turn += 8) {
           const uint end = turn + 8;
           for (uint step = turn; step < end; ++step)
@@ -108,7 +108,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_softmax_f32(__
         a1[0] = v_r;
       }
       {
-        // pairs of lanes, until lane 0 is the total of all
+        // fold pairs of lanes, until lane 0 is the total of all
         float x1[16];
         for (uint turn = 0; turn < 4; ++turn) {
           const float16 even1 = even_f32(a1[0], a1[0]);

@@ -68,7 +68,7 @@ static inline void sett_strips_f32_part1(const float *q0, float *q3, size_t numb
             }
           }
         }
-        // the end of the row: registers that overlap the last step
+        // the end of the row: its registers overlap the last step
         {
           const float16 v_scores_of1 = *(const float16 *)(q0 + (first + row) * 48 + 32);
           const float16 v_m = (v_scores_of1 == v_scores_of1) ? ((v_scores_of1 > a0[0]) ? v_scores_of1 : a0[0]) : v_scores_of1;
@@ -141,7 +141,7 @@ static inline void sett_strips_f32_part1(const float *q0, float *q3, size_t numb
             }
           }
         }
-        // the end of the row: registers that overlap the last step
+        // the end of the row: its registers overlap the last step
         {
           const float16 v_scores_of1 = *(const float16 *)(q0 + (first + row) * 48 + 32);
           const float16 v_from_top = v_scores_of1 - (float16)(of_row0[row]);
@@ -207,7 +207,7 @@ static inline void sett_strips_f32_part1(const float *q0, float *q3, size_t numb
             }
           }
         }
-        // the end of the row: registers that overlap the last step
+        // the end of the row: its registers overlap the last step
         {
           const float16 v_weights = kept0[row * 3 + 2] / (float16)(of_row1[row]);
           STORE(v_weights, (float16 *)(q3 + (first + row) * 48 + 32));
@@ -255,8 +255,8 @@ static inline void sett_strips_f32_part4(__global const float *p2, const float *
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_strips_f32_part0_strips(__global const float *restrict p0, __global const float *restrict p1, __global const float *restrict p2, __global float *restrict r0)
 {
   const size_t strip = get_group_id(0);
-  float q0[1152] __attribute__((aligned(64))); /* of the strip */
-  float q3[1152] __attribute__((aligned(64))); /* of the strip */
+  float q0[1152] __attribute__((aligned(64))); /* an array of the strip */
+  float q3[1152] __attribute__((aligned(64))); /* an array of the strip */
   sett_strips_f32_part0(p0, p1, q0, strip);
   sett_strips_f32_part1(q0, q3, strip);
   sett_strips_f32_part4(p2, q3, r0, strip);
