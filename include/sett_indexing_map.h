@@ -5825,7 +5825,7 @@ SETT_INLINE int32_t settp_map_print_factors(settp_map_engine *e, const int32_t *
   int i, j;
   for (i = 0; i < count; ++i) {
     int32_t own = settp_map_print(e, factor[i]);
-    sett_expr y = own ? e->lin[factor[i]].expr : SETT_MAP_ERROR_FULL;
+    sett_expr y = own ? e->lin[factor[i]].expr : (sett_expr)SETT_MAP_ERROR_FULL;
     if (!own) return 0;
     nodes += own;
     for (j = i; j > 0 && settp_map_order(e->arena, y, x[j - 1]) < 0; --j) x[j] = x[j - 1];
