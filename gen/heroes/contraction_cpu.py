@@ -25,8 +25,8 @@ from gen.emit.form import Form
 from gen.emit.templates import macro
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Choice, Context, Hero, Refused
-from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, elements_of, even_share, \
-    function_text
+from gen.heroes.kernel import Argument, Grid, Kernel, Placing, Report, StepCode, Text, arguments, elements_of, \
+    even_share, function_text, leads_named
 from gen.hlo import Shape, dtypes
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.contraction import Contraction, Digit, Part
@@ -228,11 +228,12 @@ class ContractionCpuRecord:
     far: the distance of the next chunk's units, which tiles prefetch (0: none); far_lines: whether its lines are one
     after another; every: steps of a tile that are straight code, with one such prefetch. overlap: columns that the
     last unit shares with the one before it. cells: of windows; rows_vary: whether they have different numbers of rows;
-    covered: whether each element of the result is in one. loops: over the sum. total: where the totals of a block begin in the
-    result, as C text; "": they are in an array. to, to_line: the distances of their rows and lines. step: a unit of the
-    epilogue; element: of a row that has no unit. leads: the leading dimensions of `single`, of `units` and of the totals
-    that the caller gives ("": none); all distances are as
-    gen/plan/leads.py has them."""
+    covered: whether each element of the result is in one. loops: over the sum. total: where the totals of a block begin
+    in the result, as C text; "": they are in an array. to, to_line: the distances of their rows and lines. by_tile: the
+    elements of that array if results are computed tile by tile; 0: they are block by block, or there is none. epilogue,
+    epilogue_leads: the buffers and the leading dimensions that the function for the results of a tile accesses. step: a
+    unit of the epilogue; element: of a row that has no unit. leads: the leading dimensions of `single`, of `units` and
+    of the totals that the caller gives ("": none); all distances are as gen/plan/leads.py has them."""
 
     placing: Placing
     words: Words
@@ -271,6 +272,9 @@ class ContractionCpuRecord:
     total: str
     to: int
     to_line: int
+    by_tile: int
+    epilogue: List[Argument]
+    epilogue_leads: List[str]
     step: Optional[StepCode]
     element: Optional[StepCode]
     leads: "Tuple[str, str, str]"
@@ -659,7 +663,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         return f"{elements_of(d, access.buffer)} + {begins}"
 
     single, units = map(begin, seen)
-    total, code, step, element = "", StepCode([], [], []), None, None
+    total, code, step, element, body = "", StepCode([], [], []), None, None, None
     if schedule.to:
         root, flat = nest.partition.roots[0], compose(_positions(nest), _flat(nest))
         seen.append(Touched("write", root.buffer, flat))
@@ -678,6 +682,16 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     last_rows = nest.row.size - schedule.rows * (schedule.row_blocks - 1)
     to = schedule.to or schedule.units * nest.unit
     to_line = schedule.to_line if schedule.to else schedule.rows * to
+    loops = _loops(nest, schedule)
+    by_tile = bool(step) and not nest.windows and not words.matrix and all(loop.whole for loop in loops)
+    reads = [nest.single, nest.units, *buffers_of(nest.epilogue, nest.epilogue.entry)]
+    passed = arguments(d, reads, [root.buffer for root in nest.partition.roots], nest.shared)
+    functions = [function_text(d, context.helpers, nest.epilogue, f, context.excess)
+                 for f in reversed(nest.epilogue.functions[1:])]
+    accesses = body.touched if body and by_tile else []
+    accessed = {access.buffer for access in accesses}
+    epilogue = [argument for argument in passed if argument.buffer in accessed]
+    leads = leads_named(accesses, functions, [argument.buffer for argument in epilogue])
     record = ContractionCpuRecord(
         placing, words, _line(nest) if nest.lines is not None else "",
         _row(nest) if nest.rows is not None else "", first_unit, end_unit, single, units, nest.line.single,
@@ -690,14 +704,10 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         schedule.runs == 1 and bool(nest.steps) and nest.steps[-1].units == schedule.units * nest.next_unit,
         schedule.every, nest.overlap, _blocks(nest, schedule),
         [_cells(nest, schedule, number, to, to_line) for number in range(len(nest.windows))],
-        nest.rows is not None and nest.outer[nest.rows].window is not None, nest.covered, _loops(nest, schedule),
-        total, to, to_line, step, element,
+        nest.rows is not None and nest.outer[nest.rows].window is not None, nest.covered, loops,
+        total, to, to_line, numbers.largest_tile * nest.unit * by_tile, epilogue, leads, step, element,
         (nest.single.shape.lead, nest.units.shape.lead, nest.partition.roots[0].shape.lead if schedule.to else ""))
-    reads = [nest.single, nest.units, *buffers_of(nest.epilogue, nest.epilogue.entry)]
-    functions = [function_text(d, context.helpers, nest.epilogue, f, context.excess)
-                 for f in reversed(nest.epilogue.functions[1:])]
-    return Kernel(grid, nest, arguments(d, reads, [root.buffer for root in nest.partition.roots], nest.shared),
-                  Text("kernels/contraction_cpu", record, functions, d.launch_bounds(schedule.threads)),
+    return Kernel(grid, nest, passed, Text("kernels/contraction_cpu", record, functions, d.launch_bounds(schedule.threads)),
                   Report(seen, code, leads=record.all_leads), matrix=words.matrix)
 
 

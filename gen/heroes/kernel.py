@@ -169,6 +169,15 @@ class Report:
     leads: "Sequence[str]" = ()
 
 
+def leads_named(accesses: "Iterable[Touched]", functions: "Iterable[CFunction]", buffers: "Iterable[Buffer]",
+                others: "Iterable[str]" = ()) -> List[str]:
+    """Return the leading dimensions of the buffers that the accesses or the functions name, or that are among the others."""
+    named = {name for access in accesses if access.position != EMPTY
+             for result in algebra.info(access.position).results for name in result.variables}
+    named.update(others, *(function.leads for function in functions))
+    return [name for name in leads_of(buffer.shape for buffer in buffers) if name in named]
+
+
 @dataclass
 class Kernel:
     """A kernel of a nest.
@@ -239,10 +248,7 @@ class Kernel:
     def leads(self) -> List[str]:
         """Return the leading dimensions that are its arguments after the pointers: those in its accesses and its
         functions."""
-        named = {name for access in self.report.touched if access.position != EMPTY
-                 for result in algebra.info(access.position).results for name in result.variables}
-        named.update(self.report.leads, *(function.leads for function in self.text.functions))
-        return [name for name in leads_of(buffer.shape for buffer in self.buffers) if name in named]
+        return leads_named(self.report.touched, self.text.functions, self.buffers, self.report.leads)
 
     @property
     def chooses_words(self) -> bool:

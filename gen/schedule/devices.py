@@ -389,6 +389,11 @@ class ContractionCpuNumbers:
         rows, units = zip(*(tile for tiles in self.tiles.values() for tile in tiles.values()))
         return max(rows), max(units)
 
+    @property
+    def largest_tile(self) -> int:
+        """The most units of all rows of a tile."""
+        return max(rows * units for tiles in self.tiles.values() for rows, units in tiles.values())
+
 
 @dataclass(frozen=True)
 class ThreadsNumbers:

@@ -184,6 +184,12 @@ class Target:
         return self.inlined
 
     @property
+    def called_function(self) -> str:
+        """Return the qualifiers of a function that is not inlined, so that its constants take no registers of a loop
+        around its call."""
+        return "static __attribute__((noinline))"
+
+    @property
     def unroll_counted(self) -> str:
         """Return the line before a loop whose trip count is an argument of an inlined function."""
         return self.unroll

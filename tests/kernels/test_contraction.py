@@ -926,6 +926,17 @@ def test_tiles_share_the_lines_of_the_next_chunk(target: str, device: str, tmp_p
     agree(texts, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+def test_results_follow_the_sums_of_a_tile(target: str, device: str) -> None:
+    """They are computed tile by tile if a chunk is the whole sum, else from the totals of a block; not from sums that are
+    results as they are, nor for parts of the places of a window."""
+    after = ["  z = f32[] constant(0)", "  zs = f32[70,96]{1,0} broadcast(z), dimensions={}", "  r = f32[70,96]{1,0} maximum(d, zs)"]
+    for k, more, by_tile, by_block in ((64, after, True, False), (1000, after, False, True), (64, [], False, False)):
+        (fusion,) = fusions(dot(f"f32[70,{k}]{{1,0}}", f"f32[{k},96]{{1,0}}", "f32[70,96]{1,0}", ROWS, *more))
+        text = target_file(fusion, target, device).text
+        assert ("_results(const float *from" in text, "the results, from the sums in total" in text) == (by_tile, by_block), k
+
+
 def test_tiles_go_through_the_longest_digit() -> None:
     """Panels of a kernel [features, window] are copied in its own order; tiles run along its input features."""
     (fusion,) = fusions(CONVOLUTION.format("10,11,40", "8,9,70", "size=3x3").replace("3,3,12,20", "70,40,3,3").replace(
