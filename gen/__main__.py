@@ -21,7 +21,7 @@ from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ in (None, "") else None
 
-from gen import algebra, explain, from_jax, hlo, jobs, pipeline, run
+from gen import algebra, certify, explain, from_jax, hlo, jobs, pipeline, run
 from gen.run import bench, cost, layouts, proofs, roofline
 from gen.from_jax import example, wrap
 from gen.hlo.reserved import program_name
@@ -43,6 +43,7 @@ EXAMPLES = """examples:
   python3 -m gen build tests/kernels -o build/all --target c --jobs 2  a folder, two files at a time
   python3 -m gen check tests/kernels/gelu_bf16.hlo --target c          run beside the scalar reference
   python3 -m gen explain tests/kernels/gelu_bf16.hlo --stage schedule  how the kernel goes through memory
+  python3 -m gen certify tests/kernels/gelu_bf16.hlo                   proofs of the kernels' texts by SMT solvers
   python3 -m gen bench bench/add_f32.hlo --html build/bench.html       times, and the roofline as a page
 
 exit status: 0 success, 1 a wrong result, 2 bad input, 3 a missing tool or device, 130 after Ctrl-C. Of several files: the first of 1, 2, 3 that one has.
@@ -134,7 +135,7 @@ def arguments() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
     )
     top.add_argument("--version", action="version", version=f"gen of sett {version()}")
-    verbs = top.add_subparsers(dest="verb", required=True, metavar="build|check|run|explain|bench", parser_class=Usage)
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="build|check|run|explain|certify|bench", parser_class=Usage)
 
     def verb(name: str, text: str) -> argparse.ArgumentParser:
         return verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
@@ -220,6 +221,12 @@ def arguments() -> argparse.ArgumentParser:
                         help=f"of {', '.join(TARGETS)} (default: all)")
     parser.add_argument("--svg", type=Path, metavar="F",
                         help="with --stage arena, one FILE and one target: write the picture to F as SVG too")
+    shared(parser)
+    parser = verb("certify", "prove kernels from their text with SMT solvers: bounds, indices, races, all written")
+    several(parser, 1)
+    parser.add_argument("--target", type=targets, metavar="T,..",
+                        help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
+    parser.add_argument("--smt", metavar="DIR", help="keep each query as a file of SMT-LIB in this folder")
     shared(parser)
     parser = verb("bench", "time kernels beside copies of the same bytes and libraries, or the copies between layouts")
     parser.add_argument("files", nargs="*", metavar="FILE", help=FILES)
@@ -513,6 +520,32 @@ def explained(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
     return 0, None
 
 
+def do_certify(given: argparse.Namespace) -> int:
+    return over_files(certified, given)
+
+
+def certified(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
+    """Print a line for each kernel of a file: what solvers prove of its text."""
+    settings = options(given)
+    missing = certify.missing()
+    if missing:
+        raise run.RunError(f"SKIP {file}: {missing}", 3)
+    if given.smt:
+        run.make_folder(Path(given.smt))
+    module = run.load(file, given.fill_constants, settings.sizes)
+    verdicts: List[certify.Verdict] = []
+    for source in programs.programs(module, False):
+        settings.step(f"{file}: generate {source.name}")
+        texts, about = pipeline.files(pipeline.with_leads(source, settings.leads), given.target, settings.schedule,
+                                      settings.excess_precision, settings.most_bytes)
+        settings.step(f"{file}: certify {source.name}")
+        written = {name: text for name, text in texts.items() if isinstance(text, str)}
+        verdicts += certify.certify(written, about, given.target, Path(given.smt) if given.smt else None)
+    PROGRESS.end()
+    put("".join(f"{verdict.line()}\n" for verdict in verdicts), sys.stdout)
+    return int(any(verdict.kind != "PROVED" for verdict in verdicts)), None
+
+
 def do_bench(given: argparse.Namespace) -> int:
     if bool(given.files) == bool(given.layouts):
         raise run.RunError("expected files to time, or --layouts SHAPE LAYOUT ..")
@@ -547,7 +580,7 @@ def bench_layouts(given: argparse.Namespace, settings: bench.BenchOptions) -> in
     return 0 if matrix.report.status() == "PASS" else 1
 
 
-VERBS = {"build": do_build, "check": do_check, "run": do_run, "explain": do_explain, "bench": do_bench}
+VERBS = {"build": do_build, "check": do_check, "run": do_run, "explain": do_explain, "certify": do_certify, "bench": do_bench}
 
 
 def unused_device(given: argparse.Namespace) -> str:
@@ -562,7 +595,7 @@ def unused_device(given: argparse.Namespace) -> str:
 
 def wrong_profile(given: argparse.Namespace) -> str:
     """Set the arguments' defaults, including those of a profile; return the fault, or ""."""
-    several = given.verb in ("build", "explain")
+    several = given.verb in ("build", "explain", "certify")
     if given.profile and (given.device or given.target not in (None, "c", ["c"])):
         return f"expected no --device, and no other --target than c, beside --profile {given.profile}"
     if given.most_bytes and not given.profile:

@@ -17,8 +17,8 @@ from gen.plan.partition import EMPTY, RUNTIME, Partition
 from gen.plan.update import bound_in
 from gen.plan.whole import Whole, whole_of
 from gen.program.ir import Array, Call, Program
-from gen.program.steps import Chain
-from gen.render import TargetFile
+from gen.program.steps import Chain, Launch
+from gen.render import Dialect, TargetFile
 
 
 def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
@@ -280,7 +280,8 @@ def _target(file: TargetFile) -> Dict[str, Any]:
     that `prepare` fills. least_bytes: the largest number of bytes of buffers between kernels in use at once.
     stack_bytes: see TargetFile. alignment: of pointers, in bytes. intrinsics: true if the file includes the header of
     the machine's vector instructions. words: for a kernel and each of its pointers, the bytes of one access if all of
-    these pointers are aligned to their words. dynamic_bytes: shared memory that a launch gives to each block."""
+    these pointers are aligned to their words. dynamic_bytes: shared memory that a launch gives to each block.
+    launches: of kernels; plain_launches: of the program for compilers without vectors."""
     chained = {kernel.name: launch.kernel.name for launch in file.launches if isinstance(launch.kernel, Chain)
                for kernel in launch.kernel.kernels}
     return {
@@ -303,4 +304,20 @@ def _target(file: TargetFile) -> Dict[str, Any]:
             **({"words": {a.buffer.pointer: a.word for a in k.arguments if a.word}} if k.chooses_words else {}),
             **k.report.manifest,
         } for k in file.kernels],
+        "launches": _launches(file.dialects[0]),
+        **({"plain_launches": _launches(file.dialects[1])} if len(file.dialects) > 1 else {}),
     }
+
+
+def _launches(dialect: Dialect) -> "List[Dict[str, Any]]":
+    """Return the launches in the order of the text, with the buffer of each pointer of the kernel."""
+    def arguments(launch: Launch) -> "List[Dict[str, Any]]":
+        pointers = [argument.buffer.pointer for argument in launch.kernel.arguments]
+        found = [{"name": name, "buffer": place.buffer, "number": place.number, "offset": place.offset,
+                  "bytes": array.shape.bytes, **({"lead": True} if array.shape.lead else {})}
+                 for name, place, array in zip(pointers, dialect.places(launch), launch.arrays)]
+        of_table = [{"name": "table", "buffer": "table", "number": table.number, "offset": 0, "bytes": 2 * 65536}
+                    for table in [launch.kernel.table] if table]
+        return found + of_table
+    return [{"kernel": launch.kernel.name, "blocks": launch.kernel.blocks, "threads": launch.kernel.threads,
+             "arguments": arguments(launch)} for launch in dialect.launches]

@@ -26,7 +26,7 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.M | re.S)
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-Wundef", "-Wcast-qual", "-Wstrict-prototypes", "-Werror"]
 
 
-VERBS = ["build", "check", "run", "explain", "bench"]
+VERBS = ["build", "check", "run", "explain", "certify", "bench"]
 
 
 def of(language: str) -> "list[str]":

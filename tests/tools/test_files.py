@@ -125,7 +125,7 @@ def test_folder_without_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words, said", [
-    (["chekc", "x"], "unknown verb 'chekc', did you mean 'check'? expected one of build, check, run, explain, bench"),
+    (["chekc", "x"], "unknown verb 'chekc', did you mean 'check'? expected one of build, check, run, explain, certify, bench"),
     (["check", "x", "--sed", "1"], "unknown option --sed, did you mean '--seed'?"),
     (["check", "x", "--see", "1"], "unknown option --see, did you mean '--seed'?"),
     (["build", "x", "-o", "y", "--targets=c"], "unknown option --targets, did you mean '--target'?"),
@@ -139,7 +139,7 @@ def test_folder_without_files(tmp_path: Path) -> None:
     (["check", "a", "--limit", "1.5"], "argument --limit: expected a whole number of seconds, 1 to 1000000, found '1.5'"),
     (["check", "a", "--limit", "99999999999"], "argument --limit: expected a whole number of seconds, 1 to 1000000, found '99999999999'"),
     (["check", "a", "--seed", "-1"], "argument --seed: expected"),
-    ([], "expected a verb, one of build, check, run, explain, bench"),
+    ([], "expected a verb, one of build, check, run, explain, certify, bench"),
 ], ids=lambda words: " ".join(words) if isinstance(words, list) else "")
 def test_unknown_words(words: "List[str]", said: str) -> None:
     done = gen(*words)

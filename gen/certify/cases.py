@@ -1,0 +1,149 @@
+"""From the files of a build to launches, and a verdict for each."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from gen.certify import queries, smt
+from gen.certify.reader import Reader
+from gen.certify.queries import Failure, Questions
+from gen.certify.smt import Solvers
+from gen.certify.text import Preprocessor, Unknown
+from gen.certify.values import Access, Memory
+from gen.certify.walk import Walk
+
+SUFFIXES = {"c": ".c", "opencl": ".cl", "cuda": ".cu", "hip": ".hip"}
+# The macros of the compiler whose view of the text is read. C: once as GNU C on a processor without vector instructions
+# of its own, once as any other compiler.
+_ENDIAN = {"__BYTE_ORDER__": "1234", "__ORDER_LITTLE_ENDIAN__": "1234", "__ORDER_BIG_ENDIAN__": "4321"}
+MACROS: "Mapping[str, Mapping[str, str]]" = {
+    "c": {"__GNUC__": "12", "SETT_BURSTS": "1", "__has_builtin": "__has_builtin", "NULL": "0", **_ENDIAN}, "c plain": {"NULL": "0", **_ENDIAN},
+    "opencl": {"__clang__": "14", "__has_builtin": "__has_builtin", "__ENDIAN_LITTLE__": "1"}, "cuda": {"__CUDACC__": "1"}, "hip": {"__HIP__": "1"},
+}
+
+
+@dataclass
+class Verdict:
+    """kind: PROVED, REFUTED, UNKNOWN. queries: their number."""
+
+    kernel: str
+    target: str
+    kind: str
+    queries: int
+    seconds: float
+    file: str
+    failures: "List[Failure]" = field(default_factory=list)
+    reason: str = ""
+
+    def line(self) -> str:
+        head = f"{self.kind} {self.kernel} {self.target} {self.queries} queries {self.seconds:.2f} s"
+        first = self.reason or next((f.text(self.file) for f in self.failures if f.kind == self.kind.lower()), "")
+        return f"{head}: {first}" if first else head
+
+
+def missing() -> str:
+    """Return why nothing can be proved on this machine, or ""."""
+    return "" if smt.solvers() else "neither z3 (pip install z3-solver) nor cvc5 (pip install cvc5) is installed"
+
+
+def certify(texts: "Mapping[str, str]", manifest: "Mapping[str, Any]", targets: "Sequence[str]",
+            folder: "Optional[Path]" = None) -> "List[Verdict]":
+    """Return a verdict for each launch of a program in each target. texts: the files of the build by their names; folder:
+    where queries are kept."""
+    verdicts: "List[Verdict]" = []
+    for target in targets:
+        about = manifest["targets"].get(target)
+        if about is None:
+            continue
+        file = manifest["files"][target]
+        for view, launches in ((target, about["launches"]), (f"{target} plain", about.get("plain_launches"))):
+            if launches is not None:
+                verdicts += _program(texts[file], file, manifest, view, launches, folder)
+    return verdicts
+
+
+def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, launches: "Sequence[Mapping[str, Any]]",
+             folder: "Optional[Path]") -> "List[Verdict]":
+    target = view.split()[0]
+    verdicts: "List[Verdict]" = []
+    places = _Places(manifest)
+    try:
+        reader = Reader(Preprocessor(MACROS[view]).tokens(text), target != "c")
+    except Unknown as error:
+        return [Verdict(launch["kernel"], view, "UNKNOWN", 0, 0.0, file, reason=error.place(file)) for launch in launches]
+    walk = Walk(reader, target)
+    done: "List[Tuple[Verdict, Solvers, List[Access]]]" = []
+    for launch in launches:
+        start = time.perf_counter()
+        solvers = Solvers(folder, f"{launch['kernel']}_{view.replace(' ', '_')}")
+        verdict = Verdict(launch["kernel"], view, "PROVED", 0, 0.0, file)
+        accesses: "List[Access]" = []
+        try:
+            if launch["kernel"] not in reader.functions:
+                raise Unknown(f"no kernel {launch['kernel']} in this text")
+            found = walk.kernel(launch["kernel"], places.of(launch), launch["blocks"], launch["threads"])
+            accesses = found.accesses
+            Questions(found, solvers, verdict.failures).all()
+        except Unknown as error:
+            verdict.kind, verdict.reason = "UNKNOWN", error.place(file)
+        verdict.seconds = time.perf_counter() - start
+        done.append((verdict, solvers, accesses))
+        verdicts.append(verdict)
+    _written(manifest, places, done)
+    for verdict, solvers, _ in done:
+        verdict.queries = solvers.count
+        kinds = {failure.kind for failure in verdict.failures}
+        if "refuted" in kinds:
+            verdict.kind, verdict.reason = "REFUTED", ""
+        elif kinds and verdict.kind == "PROVED":
+            verdict.kind = "UNKNOWN"
+    return verdicts
+
+
+def _written(manifest: "Mapping[str, Any]", places: "_Places", done: "Sequence[Tuple[Verdict, Solvers, List[Access]]]") -> None:
+    """Ask of each result that is no parameter's buffer whether all of it is written; the last launch that writes it
+    answers."""
+    in_place = {alias["result"] for alias in manifest["aliases"]}
+    for number, result in enumerate(manifest["results"]):
+        memory = places.known.get(("results", number, 0))
+        if number in in_place or not result["bytes"] or memory is None:
+            continue
+        writers = [(verdict, solvers, accesses) for verdict, solvers, accesses in done
+                   if any(access.memory is memory and access.write for access in accesses)]
+        if not writers or memory.bytes is None:
+            continue
+        verdict, solvers, _ = writers[-1]
+        start = time.perf_counter()
+        of_all = [a for _, _, accesses in writers for a in accesses if a.memory is memory]
+        kind, why = queries.all_written(of_all, memory.bytes, solvers)
+        verdict.seconds += time.perf_counter() - start
+        if why:
+            at = next(a.at for a in reversed(writers[-1][2]) if a.memory is memory)
+            said = "is written" if kind == "refuted" else "is proved written"
+            verdict.failures.append(Failure(kind, f"not all of result {number} {said}: {why}", at.line, at.column))
+
+
+class _Places:
+    """The buffers of a program. Pointers to one place are one memory."""
+
+    def __init__(self, manifest: "Mapping[str, Any]") -> None:
+        self.same = {("results", alias["result"]): ("params", alias["parameter"]) for alias in manifest["aliases"]}
+        self.known: "Dict[Tuple[str, int, int], Memory]" = {}
+
+    def of(self, launch: "Mapping[str, Any]") -> "Dict[str, Memory]":
+        """Return the memories of a launch by the names of the kernel's pointers."""
+        found: "Dict[str, Memory]" = {}
+        for argument in launch["arguments"]:
+            buffer, number = self.same.get((argument["buffer"], argument["number"]), (argument["buffer"], argument["number"]))
+            if argument["buffer"] == "scratch":
+                number = 0
+            key = buffer, number, argument["offset"]
+            memory = self.known.get(key)
+            bytes_of = None if argument.get("lead") else argument["bytes"]
+            if memory is None or memory.bytes != bytes_of:
+                memory = self.known[key] = Memory(argument["name"], "global", bytes_of, key)
+            found[argument["name"]] = memory
+        return found

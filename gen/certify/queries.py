@@ -1,0 +1,328 @@
+"""The questions about what a walk found: bounds, wrap-around, races, barriers, and whether all is written."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from math import gcd
+from typing import Dict, List, Optional, Sequence, Set, Tuple
+
+from gen.certify import terms
+from gen.certify.smt import Answer, Solvers
+from gen.certify.terms import Atom, Condition, Printer, Term
+from gen.certify.values import Access, Found, Memory
+
+TOGETHER = 12               # pairs of accesses that one query asks about
+MOST_POINTS = 200_000       # values of variables that a count goes through
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A question that was not proved. kind: refuted, unknown. place: line and column."""
+
+    kind: str
+    question: str
+    line: int
+    column: int
+    values: str = ""
+
+    def text(self, file: str) -> str:
+        return f"{file}:{self.line}:{self.column}: {self.question}" + (f": {self.values}" if self.values else "")
+
+
+@dataclass
+class Questions:
+    """Asks about one launch."""
+
+    found: Found
+    solvers: Solvers
+    failures: "List[Failure]"
+
+    def all(self) -> None:
+        self.wraps()
+        self.bounds()
+        self.barriers()
+        self.races()
+
+    # ---- one access ----
+
+    def bounds(self) -> None:
+        """Each access is inside of its buffer."""
+        for access in _distinct(self.found.accesses):
+            memory = access.memory
+            if memory.bytes is None:
+                self._fail("unknown", f"nobody says how large {memory.name} is", access)
+                continue
+            printer = Printer()
+            offset = printer.term(access.offset)
+            inside = f"(and (<= 0 {offset}) (<= (* {access.unit} (+ {offset} {access.width})) {memory.bytes}))"
+            word = "written" if access.write else "read"
+            self._ask(printer, [f"(not {inside})"], access.path, [access.offset],
+                      f"{memory.name} is {word} outside of its {memory.bytes} bytes", access)
+
+    def wraps(self) -> None:
+        """No index leaves its type."""
+        seen: "Set[Tuple[Term, int, int, Tuple[Condition, ...]]]" = set()
+        for obligation in self.found.obligations:
+            path = _relevant(obligation.path, terms.all_free([obligation.term]))
+            key = obligation.term, obligation.lo, obligation.hi, path
+            if key in seen:
+                continue
+            seen.add(key)
+            printer = Printer()
+            term = printer.term(obligation.term)
+            wrong = f"(or (< {term} {terms._int(obligation.lo)}) (> {term} {terms._int(obligation.hi)}))"
+            self._ask(printer, [wrong], obligation.path, [obligation.term],
+                      f"an index leaves [{obligation.lo}, {obligation.hi}]", obligation)
+
+    def barriers(self) -> None:
+        """All work-items of a group reach a barrier, or none."""
+        for barrier in self.found.barriers:
+            condition = terms.both(*barrier.path)
+            if not terms.all_free([condition]) & self.found.varying:
+                self.solvers.count += 1     # what decides is the same for the whole group
+                continue
+            shared = frozenset(terms.all_free([condition]) - self.found.varying)
+            printer = Printer()
+            one, two = (printer.condition(condition, copy, shared) for copy in ("@1", "@2"))
+            self._ask(printer, [one, f"(not {two})"], (), [condition], "a barrier that not all of a group reach", barrier)
+
+    # ---- two work-items ----
+
+    def races(self) -> None:
+        """No two work-items touch one element, unless both read, both are atomic, or a barrier is between them."""
+        by_memory: "Dict[Memory, List[Access]]" = {}
+        for access in _distinct(self.found.accesses):
+            if access.memory.space in ("global", "shared"):
+                by_memory.setdefault(access.memory, []).append(access)
+        for memory, accesses in by_memory.items():
+            for n, a in enumerate(accesses):
+                others = [b for m, b in enumerate(accesses) if (a.write or b.write) and not (a.atomic and b.atomic)
+                          and (m >= n if a.write and b.write else a.write)]
+                if memory.space == "global" and self.found.groups:
+                    self._races(a, others, True)
+                if self.found.items:
+                    self._races(a, [b for b in others if not (a.phase - b.phase).is_constant
+                                    or a.phase.free or a.phase == b.phase], False)
+
+    def _races(self, a: Access, others: "List[Access]", groups: bool) -> None:
+        """Ask of several accesses at once, and of each where that is not proved."""
+        for begin in range(0, len(others), TOGETHER):
+            part = others[begin:begin + TOGETHER]
+            printer, question, line = self._race(a, part, groups)
+            if self.solvers.ask(printer.lines + [f"(assert {line})"], question).kind != "proved":
+                for b in part:
+                    printer, question, line = self._race(a, [b], groups)
+                    self._ask(printer, [line], (), [a.offset, b.offset, *a.path, *b.path], question, a)
+
+    def _race(self, a: Access, others: "List[Access]", groups: bool) -> "Tuple[Printer, str, str]":
+        """Return the query that an access meets one of others."""
+        printer, shared = Printer(), frozenset(self._shared())
+        if not groups:
+            shared |= frozenset(self.found.groups)
+        lines = [_different(printer, self.found.groups if groups else self.found.items)]
+        lines += [printer.condition(c, "@1", shared) for c in a.path]
+        words = []
+        for b in others:
+            parts = [overlap(printer, a, b, shared), *(printer.condition(c, "@2", shared) for c in b.path)]
+            if not groups:
+                parts.append(f"(= {printer.term(a.phase, '@1', shared)} {printer.term(b.phase, '@2', shared)})")
+            words.append(parts[0] if len(parts) == 1 else f"(and {' '.join(parts)})")
+        lines.append(words[0] if len(words) == 1 else f"(or {' '.join(words)})")
+        touched = f"{'written' if a.write else 'read'} here and {'written' if others[0].write else 'read'} in line " \
+                  f"{others[0].at.line}"
+        of = "work-groups" if groups else "work-items of a group"
+        return printer, f"two {of} meet at an element of {a.memory.name}, {touched}", f"(and {' '.join(lines)})"
+
+    def _shared(self) -> "Set[Atom]":
+        """Return the variables that are the same for all work-items: a template's parameters, and what all read."""
+        return self.found.common | {atom for access in self.found.accesses for atom in terms.all_free(access.path)
+                if atom.known and "!" not in atom.name}
+
+    # ---- asking ----
+
+    def _ask(self, printer: Printer, lines: "List[str]", path: "Sequence[Condition]", of: "Sequence[object]", question: str,
+             at: "object") -> None:
+        conditions = _relevant(path, terms.all_free(of))
+        lines = lines + [printer.condition(c) for c in conditions]
+        answer = self.solvers.ask(printer.lines + [f"(assert {line})" for line in lines], question)
+        if answer.kind == "proved":
+            return
+        if answer.kind == "unknown":
+            self._fail("unknown", f"no solver decides that never: {question}", at)
+            return
+        free = terms.all_free([*of, *conditions])
+        real = all(atom.known for atom in free)
+        self._fail("refuted" if real else "unknown", question if real else f"{question} (for a value that the walk does not know)",
+                   at, _values(printer, answer, free))
+
+    def _fail(self, kind: str, question: str, at: "object", values: str = "") -> None:
+        token = at.at       # type: ignore[attr-defined]
+        self.failures.append(Failure(kind, question, token.line, token.column, values))
+
+
+def _values(printer: Printer, answer: Answer, free: "Set[Atom]") -> str:
+    """Return a counterexample as text: the variables with their values."""
+    words = []
+    for name, (atom, copy) in printer.variables.items():
+        if atom in free and name in answer.values:
+            words.append(f"{atom.name.split('!')[0]}{copy} = {answer.values[name]}")
+    return ", ".join(words)
+
+
+def _distinct(accesses: "Sequence[Access]") -> "List[Access]":
+    seen: "Dict[object, Access]" = {}
+    for access in accesses:
+        key = (access.memory, access.offset, access.width, access.unit, access.write, access.atomic, access.path,
+               access.phase)
+        seen.setdefault(key, access)
+    return list(seen.values())
+
+
+def _relevant(path: "Sequence[Condition]", free: "Set[Atom]") -> "Tuple[Condition, ...]":
+    """Return the conditions that share variables with others, as far as they reach. Fewer conditions prove no more."""
+    chosen: "Set[int]" = set()
+    free = set(free)
+    while True:
+        more = [n for n, c in enumerate(path) if n not in chosen and c.free & free]
+        if not more:
+            return tuple(c for n, c in enumerate(path) if n in chosen)
+        for n in more:
+            chosen.add(n)
+            free |= path[n].free
+
+
+def overlap(printer: Printer, a: Access, b: Access, shared: "frozenset[Atom]", copies: "Tuple[str, str]" = ("@1", "@2")) -> str:
+    """Return the condition that two accesses have a part in common."""
+    unit = gcd(a.unit, b.unit)
+    sides = []
+    for access in (a, b):
+        factor = access.unit // unit
+        sides.append((access.offset.times(factor), access.width * factor))
+    (x, n), (y, m) = sides
+    step = gcd(n, m)
+    for term in (x, y):
+        step = gcd(step, term.constant, *(f for _, f in term.parts))
+    if step > 1:    # both lie on a grid
+        x, y = (Term(tuple((at, f // step) for at, f in term.parts), term.constant // step) for term in (x, y))
+        n, m = n // step, m // step
+    one, two = printer.term(x, copies[0], shared), printer.term(y, copies[1], shared)
+    if n == m == 1:
+        return f"(= {one} {two})"
+    return f"(and (< {one} (+ {two} {m})) (< {two} (+ {one} {n})))"
+
+
+def _different(printer: Printer, atoms: "Set[Atom]") -> str:
+    parts = []
+    for atom in atoms:
+        one, two = printer.atom(atom, "@1", frozenset()), printer.atom(atom, "@2", frozenset())
+        parts.append(f"(not (= {one} {two}))")
+    return parts[0] if len(parts) == 1 else f"(or {' '.join(parts)})"
+
+
+# ---- all is written ----
+
+
+def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tuple[str, str]":
+    """Return refuted or unknown, and why; ("", "") if each byte of a buffer is written for certain. Writes whose place depends on
+    what was read are left out. No two of the others meet and together they have as many elements as the buffer: then
+    each element is written. Where some meet, the places of all are gone through if they are few."""
+    writes = [a for a in _distinct(accesses) if a.write and a.known and not a.atomic]
+    switches = sorted({atom for a in writes for atom in terms.all_free(a.path) if "!" not in atom.name}, key=lambda a: a.number)
+    for values in itertools.product((0, 1), repeat=len(switches)):
+        given = dict(zip(switches, values))
+        chosen = []
+        for access in writes:
+            path = []
+            for c in access.path:
+                if c.free and c.free <= set(switches):
+                    if not terms.holds(c, given):
+                        break
+                else:
+                    path.append(c)
+            else:
+                chosen.append(Access(access.memory, access.offset, access.width, access.unit, True, False, tuple(path),
+                                     terms.ZERO, access.at))
+        lacks, why = _covered(_distinct(chosen), bytes_of, solvers)
+        if why:
+            open_ones = any(a.write and not a.known for a in accesses)
+            return "refuted" if lacks and not open_ones else "unknown", why
+    return "", ""
+
+
+def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tuple[bool, str]":
+    """Return whether an element lacks for certain, and why nothing is proved."""
+    if not writes:
+        return False, "nothing is written for certain"
+    counts = [_count(a.path, terms.all_free([a.offset])) for a in writes]
+    if all(count is not None for count in counts):
+        total = sum((count or 0) * a.width * a.unit for count, a in zip(counts, writes))
+        if total < bytes_of:
+            return True, f"{total} of {bytes_of} bytes are written at most"
+        if total == bytes_of and _apart(writes, solvers):
+            return False, ""
+    return _enumerated(writes, bytes_of)
+
+
+def _apart(writes: "Sequence[Access]", solvers: Solvers) -> bool:
+    """True if no two writes, and no two steps of one write, have an element in common."""
+    for n, a in enumerate(writes):
+        for b in writes[n:]:
+            printer = Printer()
+            lines = [overlap(printer, a, b, frozenset())]
+            if a is b:
+                free = terms.all_free([a.offset, *a.path])
+                if not free:
+                    continue
+                lines.append(_different(printer, free))
+            lines += [printer.condition(c, "@1") for c in a.path] + [printer.condition(c, "@2") for c in b.path]
+            if solvers.ask(printer.lines + [f"(assert {line})" for line in lines],
+                           f"an element of {a.memory.name} is written twice").kind != "proved":
+                return False
+    return True
+
+
+def _count(path: "Sequence[Condition]", free: "Set[Atom]") -> "Optional[int]":
+    """Return the number of values of variables for which conditions hold; None where they are too many to count."""
+    atoms = set(free) | terms.all_free(path)
+    total = 1
+    while atoms:
+        group = {next(iter(atoms))}
+        conditions = _relevant(path, group)
+        group |= terms.all_free(conditions)
+        points = 1
+        for atom in group:
+            points *= atom.hi - atom.lo + 1
+        if conditions:
+            if points > MOST_POINTS:
+                return None
+            ordered = list(group)
+            points = sum(all(terms.holds(c, dict(zip(ordered, values))) for c in conditions)
+                         for values in itertools.product(*(range(a.lo, a.hi + 1) for a in ordered)))
+        total *= points
+        atoms -= group
+    return total
+
+
+def _enumerated(writes: "Sequence[Access]", bytes_of: int) -> "Tuple[bool, str]":
+    """Go through all places that are written."""
+    unit = gcd(*(a.unit for a in writes), bytes_of)
+    written = bytearray(bytes_of // unit) if bytes_of // unit <= 64 * MOST_POINTS else None
+    points = 0
+    for access in writes:
+        size = 1
+        for atom in terms.all_free([access.offset, *access.path]):
+            size *= atom.hi - atom.lo + 1
+        points += size
+    if written is None or points > MOST_POINTS:
+        return False, f"some elements are written twice, and {points} places are too many to go through"
+    for access in writes:
+        ordered = list(terms.all_free([access.offset, *access.path]))
+        factor = access.unit // unit
+        for values in itertools.product(*(range(a.lo, a.hi + 1) for a in ordered)):
+            given = dict(zip(ordered, values))
+            if all(terms.holds(c, given) for c in access.path):
+                at = terms.evaluate(access.offset, given) * factor
+                written[at:at + access.width * factor] = b"\1" * (access.width * factor)
+    missing = written.find(b"\0")
+    return (True, f"element {missing} of {bytes_of // unit} is not written") if missing >= 0 else (False, "")

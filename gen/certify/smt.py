@@ -1,0 +1,119 @@
+"""Queries in SMT-LIB, which z3 and then cvc5 are asked. Both are imported when the first query is asked."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+from gen.certify.text import Unknown
+
+Z3_MS, CVC5_MS = 2000, 10000     # time limits of one query
+
+
+@dataclass
+class Answer:
+    """kind: proved (no values make the query true), refuted (values do), unknown. by: the solver that decided."""
+
+    kind: str
+    values: "Dict[str, int]" = field(default_factory=dict)
+    by: str = ""
+
+
+def solvers() -> "List[str]":
+    """Return the solvers that are installed, in the order in which they are asked."""
+    found = []
+    for name in ("z3", "cvc5"):
+        try:
+            __import__(name)
+        except ImportError:
+            continue
+        found.append(name)
+    return found
+
+
+@dataclass
+class Solvers:
+    """Asks queries, and counts them. folder: where each query is kept. limit: seconds that solvers
+    may take together. known: answers to texts that were asked before."""
+
+    folder: "Optional[Path]" = None
+    prefix: str = ""
+    limit: float = 60.0
+    count: int = 0
+    seconds: float = 0.0
+    decided: "Dict[str, int]" = field(default_factory=dict)
+    known: "Dict[str, Answer]" = field(default_factory=dict)
+    names: "List[str]" = field(default_factory=solvers)
+
+    def ask(self, lines: "List[str]", about: str) -> Answer:
+        """Return whether assertions can be true together: proved where they cannot."""
+        text = "\n".join(lines)
+        if text in self.known:
+            return self.known[text]
+        if self.seconds > self.limit:
+            raise Unknown(f"{self.count} queries took more than {self.limit:.0f} s")
+        self.count += 1
+        whole = f"; {about}\n; proved where this is unsat\n(set-logic ALL)\n(set-option :produce-models true)\n{text}\n(check-sat)\n"
+        if self.folder is not None:
+            path = self.folder / f"{self.prefix}_{self.count:04d}.smt2"
+            path.write_text(whole)
+        start = time.perf_counter()
+        answer = Answer("unknown")
+        for name in self.names:
+            answer = _z3(text) if name == "z3" else _cvc5(text)
+            if answer.kind != "unknown":
+                self.decided[name] = self.decided.get(name, 0) + 1
+                break
+        self.seconds += time.perf_counter() - start
+        self.known[text] = answer
+        return answer
+
+
+def _z3(text: str) -> Answer:
+    import z3
+    solver = z3.Solver()
+    solver.set("timeout", Z3_MS)
+    solver.from_string(text)
+    result = str(solver.check())
+    if result == "unsat":
+        return Answer("proved", by="z3")
+    if result != "sat":
+        return Answer("unknown")
+    model = solver.model()
+    values = {}
+    for of in model.decls():
+        value = model[of]
+        if hasattr(value, "as_long"):
+            values[f"|{of.name()}|"] = value.as_long()
+    return Answer("refuted", values, "z3")
+
+
+def _cvc5(text: str) -> Answer:
+    import cvc5
+    manager: Any = cvc5.TermManager()
+    solver = cvc5.Solver(manager)
+    solver.setOption("tlimit-per", str(CVC5_MS))
+    solver.setOption("produce-models", "true")
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, "(set-logic ALL)\n" + text, "query")
+    symbols = parser.getSymbolManager()
+    while True:
+        command = parser.nextCommand()
+        if command.isNull():
+            break
+        command.invoke(solver, symbols)
+    result = solver.checkSat()
+    if result.isUnsat():
+        return Answer("proved", by="cvc5")
+    if not result.isSat():
+        return Answer("unknown")
+    values = {}
+    for term in symbols.getDeclaredTerms():
+        value = solver.getValue(term)
+        if value.isIntegerValue():
+            name = str(term)
+            values[name if name.startswith("|") else f"|{name}|"] = int(re.sub(r"[() ]", "", str(value)))
+    return Answer("refuted", values, "cvc5")

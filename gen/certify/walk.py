@@ -1,0 +1,1838 @@
+"""A symbolic walk through a kernel: the accesses of any work-item, as terms over its ids and the steps of its loops.
+
+A loop is walked once, for step k: its variable is start + step * k, what else changes in it is open. An if is walked on
+both sides. A called function is walked where it is called. Floating-point values are opaque. Of an integer that was
+read from memory the walk knows the range; arithmetic on it that leaves its type is a value of which nothing is known,
+while arithmetic on ids and steps that may leave its type is an `Obligation`.
+
+Ranges of what arrays and the variables of loops hold (a clamped index, the number of a buffer) are assumed first, and
+grow from walk to walk of the same kernel until a walk stores nothing outside of them: then they hold, by induction.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+
+from gen.certify import terms, types
+from gen.certify.builtins import builtin
+from gen.certify.reader import Function, Node, Reader
+from gen.certify.terms import FALSE, ONE, TRUE, ZERO, Atom, Condition, Term, both, bounds, chosen, negated, number
+from gen.certify.text import Token, Unknown
+from gen.certify.values import Access, Address, Cell, Either, Found, Lanes, Memory, Number, Obligation, Opaque, \
+    Value
+from gen.certify.types import INT, LONG, ULONG, Array, Float, Int, Pointer, Record, Type, Vector, Void, least, size
+
+MOST_STEPS = 300_000        # nodes that a walk visits before it gives up
+MOST_TURNS = 12             # walks until what is assumed holds; from half of them on a range that grows is its type's
+MOST_UNROLLED = 64          # steps of a loop that is no arithmetic progression
+
+
+class _Exits:
+    """Under which conditions a statement leaves its block: by break, continue, return."""
+
+    __slots__ = ("breaks", "continues", "returns")
+
+    def __init__(self, breaks: Condition = FALSE, continues: Condition = FALSE, returns: Condition = FALSE) -> None:
+        self.breaks, self.continues, self.returns = breaks, continues, returns
+
+    @property
+    def any(self) -> Condition:
+        return terms.either(self.breaks, self.continues, self.returns)
+
+    def under(self, condition: Condition, other: "_Exits") -> "_Exits":
+        def joined(a: Condition, b: Condition) -> Condition:
+            return terms.either(both(condition, a), both(negated(condition), b))
+        return _Exits(joined(self.breaks, other.breaks), joined(self.continues, other.continues),
+                      joined(self.returns, other.returns))
+
+    def then(self, other: "_Exits") -> "_Exits":
+        stays = negated(self.any)
+        return _Exits(terms.either(self.breaks, both(stays, other.breaks)),
+                      terms.either(self.continues, both(stays, other.continues)),
+                      terms.either(self.returns, both(stays, other.returns)))
+
+
+@dataclass
+class _Frame:
+    """A function that is walked. returned: its values, each under a condition."""
+
+    scopes: "List[Dict[str, object]]"
+    returned: "List[Tuple[Condition, Optional[Value]]]"
+    depth: int
+    result: Type = field(default_factory=Void)
+
+
+class Walk:
+    """Walks kernels of a file. blocks, threads: of the launch."""
+
+    def __init__(self, reader: Reader, target: str) -> None:
+        self.reader, self.target = reader, target
+        self.gpu = target in ("cuda", "hip", "opencl")
+        self.ranges: "Dict[object, terms.Range]" = {}       # assumed of what arrays and loops hold
+        self.types: "Dict[object, Int]" = {}
+        self.fixed: "Dict[object, Any]" = {}                # what a walk found out of loops: breaks, barriers of a step
+
+    # ---- a kernel ----
+
+    def kernel(self, name: str, buffers: "Dict[str, Memory]", blocks: int, threads: int) -> Found:
+        """Return what a kernel does. buffers: by the names of the kernel's pointers."""
+        self.ranges, self.fixed, self.types = {}, {}, {}
+        for turn in range(MOST_TURNS):
+            terms.clear()
+            self.found = Found()
+            self.new_fixed: "Dict[object, Any]" = {}
+            self.joined: "Dict[object, terms.Range]" = {}
+            self.path: "List[Condition]" = []
+            self.frames: "List[_Frame]" = []
+            self.logs: "List[Dict[Cell, Optional[Value]]]" = []
+            self.phase, self.steps, self.order = ZERO, 0, 0
+            self.pure: "Dict[object, Type]" = {}
+            self.loaded: "Dict[object, Value]" = {}
+            self.pointers: "Dict[Memory, Dict[Token, Tuple[Address, Optional[Value]]]]" = {}
+            for memory in buffers.values():
+                self.new_fixed[memory, "written"] = False
+            self.site: "Tuple[object, ...]" = ()
+            self.group = terms.variable("group", 0, blocks - 1, True) if blocks > 1 else ZERO
+            self.item = terms.variable("item", 0, threads - 1, True) if threads > 1 else ZERO
+            self.threads = threads
+            self.found.groups, self.found.items = set(self.group.free), set(self.item.free)
+            self.found.varying = set(self.item.free)
+            self.globals: "Dict[str, object]" = {}
+            self._file()
+            self._call_kernel(self.reader.read(self.reader.functions[name]), buffers)
+            grown = [key for key, (lo, hi) in self.ranges.items() if key in self.joined
+                     and not (lo <= self.joined[key][0] and self.joined[key][1] <= hi)]
+            if not grown and self.new_fixed == self.fixed:
+                return self.found
+            for key in grown:
+                (lo, hi), (low, high) = self.ranges[key], self.joined[key]
+                self.ranges[key] = (min(lo, low), max(hi, high)) if turn < MOST_TURNS // 2 else self.types[key].range
+            self.fixed = self.new_fixed
+        raise Unknown("what loops change, and their barriers, are not found", self.reader.functions[name].at)
+
+    def _file(self) -> None:
+        frame = _Frame([self.globals], [], 0)
+        self.frames.append(frame)
+        for statement in self.reader.globals:
+            try:
+                self._statement(statement)
+            except Unknown:
+                for name, *_ in statement.parts[1]:
+                    self.globals.pop(name, None)
+        self.frames.pop()
+
+    def _call_kernel(self, function: Function, buffers: "Dict[str, Memory]") -> None:
+        scope: "Dict[str, object]" = {}
+        frame = _Frame([self.globals, scope], [], 1)
+        self.frames.append(frame)
+        for name, is_type in function.templates:
+            if is_type:
+                raise Unknown("a kernel for any type", function.at)
+            condition = terms.of(Atom("var", name, (), 0, 1, True))
+            scope[name] = Cell(name, types.BOOL, Number(types.BOOL, condition, False))
+        for parameter in function.parameters:
+            type = self._decayed(self._type(parameter.type))
+            if isinstance(type, Pointer):
+                if parameter.name not in buffers:
+                    raise Unknown(f"nobody says what buffer {parameter.name} is", function.at)
+                value: Value = Address(type.to, buffers[parameter.name], ZERO, least(type.to))
+            elif parameter.name == "number" and isinstance(type, Int):
+                value = Number(type, self.group, False)
+            else:
+                raise Unknown(f"parameter {parameter.name} is no pointer", function.at)
+            scope[parameter.name] = Cell(parameter.name, type, value)
+        assert function.body is not None
+        self._statement(function.body)
+        self.frames.pop()
+
+    # ---- types ----
+
+    def _type(self, node: Node) -> Type:
+        kind, parts = node.kind, node.parts
+        if kind == "basic":
+            found = types.basic(parts[0])
+            if found is None:
+                raise Unknown(f"unknown type {parts[0]}", node.at)
+            return found
+        if kind == "named":
+            known = self._lookup(parts[0])
+            if isinstance(known, (Int, Float, Void, Vector, Pointer, Array, Record)):
+                return known
+            found = types.basic(parts[0]) if self.reader.vectors else None
+            if found is None:
+                raise Unknown(f"unknown type {parts[0]}", node.at)
+            return found
+        if kind == "qualified":
+            return self._type(parts[0])
+        if kind == "pointer":
+            return Pointer(self._type(parts[0]))
+        if kind == "array":
+            element = self._type(parts[0])
+            return Array(element, self._constant(parts[1])) if parts[1] is not None else Pointer(element)
+        if kind == "sized":
+            element = self._type(parts[0])
+            if isinstance(element, Vector):
+                element = element.element
+            if not isinstance(element, (Int, Float)):
+                raise Unknown("a vector of no numbers", node.at)
+            count = self._constant(parts[2])
+            return Vector(element, count // size(element) if parts[1] == "vector_size" else count)
+        if kind in ("struct", "union"):
+            record = Record(kind == "union", tuple((name, self._type(of)) for name, of in parts[1]))
+            if parts[0]:
+                self.frames[-1].scopes[-1].setdefault(parts[0], record)
+            return record
+        if kind == "tag":
+            named = self._lookup(parts[0])
+            if not isinstance(named, Record):
+                raise Unknown(f"unknown type {parts[0]}", node.at)
+            return named
+        if kind == "enum":
+            at = 0
+            for name, value in parts[0]:
+                at = self._constant(value) if value is not None else at
+                self.frames[-1].scopes[-1][name] = Cell(name, INT, Number(INT, number(at), False))
+                at += 1
+            return INT
+        if kind == "typeof":
+            return self._type_of(parts[0])
+        raise Unknown(f"type {kind}", node.at)
+
+    def _type_of(self, node: Node) -> Type:
+        """Return the type of an expression, which is walked without a trace."""
+        kept = self.found.accesses, self.found.obligations, self.found.barriers, self.order
+        self.found.accesses, self.found.obligations, self.found.barriers = [], {}, {}
+        try:
+            value = self._value(node)
+            return Pointer(self._first(value).to) if isinstance(value, (Address, Either)) else value.type
+        finally:
+            self.found.accesses, self.found.obligations, self.found.barriers, self.order = kept
+
+    def _first(self, value: Value) -> Address:
+        while isinstance(value, Either):
+            value = value.a
+        assert isinstance(value, Address)
+        return value
+
+    @staticmethod
+    def _decayed(type: Type) -> Type:
+        return Pointer(type.element) if isinstance(type, Array) else type
+
+    def _constant(self, node: Node) -> int:
+        value = self._value(node)
+        if not isinstance(value, Number) or value.term is None or not value.term.is_constant:
+            raise Unknown("expected a constant", node.at)
+        return value.term.constant
+
+    # ---- names ----
+
+    def _lookup(self, name: str) -> object:
+        for scope in reversed(self.frames[-1].scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    @contextmanager
+    def _scope(self) -> "Iterator[None]":
+        self.frames[-1].scopes.append({})
+        length = len(self.path)
+        try:
+            yield
+        finally:
+            self.frames[-1].scopes.pop()
+            del self.path[length:]
+
+    def _set(self, cell: Cell, value: "Optional[Value]") -> None:
+        if self.logs and cell not in self.logs[-1]:
+            self.logs[-1][cell] = cell.value
+        cell.value = value
+
+    @contextmanager
+    def _under(self, condition: Condition) -> "Iterator[None]":
+        length = len(self.path)
+        if condition.kind != "true":
+            self.path.append(condition)
+        try:
+            yield
+        finally:
+            del self.path[length:]
+
+    # ---- ranges from walk to walk ----
+
+    def _join(self, key: object, lo: int, hi: int) -> None:
+        if key in self.joined:
+            lo, hi = min(lo, self.joined[key][0]), max(hi, self.joined[key][1])
+        self.joined[key] = lo, hi
+
+    def _known(self, key: object, type: "types.Scalar") -> "terms.Range":
+        """Return the range that is assumed of what an array or a loop's variable holds."""
+        assert isinstance(type, Int)
+        self.types[key] = type
+        return self.ranges.setdefault(key, (0, 0))
+
+    # ---- values ----
+
+    def _fresh(self, type: Type, varying: bool, span: "Optional[terms.Range]" = None, name: str = "value") -> Value:
+        if isinstance(type, Int):
+            lo, hi = span or type.range
+            term = terms.variable(name, lo, hi, False) if lo < hi else number(lo)
+            if varying:
+                self.found.varying |= term.free
+            return Number(type, term, True)
+        if isinstance(type, Float):
+            return Number(type, None, True)
+        if isinstance(type, Vector):
+            if isinstance(type.element, Int):
+                return Lanes(type, *(span or type.element.range))
+            return Lanes(type)
+        if isinstance(type, Pointer):
+            raise Unknown("a pointer that is read from memory")
+        return Opaque(type)
+
+    def _varies(self, *parts: object) -> bool:
+        return bool(terms.all_free([*parts, *self.path]) & self.found.varying)
+
+    def _observed(self, value: Number, at: Token) -> Term:
+        """Return the term of an integer of which more than its residue counts: it has to be in its type's range."""
+        assert value.term is not None and isinstance(value.type, Int)
+        lo, hi = value.type.range
+        if value.term.is_constant and lo <= value.term.constant <= hi:
+            return value.term
+        if value.data:
+            low, high = bounds(value.term)
+            if lo <= low and high <= hi:
+                return value.term
+        self._oblige(value.term, lo, hi, at)
+        return value.term
+
+    def _oblige(self, term: Term, lo: int, hi: int, at: Token) -> None:
+        self.found.obligations.setdefault(Obligation(term, lo, hi, tuple(self.path), at))
+
+    def _converted(self, value: Value, type: Type, at: Token) -> Value:
+        if isinstance(value, Opaque) and isinstance(type, (Int, Float, Vector)) and not isinstance(value.type, Void):
+            raise Unknown("a struct becomes a number", at)
+        if isinstance(value, Number) and isinstance(type, Int):
+            if type == types.BOOL and self._is_condition(value):
+                return Number(type, value.term, value.data, value.condition)
+            if value.term is None:
+                return self._fresh(type, self._varies())
+            source = value.type
+            if source == type:
+                return value
+            assert isinstance(source, Int)
+            if not source.signed and type.bits > source.bits:
+                self._observed(value, at)
+            lo, hi = type.range
+            low, high = bounds(value.term)
+            if not (lo <= low and high <= hi):
+                low, high = bounds(value.term, self.path[-5:])
+            if lo <= low and high <= hi:
+                return Number(type, value.term, value.data, value.condition)
+            if value.data:
+                return self._fresh(type, self._varies(value.term))
+            if type.signed:
+                self._oblige(value.term, lo, hi, at)
+            elif type.bits < source.bits:       # the value modulo a power of 2
+                return Number(type, self._wrapped(value.term, type, at), value.data)
+            return Number(type, value.term, value.data)
+        if isinstance(value, Number) and isinstance(type, Float):
+            return Number(type, None, True)
+        if isinstance(value, Number) and isinstance(type, Vector):
+            element = self._converted(value, type.element, at)
+            return self._splat(element, type)
+        if isinstance(value, Lanes) and isinstance(type, Vector):
+            return self._cast_lanes(value, type)
+        if isinstance(value, (Address, Either)) and isinstance(type, Pointer):
+            return self._cast_pointer(value, type.to, at)
+        if isinstance(value, Number) and isinstance(type, Pointer):
+            raise Unknown("an integer becomes a pointer", at)
+        if isinstance(value, (Address, Either)) and isinstance(type, Int):
+            return self._fresh(type, True)
+        if isinstance(type, Void):
+            return Opaque(type)
+        if isinstance(value, Opaque) and isinstance(type, (Record, Array)):
+            return Opaque(type)
+        if isinstance(value, Lanes) and isinstance(type, (Int, Float)):     # bits of a small vector
+            return self._fresh(type, self._varies())
+        raise Unknown(f"a conversion to {type}", at)
+
+    def _wrapped(self, term: Term, type: Int, at: Token) -> Term:
+        """Return the residue of an index that is cut to a narrower type: the index itself, which it has to be."""
+        self._oblige(term, *type.range, at)
+        return term
+
+    @staticmethod
+    def _is_condition(value: Number) -> bool:
+        return value.condition is not None
+
+    def _splat(self, value: Value, type: Vector) -> Lanes:
+        assert isinstance(value, Number)
+        if isinstance(type.element, Int) and value.term is not None:
+            lo, hi = bounds(value.term)
+            low, high = type.element.range
+            if low <= lo and hi <= high:
+                return Lanes(type, lo, hi)
+        made = self._fresh(type, True)
+        assert isinstance(made, Lanes)
+        return made
+
+    def _cast_lanes(self, value: Lanes, type: Vector) -> Lanes:
+        if value.type == type:
+            return value
+        made = self._fresh(type, True)
+        assert isinstance(made, Lanes)
+        return made
+
+    def _convert_lanes(self, value: Lanes, type: Vector, keep: bool = True) -> Lanes:
+        """Return a vector with each element converted."""
+        if isinstance(value.type.element, Int) and isinstance(type.element, Int) and keep:
+            lo, hi = type.element.range
+            if lo <= value.lo and value.hi <= hi:
+                return Lanes(type, value.lo, value.hi)
+        made = self._fresh(type, True)
+        assert isinstance(made, Lanes)
+        return made
+
+    def _cast_pointer(self, value: Value, to: Type, at: Token) -> Value:
+        if isinstance(value, Either):
+            return Either(value.condition, self._cast_pointer(value.a, to, at), self._cast_pointer(value.b, to, at))
+        assert isinstance(value, Address)
+        if isinstance(to, Void):
+            return value
+        return replace(value, to=to)
+
+    def _moved(self, value: Value, by: Term, at: Token) -> Value:
+        """Return a pointer moved by elements of its type."""
+        if isinstance(value, Either):
+            return Either(value.condition, self._moved(value.a, by, at), self._moved(value.b, by, at))
+        assert isinstance(value, Address)
+        if value.memory is None:
+            if by.is_constant and by.constant == 0:
+                return value
+            raise Unknown("a pointer beside a variable", at)
+        width = size(value.to)
+        if width % value.unit == 0:
+            return replace(value, offset=value.offset + by.times(width // value.unit))
+        if value.unit % width == 0:
+            return replace(value, offset=value.offset.times(value.unit // width) + by, unit=width)
+        return replace(value, offset=value.offset.times(value.unit) + by.times(width), unit=1)
+
+    # ---- memory ----
+
+    def _touch(self, value: Value, type: Type, write: bool, at: Token, atomic: bool = False) -> None:
+        if isinstance(value, Either):
+            with self._under(value.condition):
+                self._touch(value.a, type, write, at, atomic)
+            with self._under(negated(value.condition)):
+                self._touch(value.b, type, write, at, atomic)
+            return
+        assert isinstance(value, Address)
+        if value.memory is None:
+            if value.cell is None or size(type) > size(value.cell.type) or value.offset != ZERO:
+                raise Unknown("an access beside a variable", at)
+            if write:
+                self._set(value.cell, self._fresh(value.cell.type, True))
+            return
+        if write and value.memory.space == "global":
+            self.new_fixed[value.memory, "written"] = True
+        width, offset, unit = size(type), value.offset, value.unit
+        if width % unit:
+            offset, unit = offset.times(unit // least(type)) if unit % least(type) == 0 else offset.times(unit), \
+                least(type) if unit % least(type) == 0 else 1
+        self.order += 1
+        self.found.accesses.append(Access(value.memory, offset, width // unit, unit, write, atomic, tuple(self.path),
+                                          self.phase, at, self.order))
+
+    def _load(self, value: Value, type: Type, at: Token) -> Value:
+        if isinstance(value, Either):
+            with self._under(value.condition):
+                a = self._load(value.a, type, at)
+            with self._under(negated(value.condition)):
+                b = self._load(value.b, type, at)
+            merged = self._merged(value.condition, a, b, at)
+            assert merged is not None
+            return merged
+        assert isinstance(value, Address)
+        if value.memory is None:
+            assert value.cell is not None
+            if size(type) > size(value.cell.type):
+                raise Unknown("an access beside a variable", at)
+            if value.cell.value is None:
+                return self._fresh(type, True)
+            return self._converted(value.cell.value, type, at) if value.cell.type == type else self._fresh(type, True)
+        if isinstance(type, Array):
+            return replace(value, to=type.element)
+        self._touch(value, type, False, at)
+        if isinstance(type, Pointer):
+            return self._kept_pointer(value, at)
+        element = type.element if isinstance(type, Vector) else type
+        span = None
+        if isinstance(element, Int) and value.memory.space not in ("global",):
+            span = self._known((value.memory.key, element), element)
+        varies = self._varies(value.offset) or value.memory.space == "private"
+        if value.memory.space == "global" and isinstance(type, Int) and not self.fixed.get((value.memory, "written"), True):
+            key = value.memory, value.offset, value.unit, type     # what nobody writes has one value
+            if key not in self.loaded:
+                self.loaded[key] = self._fresh(type, varies, span, value.memory.name)
+                if value.offset.is_constant:
+                    self.found.common |= terms.all_free([self.loaded[key].term])    # type: ignore[union-attr]
+            return self.loaded[key]
+        return self._fresh(type, varies, span, value.memory.name)
+
+    def _kept_pointer(self, place: Address, at: Token) -> Value:
+        """Return the pointer that an array holds at a place: that of its one store, whose step is the place."""
+        assert place.memory is not None
+        stores = list(self.pointers.get(place.memory, {}).values())
+        if len(stores) == 1:
+            to, stored = stores[0]
+            if to.unit == place.unit and isinstance(stored, Address):
+                if to.offset == place.offset:
+                    return stored
+                if len(to.offset.parts) == 1 and to.offset.parts[0][0].kind == "var" and to.offset.parts[0][1] == 1:
+                    step = to.offset.parts[0][0]
+                    if (step.hi + 1) * to.unit == place.memory.bytes and to.offset.constant == 0:
+                        return replace(stored, offset=terms.substituted(stored.offset, step, place.offset))
+        raise Unknown("a pointer in memory", at)
+
+    def _store(self, value: Value, type: Type, stored: "Optional[Value]", at: Token) -> None:
+        if isinstance(value, Either):
+            with self._under(value.condition):
+                self._store(value.a, type, stored, at)
+            with self._under(negated(value.condition)):
+                self._store(value.b, type, stored, at)
+            return
+        assert isinstance(value, Address)
+        if value.memory is None:
+            assert value.cell is not None
+            if size(type) > size(value.cell.type):
+                raise Unknown("an access beside a variable", at)
+            same = value.cell.type == type and stored is not None
+            self._set(value.cell, stored if same else self._fresh(value.cell.type, True))
+            return
+        self._touch(value, type, True, at)
+        if isinstance(type, Pointer):
+            self.pointers.setdefault(value.memory, {})[at] = value, stored
+        element = type.element if isinstance(type, Vector) else type
+        self._remember(value.memory, element, stored)
+
+    def _remember(self, memory: Memory, element: Type, stored: "Optional[Value]") -> None:
+        """Join what an array holds with a stored value. A value of another type spoils what is known of the others."""
+        if memory.space == "global":
+            return
+        if isinstance(element, Int) and isinstance(stored, Number) and stored.term is not None:
+            lo, hi = bounds(stored.term)
+            low, high = element.range
+            self._join((memory.key, element), *((lo, hi) if low <= lo and hi <= high else (low, high)))
+        elif isinstance(element, Int) and isinstance(stored, Lanes) and stored.type.element == element:
+            self._join((memory.key, element), stored.lo, stored.hi)
+        elif isinstance(element, Int):
+            self._join((memory.key, element), *element.range)
+        for other in (Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (False, True)):
+            if other != element:
+                self._join((memory.key, other), *other.range)
+
+    # ---- merging ----
+
+    def _merged(self, condition: Condition, a: "Optional[Value]", b: "Optional[Value]", at: Token) -> "Optional[Value]":
+        if condition.kind == "true" or b is None or a == b:
+            return a
+        if condition.kind == "false" or a is None:
+            return b
+        if isinstance(a, Number) and isinstance(b, Number):
+            if a.term is None or b.term is None:
+                return Number(a.type, None, True) if isinstance(a.type, Float) else self._fresh(a.type, True)
+            data = a.data or b.data or not all(atom.known for atom in condition.free)
+            return Number(a.type, chosen(condition, a.term, b.term), data)
+        if isinstance(a, Lanes) and isinstance(b, Lanes):
+            return Lanes(a.type, min(a.lo, b.lo), max(a.hi, b.hi))
+        if isinstance(a, (Address, Either)) and isinstance(b, (Address, Either)):
+            if isinstance(a, Address) and isinstance(b, Address) and (a.memory, a.unit, a.to, a.cell) == \
+                    (b.memory, b.unit, b.to, b.cell):
+                return replace(a, offset=chosen(condition, a.offset, b.offset))
+            return Either(condition, a, b)
+        if isinstance(a, Opaque):
+            return a
+        raise Unknown("values of two kinds meet", at)
+
+    def _branches(self, condition: Condition, then: "Any", other: "Any", at: Token) -> "Tuple[Any, Any]":
+        """Walk two alternatives, and join what they leave."""
+        results: "List[Any]" = []
+        written: "List[Dict[Cell, Optional[Value]]]" = []
+        phases: "List[Term]" = []
+        before = self.phase
+        for side, what in ((condition, then), (negated(condition), other)):
+            self.logs.append({})
+            self.phase = before
+            with self._under(side):
+                results.append(what() if side.kind != "false" else None)
+            log = self.logs.pop()
+            written.append({cell: cell.value for cell in log})
+            phases.append(self.phase)
+            for cell, old in log.items():
+                cell.value = old
+        self.phase = chosen(condition, phases[0], phases[1])
+        for cell in {**written[0], **written[1]}:
+            one, two = (side_of.get(cell, cell.value) for side_of in written)
+            self._set(cell, self._merged(condition, one, two, at))
+        return results[0], results[1]
+
+    # ---- statements ----
+
+    def _statement(self, node: Node) -> _Exits:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise Unknown("the kernel is too long for the walk", node.at)
+        method = getattr(self, f"_do_{node.kind}", None)
+        if method is None:
+            raise Unknown(f"statement {node.kind}", node.at)
+        return method(node)
+
+    def _do_block(self, node: Node) -> _Exits:
+        exits = _Exits()
+        with self._scope():
+            for statement in node.parts[0]:
+                left = self._statement(statement)
+                if left.any.kind != "false":
+                    exits = exits.then(left)
+                    stays = negated(left.any)
+                    if stays.kind == "false":
+                        break
+                    if stays.kind != "true":
+                        self.path.append(stays)
+        return exits
+
+    def _do_expression(self, node: Node) -> _Exits:
+        self._value(node.parts[0])
+        return _Exits()
+
+    def _do_typedef(self, node: Node) -> _Exits:
+        for name, type, _, _ in node.parts[1]:
+            self.frames[-1].scopes[-1][name] = self._type(type)
+        return _Exits()
+
+    def _do_declare(self, node: Node) -> _Exits:
+        base = node.parts[0]
+        space = base.parts[1] if base.kind == "qualified" else ""
+        static = base.kind == "qualified" and base.parts[2]
+        if not node.parts[1]:
+            self._type(base)
+        for name, type_node, initial, reference in node.parts[1]:
+            type = self._type(type_node)
+            if isinstance(type, Pointer) and type_node.kind == "array" and initial is not None:
+                type = Array(type.to, len(initial.parts[0]))
+            scope = self.frames[-1].scopes[-1]
+            if reference:
+                raise Unknown("a reference as a variable", node.at)
+            if isinstance(type, (Array, Record)):
+                where = "shared" if space == "shared" else "private"
+                key = (name, node.at, self.site)
+                memory = Memory(name, where, size(type), key, node.at)
+                scope[name] = Cell(name, type, None, memory, key)
+                self._initialise(memory, type, initial, static)
+                continue
+            value: "Optional[Value]" = None
+            if initial is not None:
+                value = self._converted(self._initial(initial, type), type, node.at)
+            if space == "shared":
+                memory = Memory(name, "shared", size(type), (name, node.at, self.site), node.at)
+                scope[name] = Cell(name, type, None, memory)
+                continue
+            scope[name] = Cell(name, type, value, None, (name, node.at, self.site))
+        return _Exits()
+
+    def _initial(self, node: Node, type: Type) -> Value:
+        if node.kind != "braces":
+            return self._value(node)
+        values = [self._value(of) for of in node.parts[0]]
+        if isinstance(type, Vector):
+            return self._of_lanes(values, type, node.at)
+        if len(values) == 1:
+            return values[0]
+        return Opaque(type)
+
+    def _initialise(self, memory: Memory, type: Type, initial: "Optional[Node]", static: bool) -> None:
+        element: Type = type
+        while isinstance(element, Array):
+            element = element.element
+        if initial is None:
+            if static:
+                self._remember(memory, element, Number(element, ZERO, False) if isinstance(element, Int) else None)
+            return
+        if initial.kind != "braces":
+            value = self._value(initial)
+            if isinstance(value, Address) and isinstance(type, Record):
+                self._touch(value, type, False, initial.at)
+            self._spoil(memory)
+            return
+        waiting, count = list(initial.parts[0]), 0
+        while waiting:
+            node = waiting.pop()
+            if node.kind == "braces":
+                waiting += node.parts[0]
+                continue
+            count += 1
+            value = self._value(node)
+            if isinstance(type, Array):
+                self._remember(memory, element, value)
+        if isinstance(type, Array) and isinstance(element, Int):
+            self._remember(memory, element, Number(element, ZERO, False))    # what the braces leave out
+        if not isinstance(type, Array):
+            self._spoil(memory)
+
+    def _spoil(self, memory: Memory) -> None:
+        for of in (Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (False, True)):
+            self._join((memory.key, of), *of.range)
+
+    def _do_if(self, node: Node) -> _Exits:
+        condition = self._truth(node.parts[0])
+        then, other = self._branches(condition, lambda: self._statement(node.parts[1]),
+                                     lambda: self._statement(node.parts[2]) if node.parts[2] else _Exits(), node.at)
+        return (then or _Exits()).under(condition, other or _Exits())
+
+    def _do_break(self, node: Node) -> _Exits:
+        return _Exits(breaks=TRUE)
+
+    def _do_continue(self, node: Node) -> _Exits:
+        return _Exits(continues=TRUE)
+
+    def _do_return(self, node: Node) -> _Exits:
+        frame = self.frames[-1]
+        value = None
+        if node.parts[0] is not None:
+            value = self._value(node.parts[0])
+            if not isinstance(frame.result, Void):
+                value = self._converted(value, frame.result, node.at)
+        frame.returned.append((both(*self.path[frame.depth:]), value))
+        return _Exits(returns=TRUE)
+
+    # ---- loops ----
+
+    def _do_do(self, node: Node) -> _Exits:
+        """A loop that is done once at least: its first step, then the others as a while loop."""
+        body, condition = node.parts
+        exits = self._statement(body)
+        again = Node("for", node.at, None, condition, None, body)
+        with self._under(negated(terms.either(exits.breaks, exits.returns))):
+            then = self._do_for(again)
+        return _Exits(returns=terms.either(exits.returns, then.returns))
+
+    def _do_for(self, node: Node) -> _Exits:
+        first, condition, step, body = node.parts
+        with self._loop_scope():
+            if first is not None:
+                self._statement(first)
+            counted = self._counted(condition, step, body)
+            if counted is None:
+                exits = self._unrolled(node)
+                if exits is not None:
+                    return exits
+            facts: "List[Condition]" = []
+            exits = self._summed(node, counted, facts)
+        self.path += facts
+        return exits
+
+    @contextmanager
+    def _loop_scope(self) -> "Iterator[None]":
+        self.frames[-1].scopes.append({})
+        try:
+            yield
+        finally:
+            self.frames[-1].scopes.pop()
+
+    def _counted(self, condition: "Optional[Node]", step: "Optional[Node]", body: Node) -> "Optional[Tuple[Cell, Term, int]]":
+        """Return a loop's variable, where it begins, and its step, if it is an arithmetic progression."""
+        if condition is None or step is None:
+            return None
+        for part in step.parts[0] if step.kind == "comma" else [step]:
+            if part.kind == "after":
+                op, name, by = part.parts[0], part.parts[1], None
+            elif part.kind == "assign" and part.parts[0] in ("+", "-"):
+                op, name, by = part.parts
+            else:
+                continue
+            if name.kind != "name":
+                continue
+            cell = self._lookup(name.parts[0])
+            if not isinstance(cell, Cell) or not isinstance(cell.value, Number) or cell.value.term is None:
+                continue
+            amount = 1
+            if by is not None:
+                try:
+                    amount = self._constant(by)
+                except Unknown:
+                    continue
+            limits = [c for c in self._conjuncts(condition) if c.kind == "binary" and c.parts[0] in ("<", "<=", ">", ">=")
+                      and (name.parts[0] in _names(c.parts[1])) and name.parts[0] not in _names(c.parts[2])]
+            if limits and amount and name.parts[0] not in _assigned(body):
+                return cell, cell.value.term, amount if op == "+" else -amount
+        return None
+
+    def _conjuncts(self, node: Node) -> "List[Node]":
+        while node.kind == "group":
+            node = node.parts[0]
+        if node.kind == "binary" and node.parts[0] == "&&":
+            return self._conjuncts(node.parts[1]) + self._conjuncts(node.parts[2])
+        return [node]
+
+    def _unrolled(self, node: Node) -> "Optional[_Exits]":
+        """Walk a loop whose conditions are constants, step by step; None where a condition is none."""
+        _, condition, step, body = node.parts
+        if condition is None or self._peek(condition).kind not in ("true", "false"):
+            return None
+        for _ in range(MOST_UNROLLED):
+            value = self._truth(condition)
+            if value.kind == "false":
+                return _Exits()
+            if value.kind != "true":
+                return None
+            exits = self._statement(body)
+            if exits.returns.kind != "false" or exits.breaks.kind not in ("false", "true"):
+                return None
+            if exits.breaks.kind == "true":
+                return _Exits()
+            if step is not None:
+                self._value(step)
+        return None
+
+    def _peek(self, node: Node) -> Condition:
+        """Return a condition without the accesses that it makes."""
+        kept = self.found.accesses, self.found.obligations, self.order
+        self.found.accesses, self.found.obligations = [], {}
+        try:
+            return self._truth(node)
+        except Unknown:
+            return terms.open_condition("peek")
+        finally:
+            self.found.accesses, self.found.obligations, self.order = kept
+
+    def _summed(self, node: Node, counted: "Optional[Tuple[Cell, Term, int]]", facts: "List[Condition]") -> _Exits:
+        """Walk a loop's step k."""
+        _, condition, step, body = node.parts
+        key = (node.at, self.site)
+        trips, k = None, None
+        changed = _assigned(body) | (_assigned(step) if step is not None else set())
+        if condition is not None:
+            changed |= _assigned(condition)
+        cells = list(dict.fromkeys(
+            cell for name in sorted(changed) for cell in [self._lookup(name.removesuffix("[]"))]
+            if isinstance(cell, Cell) and cell.memory is None and not isinstance(cell, _Reference)
+            and not (name.endswith("[]") and isinstance(cell.type, Pointer))))
+        variable = None
+        if counted is not None:
+            variable, start, by = counted
+            trips = self._trips(condition, variable, start, by)
+            most = trips.constant if trips is not None and trips.is_constant else None
+            if most is not None and most <= 0:
+                return _Exits()
+            if most == 1:
+                exits = self._statement(body)
+                if step is not None:
+                    self._value(step)
+                return _Exits(returns=exits.returns)
+            k = terms.variable(f"{variable.name}", 0, (most if most is not None else self._most_trips(
+                condition, variable, start, by)) - 1, True)
+        else:
+            k = terms.variable("turn", 0, 1 << 62, False)
+        inductive = self._inductive(body, step, changed)
+        entry: "Dict[Cell, Optional[Value]]" = {cell: cell.value for cell in cells}
+        moves: "Dict[Cell, Tuple[Value, Term]]" = {}
+        for cell in cells:
+            if cell is variable:
+                continue
+            moved = self._moves(cell, inductive)
+            if moved is not None:
+                moves[cell] = cell.value, moved     # type: ignore[assignment]
+        breaks_before = self.fixed.get((key, "breaks"), True) if _has(body, ("break", "return")) else False
+        per_step = self.fixed.get((key, "barriers"), ZERO)
+        phase = self.phase
+        if not isinstance(per_step, Term):
+            per_step = ZERO
+        self.phase = phase + terms.product(per_step, k)
+        length = len(self.path)
+        if breaks_before:
+            self.path.append(terms.open_condition("continues"))
+
+        def at_step(count: Term, value: "Optional[Number]") -> None:
+            if variable is not None and value is not None:
+                assert counted is not None
+                self._set(variable, Number(value.type, counted[1] + count.times(counted[2]), value.data))
+            for cell in cells:
+                if cell is variable:
+                    continue
+                if cell in moves:
+                    self._set(cell, self._advanced(moves[cell][0], terms.product(moves[cell][1], count), body.at))
+                else:
+                    self._open(cell, entry[cell], (key, cell.name, "cell"))
+
+        own = variable.value if variable is not None else None
+        assert own is None or isinstance(own, Number)
+        at_step(k, own)
+        if condition is not None:
+            continues = self._truth(condition)
+            if continues.kind != "true":
+                self.path.append(continues)
+        exits = self._statement(body)
+        stays = negated(terms.either(exits.breaks, exits.returns))
+        self.new_fixed[key, "breaks"] = self.new_fixed.get((key, "breaks"), False) or stays.kind != "true"
+        if step is not None:
+            with self._under(stays):
+                self._value(step)
+        for cell in cells:
+            if cell is not variable and cell not in moves:
+                self._joined_cell((key, cell.name, "cell"), cell.value)
+        gained = self.phase - (phase + terms.product(per_step, k))
+        if gained.free & set(k.free) or not gained.is_constant:
+            raise Unknown("barriers in a loop whose number differs between steps", node.at)
+        self.new_fixed[key, "barriers"] = gained
+        del self.path[length:]
+        # behind the loop
+        if trips is not None and trips.is_constant and not breaks_before:
+            total = trips
+        else:
+            hi = bounds(k)[1]
+            total = terms.variable("steps", 0, hi + 1, not breaks_before and counted is not None)
+            if self._varies(k) or any(self._varies(c) for c in [*self.path]) or trips is None or self._varies(trips):
+                self.found.varying |= total.free
+            if trips is not None and not breaks_before:
+                none = both(terms.at_most(trips, ZERO), terms.equal(total, ZERO))
+                facts.append(terms.either(terms.equal(total, trips), none))
+        at_step(total, own)
+        if trips is None and condition is not None and not breaks_before:
+            with self._under(TRUE):
+                ends = self._peek(condition)
+            facts.append(negated(ends))
+        self.phase = phase + terms.product(per_step, total)
+        returned = exits.returns
+        if returned.kind != "false":
+            returned = terms.open_condition("returned")
+        return _Exits(returns=returned)
+
+    def _trips(self, condition: Node, variable: Cell, start: Term, by: int) -> "Optional[Term]":
+        """Return the number of steps, where one comparison with what the loop does not change decides."""
+        parts = self._conjuncts(condition)
+        if len(parts) != 1:
+            return None
+        limit = self._limit(parts[0], variable)
+        if limit is None:
+            return None
+        op, end = limit
+        distance = {"<": end - start, "<=": end - start + ONE, ">": start - end, ">=": start - end + ONE}[op]
+        if (by > 0) != (op in ("<", "<=")):
+            return None
+        return terms.quotient(distance + number(abs(by) - 1), abs(by))
+
+    def _limit(self, node: Node, variable: Cell) -> "Optional[Tuple[str, Term]]":
+        op, left, right = node.parts if node.kind == "binary" else ("", None, None)
+        if op not in ("<", "<=", ">", ">="):
+            return None
+        kept = self.found.accesses, self.found.obligations, self.order
+        self.found.accesses, self.found.obligations = [], {}
+        try:
+            a, b = self._value(left), self._value(right)
+        finally:
+            self.found.accesses, self.found.obligations, self.order = kept
+        own = variable.value
+        if not (isinstance(a, Number) and isinstance(b, Number) and isinstance(own, Number)) or a.term is None or \
+                b.term is None or own.term is None:
+            return None
+        shift = a.term - own.term       # v + ROWS <= rows
+        if not shift.is_constant:
+            return None
+        return op, b.term - shift
+
+    def _most_trips(self, condition: Node, variable: Cell, start: Term, by: int) -> int:
+        most = 1 << 62
+        for part in self._conjuncts(condition):
+            limit = self._limit(part, variable)
+            if limit is None or (by > 0) != (limit[0] in ("<", "<=")):
+                continue
+            op, end = limit
+            distance = end - start if by > 0 else start - end
+            most = min(most, max(1, -(-(bounds(distance)[1] + (op in ("<=", ">="))) // abs(by))))
+        return most
+
+    def _inductive(self, body: Node, step: "Optional[Node]", changed: "Set[str]") -> "Dict[str, Tuple[str, Node]]":
+        """Return the variables that a loop changes by one statement of its own, x += e, e not changed: op and e."""
+        found: "Dict[str, Tuple[str, Node]]" = {}
+        top = list(body.parts[0]) if body.kind == "block" else [body]
+        parts = [s.parts[0] for s in top if s.kind == "expression"]
+        if _has(body, ("continue", "break", "return")):
+            parts = []
+        if step is not None:
+            parts += step.parts[0] if step.kind == "comma" else [step]
+        counts = _assignments(body) + (_assignments(step) if step is not None else [])
+        for part in parts:
+            for one in part.parts[0] if part.kind == "comma" else [part]:
+                if one.kind == "assign" and one.parts[0] in ("+", "-") and one.parts[1].kind == "name":
+                    name, by = one.parts[1].parts[0], one.parts[2]
+                elif one.kind == "after" and one.parts[1].kind == "name":
+                    name, by = one.parts[1].parts[0], Node("number", one.at, "1")
+                else:
+                    continue
+                declared = _declared(body)
+                if counts.count(name) == 1 and not _names(by) & (changed | declared) and not _has(by, ("call", "index")):
+                    found[name] = one.parts[0], by
+        return found
+
+    def _moves(self, cell: Cell, inductive: "Dict[str, Tuple[str, Node]]") -> "Optional[Term]":
+        """Return by how much a variable moves in a step."""
+        if cell.name not in inductive or not isinstance(cell.value, (Number, Address, Either)):
+            return None
+        if self._lookup(cell.name) is not cell:
+            return None
+        op, node = inductive[cell.name]
+        by = self._value(node)
+        if not isinstance(by, Number) or by.term is None:
+            return None
+        if isinstance(cell.value, Number) and (cell.value.term is None or cell.value.data or by.data):
+            return None
+        return by.term if op == "+" else by.term.times(-1)
+
+    def _advanced(self, value: Value, by: Term, at: Token) -> Value:
+        if isinstance(value, Number):
+            assert value.term is not None
+            return Number(value.type, value.term + by, value.data)
+        return self._moved(value, by, at)
+
+    def _open(self, cell: Cell, entry: "Optional[Value]", key: object) -> None:
+        """Give a variable that a loop changes a value of which only the range is known."""
+        if isinstance(cell.type, Pointer):
+            self._set(cell, None)
+            return
+        self._joined_cell(key, entry)
+        element = cell.type.element if isinstance(cell.type, Vector) else cell.type
+        span = self._known(key, element) if isinstance(element, Int) else None
+        self._set(cell, self._fresh(cell.type, True, span, cell.name))
+
+    def _joined_cell(self, key: object, value: "Optional[Value]") -> None:
+        if isinstance(value, Number) and value.term is not None:
+            self._join(key, *bounds(value.term))
+        elif isinstance(value, Lanes) and isinstance(value.type.element, Int):
+            self._join(key, value.lo, value.hi)
+
+    # ---- expressions ----
+
+    def _truth(self, node: Node) -> Condition:
+        return self._condition_of(self._value(node), node.at)
+
+    def _condition_of(self, value: Value, at: Token) -> Condition:
+        if isinstance(value, Number):
+            if value.condition is not None:
+                return value.condition
+            if value.term is not None:
+                return negated(terms.equal(self._observed(value, at), ZERO))
+        made = terms.open_condition("float")
+        self.found.varying |= made.free
+        return made
+
+    def _value(self, node: Node) -> Value:
+        self.steps += 1
+        method = getattr(self, f"_of_{node.kind}", None)
+        if method is None:
+            raise Unknown(f"{node.kind} in an expression", node.at)
+        return method(node)
+
+    def _of_group(self, node: Node) -> Value:
+        return self._value(node.parts[0])
+
+    def _of_comma(self, node: Node) -> Value:
+        for part in node.parts[0][:-1]:
+            self._value(part)
+        return self._value(node.parts[0][-1])
+
+    def _of_string(self, node: Node) -> Value:
+        raise Unknown("a string", node.at)
+
+    def _of_number(self, node: Node) -> Value:
+        text = node.parts[0]
+        plain = text.rstrip("uUlL")
+        hexadecimal = plain[:2].lower() == "0x"
+        if any(c in plain for c in ("p", "P", ".")) or not hexadecimal and any(c in plain for c in "eEfFhH"):
+            return Number(Float(32 if plain[-1] in "fF" else 16 if plain[-1] in "hH" else 64), None, True)
+        value = int(plain, 0) if hexadecimal or plain in ("0",) or not plain.startswith("0") else int(plain, 8)
+        words = text[len(plain):].lower()
+        for type in (INT, types.UINT, LONG, ULONG):
+            if ("u" in words and type.signed) or ("l" in words and type.bits < 64):
+                continue
+            if not type.signed and "u" not in words and not hexadecimal:
+                continue
+            if value <= type.range[1]:
+                return Number(type, number(value), False)
+        raise Unknown(f"number {text}", node.at)
+
+    def _of_name(self, node: Node) -> Value:
+        name = node.parts[0]
+        found = self._lookup(name)
+        if isinstance(found, _Reference):
+            assert found.value is not None
+            if isinstance(found.type, (Array, Record)):
+                return self._cast_pointer(found.value, found.type.element, node.at) \
+                    if isinstance(found.type, Array) else Opaque(found.type)
+            return self._load(found.value, found.type, node.at)
+        if isinstance(found, Cell):
+            if found.memory is not None:
+                if isinstance(found.type, Array):
+                    return Address(found.type.element, found.memory, ZERO, least(found.type.element))
+                if isinstance(found.type, Record):
+                    return Opaque(found.type)
+                return self._load(Address(found.type, found.memory, ZERO, least(found.type)), found.type, node.at)
+            if found.value is None:
+                if isinstance(found.type, Pointer):
+                    raise Unknown(f"pointer {name} is open here", node.at)
+                return self._fresh(found.type, True, None, name)
+            return found.value
+        if name in ("INFINITY", "NAN", "HUGE_VALF", "M_PI"):
+            return Number(Float(32), None, True)
+        if name in ("true", "false"):
+            return Number(types.BOOL, number(int(name == "true")), False)
+        if name == "warpSize":
+            return Number(INT, number(32 if self.target == "cuda" else 64), False)
+        if name == "CLK_LOCAL_MEM_FENCE" or name == "CLK_GLOBAL_MEM_FENCE":
+            return Number(INT, number(1), False)
+        if name == "FLT_MAX" or name == "DBL_MAX":
+            return Number(Float(32), None, True)
+        raise Unknown(f"unknown name {name}", node.at)
+
+    def _of_braces(self, node: Node) -> Value:
+        raise Unknown("braces", node.at)
+
+    def _of_sizeof(self, node: Node) -> Value:
+        type = self._type(node.parts[0]) if node.parts[0] is not None else self._lvalue_type(node.parts[1])
+        return Number(ULONG, number(size(type)), False)
+
+    def _lvalue_type(self, node: Node) -> Type:
+        while node.kind == "group":
+            node = node.parts[0]
+        if node.kind == "name":
+            cell = self._lookup(node.parts[0])
+            if isinstance(cell, Cell):
+                return cell.type
+        return self._type_of(node)
+
+    def _of_literal(self, node: Node) -> Value:
+        """A vector or a struct by its parts: (float4)(a, b, c, d), (float4){..}, T{..}."""
+        type = self._type(node.parts[0])
+        values = [self._initial(of, type) if of.kind == "braces" else self._value(of) for of in node.parts[1]]
+        if isinstance(type, Vector):
+            return self._of_lanes(values, type, node.at)
+        if isinstance(type, (Record,)):
+            return Opaque(type)
+        if isinstance(type, Array):
+            memory = Memory("literal", "private", size(type), (node.at, self.site, "literal"), node.at)
+            for value in values:
+                self._remember(memory, type.element, value)
+            return Address(type.element, memory, ZERO, least(type.element))
+        if len(values) == 1:
+            return self._converted(values[0], type, node.at)
+        raise Unknown("a literal of many parts", node.at)
+
+    def _of_lanes(self, values: "Sequence[Value]", type: Vector, at: Token) -> Value:
+        lo, hi = None, None
+        count = 0
+        for value in values:
+            if isinstance(value, Lanes):
+                count += value.type.lanes
+                made = self._convert_lanes(value, Vector(type.element, value.type.lanes))
+                low, high = made.lo, made.hi
+            else:
+                count += 1
+                one = self._splat(self._converted(value, type.element, at), type)
+                low, high = one.lo, one.hi
+            lo, hi = low if lo is None else min(lo, low), high if hi is None else max(hi, high)
+        if count > type.lanes:
+            raise Unknown("too many parts for a vector", at)
+        if count < type.lanes and count != 1 or lo is None or hi is None:     # the rest are zeros
+            lo, hi = min(lo or 0, 0), max(hi or 0, 0)
+        elif count == 1 < type.lanes:
+            lo, hi = min(lo, 0), max(hi, 0)
+        return Lanes(type, lo, hi)
+
+    def _of_cast(self, node: Node) -> Value:
+        type = self._type(node.parts[0])
+        value = self._value(node.parts[1])
+        if isinstance(value, Lanes) and isinstance(type, Vector) and size(value.type) != size(type):
+            raise Unknown("a vector becomes one of another size", node.at)
+        return self._converted(value, type, node.at)
+
+    def _of_choose(self, node: Node) -> Value:
+        chooser = self._value(node.parts[0])
+        if isinstance(chooser, Lanes):
+            a, b = self._value(node.parts[1]), self._value(node.parts[2])
+            if isinstance(a, Lanes) and isinstance(b, Lanes):
+                return Lanes(a.type, min(a.lo, b.lo), max(a.hi, b.hi))
+            kind = a if isinstance(a, Lanes) else b
+            if isinstance(kind, Lanes):
+                return self._convert_lanes(kind, kind.type, False)
+            raise Unknown("a choice by a vector", node.at)
+        condition = self._condition_of(chooser, node.at)
+        then, other = self._branches(condition, lambda: self._value(node.parts[1]),
+                                     lambda: self._value(node.parts[2]), node.at)
+        if then is None or other is None:
+            found = then if other is None else other
+            if isinstance(found, Number):
+                return found
+            return found
+        if isinstance(then, Number) and isinstance(other, Number):
+            type = self._usual(then.type, other.type)
+            then, other = self._converted(then, type, node.at), self._converted(other, type, node.at)
+        elif isinstance(then, Lanes) != isinstance(other, Lanes) and not isinstance(then, Opaque):
+            wide = then.type if isinstance(then, Lanes) else other.type
+            then, other = self._converted(then, wide, node.at), self._converted(other, wide, node.at)
+        merged = self._merged(condition, then, other, node.at)
+        assert merged is not None
+        return merged
+
+    @staticmethod
+    def _usual(a: "types.Scalar", b: "types.Scalar") -> "types.Scalar":
+        """Return the type in which C computes with two numbers."""
+        if isinstance(a, Float) or isinstance(b, Float):
+            return max((t for t in (a, b) if isinstance(t, Float)), key=lambda t: t.bits)
+        a, b = (INT if t.bits < 32 else t for t in (a, b))
+        if a.bits != b.bits:
+            return a if a.bits > b.bits else b
+        return a if not a.signed else b
+
+    def _of_unary(self, node: Node) -> Value:
+        op, inner = node.parts
+        if op == "&":
+            return self._address(inner)
+        if op == "*":
+            pointer = self._value(inner)
+            if not isinstance(pointer, (Address, Either)):
+                raise Unknown("* of no pointer", node.at)
+            return self._load(pointer, self._first(pointer).to, node.at)
+        value = self._value(inner)
+        if op == "!":
+            if isinstance(value, Lanes):
+                return self._convert_lanes(value, value.type, False)
+            return self._truth_value(negated(self._condition_of(value, node.at)))
+        if isinstance(value, Lanes):
+            return self._fresh(value.type, True)
+        if isinstance(value, Opaque):
+            return value
+        if not isinstance(value, Number):
+            raise Unknown(f"{op} of a pointer", node.at)
+        if isinstance(value.type, Float):
+            return Number(value.type, None, True)
+        value = self._promoted(value, node.at)
+        if op == "+":
+            return value
+        assert value.term is not None and isinstance(value.type, Int)
+        if op == "-":
+            return self._arithmetic(value.type, value.term.times(-1), value.data, node.at)
+        if value.type.signed or value.term.is_constant:
+            result = value.term.times(-1) - ONE
+            if not value.type.signed:
+                result = number(result.constant % (1 << value.type.bits))
+            return Number(value.type, result, value.data)
+        return self._fresh(value.type, self._varies(value.term))
+
+    def _promoted(self, value: Number, at: Token) -> Number:
+        if isinstance(value.type, Int) and value.type.bits < 32:
+            made = self._converted(value, INT, at)
+            assert isinstance(made, Number)
+            return made
+        return value
+
+    def _truth_value(self, condition: Condition) -> Number:
+        known = all(atom.known for atom in condition.free)
+        return Number(INT, chosen(condition, ONE, ZERO), not known, condition)
+
+    def _arithmetic(self, type: Int, term: Term, data: bool, at: Token) -> Number:
+        """Return the result of a sum or a product."""
+        lo, hi = type.range
+        if term.is_constant and lo <= term.constant <= hi:
+            return Number(type, term, data)
+        if data:
+            low, high = bounds(term, self.path[-5:])
+            if lo <= low and high <= hi:
+                return Number(type, term, True)
+            made = self._fresh(type, self._varies(term))
+            assert isinstance(made, Number)
+            return made
+        if type.signed:
+            self._oblige(term, lo, hi, at)
+        return Number(type, term, False)
+
+    def _of_binary(self, node: Node) -> Value:
+        op = node.parts[0]
+        if op in ("&&", "||"):
+            a = self._condition_of(self._value(node.parts[1]), node.at)
+            skip = FALSE if op == "&&" else TRUE
+            if a.kind == skip.kind:
+                return self._truth_value(a)
+            side = a if op == "&&" else negated(a)
+            _, b = self._branches(negated(side), lambda: None, lambda: self._truth(node.parts[2]), node.at)
+            return self._truth_value(both(a, b) if op == "&&" else terms.either(a, b))
+        return self._operated(op, self._value(node.parts[1]), self._value(node.parts[2]), node.at)
+
+    def _operated(self, op: str, a: Value, b: Value, at: Token) -> Value:
+        if isinstance(a, (Address, Either)) or isinstance(b, (Address, Either)):
+            return self._pointers(op, a, b, at)
+        if isinstance(a, Lanes) or isinstance(b, Lanes):
+            return self._vectors(op, a, b, at)
+        if isinstance(a, Opaque) or isinstance(b, Opaque):
+            return a if isinstance(a, Opaque) else b
+        compares = op in ("<", ">", "<=", ">=", "==", "!=")
+        if isinstance(a.type, Float) or isinstance(b.type, Float):
+            if compares:
+                made = terms.open_condition("float")
+                self.found.varying |= made.free
+                return self._truth_value(made)
+            return Number(self._usual(a.type, b.type), None, True)
+        if op in ("<<", ">>"):
+            a, b = self._promoted(a, at), self._promoted(b, at)
+            return self._shifted(op, a, b, at)
+        type = self._usual(a.type, b.type)
+        assert isinstance(type, Int)
+        one, two = self._converted(a, type, at), self._converted(b, type, at)
+        assert isinstance(one, Number) and isinstance(two, Number) and one.term is not None and two.term is not None
+        data = one.data or two.data
+        if op in ("+", "-"):
+            return self._arithmetic(type, one.term + two.term if op == "+" else one.term - two.term, data, at)
+        if op == "*":
+            return self._arithmetic(type, terms.product(one.term, two.term), data, at)
+        x, y = self._observed(one, at), self._observed(two, at)
+        if compares:
+            condition = {"<": lambda: terms.less(x, y), ">": lambda: terms.less(y, x), "<=": lambda: terms.at_most(x, y),
+                         ">=": lambda: terms.at_most(y, x), "==": lambda: terms.equal(x, y),
+                         "!=": lambda: negated(terms.equal(x, y))}[op]()
+            return self._truth_value(condition)
+        if op in ("/", "%"):
+            if y.is_constant and y.constant > 0:
+                return Number(type, terms.truncated(x, y.constant) if op == "/" else terms.remainder(x, y.constant), data)
+            if data:
+                return self._fresh(type, self._varies(x, y))
+            self._oblige(y, 1, type.range[1], at)
+            self._oblige(x, 0, type.range[1], at)
+            whole = terms.quotient_of(x, y)
+            return Number(type, whole if op == "/" else x - terms.product(whole, y), data)
+        return self._bitwise(op, type, x, y, data, at)
+
+    def _bitwise(self, op: str, type: Int, x: Term, y: Term, data: bool, at: Token) -> Number:
+        word = {"&": "and", "|": "or", "^": "xor"}[op]
+        if x.is_constant and y.is_constant:
+            a, b = x.constant, y.constant
+            return Number(type, number({"&": a & b, "|": a | b, "^": a ^ b}[op]), data)
+        if x.is_constant:
+            x, y = y, x
+        lo, hi = bounds(x)
+        if y.is_constant and lo >= 0:
+            mask = y.constant
+            if op == "&" and mask >= 0 and mask & mask + 1 == 0:
+                return Number(type, terms.remainder(x, mask + 1), data)
+            if mask == 0 and op in ("|", "^"):
+                return Number(type, x, data)
+        if data or lo < 0 or bounds(y)[0] < 0:
+            span = None
+            if op == "&" and y.is_constant and y.constant >= 0:
+                span = (0, y.constant)
+            elif op == "&" and bounds(y)[0] >= 0:
+                span = (0, bounds(y)[1])
+            elif op != "&" and lo >= 0 and bounds(y)[0] >= 0:
+                span = (0, (1 << max(hi, bounds(y)[1]).bit_length()) - 1)
+            made = self._fresh(type, self._varies(x, y), span)
+            assert isinstance(made, Number)
+            return made
+        width = max(hi, bounds(y)[1]).bit_length()
+        if width > 32:
+            raise Unknown("bits of a large index", at)
+        return Number(type, terms.bits(word, x, y, max(width, 1)), data)
+
+    def _shifted(self, op: str, a: Number, b: Number, at: Token) -> Value:
+        assert a.term is not None and b.term is not None and isinstance(a.type, Int)
+        if not b.term.is_constant:
+            if not a.data and not b.data:
+                lo, hi = bounds(b.term)
+                if op == "<<" and a.term.is_constant and 0 <= lo and hi < 32:     # 1 << x
+                    result = number(a.term.constant << hi)
+                    for amount in range(hi - 1, lo - 1, -1):
+                        result = chosen(terms.equal(b.term, number(amount)), number(a.term.constant << amount), result)
+                    return self._arithmetic(a.type, result, False, at)
+                if 0 <= lo and hi < 64 and hi - lo <= 8:
+                    amounts = [Number(b.type, number(amount), False) for amount in range(lo, hi + 1)]
+                    parts = [self._shifted(op, a, amount, at) for amount in amounts]
+                    result_of: "Value" = parts[-1]
+                    for amount, part in zip(range(hi - 1, lo - 1, -1), reversed(parts[:-1])):
+                        merged = self._merged(terms.equal(b.term, number(amount)), part, result_of, at)
+                        assert merged is not None
+                        result_of = merged
+                    return result_of
+            return self._fresh(a.type, self._varies(a.term, b.term))
+        by = b.term.constant
+        if not 0 <= by < a.type.bits:
+            raise Unknown(f"a shift by {by}", at)
+        if op == ">>":
+            return Number(a.type, terms.quotient(self._observed(a, at), 1 << by), a.data)
+        return self._arithmetic(a.type, a.term.times(1 << by), a.data, at)
+
+    def _vectors(self, op: str, a: Value, b: Value, at: Token) -> Value:
+        kind = a.type if isinstance(a, Lanes) else b.type       # type: ignore[union-attr]
+        assert isinstance(kind, Vector)
+        if op in ("<", ">", "<=", ">=", "==", "!="):
+            return Lanes(Vector(Int(8 * size(kind.element), True), kind.lanes), -1, 0)
+        one, two = self._converted(a, kind, at), self._converted(b, kind, at)
+        assert isinstance(one, Lanes) and isinstance(two, Lanes)
+        if isinstance(kind.element, Int):
+            lo, hi = kind.element.range
+            if op == "&" and two.lo == two.hi and two.lo >= 0:
+                return Lanes(kind, 0, two.hi)
+            if op in ("+", "-", "*"):
+                ends = [x + y if op == "+" else x - y if op == "-" else x * y for x in (one.lo, one.hi)
+                        for y in (two.lo, two.hi)]
+                if lo <= min(ends) and max(ends) <= hi:
+                    return Lanes(kind, min(ends), max(ends))
+            if op in ("/", "%", ">>") and two.lo == two.hi and two.lo >= 0 and one.lo >= 0 and (two.lo or op == ">>"):
+                by = two.lo if op != ">>" else 1 << min(two.lo, 64)
+                return Lanes(kind, one.lo // by, one.hi // by) if op != "%" else Lanes(kind, 0, min(one.hi, by - 1))
+        return self._fresh(kind, True)
+
+    def _pointers(self, op: str, a: Value, b: Value, at: Token) -> Value:
+        if op in ("+", "-"):
+            if isinstance(b, (Address, Either)) and not isinstance(a, (Address, Either)) and op == "+":
+                a, b = b, a
+            if isinstance(b, Number) and b.term is not None:
+                index = self._observed(b, at)
+                return self._moved(a, index if op == "+" else index.times(-1), at)
+        if isinstance(a, Address) and isinstance(b, Address) and a.memory is b.memory and a.memory is not None:
+            unit = min(a.unit, b.unit)
+            x, y = a.offset.times(a.unit // unit), b.offset.times(b.unit // unit)
+            if op == "-" and size(a.to) == unit:
+                return Number(LONG, x - y, False)
+            if op in ("<", ">", "<=", ">=", "==", "!="):
+                return self._truth_value({
+                    "<": lambda: terms.less(x, y), ">": lambda: terms.less(y, x), "<=": lambda: terms.at_most(x, y),
+                    ">=": lambda: terms.at_most(y, x), "==": lambda: terms.equal(x, y),
+                    "!=": lambda: negated(terms.equal(x, y))}[op]())
+        raise Unknown(f"{op} of pointers", at)
+
+    # ---- places ----
+
+    def _address(self, node: Node) -> Value:
+        """Return the pointer to a place."""
+        while node.kind == "group":
+            node = node.parts[0]
+        kind = node.kind
+        if kind == "name":
+            cell = self._lookup(node.parts[0])
+            if not isinstance(cell, Cell):
+                raise Unknown(f"unknown name {node.parts[0]}", node.at)
+            if cell.memory is not None:
+                return Address(cell.type, cell.memory, ZERO, least(cell.type))
+            if isinstance(cell, _Reference):
+                assert cell.value is not None
+                return cell.value
+            return Address(cell.type, None, ZERO, 1, cell)
+        if kind == "unary" and node.parts[0] == "*":
+            return self._value(node.parts[1])
+        if kind == "index":
+            base, index = node.parts
+            value = self._place_or_value(base)
+            by = self._value(index)
+            if not isinstance(by, Number) or by.term is None:
+                raise Unknown("an index that is no integer", node.at)
+            if isinstance(value, (Address, Either)):
+                first = self._first(value)
+                term = self._observed(by, node.at)
+                if isinstance(first.to, Array):     # an array of a struct, or a row of an array
+                    self._oblige(term, 0, first.to.length - 1, node.at)
+                    return self._moved(self._cast_pointer(value, first.to.element, node.at), term, node.at)
+                return self._moved(value, term, node.at)
+            raise Unknown("an index of no array", node.at)
+        if kind == "member":
+            base, name = node.parts
+            inner = self._address(base)
+            first = self._first(inner)
+            if isinstance(first.to, Record):
+                found = first.to.field(name)
+                if found is None:
+                    raise Unknown(f"no field {name}", node.at)
+                offset, type = found
+                if first.memory is None:
+                    raise Unknown("a field of a value", node.at)
+                moved = self._moved(self._cast_pointer(inner, types.Int(8, False), node.at), number(offset), node.at)
+                return self._cast_pointer(moved, type, node.at)
+            raise Unknown(f"the place of .{name}", node.at)
+        if kind == "cast" or kind == "call":
+            return self._value(node)
+        raise Unknown(f"the place of {kind}", node.at)
+
+    def _place_or_value(self, node: Node) -> Value:
+        """Return an array's place where an index follows, else a pointer."""
+        while node.kind == "group":
+            node = node.parts[0]
+        if node.kind in ("member",) or node.kind == "index" and self._is_nested(node):
+            place = self._address(node)
+            first = self._first(place)
+            if isinstance(first.to, Array):
+                return place
+            return self._load(place, first.to, node.at)
+        if node.kind == "name":
+            cell = self._lookup(node.parts[0])
+            if isinstance(cell, Cell) and cell.memory is not None and isinstance(cell.type, Array):
+                return Address(cell.type, cell.memory, ZERO, least(cell.type))
+        return self._value(node)
+
+    def _is_nested(self, node: Node) -> bool:
+        """True if an index of an index is a row of an array, not an element that is a vector."""
+        try:
+            kept = self.found.accesses, self.found.obligations, self.order
+            self.found.accesses, self.found.obligations = [], {}
+            return isinstance(self._first(self._address(node)).to, Array)
+        except (Unknown, AssertionError):
+            return False
+        finally:
+            self.found.accesses, self.found.obligations, self.order = kept
+
+    def _of_index(self, node: Node) -> Value:
+        base, index = node.parts
+        lanes = self._vector_base(base)
+        if lanes is not None:
+            value = self._value(base)
+            assert isinstance(value, Lanes)
+            self._lane_index(lanes, index)
+            return self._fresh(lanes.element, True, (value.lo, value.hi) if isinstance(lanes.element, Int) else None)
+        place = self._address(node)
+        type = self._first(place).to
+        if isinstance(type, Array):
+            return self._cast_pointer(place, type.element, node.at)
+        if isinstance(type, Record):
+            self._touch(place, type, False, node.at)
+            return Opaque(type)
+        return self._load(place, type, node.at)
+
+    def _lane_index(self, type: Vector, index: Node) -> None:
+        by = self._value(index)
+        if not isinstance(by, Number) or by.term is None:
+            raise Unknown("an index that is no integer", index.at)
+        self._oblige(self._observed(by, index.at), 0, type.lanes - 1, index.at)
+
+    def _vector_base(self, node: Node) -> "Optional[Vector]":
+        """Return the type of a vector whose element an index names."""
+        while node.kind == "group":
+            node = node.parts[0]
+        if node.kind == "name":
+            cell = self._lookup(node.parts[0])
+            return cell.type if isinstance(cell, Cell) and isinstance(cell.type, Vector) else None
+        try:
+            type = self._quiet_type(node)
+        except Unknown:
+            return None
+        return type if isinstance(type, Vector) else None
+
+    def _quiet_type(self, node: Node) -> "Optional[Type]":
+        kept = self.found.accesses, self.found.obligations, self.order
+        self.found.accesses, self.found.obligations = [], {}
+        try:
+            if node.kind in ("member", "index"):
+                return self._first(self._address(node)).to
+            value = self._value(node) if node.kind in ("call", "cast", "binary", "unary") else None
+            return value.type if isinstance(value, Lanes) else None
+        except AssertionError:
+            return None
+        finally:
+            self.found.accesses, self.found.obligations, self.order = kept
+
+    def _of_member(self, node: Node) -> Value:
+        base, name = node.parts
+        vector = self._vector_base(base)
+        if vector is not None:
+            return self._swizzled(vector, self._value(base), name, node.at)
+        if base.kind == "name" and base.parts[0] in ("blockIdx", "threadIdx", "blockDim", "gridDim"):
+            return self._id(base.parts[0], name, node.at)
+        value = None
+        if base.kind not in ("name", "member", "index", "unary", "group"):
+            value = self._value(base)
+        if value is None:
+            try:
+                place = self._address(node)
+                type = self._first(place).to
+                if isinstance(type, Array):
+                    return self._cast_pointer(place, type.element, node.at)
+                return self._load(place, type, node.at)
+            except Unknown as error:
+                if error.message != "a field of a value":
+                    raise
+                value = self._value(base)
+        if isinstance(value, Opaque) and isinstance(value.type, Record):
+            found = value.type.field(name)
+            if found is not None:
+                return self._fresh(found[1], True)
+        if isinstance(value, Lanes):
+            return self._swizzled(value.type, value, name, node.at)
+        raise Unknown(f"member {name}", node.at)
+
+    def _swizzled(self, vector: Vector, value: Value, name: str, at: Token) -> Value:
+        assert isinstance(value, Lanes)
+        count = {"lo": vector.lanes // 2, "hi": vector.lanes // 2, "even": vector.lanes // 2, "odd": vector.lanes // 2}.get(name)
+        if count is None:
+            letters = name[1:] if name[0] in "sS" else name
+            count = len(letters)
+            places = [int(c, 16) if name[0] in "sS" else "xyzw".find(c) for c in letters]
+            if any(not 0 <= place < vector.lanes for place in places):
+                raise Unknown(f".{name} of {vector.lanes} elements", at)
+        span = (value.lo, value.hi) if isinstance(vector.element, Int) else None
+        return self._fresh(Vector(vector.element, count) if count > 1 else vector.element, True, span)
+
+    def _id(self, word: str, axis: str, at: Token) -> Value:
+        if axis != "x":
+            raise Unknown(f"{word}.{axis}", at)
+        if word == "blockDim":
+            return Number(types.UINT, number(self.threads), False)
+        if word == "gridDim":
+            raise Unknown("gridDim", at)
+        return Number(types.UINT, self.group if word == "blockIdx" else self.item, False)
+
+    def _of_after(self, node: Node) -> Value:
+        before = self._value(node.parts[1])
+        self._of_assign(Node("assign", node.at, node.parts[0], node.parts[1], Node("number", node.at, "1")))
+        return before
+
+    def _of_assign(self, node: Node) -> Value:
+        op, left, right = node.parts
+        while left.kind == "group":
+            left = left.parts[0]
+        value = self._value(right) if right.kind != "braces" else None
+        # an element of a vector
+        if left.kind in ("index", "member"):
+            vector = self._vector_base(left.parts[0])
+            if vector is not None:
+                return self._set_lane(left, vector, value, op, node.at)
+        place = self._address(left)
+        type = self._first(place).to
+        if op:
+            old = self._load(place, type, node.at)
+            assert value is not None
+            value = self._operated(op, old, value, node.at)
+        assert value is not None
+        if isinstance(value, Opaque) and isinstance(type, Record) and right.kind in ("name", "index", "member", "unary"):
+            try:
+                source = self._address(right)
+                if self._first(source).memory is not None:
+                    self._touch(source, type, False, node.at)
+            except Unknown:
+                pass
+        value = self._converted(value, type, node.at)
+        self._store(place, type, value, node.at)
+        return value
+
+    def _set_lane(self, left: Node, vector: Vector, value: "Optional[Value]", op: str, at: Token) -> Value:
+        base = left.parts[0]
+        if left.kind == "index":
+            self._lane_index(vector, left.parts[1])
+        place = self._address(base)
+        old = self._load(place, vector, at)
+        assert isinstance(old, Lanes) and value is not None
+        new = old
+        if isinstance(vector.element, Int):
+            stored = self._fresh(vector, True) if op or isinstance(value, Lanes) else self._splat(
+                self._converted(value, vector.element, at), vector)
+            assert isinstance(stored, Lanes)
+            new = Lanes(vector, min(old.lo, stored.lo), max(old.hi, stored.hi))
+        self._store(place, vector, new, at)
+        return value
+
+    # ---- calls ----
+
+    def _of_instance(self, node: Node) -> Value:
+        raise Unknown(f"template {node.parts[0]} without a call", node.at)
+
+    def _of_call(self, node: Node) -> Value:
+        callee, arguments = node.parts
+        if callee.kind == "group":
+            callee = callee.parts[0]
+        if callee.kind not in ("name", "instance"):
+            raise Unknown("a call of no name", node.at)
+        name = callee.parts[0]
+        if name in self.reader.functions:
+            return self._called(self.reader.read(self.reader.functions[name]), callee, arguments, node.at)
+        return builtin(self, name, arguments, node.at)
+
+    def _called(self, function: Function, callee: Node, arguments: "List[Node]", at: Token) -> Value:
+        if len(self.frames) > 40:
+            raise Unknown("calls are nested too deeply", at)
+        values: "List[Value]" = []
+        for parameter, argument in zip(function.parameters, arguments):
+            if parameter.reference:
+                values.append(self._address(argument))
+            else:
+                values.append(self._value(argument))
+        scope: "Dict[str, object]" = {}
+        self._bind_templates(function, callee, values, scope, at)
+        frame = _Frame([self.globals, scope], [], len(self.path))
+        if len(arguments) < len(function.parameters):
+            for parameter in function.parameters[len(arguments):]:
+                if parameter.default is None:
+                    raise Unknown(f"{function.name} lacks an argument", at)
+                values.append(self._value(parameter.default))
+        if len(arguments) > len(function.parameters):
+            raise Unknown(f"{function.name} has too many arguments", at)
+        self.frames.append(frame)
+        site = self.site
+        try:
+            assert function.result is not None and function.body is not None
+            frame.result = self._type(function.result)
+            opaque = [value.type for value in values
+                      if isinstance(value, Lanes) or isinstance(value, Number) and value.data]
+            key = (function.name, tuple(opaque)) if opaque and len(opaque) == len(values) else None
+            if key is not None and key in self.pure and isinstance(frame.result, (Float, Vector)) and not (
+                    isinstance(frame.result, Vector) and isinstance(frame.result.element, Int)):
+                return self._fresh(frame.result, True)
+            self.site = (*site, at)
+            for parameter, value in zip(function.parameters, values):
+                type = self._decayed(self._type(parameter.type))
+                if parameter.reference:
+                    address = self._first(value)
+                    if isinstance(value, Either):
+                        raise Unknown("a reference to one of two", at)
+                    inner = self._type(parameter.type)
+                    if address.memory is None:
+                        scope[parameter.name] = address.cell
+                    else:
+                        scope[parameter.name] = _Reference(parameter.name, inner, value)
+                    continue
+                if isinstance(type, Record):
+                    memory = Memory(parameter.name, "private", size(type), (parameter.name, self.site), at)
+                    self._spoil(memory)
+                    scope[parameter.name] = Cell(parameter.name, type, None, memory)
+                    continue
+                cell = Cell(parameter.name, type, self._converted(value, type, at), None, (parameter.name, self.site))
+                scope[parameter.name] = cell
+            length = len(self.path)
+            self._statement(function.body)
+            del self.path[length:]
+            if key is not None:
+                self.pure[key] = frame.result
+            return self._returned(frame, at)
+        finally:
+            self.frames.pop()
+            self.site = site
+
+    def _returned(self, frame: _Frame, at: Token) -> Value:
+        if isinstance(frame.result, Void):
+            return Opaque(Void())
+        result: "Optional[Value]" = None
+        for condition, value in reversed(frame.returned):
+            result = value if result is None else self._merged(condition, value, result, at)
+        if result is None:
+            raise Unknown("a function without a value", at)
+        return result
+
+    def _bind_templates(self, function: Function, callee: Node, values: "List[Value]", scope: "Dict[str, object]",
+                        at: Token) -> None:
+        """Give a template's parameters their values: those that the call writes, the others by its arguments."""
+        given = list(callee.parts[1]) if callee.kind == "instance" else []
+        for number_of, (name, is_type) in enumerate(function.templates):
+            if number_of < len(given):
+                scope[name] = self._type(given[number_of]) if is_type else Cell(
+                    name, INT, self._value(given[number_of]))
+                continue
+            for parameter, value in zip(function.parameters, values):
+                if is_type and name not in scope and name in _type_names(parameter.type):
+                    found = self._deduced(parameter.type, value, name, parameter.reference)
+                    if found is not None:
+                        scope[name] = found
+            if name not in scope:
+                raise Unknown(f"template parameter {name}", at)
+
+    def _deduced(self, node: Node, value: Value, name: str, reference: bool) -> "Optional[Type]":
+        while node.kind == "qualified":
+            node = node.parts[0]
+        if node.kind == "pointer":
+            inner = node.parts[0]
+            while inner.kind == "qualified":
+                inner = inner.parts[0]
+            if inner.kind == "named" and inner.parts[0] == name and isinstance(value, (Address, Either)):
+                return self._first(value).to
+            return None
+        if node.kind == "named" and node.parts[0] == name:
+            if reference or isinstance(value, (Address, Either)):
+                return self._first(value).to
+            return value.type
+        return None
+
+
+class _Reference(Cell):
+    """A name for a place in memory."""
+
+    def __init__(self, name: str, type: Type, place: Value) -> None:
+        super().__init__(name, type, place)
+
+
+# ---- what a tree names ----
+
+_caches: "Dict[str, Dict[int, Tuple[Node, Any]]]" = {}
+
+
+def _cached(name: str, node: Node, make: "Any") -> "Any":
+    cache = _caches.setdefault(name, {})
+    if id(node) not in cache:
+        cache[id(node)] = node, make()
+    return cache[id(node)][1]
+
+
+def _children(node: Node) -> "Iterator[Node]":
+    waiting: "List[object]" = list(node.parts)
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Node):
+            yield part
+        elif isinstance(part, (list, tuple)):
+            waiting += part
+
+
+def _all(node: Node) -> "Iterator[Node]":
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += _children(one)
+
+
+def _names(node: Node) -> "Set[str]":
+    return _cached("names", node, lambda: {n.parts[0] for n in _all(node) if n.kind == "name"})
+
+
+def _assignments(node: Node) -> "List[str]":
+    """Return the names that a tree assigns to, once for each assignment, and those whose place it takes. NAME[] is a name
+    of which it assigns a part: an element of a vector, or what a pointer leads to."""
+    def made() -> "List[str]":
+        found = []
+        for one in _all(node):
+            target = one.parts[1] if one.kind in ("assign", "after") else \
+                one.parts[1] if one.kind == "unary" and one.parts[0] == "&" else None
+            part = ""
+            while target is not None and target.kind in ("group", "index", "member"):
+                part = part if target.kind == "group" else "[]"
+                target = target.parts[0]
+            if target is not None and target.kind == "name":
+                found.append(target.parts[0] + part)
+            if one.kind == "call":      # what a function takes by reference
+                for argument in one.parts[1]:
+                    inner = argument
+                    while inner.kind in ("group", "index", "member"):
+                        inner = inner.parts[0]
+                    if inner.kind == "name" and one.parts[0].kind in ("name", "instance") and (
+                            one.parts[0].kind == "instance" or one.parts[0].parts[0].startswith("load_word")):
+                        found.append(inner.parts[0])
+        return found
+    return _cached("assignments", node, made)
+
+
+def _assigned(node: Node) -> "Set[str]":
+    return set(_assignments(node))
+
+
+def _declared(node: Node) -> "Set[str]":
+    return {name for one in _all(node) if one.kind == "declare" for name, *_ in one.parts[1]}
+
+
+def _has(node: Node, kinds: "Sequence[str]") -> bool:
+    return _cached("has" + ",".join(kinds), node, lambda: any(one.kind in kinds for one in _all(node)))
+
+
+def _type_names(node: Node) -> "Set[str]":
+    return {one.parts[0] for one in _all(node) if one.kind == "named"}
+

@@ -1,0 +1,161 @@
+"""gen certify: the proofs of the fixtures, and kernels by hand that are right, wrong, and not known."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+import pytest
+
+from gen.certify import Verdict, certify, missing
+from tests.gen_run import ROOT, gen
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+
+# Kernels that are not proved, with the reason.
+NOT_PROVED = {
+    ("functions_f32", "opencl"): "a table that bits of a float select (Payne and Hanek's reduction)",
+    ("functions_f32", "c"): "the same",
+    ("gather_f32", "c"): "an index that a mask of a vector's lanes clamps",
+}
+
+
+def verdicts_of(text: str) -> "List[re.Match[str]]":
+    found = [re.match(r"(PROVED|REFUTED|UNKNOWN) (\w+) (\w+(?: plain)?) (\d+) queries ([0-9.]+) s", line)
+             for line in text.splitlines()]
+    return [each for each in found if each]
+
+
+QUICK = {"add_bf16", "column_max_bf16", "gather_f32", "layouts_f32", "row_sum_f32", "softmax_f32", "transpose_f32"}
+FIXTURES = sorted(path.stem for path in (ROOT / "tests/kernels").glob("*.hlo"))
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.whole) for name in FIXTURES])
+def test_fixtures_are_proved(name: str) -> None:
+    """All kernels of a fixture in all targets, but those that are listed."""
+    answer = gen("certify", f"tests/kernels/{name}.hlo")
+    found = verdicts_of(answer.stdout)
+    assert {each[3].split()[0] for each in found} == {"c", "cuda", "hip", "opencl"}, answer.stderr
+    for each in found:
+        expected = "UNKNOWN" if (name, each[3]) in NOT_PROVED and each[1] != "PROVED" else "PROVED"
+        assert each[1] == expected, answer.stdout
+        assert int(each[4]) > 0
+    assert answer.returncode == int(any(each[1] != "PROVED" for each in found))
+
+
+def test_queries_are_kept(tmp_path: Path) -> None:
+    """--smt keeps a file of SMT-LIB for each query, which a solver of one's own finds unsat."""
+    z3 = pytest.importorskip("z3")
+    answer = gen("certify", "tests/kernels/add_f32.hlo", "--target", "opencl", "--smt", tmp_path)
+    assert answer.returncode == 0, answer.stdout
+    files = sorted(tmp_path.glob("*.smt2"))
+    assert len(files) == int(verdicts_of(answer.stdout)[0][4])
+    for file in files:
+        solver = z3.Solver()
+        solver.from_string(file.read_text())
+        assert str(solver.check()) == "unsat", file
+
+
+# ---- kernels by hand ----
+
+HEAD = {
+    "opencl": "__kernel void k(__global const float *restrict p0, __global float *restrict r0)\n{\n",
+    "cuda": "static __global__ void k(const float *__restrict__ p0, float *__restrict__ r0)\n{\n",
+    "c": "static void k(const float *restrict p0, float *restrict r0, size_t number)\n{\n",
+}
+SUFFIX = {"opencl": "cl", "cuda": "cu", "c": "c"}
+
+
+def verdict(target: str, body: str, elements: int = 64, blocks: int = 4, threads: int = 16,
+            before: str = "", read: "Optional[int]" = None) -> Verdict:
+    """Return the verdict on a kernel that reads p0 and writes all of r0."""
+    arguments = [{"name": name, "buffer": buffer, "number": 0, "offset": 0, "bytes": 4 * count}
+                 for name, buffer, count in (("p0", "params", read or elements), ("r0", "results", elements))]
+    launch = {"kernel": "k", "blocks": blocks, "threads": threads, "arguments": arguments}
+    manifest: "Dict[str, Any]" = {
+        "aliases": [], "results": [{"bytes": 4 * elements}], "files": {target: f"k.{SUFFIX[target]}"},
+        "targets": {target: {"launches": [launch]}},
+    }
+    found = certify({f"k.{SUFFIX[target]}": before + HEAD[target] + body + "}\n"}, manifest, [target])
+    assert len(found) == 1
+    return found[0]
+
+
+IDS = "const uint g = get_group_id(0), t = get_local_id(0);\n"
+CUDA_IDS = "const unsigned g = blockIdx.x, t = threadIdx.x;\n"
+
+
+@pytest.mark.parametrize("body, kind, said", [
+    ("r0[g * 16 + t] = p0[g * 16 + t];", "PROVED", ""),
+    ("r0[g * 16 + t] = p0[g * 16 + t + 1];", "REFUTED", "p0 is read outside of its 256 bytes"),
+    ("r0[g * 17 + t] = p0[g * 16 + t];", "REFUTED", "r0 is written outside"),
+    ("r0[g * 15 + t] = p0[g * 16 + t];", "REFUTED", "two work-groups meet"),
+    ("r0[g * 16 + t / 2] = p0[g * 16 + t];", "REFUTED", "two work-items of a group meet"),
+    ("if (t < 15) r0[g * 16 + t] = p0[g * 16 + t];", "REFUTED", "240 of 256 bytes are written at most"),
+    ("if (g * 16 + t < 64) r0[g * 16 + t] = p0[63 - t - g * 16];", "PROVED", ""),
+    ("r0[g * 16 + t] = p0[(t - g) % 64];", "REFUTED", "an index leaves [0, 4294967295]"),
+    ("r0[(g ^ 1) * 16 + (t ^ 5)] = p0[0];", "PROVED", ""),
+    ("for (uint k = t; k < 64; k += 16) if (g == 0) r0[k] = p0[k];", "PROVED", ""),
+    ("for (uint k = t; k <= 64; k += 16) if (g == 0) r0[k] = p0[k];", "REFUTED", "outside"),
+    ("float x[4]; x[g + 1] = 0.0f; r0[g * 16 + t] = x[g];", "REFUTED", "an index leaves [0, 3]"),
+    ("r0[g * 16 + t] = frobnicate(p0[0]);", "UNKNOWN", "unknown function frobnicate"),
+    ("if (t < 8) barrier(CLK_LOCAL_MEM_FENCE); r0[g * 16 + t] = p0[0];", "REFUTED", "a barrier that not all"),
+    ("if (g < 2) barrier(CLK_LOCAL_MEM_FENCE); r0[g * 16 + t] = p0[0];", "PROVED", ""),
+    ("r0[g * 16 + t] = r0[(g * 16 + t + 1) % 64];", "REFUTED", "meet at an element of r0"),
+    ("const uint n = ((__global const uint *)p0)[t]; r0[g * 16 + t] = p0[n < 63 ? n : 63];", "PROVED", ""),
+    ("const uint n = ((__global const uint *)p0)[t]; r0[g * 16 + t] = p0[n < 64 ? n : 64];", "UNKNOWN", "p0 is read outside"),
+])
+def test_kernels_by_hand(body: str, kind: str, said: str) -> None:
+    found = verdict("opencl", IDS + body)
+    assert found.kind == kind and said in found.line(), found.line()
+
+
+TILE = """__shared__ float tile[16];
+tile[t] = p0[g * 16 + t];
+{barrier}
+r0[g * 16 + t] = tile[15 - t];
+"""
+STEPS = """__shared__ float tile[2][16];
+unsigned side = 0;
+for (unsigned k = 0; k < 4; ++k) {
+  tile[side][t] = p0[k * 16 + t];
+  __syncthreads();
+  if (k == g) r0[g * 16 + t] = tile[side][15 - t];
+  %s
+}
+"""
+
+
+@pytest.mark.parametrize("body, kind, said", [
+    (TILE.replace("{barrier}", "__syncthreads();"), "PROVED", ""),
+    (TILE.replace("{barrier}", ""), "REFUTED", "two work-items of a group meet at an element of tile"),
+    (STEPS % "__syncthreads();", "PROVED", ""),
+    (STEPS % "", "REFUTED", "two work-items of a group meet at an element of tile"),
+    ((STEPS % "side = side + 1;").replace("__syncthreads();\n", "__syncthreads();\n", 1), "UNKNOWN", "an index leaves [0, 1]"),
+])
+def test_shared_memory(body: str, kind: str, said: str) -> None:
+    """A barrier separates what is written from what others read; without it, or in a loop with one too few, it does not."""
+    found = verdict("cuda", CUDA_IDS + body)
+    assert found.kind == kind and said in found.line(), found.line()
+
+
+def test_places_are_those_of_the_text() -> None:
+    """A failure names the line and the column of the access."""
+    found = verdict("c", "  const uint32_t b = (uint32_t)number;\n  r0[b] = p0[b + 1];\n", elements=8, blocks=8, threads=1)
+    assert found.kind == "REFUTED"
+    assert found.line().endswith("k.c:4:13: p0 is read outside of its 32 bytes: group = 7"), found.line()
+
+
+def test_a_macro_is_expanded_where_it_stands() -> None:
+    before = "#define TWICE(x) ((x) + (x))\n#if defined(NO) || 2 * 3 == 7\n#error no\n#endif\n"
+    found = verdict("c", "r0[TWICE(number) / 2] = p0[number];\n", elements=8, blocks=8, threads=1, before=before)
+    assert found.kind == "PROVED", found.line()
+    found = verdict("c", "r0[TWICE(number)] = p0[number];\n", elements=8, blocks=8, threads=1, before=before)
+    assert found.kind == "REFUTED" and "k.c:7:19: r0 is written outside" in found.line(), found.line()
+
+
+def test_no_solver_is_a_skip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gen.certify.smt.solvers", list)
+    answer = gen("certify", "tests/kernels/add_f32.hlo")
+    assert answer.returncode == 3 and "SKIP tests/kernels/add_f32.hlo: neither z3" in answer.stderr
