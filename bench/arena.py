@@ -1,9 +1,9 @@
-"""Places the buffers of hard inputs in one block: the size over the most bytes alive at once, for each input.
+"""Place the buffers of hard inputs in one block, and print its size over the maximum of bytes alive at once.
 
-    python3 bench/arena.py [--seconds S,..] FILE.csv ..
+python3 bench/arena.py [--seconds S,..] FILE.csv ..
 
-A file has a line for each buffer: its name, its first step, the step after its last one, its bytes; the first line says so. `first`: the best of
-the three orders that come before the search. Seconds are for each input, on one core.
+After a head line, a file has a line for each buffer: its name, its first step, the step after its last one, its bytes.
+`first`: the best of the three orders that are tried before the search. Seconds are for each input, on one core.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gen.program.arena import Live, place
 
 
 def read(file: Path) -> List[Live]:
-    """The buffers of a file."""
+    """Return the buffers of a file."""
     with file.open(newline="") as lines:
         return [Live(row["id"], int(row["size"]), int(row["lower"]), int(row["upper"])) for row in csv.DictReader(lines)]
 

@@ -1,11 +1,12 @@
-"""Times modules beside XLA:CPU, in turns, in as few processes as turns allow: a row for each file, then geometric means.
+"""Time modules beside XLA:CPU, in turns, and print a row for each file, then geometric means.
 
-    python3 bench/beside_xla.py [--target T] [--json F] FILE|FOLDER ..
+python3 bench/beside_xla.py [--target T] [--json F] FILE|FOLDER ..
 
-time: of one call of all kernels of a module's fusion. XLA:CPU: of one call from Python, its dispatch included, which takes some
-10 us. times: how many times as fast as XLA:CPU, the median of the turns' own ratios. share: of the fastest copy or read of as many
-bytes. Results are compared before they are timed; where they are further apart than the order of sums explains, the row is
-measured again with the reference (bench/README.md, Libraries). A folder stands for its .hlo files.
+time: of one call of all kernels of a module's fusion. XLA:CPU: of one call from Python, with its dispatch, which takes
+some 10 us. times: XLA:CPU's time divided by ours, the median of the turns. share: our throughput as a share of the
+fastest copy or read of as many bytes. Results are compared before they are timed; if they differ by more than another
+order of sums explains, the row is measured again with the reference (bench/README.md, Libraries). Files share as few
+processes as possible. A folder stands for its .hlo files.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def of_xla(row: bench.Row) -> Dict[str, Any]:
 
 
 def row_of(file: str, report: bench.Report) -> bench.Row:
-    """The row of a file; one that says why where it cannot be read or built."""
+    """Return the row of a file; if it cannot be read or built, the row says why."""
     try:
         program = programs.program(run.load(file))
         row = bench.bench_program(program, report)
@@ -44,7 +45,7 @@ def row_of(file: str, report: bench.Report) -> bench.Row:
             row = bench.bench_program(program, checked)
     except (hlo.HloError, run.RunError) as error:
         row = {"kernel": Path(file).stem, "status": "SKIP", "reason": str(error), "libraries": []}
-    except Exception as error:  # a program whose C does not compile keeps no other from its turn
+    except Exception as error:  # any fault of one program: the others still get their turn
         row = {"kernel": Path(file).stem, "status": "FAIL", "reason": str(error), "libraries": []}
     return {**row, "file": file}
 
@@ -53,12 +54,12 @@ COLUMNS = (("kernel", 50), ("time", 9), (XLA, 9), ("times", 7), ("share", 5))
 
 
 def cells(*texts: str) -> str:
-    """A line of a Markdown table."""
+    """Return a line of a Markdown table."""
     return "| " + " | ".join(f"{text:<{width}}" for text, (_, width) in zip(texts, COLUMNS)) + " |"
 
 
 def line(row: bench.Row) -> str:
-    """A row of the table."""
+    """Return a row of the table."""
     theirs, name = of_xla(row), row["kernel"]
     if "median_s" not in row:
         return cells(name, row["status"], "", "", "") + " " + (row.get("reason", "").splitlines() or [""])[0]
@@ -74,7 +75,7 @@ HEADING = [cells(*(name for name, _ in COLUMNS)), "|".join(["", *("-" * (width +
 
 
 def means(rows: Sequence[bench.Row]) -> List[str]:
-    """Geometric means of the times that rows are as fast, and the names of slower ones."""
+    """Return the lines of the geometric means of rows' speedups over XLA:CPU, and of the names of slower rows."""
     timed = [row for row in rows if of_xla(row)["status"] == "PASS"]
     products = [row for row in timed if row["matrix_products"]]
     rest = [row for row in timed if not row["matrix_products"]]

@@ -1,11 +1,11 @@
-/* Functions of generated C on vectors, beside those of double and long double, of SLEEF and of glibc's libmvec.
-   functions.py compiles it.
+/* Measures functions of generated C on vectors: their errors, by functions of double and long double, and their times
+   beside SLEEF and glibc's libmvec. functions.py compiles it.
 
-     functions errors NAME FIRST STEP   the largest error in ulp: of one float over every STEP-th float from bit pattern
+     functions errors NAME FIRST STEP   the maximum error in ulp: of one float over every STEP-th float from bit pattern
                                         FIRST on, of double and of two floats over as many samples, 2^26 at most
-     functions time NAME                ns an element, the best of many, 4096 elements again and again
+     functions time NAME                the minimum of ns per element over many calls on the same 4096 elements
 
-   A line is `NAME FIGURE ..`; "wrong" where a NaN, an infinity or a zero's sign is not what C says. */
+   A line is `NAME FIGURE ..`; "wrong" means a NaN, an infinity or a zero's sign that C does not allow. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,13 +48,13 @@ static wide rsqrtl(wide x) { return 1 / sqrtl(x); }
 struct function {
   const char *name;
   kernel *run;
-  double (*one)(double x);          /* of one float: in double */
-  wide (*more)(wide x);             /* of one double */
-  wide (*two)(wide x, wide y);      /* of two floats */
-  double low, high;                 /* where it is timed */
+  double (*one)(double x);          /* the function of one float, in double */
+  wide (*more)(wide x);             /* the function of one double */
+  wide (*two)(wide x, wide y);      /* the function of two floats */
+  double low, high;                 /* the range in which it is timed */
 };
 
-/* where each is timed; those of two arguments: the first argument, the second is in [0, 4] */
+/* the ranges in which functions are timed; with two arguments it is the first one's, the second is in [0, 4] */
 #define FLOATS(F) F(exp, -20, 20) F(expm1, -5, 5) F(log, 0, 100) F(log1p, -0.9, 100) F(tanh, -5, 5) F(erf, -4, 4) F(sin, -30, 30) F(cos, -30, 30) \
   F(tan, -30, 30) F(cbrt, -100, 100)
 #define OWN_FLOATS(F) F(logistic, -20, 20) F(rsqrt, 0, 100)
@@ -62,7 +62,7 @@ struct function {
 #define DOUBLES(F) F(exp, -20, 20) F(log, 0, 100) F(tanh, -5, 5) F(erf, -6, 6)
 #define OWN_DOUBLES(F) F(rsqrt, 0, 100)
 
-/* The kernels are weak symbols: functions.py links those of the functions on its command line alone */
+/* The kernels are weak symbols: functions.py links only those of the functions on its command line. */
 #define PRAGMA(words) _Pragma(#words)
 #define WEAK_FLOAT(F, low, high) PRAGMA(weak functions_##F##_f32_c_run)
 #define WEAK_DOUBLE(F, low, high) PRAGMA(weak functions_##F##_f64_c_run)
@@ -96,7 +96,8 @@ static double double_of(uint64_t bits)
   return x;
 }
 
-/* ulps of a type of `digits` bits and the given least and largest exponent, at the exact value; infinity: wrong */
+/* Returns the error in ulps of a type of `digits` bits with these minimum and maximum exponents, at the exact value.
+   Infinity means a wrong result. */
 static double error_of(wide got, wide exact, int digits, int least, int most)
 {
   if (exact != exact || got != got) return exact != exact && got != got ? 0 : INFINITY;
@@ -107,7 +108,7 @@ static double error_of(wide got, wide exact, int digits, int least, int most)
   return (double)(fabsl(got - exact) / ldexpl(1, (exponent < least ? least : exponent) - digits + 1));
 }
 
-/* the same of f32, in double */
+/* Returns the error in ulps of a float, at an exact value in double. */
 static double error_of_float(float got, double exact)
 {
   if (exact != exact || got != got) return exact != exact && got != got ? 0 : INFINITY;
@@ -129,7 +130,7 @@ static float corner(size_t i)
   return i < CORNERS / 2 ? corners[i] : -corners[i - CORNERS / 2];
 }
 
-/* a pair of floats: of corners, of any bits, or moderate with a moderate result */
+/* Draws a pair of floats: from the corners, of any bits, or moderate with a moderate result. */
 static void pair(uint64_t number, float *x, float *y)
 {
   if (number < CORNERS * CORNERS) {
@@ -138,7 +139,7 @@ static void pair(uint64_t number, float *x, float *y)
   }
   uint64_t bits = drawn();
   *x = float_of((uint32_t)bits), *y = float_of((uint32_t)(bits >> 32));
-  *x = *x != *x ? NAN : *x, *y = *y != *y ? NAN : *y;     /* no signaling ones */
+  *x = *x != *x ? NAN : *x, *y = *y != *y ? NAN : *y;     /* signaling NaNs become quiet ones */
   if (number % 4 == 0) return;
   if (number % 4 == 1) *y = corner(bits % CORNERS);
   if (number % 4 == 2) *x = corner(bits % CORNERS);
@@ -202,7 +203,7 @@ static double now(void)
 FLOATS(MVEC) PAIRS(MVEC2) DOUBLES(MVEC64)
 #endif
 
-/* the same by libm, and by SLEEF (1.0 ulp) and libmvec (4 ulp) where they are */
+/* Computes the same by libm, and by SLEEF (1.0 ulp) and libmvec (4 ulp) where they are installed. */
 static void others(const char *name, const float *x, const float *y, float *r, const double *xd, double *rd)
 {
 #define LIBM(F, low, high) if (!strcmp(name, #F "_f32")) TIMED("libm", for (int i = 0; i < COUNT; ++i) r[i] = F##f(x[i]));

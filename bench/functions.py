@@ -1,11 +1,12 @@
-"""Functions of generated C on vectors (functions.hlo): their largest errors in ulp, and what an element takes beside other libraries.
+"""Measure the generated C functions of vectors (functions.hlo): their maximum errors in ulp, and their times beside
+other libraries.
 
-    python3 bench/functions.py [--cc CC] [--flags=FLAGS] [--run EMULATOR] [--step N] [--only NAME,..] [--time]
+python3 bench/functions.py [--cc CC] [--flags=FLAGS] [--run EMULATOR] [--step N] [--only NAME,..] [--time]
 
-A line for each function: the largest error over every N-th float (1: all of them), and where. Of f64 and of two arguments it is over as many
-samples, but 2^26 at most. --run: an emulator, if CC compiles for another machine. --time: nanoseconds an element of one core where data is in
-the cache, beside libm, SLEEF and glibc's libmvec (where SLEEF's header and AVX-512 are there), and XLA:CPU (an installed jax; of 2^18
-elements, the least arrays that hide its dispatch).
+A line for each function: the maximum error over every N-th float (1: all of them), and its argument. Functions of f64
+and of two arguments have as many samples, 2^26 at most. --run: an emulator, if CC compiles for another machine. --time:
+nanoseconds per element on one core, with data in the cache, beside libm, SLEEF and glibc's libmvec (if SLEEF's header
+and AVX-512 are there), and XLA:CPU (an installed jax; 2^18 elements, the smallest arrays that hide its dispatch).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ NAMES = re.findall(r"^(\w+_f(?:32|64)) \{", (HERE / "functions.hlo").read_text()
 
 
 def compiled(folder: Path, names: List[str], cc: str, flags: List[str], cross: bool) -> Path:
-    """The program of functions.c with the generated kernels of some functions as a compiler makes them."""
+    """Compile functions.c with the generated kernels of some functions, and return the program's path."""
     generate = [sys.executable, "-m", "gen", "build", str(HERE / "functions.hlo"), "-o", str(folder), "--target", "c", "--apart"]
     subprocess.run(generate, check=True, cwd=HERE.parent)
     objects = []
@@ -54,7 +55,7 @@ def compiled(folder: Path, names: List[str], cc: str, flags: List[str], cross: b
 
 
 def of_xla(name: str) -> str:
-    """What XLA:CPU takes for an element, on one core."""
+    """Return the nanoseconds of XLA:CPU per element, on one core."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})     # before it starts threads
     try:
         import jax

@@ -1,5 +1,5 @@
-/* How fast a generated C kernel is where memory is not what it waits for: the first of the parts that it is cut into for threads, again and
-   again on one core, so that what it reads stays in the core's own cache. README.md beside it has the commands.
+/* Prints the throughput of a generated C kernel whose data are in cache: one core runs the first of the parts for threads again
+   and again, and its inputs stay in the core's own cache. README.md beside this file has the commands.
 
      cc -DKERNEL=row_sum_128_f32 -IDIR in_cache.c DIR/row_sum_128_f32.c -lm */
 #define TEXT(x) #x

@@ -1,4 +1,5 @@
-/* Products and convolutions by a library, and what binds them: for bench/products.py. One of OPENBLAS, ONEDNN, XSMM, LIMITS is defined. */
+/* These are products and convolutions by a library, and the limits of the machine, for bench/products.py. One of
+   OPENBLAS, ONEDNN, XSMM, LIMITS is defined. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>
@@ -45,7 +46,7 @@ typedef double f64s __attribute__((vector_size(BYTES)));
 typedef float unaligned __attribute__((vector_size(BYTES), aligned(4)));
 
 #define OPAQUE(x, y) __asm__ volatile("" : "+v"(x), "+v"(y));
-/* Independent sums hide the time of a multiply-add. */
+/* Sums are independent, which hides the latency of a multiply-add. */
 #define PEAK(name, type, element)                                                                               \
   static void name(int64_t steps, element factor, element *to)                                                  \
   {                                                                                                             \
@@ -63,7 +64,7 @@ typedef float unaligned __attribute__((vector_size(BYTES), aligned(4)));
 PEAK(peak_f32, f32s, float)
 PEAK(peak_f64, f64s, double)
 
-/* Operations (a multiply-add is two) in a second that all threads reach, the best of several. */
+/* Returns the maximum throughput of all threads in several runs, in operations per second (a multiply-add is two). */
 double peak(int is_f64, int threads)
 {
   const int64_t steps = 2000000;
@@ -84,7 +85,7 @@ double peak(int is_f64, int threads)
   return best;
 }
 
-/* Seconds in which all threads read `bytes` bytes, `calls` times. */
+/* Returns the seconds in which all threads read `bytes` bytes `calls` times. */
 double read_all(const void *from, int64_t bytes, int threads, int64_t calls)
 {
   const double begin = now();
@@ -134,7 +135,7 @@ double spend_product(const product *p, int64_t calls)
 
 double spend_product(const product *p, int64_t calls)
 {
-  /* column-major there: the transposed product */
+  /* LIBXSMM is column-major: it computes the transposed product */
   if (p->dtype != p->result || p->dtype > F64 || p->a_is_transposed || p->b_is_transposed || p->m * p->n * p->k > 128 * 128 * 128) return -1;
   const int m = (int)p->m, n = (int)p->n, k = (int)p->k;
   const int threads = p->batch * m * n * k > 4000000 ? omp_get_max_threads() : 1;
@@ -195,8 +196,8 @@ double spend_product(const product *p, int64_t calls)
   return now() - begin;
 }
 
-/* Weights are in the order that the library likes best: its own reordering of them is not timed. They are normal numbers: with what lies in new memory,
- * subnormal ones among it, a layer took up to 60 times as long. */
+/* Weights are in the order that the library prefers, and its reordering of them is not timed. They are normal
+   numbers: with subnormal ones, as new memory may hold, a layer took up to 60 times as long. */
 double spend_convolution(const convolution *c, int64_t calls)
 {
   static struct { convolution of; dnnl_primitive_t made; dnnl_memory_t x, w, y; } last;

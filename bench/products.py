@@ -1,12 +1,13 @@
-"""Times products and convolutions in C beside XLA:CPU, OpenBLAS, oneDNN and LIBXSMM, in turns, in one process.
+"""Time products and convolutions in C beside XLA:CPU, OpenBLAS, oneDNN and LIBXSMM, in turns, in one process.
 
-    python3 bench/products.py [--json F] [WORD ..]
+python3 bench/products.py [--json F] [WORD ..]
 
-Rows are those whose names have one of the words, all without. ours: of one call of the generated function on the machine's threads,
-its operands where the last call left them. XLA:CPU: as in programs.py. Libraries: of one call from C; "-" where they are absent
-or have nothing alike. times: the fastest of the others by ours. peak: operations in a second by those that independent
-multiply-adds of f32 (in f64 rows of f64) reach in the same run. read: bytes of parameters and results in a second, by what a
-sum of as many bytes reaches, where operations are few.
+With words, only the rows whose names have one of them are timed. ours: time of one call of the generated function on
+the machine's threads, its operands where the last call left them. XLA:CPU: as in programs.py. Libraries: time of one
+call from C; "-" if the library is absent or has no such function. times: the time of the fastest of the others divided
+by ours. peak: our operations per second as a share of those that independent multiply-adds of f32 (of f64 in f64 rows)
+reach in the same run. read: if operations are few, the bytes of parameters and results per second as a share of the
+throughput of a sum of as many bytes.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ from gen.targets.tools import c_compiler
 
 LIBRARIES = {"OpenBLAS": ["-DOPENBLAS", "-lopenblas"], "oneDNN": ["-DONEDNN", "-ldnnl"], "LIBXSMM": ["-DXSMM", "-lxsmm", "-lblas", "-ldl"]}
 TYPES = {"f32": 0, "f64": 1, "bf16": 2, "s8": 3, "u8": 4, "s32": 5}
-FEW = 16    # operations a byte, below which reading is what binds
-FEW_BYTES = 1 << 18     # one thread reads them in less time than another needs to begin
+FEW = 16    # operations per byte below which reading limits the time
+FEW_BYTES = 1 << 18     # one thread reads as many bytes before a second one starts
 DIMS = ctypes.c_int64 * 12
 
 
 class Product(ctypes.Structure):
-    """`struct product` of products.c."""
+    """The arguments `struct product` of products.c."""
 
     _fields_ = [*((name, ctypes.c_int64) for name in ("batch", "m", "n", "k")),
                 *((name, ctypes.c_int) for name in ("a_is_transposed", "b_is_transposed", "dtype", "result")),
@@ -48,7 +49,7 @@ class Product(ctypes.Structure):
 
 
 class Convolution(ctypes.Structure):
-    """`struct convolution` of products.c."""
+    """The arguments `struct convolution` of products.c."""
 
     _fields_ = [("kind", ctypes.c_int), *((name, DIMS) for name in ("input", "input_strides", "weights", "output", "output_strides",
                                                                      "strides", "low", "high")),
@@ -57,8 +58,8 @@ class Convolution(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Case:
-    """A row of the table. alike: the argument of a library's function, where libraries have one. pointers: the names of its pointers, each with
-    the number of the parameter that it points to (-1: the result)."""
+    """A row of the table. alike: the argument of a library's function, if libraries have one. pointers: the names of
+    its pointers, each with the number of the parameter that it points to (-1: the result)."""
 
     name: str
     text: str
@@ -78,7 +79,7 @@ def module(name: str, params: Sequence[str], *lines: str) -> str:
 
 
 def product(m: int, n: int, k: int, batch: int = 1, dtype: str = "f32", result: str = "", ta: bool = False, tb: bool = False) -> Case:
-    """A (m by k) times B (k by n), each row-major, or its transpose."""
+    """Return the row of A (m by k) times B (k by n), each row-major, or its transpose."""
     result, b = result or dtype, [batch] * (batch > 1)
     given = [shape(dtype, [*b, *((k, m) if ta else (m, k))]), shape(dtype, [*b, *((n, k) if tb else (k, n))])]
     at, batches = len(b), ", lhs_batch_dims={0}, rhs_batch_dims={0}" * len(b)
@@ -91,8 +92,8 @@ def product(m: int, n: int, k: int, batch: int = 1, dtype: str = "f32", result: 
 
 def convolution(name: str, batch: int, size: int, channels: int, filters: int, window: int, stride: int = 1, groups: int = 1,
                 order: str = "nhwc", kind: str = "forward") -> Case:
-    """Of images of size by size pixels; the output has size / stride. kind: forward, or the gradient of "input" or "weights", as XLA rewrites
-    JAX's, whose groups are of one channel each."""
+    """Return the row of a convolution of images of size by size pixels; the output has size / stride. kind: forward, or
+    the gradient of "input" or "weights", as XLA rewrites JAX's, whose groups are of one channel each."""
     out, low = -(-size // stride), (window - 1) // 2
     high = (out - 1) * stride + window - size - low
     image = {"nhwc": lambda s, c: [batch, s, s, c], "nchw": lambda s, c: [batch, c, s, s]}[order]
@@ -110,13 +111,13 @@ def convolution(name: str, batch: int, size: int, channels: int, filters: int, w
         line = (f"c = {y} convolution(p0, p1), window={{size={window}x{window} pad={pads(low, high)}{strides}}}, "
                 f"dim_labels={labels}_{of_weights}->{labels}{grouped}")
         given, pointers = [x, w], (("x", 0), ("y", -1))
-    elif kind == "input":       # the flipped weights over the spread gradient
+    elif kind == "input":       # the flipped weights are moved over the dilated gradient
         spread = f" lhs_dilate={stride}x{stride}" * (stride > 1)
         turned = of_weights if groups > 1 else of_weights.replace("i", "?").replace("o", "i").replace("?", "o")
         line = (f"c = {x} convolution(p0, p1), window={{size={window}x{window} pad={pads(window - 1 - low, window - 1 - high + (size + low + high - window) % stride)}"
                 f"{spread} rhs_reversal=1x1}}, dim_labels={labels}_{turned}->{labels}{grouped}")
         given, pointers = [y, w], (("y", 0), ("x", -1))
-    else:                       # images are the channels that are summed
+    else:                       # the images are the channels of the sum
         spread = f" rhs_dilate={stride}x{stride}" * (stride > 1)
         as_sum, last = labels.replace("b", "?").replace("f", "b").replace("?", "f"), window - size - low + (out - 1) * stride
         of_y = labels.replace("b", "i").replace("f", "o")
@@ -172,7 +173,7 @@ sum {{
 
 
 def layer(name: str, m: int, n: int, k: int) -> Case:
-    """A product with bias and GELU (by tanh) behind it."""
+    """Return the row of a product followed by bias and GELU (by tanh)."""
     y = shape("f32", [m, n])
     numbers = {"half": 0.5, "one": 1.0, "cube": 0.044715, "root": 0.7978845608}
     return Case(name, module(
@@ -232,19 +233,19 @@ def cases() -> Iterator[Case]:
             yield convolution(name, *sizes, order=order)
 
 
-# Of ResNet-50 and MobileNet-v2: the name, images, pixels of a side, channels, filters, window, stride, groups.
+# Layers of ResNet-50 and MobileNet-v2: the name, images, pixels of a side, channels, filters, window, stride, groups.
 LAYERS = [("resnet_first_7x7", 2, 224, 3, 64, 7, 2), ("resnet_3x3_64", 2, 56, 64, 64, 3), ("resnet_1x1_64", 2, 56, 64, 256, 1),
           ("resnet_3x3_128_stride", 2, 56, 128, 128, 3, 2), ("resnet_3x3_256", 2, 14, 256, 256, 3), ("resnet_1x1_512_stride", 2, 28, 512, 1024, 1, 2),
           ("resnet_3x3_512", 2, 7, 512, 512, 3), ("resnet_1x1_2048", 2, 7, 2048, 512, 1), ("mobilenet_1x1_24", 2, 56, 24, 144, 1),
           ("mobilenet_1x1_144", 2, 56, 144, 24, 1), ("mobilenet_1x1_160", 2, 7, 160, 960, 1), ("mobilenet_depthwise_144", 2, 56, 144, 144, 3, 1, 144),
           ("mobilenet_depthwise_192_stride", 2, 28, 192, 192, 3, 2, 192)]
-# Of groups of few features: ResNeXt-50's, and depthwise with two features of each channel.
+# Layers with groups of few features: ResNeXt-50's, and depthwise ones with two features for each channel.
 GROUPED = [("resnext_3x3_32x4", 2, 56, 128, 128, 3, 1, 32), ("resnext_3x3_32x8", 2, 28, 256, 256, 3, 1, 32),
            ("depthwise_96x2", 2, 28, 96, 192, 3, 1, 96)]
 
 
 class Library:
-    """Calls the library's function of a row on the operands of our function."""
+    """A caller of the library's function of a row, on the operands of our function."""
 
     def __init__(self, made: Any, case: Case, ours: Ours, spare: Any) -> None:
         self.asked = type(case.alike).from_buffer_copy(case.alike)
@@ -258,7 +259,7 @@ class Library:
 
 
 class Reading:
-    """The sum of as many bytes as a row's parameters and results have."""
+    """A reader of as many bytes as a row's parameters and results have, by a sum."""
 
     def __init__(self, limits: Any, size: int, threads: int) -> None:
         self.limits, self.threads, self.buffer = limits, threads if size > FEW_BYTES else 1, np.ones(max(size, 4096), np.uint8)
@@ -299,7 +300,7 @@ def row_of(case: Case, libraries: "Dict[str, Any]", limits: Any, peaks: "Dict[st
             row["others"]["XLA:CPU"] = max(row["others"]["XLA:CPU"] - empty, 1e-9)
             row["peak"] = case.operations / row["ours"] / peaks[case.peak]
             row["read"], row["times"] = reading / row["ours"], min(row["others"].values()) / row["ours"]
-    except Exception as error:  # one that is refused keeps no other from its turn
+    except Exception as error:  # any fault of one row: the others still get their turn
         row["reason"] = (str(error).splitlines() or [type(error).__name__])[0][:160]
     return row
 

@@ -25,7 +25,7 @@ static void on_pool(void *threads, size_t count, void (*item)(const void *work, 
   pool_run(threads, range, &all, count);
 }
 
-/* Seconds of `calls` calls on the machine's threads; below 0: a call failed. */
+/* Returns the seconds of `calls` calls on the machine's threads, or a number below 0 if a call fails. */
 double spend(run_on *run, const void *const *params, void *const *results, void *scratch, long calls) {
   static pool threads;
   static struct sett_share share = {0, on_pool, &threads};

@@ -1,11 +1,11 @@
-"""Times whole programs in C beside XLA:CPU, in turns, in one process: a row for each, then the geometric mean.
+"""Time whole programs in C beside XLA:CPU, in turns, in one process, and print a row for each, then the geometric mean.
 
-    python3 bench/programs.py [--json F] FILE.hlo|FOLDER ..
+python3 bench/programs.py [--json F] FILE.hlo|FOLDER ..
 
-A folder may have the inputs p0.bin, .. beside its text, and the results r0.bin, .. that are wanted; inputs are drawn otherwise. time:
-of one call of the generated function, its threads those of the machine. XLA:CPU: of one call from Python without what a call of an
-empty function takes there, which is printed first. times: XLA:CPU's by ours, medians of turns. arena: bytes of our scratch, as it is compiled here; XLA: of
-its temporaries.
+A folder may hold the inputs p0.bin, .. beside its text, and the expected results r0.bin, ..; else inputs are drawn.
+time: of one call of the generated function on the machine's threads. XLA:CPU: of one call from Python, minus the time
+of a call of an empty function, which is printed first. times: XLA:CPU's time divided by ours, medians of turns. arena:
+bytes of our scratch as compiled here; XLA: bytes of XLA's temporaries.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from gen.run import bench
 from gen.run.sources import load
 from gen.targets.tools import c_compiler, native
 
-TURNS, TURN = 7, 0.05   # turns, and the seconds of one
-REST = 0.05     # seconds before a turn: threads of the one before it look for more work, some for 10 ms, before they sleep
+TURNS, TURN = 7, 0.05   # the number of turns, and the seconds of one
+REST = 0.05  # seconds before a turn: threads of the turn before look for more work, some for 10 ms, before they sleep
 EMPTY = "HloModule empty\nENTRY e { ROOT x = f32[] parameter(0) }\n"
 NUMPY = {"pred": np.uint8, "bf16": np.uint16, "c64": np.complex64, "c128": np.complex128}
 
@@ -48,7 +48,7 @@ def numpy_type(shape: Shape) -> Any:
 
 
 def inputs(program: Program, folder: Optional[Path]) -> List[Any]:
-    """The parameters as row-major arrays: the folder's, or drawn."""
+    """Return the parameters as row-major arrays: the folder's, or drawn."""
     draw, given = np.random.default_rng(1), []
     for n, array in enumerate(program.params):
         path, dtype = folder / f"p{n}.bin" if folder else Path(), numpy_type(array.shape)
@@ -65,12 +65,13 @@ def inputs(program: Program, folder: Optional[Path]) -> List[Any]:
 
 
 def in_layout(array: Any, shape: Shape) -> Any:
-    """The bytes of a row-major array as the shape's layout has them."""
+    """Return the bytes of a row-major array in the shape's layout."""
     return np.ascontiguousarray(array if is_row_major(shape) else array.transpose(tuple(reversed(shape.minor_to_major))))
 
 
 def aligned(array: Any) -> Any:
-    """The array at a multiple of 64 bytes, where XLA's arrays begin as well: vectors there are in one line of the cache."""
+    """Return a copy of the array at a multiple of 64 bytes, as XLA's arrays: a vector there is within one cache
+    line."""
     space = np.zeros(array.nbytes + 64, np.uint8)
     at = -space.ctypes.data % 64
     moved = space[at:at + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -108,7 +109,7 @@ class Ours:
 
 @functools.lru_cache(maxsize=None)
 def timer() -> Any:
-    """The C function that calls another one often."""
+    """Return the C function that calls another one repeatedly."""
     library = Path(tempfile.mkdtemp()) / "programs.so"
     subprocess.run([c_compiler(), "-O2", "-fPIC", "-shared", "-pthread", "-o", str(library),
                     str(ROOT / "bench" / "programs.c")], check=True)
@@ -118,7 +119,7 @@ def timer() -> Any:
 
 
 class Theirs:
-    """XLA:CPU's executable."""
+    """XLA:CPU's executable, with its arguments."""
 
     def __init__(self, text: str, given: List[Any]) -> None:
         self.program, shapes, _ = with_xla.compiled(text)
@@ -140,7 +141,7 @@ class Theirs:
 
 
 def often(of: Any) -> int:
-    """Calls of one turn."""
+    """Return the number of calls in one turn."""
     calls, seconds = 1, of.spend(1)
     seconds = min(seconds, of.spend(1))
     while seconds < TURN / 4:
@@ -150,7 +151,7 @@ def often(of: Any) -> int:
 
 
 def turns(*all_: Any) -> "List[float]":
-    """The median seconds of a call of each."""
+    """Return the median seconds of a call of each."""
     calls = [often(of) for of in all_]
     seconds: "List[List[float]]" = [[] for _ in all_]
     for _ in range(TURNS):
@@ -161,7 +162,7 @@ def turns(*all_: Any) -> "List[float]":
 
 
 def wrong(ours: Ours, program: Program, folder: Optional[Path], theirs: "Optional[List[Any]]") -> str:
-    """The largest distance of results from those that are wanted, as text."""
+    """Return the maximum distance of results from the expected ones, as text."""
     ours.spend(1)
     worst = 0.0
     for n, array in enumerate(program.results):
@@ -195,7 +196,7 @@ def row_of(file: Path, folder: Optional[Path], empty: float) -> "Dict[str, Any]"
             row["arena"] = ours.bytes
             try:
                 theirs: Optional[Theirs] = Theirs(text, given)
-            except Exception as error:  # XLA refuses with many kinds of exceptions
+            except Exception as error:  # XLA reports refusals by many kinds of exceptions
                 theirs, row["reason"] = None, f"XLA: {(str(error).splitlines() or [''])[0][:80]}"
             row["differs"] = wrong(ours, program, folder, theirs.call() if theirs else None)
             if theirs:
@@ -204,13 +205,13 @@ def row_of(file: Path, folder: Optional[Path], empty: float) -> "Dict[str, Any]"
                 row["times"] = row["xla"] / row["ours"]
             else:
                 row["ours"], = turns(ours)
-    except Exception as error:  # one that is refused keeps no other from its turn
+    except Exception as error:  # any fault of one program: the others still get their turn
         row["reason"] = (str(error).splitlines() or [type(error).__name__])[0][:160]
     return row
 
 
 def files(paths: "List[str]") -> "List[Tuple[Path, Optional[Path]]]":
-    """Texts, with the folder of their inputs."""
+    """Return the texts, each with the folder of its inputs."""
     found: "List[Tuple[Path, Optional[Path]]]" = []
     for path in map(Path, paths):
         inside = sorted([*path.glob("*.hlo"), *path.glob("*/*.hlo")]) if path.is_dir() else [path]

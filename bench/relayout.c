@@ -1,13 +1,12 @@
-/* Relayout of 256 MiB (include/sett_relayout.h), beside the naive loop, oneDNN's reorder and NumPy, each as a share of the copy:
-   the fastest of memcpy and streaming-store copies of the same bytes with the same threads in the same run.
+/* Times relayouts of 256 MiB (include/sett_relayout.h) beside the naive loop, oneDNN's reorder and NumPy, each as a share of a
+   copy: the fastest of memcpy and streaming-store copies of the same bytes with the same threads in the same run.
 
-     relayout [THREADS [ROUNDS [CASE]]]     CASE: only those whose name holds this
+     relayout [THREADS [ROUNDS [CASE]]]     CASE: only cases whose name contains this
 
-   Everyone has a turn in each round, on the next of two pairs of buffers; a share is the median of the ratios of a round. A turn is a run on
-   the other pair and then the timed one: what is left in the caches is a contender's own (after plain stores many lines are still to be
-   written, by whoever runs next). The last column is the share of the simplest copy that is fast: streaming stores that walk one place
-   in memory a thread.
-   Every result is compared with the naive loop's. */
+   Each contender has a turn in each round, on the next of two pairs of buffers; a share is the median of the rounds' ratios. A turn
+   is a run on the other pair and then the timed run, so that the caches hold the contender's own data: after plain stores many lines
+   are still unwritten, and the next run would write them back. The last column is the share of the simplest fast copy, whose threads
+   each walk one place in memory with streaming stores. Every result is compared with the naive loop's. */
 #include "../gen/run/harness/copies.h"
 #include "../include/sett_tile.h"
 #include "../include/sett_relayout.h"
@@ -65,7 +64,7 @@ typedef struct shared {
   int set;
 } shared;
 
-/* Runs of pieces, each to the thread that is ready first. */
+/* Runs of pieces are taken by the thread that is ready first. */
 static void our_share(void *argument, int thread, int all) {
   shared *s = argument;
   long long part = plan.pieces / (16 * all) + 1;
@@ -84,7 +83,7 @@ static void ours(int set) {
   copies_share(our_share, &s);
 }
 
-/* ---- the naive loop: where an element goes is worked out for each ---- */
+/* ---- the naive loop, which computes the address of each element ---- */
 
 typedef struct plain {
   int64_t rows, columns, tile[2], zip; /* no tile: 1, 1; columns first: the tile is negative */
@@ -186,7 +185,7 @@ static void onednn(int set) { (void)set; }
 static void onednn_close(void) {}
 #endif
 
-/* ---- NumPy: a process of its own, one thread, after the rounds ---- */
+/* ---- NumPy, in a process of its own with one thread, after the rounds ---- */
 
 static double numpy(const char *statement, size_t bytes, int element) {
   char command[1024];
@@ -239,7 +238,7 @@ static void report(const char *name, double seconds, double share, double of_one
          of_one_stream * 100);
 }
 
-/* The share of a contender: the median over the rounds of the yardstick's time by its own. */
+/* Returns the share of a contender: the median over the rounds of the copy's time divided by the contender's. */
 static double share_of(const double *copy, const double *own, int rounds) {
   double ratio[MOST_ROUNDS];
   for (int r = 0; r < rounds; ++r) ratio[r] = copy[r] / own[r];
@@ -268,7 +267,7 @@ static int measure(int number, int rounds) {
   naive_time = timed(naive, 0);
   memcpy(wanted, destination[0], bytes);
   dnnl_runs = !onednn_open();
-  for (int set = 0; set < SETS; ++set) { /* a warm-up, and the check */
+  for (int set = 0; set < SETS; ++set) { /* a warm-up turn, and the comparison of results */
     memset(destination[set], 0, bytes);
     ours(set);
     bad |= check("ours", set, bytes);

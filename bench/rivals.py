@@ -1,10 +1,13 @@
-"""Sizes and times of simplified maps: ours, TVM's (PyPI: apache-tvm), Halide's (PyPI: halide) and XLA's (1e203b53, stored with ../shared/peer/random_maps.tsv).
+"""Compare sizes and times of simplified maps: ours, TVM's (PyPI: apache-tvm), Halide's (PyPI: halide) and XLA's
+(1e203b53, stored with ../shared/peer/random_maps.tsv).
 
-    python3 bench/rivals.py [COUNT]     COUNT drawn maps a class (default 200), simplify_pairs.tsv and random_maps.tsv by their classes
+python3 bench/rivals.py [COUNT]     COUNT drawn maps a class (default 200), simplify_pairs.tsv and random_maps.tsv by
+their classes
 
-needs build/sett and build/algebra; a rival that is not installed says SKIP. A size is the number of operators, variables and constants of the results. A time is
-the best of several calls of simplify, in microseconds. Ours handles the domain too; TVM's *whole* is with an analyzer that is made and learns the domain. Halide's
-integers have 32 bits, and its remainders are not ours where a divisor is negative: maps with such a divisor are not given to it.
+needs build/sett and build/algebra; a rival that is not installed says SKIP. A size is the number of operators,
+variables and constants of the results. A time is the minimum of several calls of simplify, in microseconds. Our
+simplify handles the domain too; TVM's *whole* includes making an analyzer and telling it the domain. Halide's integers
+have 32 bits, and its remainders differ from ours for negative divisors: it is not given maps with such a divisor.
 """
 
 from __future__ import annotations
@@ -35,10 +38,10 @@ REPEATS = 7
 
 @dataclass
 class Answer:
-    """What a rival made of a map."""
+    """A rival's results for a map."""
     text: str           # the map with its results
     simplify: float     # microseconds
-    whole: float        # of simplify and what must be done before for each map
+    whole: float        # microseconds of simplify and of the preparation for each map
 
 
 def tvm(texts: "list[str]") -> "Optional[dict[str, Answer]]":
@@ -102,7 +105,7 @@ def halide(texts: "list[str]") -> "Optional[dict[str, Answer]]":
     for text, line in zip(taken, said):
         took, *results = line.split("\t")
         results = [result.replace("/", " floordiv ").replace("%", " mod ") for result in results]
-        # what it writes with other functions (select, comparisons) is no map
+        # a result with functions outside of the notation (select, comparisons) is no map
         if not any(re.search(r"[<>=!&|?]|\b(select|let|uint1)\b", result) for result in results):
             made[text] = Answer(with_results(text, results), float(took), float(took))
     return made
@@ -133,7 +136,7 @@ def faster(theirs: "list[float]", mine: "list[float]") -> str:
 
 
 def compare(name: str, sets: "dict[str, list[str]]", answers: "dict[str, Answer]", simple: "dict[str, str]", took: "dict[str, float]") -> None:
-    """Print a table of what a rival and ours made of the maps that the rival takes, a row for each set."""
+    """Print a table that compares a rival's results with ours on the maps that the rival takes, a row for each set."""
     whole = any(answer.whole > answer.simplify for answer in answers.values())
     print(f"\n| {name} | maps | wrong | symbols | ours | ours smaller | larger | us: median / p90 / sum | ours | times faster |"
           + " whole | times faster |" * whole + "\n" + "|---" * (12 if whole else 10) + "|")

@@ -1,4 +1,4 @@
-"""A map's results as expressions of TVM (PyPI: apache-tvm), simplified, and back as text of the notation of maps."""
+"""Simplify a map's results as expressions of TVM (PyPI: apache-tvm), and write them in the notation of maps again."""
 
 from __future__ import annotations
 
@@ -55,8 +55,9 @@ def written(e: "prim.Expr") -> str:
 
 
 def simplified(text: str, repeats: int = 1) -> "tuple[list[str], float, float]":
-    """Return the texts of the results that TVM makes of a map's results, the microseconds of its calls of simplify, and those together with making the
-    analyzer that knows the map's domain. The expressions are made before."""
+    """Return the texts of the results that TVM makes of a map's results, the microseconds of its calls of simplify,
+    and the microseconds of these and of making the analyzer that knows the map's domain. The expressions are made
+    before."""
     m = Map(text)
     variables = {name: tirx.Var(name, "int64") for name in m.names}
     results = [expression(result, variables) for result in m.results]

@@ -35,8 +35,9 @@ from gen.terminal import PROGRESS, Unwritable, opened, put
 
 BENCH_TARGETS = [name for name, runner in RUNNERS.items() if runner.timed]
 CHECK_TARGETS = list(RUNNERS)
-FILES = ("a file of HLO text (of several modules: FILE#NAME is one), of StableHLO text or bytecode, a function of JAX (model.py:step), "
-         "a folder (its .hlo and .mlir files), or - for standard input; several are done one after the other")
+FILES = ("a file of HLO text (FILE#NAME is one of several modules), of StableHLO text or bytecode, a function of JAX "
+         "(model.py:step), a folder (its .hlo and .mlir files), or - for standard input; several files are "
+         "done in this order")
 EXAMPLES = """examples:
   python3 -m gen build tests/kernels/gelu_bf16.hlo -o build/gelu       kernels in CUDA, HIP, OpenCL and C, with a C API
   python3 -m gen build model.py:step -o build/step --target c          a function of JAX, with a main.c that calls it
@@ -46,8 +47,8 @@ EXAMPLES = """examples:
   python3 -m gen certify tests/kernels/gelu_bf16.hlo                   proofs of the kernels' texts by SMT solvers
   python3 -m gen bench bench/add_f32.hlo --html build/bench.html       times, and the roofline as a page
 
-exit status: 0 success, 1 a wrong result, 2 bad input, 3 a missing tool or device, 130 after Ctrl-C. Of several files: the first of 1, 2, 3 that one has.
-gen/README.md explains the generator, gen/errors.md what it refuses. NO_COLOR=1 turns colours off."""
+exit status: 0 success, 1 a wrong result, 2 bad input, 3 a missing tool or device, 130 after Ctrl-C. Of several files: the first of 1, 2, 3 that any of them has.
+gen/README.md explains the generator, gen/errors.md the errors it reports. NO_COLOR=1 turns colours off."""
 
 
 class Usage(argparse.ArgumentParser):
@@ -142,26 +143,28 @@ def arguments() -> argparse.ArgumentParser:
 
     def shared(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--device", type=one_of("device", list(DEVICES)), metavar="D",
-                            help=f"class of device to generate for: {', '.join(DEVICES)}")
+                            help=f"class of device for which kernels are chosen: {', '.join(DEVICES)}")
         parser.add_argument(
             "--fill-constants",
             type=seed,
             metavar="N",
-            help="draw values, from seed N, for constants that the text leaves out, constant({...}): for tests and timing",
+            help="draw from seed N the constants whose values the text leaves out, constant({...}): for tests "
+            "and timing",
         )
         parser.add_argument("--dims", type=dims, action="append", default=[], metavar="NAME=N",
-                            help="sizes of open dimensions of StableHLO text: of argument 0, 0=8x128, or of a symbol, b=8")
-        parser.add_argument("--excess-precision", action="store_true", help="keep f16 and bf16 as f32 between ops")
+                            help="sizes of open dimensions of StableHLO text: 0=8x128 for argument 0, b=8 for a symbol")
+        parser.add_argument("--excess-precision", action="store_true",
+                            help="keep values of f16 and bf16 in f32 between ops, as XLA may")
         parser.add_argument("--lead", action="extend", type=names_of, metavar="NAME,..", default=[],
-                            help="parameters and results, by their names in the header (result: the only one), whose "
-                            "leading dimension the caller gives: matrices inside of larger ones")
+                            help="parameters and results whose leading dimension the caller gives, as in BLAS: "
+                            "matrices inside of larger ones. Names are those in the header; result is the only result")
         parser.add_argument("--profile", type=one_of("profile", [EMBEDDED]), metavar="P",
-                            help=f"{EMBEDDED}: C11 for small machines, without vectors or threads; --target is c then")
+                            help=f"{EMBEDDED}: C11 for small machines, without vectors or threads; implies --target c")
         parser.add_argument(
             "--most-bytes",
             type=count,
             metavar="N",
-            help="with --profile: scratch and stack that a program may need together "
+            help="with --profile: the maximum of bytes of scratch and stack together "
             f"(default: {DEVICES[EMBEDDED].most_bytes})",
         )
 
@@ -171,8 +174,9 @@ def arguments() -> argparse.ArgumentParser:
 
     def limit(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--limit", type=seconds, metavar="SECONDS",
-                            help="processor time, of all threads, that a launch may take "
-                            f"(default: {run.LAUNCH_SECONDS} a core, ten times what it is expected to take if that is more)")
+                            help="the maximum of processor time of a launch, over all threads "
+                            f"(default: {run.LAUNCH_SECONDS} for each core, or ten times the expected time if that is "
+                            "more)")
 
     def apart(parser: argparse.ArgumentParser, what: str) -> None:
         parser.add_argument("--apart", action="store_true", help=f"{what} each fusion of a module by itself")
@@ -180,38 +184,39 @@ def arguments() -> argparse.ArgumentParser:
     def several(parser: argparse.ArgumentParser, number: int) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE", help=FILES)
         parser.add_argument("--jobs", type=count, default=number, metavar="N",
-                            help=f"files at a time, a process each; the output is the same (default: {number})")
+                            help=f"N files at a time, each in a process; the output is the same (default: {number})")
 
     parser = verb("build", "write a module's kernels, its one function for each target, C API, reference and manifest")
     several(parser, os.cpu_count() or 1)
     apart(parser, "write the files of")
-    parser.add_argument("-o", dest="out", required=True, metavar="DIR", help="the folder that the files are written to")
+    parser.add_argument("-o", dest="out", required=True, metavar="DIR", help="write the files to this folder")
     parser.add_argument("--target", type=targets, metavar="T,..",
                         help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
     parser.add_argument("--wrap", type=one_of("wrapper", ["jax"]), metavar="W",
-                        help="jax: write NAME_jax.c, NAME_jax_cuda.c for --target cuda, and NAME_jax.py too, by which "
-                        "JAX calls the function")
+                        help="jax: write NAME_jax.c, NAME_jax_cuda.c for --target cuda, and NAME_jax.py too, with "
+                        "which JAX calls the function")
     parser.add_argument(
         "--dump",
         metavar="DIR",
-        help="write every stage that explain prints to a file of its own: FILE.0_parse.hlo, FILE.1_partition.txt, ..",
+        help="write each stage that explain prints to a file: FILE.0_parse.hlo, FILE.1_partition.txt, ..",
     )
     shared(parser)
     parser = verb("check", "run the kernels on seeded inputs and compare them with the scalar reference")
     several(parser, 1)
     target(parser, CHECK_TARGETS)
     limit(parser)
-    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="what the inputs are drawn from (default: 1)")
+    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="draw the inputs from this seed (default: 1)")
     shared(parser)
     parser = verb("run", "run a file's fusions on raw buffers p0.bin, p1.bin, .. to r0.bin, r1.bin, ..")
     parser.add_argument("file", metavar="FILE", help="a file of HLO text, StableHLO text or bytecode, a function (model.py:step), or - for standard input")
     target(parser, CHECK_TARGETS)
     parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR",
-                        help="the folder of p0.bin, p1.bin, ..; of a parameter that is a tuple p0_0.bin, p0_1.bin, ..")
-    parser.add_argument("--out", dest="out_dir", required=True, metavar="DIR", help="the folder for r0.bin, r1.bin, ..")
+                        help="the folder with p0.bin, p1.bin, ..; a tuple parameter is p0_0.bin, p0_1.bin, ..")
+    parser.add_argument("--out", dest="out_dir", required=True, metavar="DIR",
+                        help="write r0.bin, r1.bin, .. to this folder")
     limit(parser)
     parser.add_argument("--row-major", action="store_true",
-                        help="all files are row-major arrays, as NumPy has them, whatever the layouts in FILE")
+                        help="all .bin files are row-major arrays, as in NumPy, whatever the layouts in FILE")
     shared(parser)
     parser = verb("explain", "print every stage from the text to the kernel")
     several(parser, os.cpu_count() or 1)
@@ -234,22 +239,24 @@ def arguments() -> argparse.ArgumentParser:
         "--layouts",
         nargs="+",
         metavar=("SHAPE", "LAYOUT"),
-        help="instead of files: f32[4096,4096] {1,0} {0,1} .., copies between every pair, reads by rows, columns and tiles in each",
+        help="time layouts instead of files, as f32[4096,4096] {1,0} {0,1} ..: copies between each pair, and "
+        "reads of each by rows, columns and tiles",
     )
     parser.add_argument(
         "--html",
         metavar="F",
-        help="write a page: the roofline of files; the matrix of --layouts (default: beside the JSON, else build/layouts.html)",
+        help="write a page with the roofline of files, or the matrix of --layouts (default: "
+        "beside the JSON, else build/layouts.html)",
     )
     target(parser, BENCH_TARGETS)
     limit(parser)
     apart(parser, "time")
-    parser.add_argument("--json", metavar="F", help="write all figures to a file")
-    parser.add_argument("--rounds", type=count, default=60, metavar="N", help="timed turns at most (default 60)")
+    parser.add_argument("--json", metavar="F", help="write all figures to F, as JSON")
+    parser.add_argument("--rounds", type=count, default=60, metavar="N", help="time at most N turns (default 60)")
     parser.add_argument("--spread", type=float, default=2, metavar="PERCENT",
-                     help="turns end when the share is known so well: half of its 95%% interval (default 2)")
-    parser.add_argument("--no-libraries", action="store_true", help="leave OpenBLAS, oneDNN, NumPy and XLA:CPU out")
-    parser.add_argument("--no-check", action="store_true", help="leave the comparison with the reference out")
+                     help="stop when half of the 95%% confidence interval of the share is at most PERCENT (default 2)")
+    parser.add_argument("--no-libraries", action="store_true", help="do not time OpenBLAS, oneDNN, NumPy and XLA:CPU")
+    parser.add_argument("--no-check", action="store_true", help="do not compare results with the reference")
     shared(parser)
     return top
 
@@ -373,7 +380,7 @@ def do_build(given: argparse.Namespace) -> int:
         for name in (name for names in texts for name in names):
             if written.setdefault(name, file) != file:
                 raise run.RunError(
-                    f"{file}: gives {name}, as {written[name]} does: build them into folders of their own"
+                    f"{file}: writes {name}, as {written[name]} does: build them into separate folders"
                 )
         publish(texts[0], Path(given.out))
         if given.dump:

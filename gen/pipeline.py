@@ -118,7 +118,7 @@ def library(sources: "Sequence[Program]", stem: str, device_name: Optional[str] 
         for kernel in file.kernels:
             if seen.setdefault(kernel.name, program.name) != program.name:
                 raise BuildError(f"{stem}: '{seen[kernel.name]}' and '{program.name}' both have a function {kernel.name}: "
-                                 "build them into files of their own")
+                                 "build them into separate files")
     texts: Texts = {f"{stem}.c": render.printed(list(zip(sources, files)), stem, excess)}
     abouts = []
     for program, file in zip(sources, files):

@@ -46,7 +46,7 @@ def scalar_function(d: Target, need: Need, name: str, *about: str) -> str:
     titles = (f"{name}_{about[0]}", "_".join([name, *_TITLES.get(name, ("T",))]))
     piece = next((title for title in titles if title in pieces("scalars.c")), None)
     if piece is None:
-        raise ValueError(f"'{name}' of {about[0]} has no form: gen/emit/scalars.c has no {' or '.join(titles)}")
+        raise ValueError(f"'{name}' of {about[0]} has no text: gen/emit/scalars.c has no {' or '.join(titles)}")
     if name == "narrow" and (about[0] != "f16" or d.half_by_bits):
         d.used.add("f64_to_f32")
     return _function(need, "scalars.c", piece, _scalar_words(d, need, name, *about))

@@ -117,7 +117,7 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
     if out[minor] or any(a.strides is None or a.strides[minor] not in (0, 1) for a in reads):
         raise Refused("rows are not contiguous in every access")
     if any(steps is None or steps[minor] != 1 or any(steps[k] for k in digits.kept()) for steps in columns):
-        raise Refused("totals of columns do not lie as the rows do")
+        raise Refused("totals of columns are not laid out like the rows")
     if size < LANES:
         raise Refused(f"a row of {size} is shorter than {LANES}")
     elements, rows = math.prod(sizes[k] for k in digits.reduced()), math.prod(sizes[k] for k in digits.kept())

@@ -128,11 +128,11 @@ class SmallProductsCpuHero(Hero[SmallProduct, SmallProductsSchedule]):
 
     def takes(self, nest: SmallProduct, context: Context) -> bool:
         if not context.device.wide or not context.target.counted_function:
-            raise Refused("its rows are vectors")
+            raise Refused("its rows need vectors, which the target does not have")
         if nest.reads_first or nest.aliases:
-            raise Refused("a result lies over an operand")
+            raise Refused("a result overwrites an operand")
         if any(root.at for root in nest.partition.roots):
-            raise Refused("where a result lies is known at run time")
+            raise Refused("the place of a result is only known at run time")
         return True
 
     def schedules(self, nest: SmallProduct, context: Context) -> "Iterable[SmallProductsSchedule]":

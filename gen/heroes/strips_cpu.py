@@ -60,7 +60,7 @@ class StripsCpuHero(Hero[Strips, StripsSchedule]):
 
     def takes(self, nest: Strips, context: Context) -> bool:
         if not context.device.wide:
-            raise Refused("its parts are written in vectors")
+            raise Refused("its parts need vectors, which the device does not have")
         return True
 
     def choices(self, nest: Strips, context: Context) -> "Iterator[Choice[Strips, StripsSchedule]]":

@@ -541,7 +541,8 @@ class Check:
     def _tuple(self) -> Shape:
         if sum(len(of.text) + 2
                for of in self.shapes) > TUPLE_TEXT or any(of.depth >= TUPLE_DEPTH for of in self.shapes):
-            self.fail(f"expected a result of at most {TUPLE_TEXT} characters and {TUPLE_DEPTH} tuples in one another")
+            self.fail(f"expected a result of at most {TUPLE_TEXT} characters, with tuples nested at most "
+                      f"{TUPLE_DEPTH} deep")
         return tuple_shape(self.shapes)
 
     def _get_tuple_element(self) -> Shape:

@@ -291,7 +291,7 @@ class Parser:
     def _inline(self, word: str, written: Optional[Shape], pos: int, shape_pos: int, depth: int) -> Instruction:
         scanner = self.scanner
         if depth > OPERAND_DEPTH:
-            scanner.fail(pos, f"expected at most {OPERAND_DEPTH} operands written in one another")
+            scanner.fail(pos, f"expected operands nested at most {OPERAND_DEPTH} deep")
         scanner.pos = pos
         opcode = self._opcode(written)
         draft = self._draft(self._unused(opcode, self.names), pos, opcode, written, pos, shape_pos)
@@ -325,7 +325,7 @@ class Parser:
         outer = self.computation, self.names, self.numbers
         self._bodies += 1
         if self._bodies > BODY_DEPTH:
-            scanner.fail(pos, f"expected at most {BODY_DEPTH} computations written in one another")
+            scanner.fail(pos, f"expected computations nested at most {BODY_DEPTH} deep")
         line, col = scanner.place(pos)
         self.computation = Computation(self._unused(f"{instruction.name}.{key}", self.computations), line=line, col=col)
         self.names, self.numbers = {}, set()

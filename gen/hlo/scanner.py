@@ -219,7 +219,7 @@ class Scanner:
         for bracket in re.finditer(r"[()]", self.text[pos:end]):
             depth += 1 if bracket.group() == "(" else -1
             if depth > TUPLE_DEPTH:
-                self.fail(pos + bracket.start(), f"expected at most {TUPLE_DEPTH} tuples in one another")
+                self.fail(pos + bracket.start(), f"expected tuples nested at most {TUPLE_DEPTH} deep")
 
     def shape(self) -> Shape:
         """Read a shape. The C headers check it; the column of an error is converted to the file's."""

@@ -322,7 +322,7 @@ class _Walker:
         if floats and (i.opcode == "bitcast-convert" or i.attributes.get("type") == "TOTALORDER"):
             raise Refused(f"{i.name} reads the bits of a NaN")
         if any(o.shape.dims not in ((), i.shape.dims) for o in i.operands):
-            raise Refused(f"{i.name} is of several elements")
+            raise Refused(f"{i.name} depends on several elements")
 
     def computed(self, value: Value, index: str, x: "List[int]") -> int:
         i, dtype = value.producer, value.shape.dtype

@@ -77,7 +77,7 @@ def _check(program: Program, name: str, array: Array) -> None:
            "its buffer is a result's too" if number in whole.aliases.values() or result in whole.aliases else
            "two parameters have one buffer" if number in {*whole.same, *whole.same.values()} else "")
     if why:
-        raise BuildError(f"--lead {name}: {shape.text} has no leading dimension to be given: {why}")
+        raise BuildError(f"--lead {name}: {shape.text} has no leading dimension that a caller can give: {why}")
 
 
 def _placed(shape: Shape, name: str) -> Shape:

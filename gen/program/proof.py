@@ -60,7 +60,7 @@ class _Walk:
     def read(self, state: _State, array: Array) -> None:
         if array.shape.bytes and (array not in state.means
                                   or state.memory.get(self.range_of(array)) != state.means[array]):
-            raise Misplaced(f"{array.name} is not at its place any more when it is read")
+            raise Misplaced(f"{array.name} is overwritten before it is read")
 
     def write(self, state: _State, array: Array) -> None:
         state.means[array] = next(self.values)

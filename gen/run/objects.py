@@ -483,7 +483,7 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
     options.step(f"generate {program.name} ({len(whole.computation.instructions)} ops)")
     folder.mkdir(parents=True, exist_ok=True)
     if program.leads and options.larger and target in ("cuda", "hip"):
-        raise RunError(f"{target}: arrays are put inside of larger ones in the host's memory alone: {target}-on-cpu", 3)
+        raise RunError(f"{target}: leading dimensions are checked in the host's memory only: use {target}-on-cpu", 3)
 
     def written(of: Program) -> Built:
         about = pipeline.build_all(of, str(folder), [runner.target.name], options.schedule, options.excess_precision,

@@ -46,7 +46,7 @@ class Options:
 
 def runner_of(target: str) -> Runner:
     if target not in RUNNERS:
-        raise RunError(f"target {target} cannot be run: {', '.join(RUNNERS)} can")
+        raise RunError(f"expected a target that can be run, one of {', '.join(RUNNERS)}, found {target}")
     return RUNNERS[target]
 
 

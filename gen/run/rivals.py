@@ -197,7 +197,7 @@ def _python_with(modules: str, script: str, folder: Path) -> "List[str]":
     for python in dict.fromkeys(pythons):
         if child.run([python, "-c", f"import {modules}"], cwd=str(folder)).status == 0:
             return [python, str(run.HARNESS / script)]
-    raise run.RunError(f"no python3 has {modules}")
+    raise run.RunError(f"found no python3 that has {modules}")
 
 
 def _numpy(folder: Path) -> "List[str]":

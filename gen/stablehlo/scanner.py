@@ -192,7 +192,7 @@ class MlirScanner(Scanner):
             return shape("token[]")
         if self.text.startswith("tuple<", start):
             if depth > NESTING:
-                self.fail(start, f"expected at most {NESTING} tuples in one another")
+                self.fail(start, f"expected tuples nested at most {NESTING} deep")
             self.pos = start + len("tuple<")
             children = [] if self.peek() == ">" else [self.type(depth + 1)]
             while self.accept(","):
@@ -325,7 +325,7 @@ class MlirScanner(Scanner):
         op."""
         start = self.skip()
         if depth > NESTING:
-            self.fail(start, f"expected at most {NESTING} attributes in one another")
+            self.fail(start, f"expected attributes nested at most {NESTING} deep")
         char = self.text[start:start + 1]
         if char == '"':
             return self._typed(self.string_value("a string"))

@@ -337,7 +337,7 @@ class Reader:
         made = Region(scanner.need("{", "to open a region"), arguments)
         self.depth += 1
         if self.depth > REGIONS:
-            scanner.fail(made.pos, f"expected at most {REGIONS} regions in one another")
+            scanner.fail(made.pos, f"expected regions nested at most {REGIONS} deep")
         if scanner.peek() == "^":
             scanner.match(_BLOCK, "a block")
             if scanner.accept("("):

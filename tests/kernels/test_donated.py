@@ -171,7 +171,7 @@ def test_proof() -> None:
     proof.prove(made, in_order, places)
     proof.prove(made, in_order, proof.as_one(made, places))
     proof.prove(made, too_early, places)
-    with pytest.raises(proof.Misplaced, match=f"{a.name} is not at its place"):
+    with pytest.raises(proof.Misplaced, match=f"{a.name} is overwritten before it is read"):
         proof.prove(made, too_early, proof.as_one(made, places))
 
 

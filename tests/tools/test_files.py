@@ -112,7 +112,7 @@ def test_names_that_clash(tmp_path: Path) -> None:
         (tmp_path / folder / "m.hlo").write_text(SIMPLE.format("m", 5 if folder == "x" else 6))
     done = gen("build", tmp_path / "x" / "m.hlo", tmp_path / "y" / "m.hlo", "-o", tmp_path / "out", "--target", "c")
     assert done.returncode == 2 and done.stderr == \
-        f"error: {tmp_path}/y/m.hlo: gives m.c, as {tmp_path}/x/m.hlo does: build them into folders of their own\n"
+        f"error: {tmp_path}/y/m.hlo: writes m.c, as {tmp_path}/x/m.hlo does: build them into separate folders\n"
     assert "5" in (tmp_path / "out" / "m.json").read_text() and '"s32[6]' not in (tmp_path / "out" / "m.json").read_text()
 
 

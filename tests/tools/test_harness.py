@@ -633,8 +633,8 @@ class Libraries(unittest.TestCase):
             found = rivals.find(Path(work))
         no_compiler = "no C compiler; instead, install gcc or clang, or name one in CC"
         self.assertEqual({x.name: (x.command, x.missing) for x in found}, {
-            "OpenBLAS": ((), no_compiler), "oneDNN": ((), no_compiler), "NumPy": ((), "no python3 has numpy"),
-            "XLA:CPU": ((), "no python3 has jax, jaxlib._hlo")})
+            "OpenBLAS": ((), no_compiler), "oneDNN": ((), no_compiler), "NumPy": ((), "found no python3 that has numpy"),
+            "XLA:CPU": ((), "found no python3 that has jax, jaxlib._hlo")})
 
     @pytest.mark.peer
     def test_xla_runs_a_whole_fusion(self) -> None:
