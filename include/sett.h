@@ -8,11 +8,15 @@ WHAT
 
 INCLUDE
   Copy the headers named below into one folder. C11 or C++17, freestanding.
-  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
-  first of all the sett headers that the program uses.
+  The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
+  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
+  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
+  program where at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   The options are those of the other headers.
+  SETT_JOINED   include none of them: all stand before this header. With it the functions can be divided among files, but those of
+                sett_notation.h and sett_move.h stay in one file with those of this header
 
 A FIRST LOOK
     #include <stdio.h>
@@ -120,6 +124,7 @@ HISTORY
   0.2  answers between places in memory.
   0.1  layout to map and back; nested layout to map and back.
 */
+#ifndef SETT_JOINED
 #include "sett_tile.h"
 #include "sett_relayout.h"
 #include "sett_indexing_map.h"
@@ -128,31 +133,12 @@ HISTORY
 #include "sett_mma_layouts.h"
 #include "sett_notation.h"
 #include "sett_move.h"
+#endif
 
 #ifndef SETT_H
 #define SETT_H
 
 #define SETT_VERSION 700 /* 0.7.0: 10000 * major + 100 * minor + patch */
-
-#ifdef SETT_PREFIX
-#define sett_layout_map SETTP_LINK_NAME(SETT_PREFIX, sett_layout_map)
-#define sett_layout_unmap SETTP_LINK_NAME(SETT_PREFIX, sett_layout_unmap)
-#define sett_layout_order SETTP_LINK_NAME(SETT_PREFIX, sett_layout_order)
-#define sett_layout_physical SETTP_LINK_NAME(SETT_PREFIX, sett_layout_physical)
-#define sett_nested_map SETTP_LINK_NAME(SETT_PREFIX, sett_nested_map)
-#define sett_nested_unmap SETTP_LINK_NAME(SETT_PREFIX, sett_nested_unmap)
-#define sett_nested_from_map SETTP_LINK_NAME(SETT_PREFIX, sett_nested_from_map)
-#define sett_nested_address SETTP_LINK_NAME(SETT_PREFIX, sett_nested_address)
-#define sett_message SETTP_LINK_NAME(SETT_PREFIX, sett_message)
-#define sett_any_parse SETTP_LINK_NAME(SETT_PREFIX, sett_any_parse)
-#define sett_any_print SETTP_LINK_NAME(SETT_PREFIX, sett_any_print)
-#define sett_any_map SETTP_LINK_NAME(SETT_PREFIX, sett_any_map)
-#define sett_any_same SETTP_LINK_NAME(SETT_PREFIX, sett_any_same)
-#define sett_any_convert SETTP_LINK_NAME(SETT_PREFIX, sett_any_convert)
-#define sett_any_move SETTP_LINK_NAME(SETT_PREFIX, sett_any_move)
-#define sett_any_in_memory SETTP_LINK_NAME(SETT_PREFIX, sett_any_in_memory)
-#define sett_any_reorder SETTP_LINK_NAME(SETT_PREFIX, sett_any_reorder)
-#endif
 
 enum { SETT_LAYOUT_ERROR_FIRST = 2000 }; /* errors of sett_tile.h as errors of a map: FIRST + code */
 /* errors of sett_nested_layout.h as errors of a map; sett_nested_explain gives the text of a layout's own error */
@@ -268,10 +254,27 @@ typedef struct sett_any_reordered {
 SETT_PUBLIC int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, const sett_any *b);
 SETT_PUBLIC sett_any_reordered sett_any_reorder(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits);
 
+#if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
+/* clang-format off */
+#define SETT_LAYOUT_FUNCTIONS(X) \
+  X(sett_layout_map) X(sett_layout_unmap) X(sett_layout_order) X(sett_layout_physical) X(sett_nested_map) \
+  X(sett_nested_unmap) X(sett_nested_from_map) X(sett_nested_address) X(sett_message) X(sett_any_parse) \
+  X(sett_any_print) X(sett_any_map) X(sett_any_same) X(sett_any_convert) X(sett_any_move) X(sett_any_in_memory) \
+  X(sett_any_reorder)
+/* clang-format on */
+SETT_LAYOUT_FUNCTIONS(SETTP_LINK_RENAME)
+#endif
+
 #endif
 
 #if !defined(SETTP_LAYOUT_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
 #define SETTP_LAYOUT_BODIES
+#ifdef SETTP_MAP_FEWER_PASSES
+#pragma push_macro("SETT_INLINE")
+#undef SETT_INLINE
+#define SETT_INLINE static __attribute__((__unused__))
+#endif
+SETTP_MAP_QUICK
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
@@ -2041,7 +2044,7 @@ SETT_INLINE int settp_layout_any_swizzle_by_points(settp_layout_any_work *work, 
 /* Set a no for a negative offset of digits: an offset is added to a value that is not negative. */
 SETT_INLINE int settp_layout_any_negative(settp_layout_any_work *work) {
   const settp_layout_form *form = work->form;
-  int64_t point[SETT_ANY_DIMS], least;
+  int64_t point[SETT_ANY_DIMS], least = 0;
   int i;
   if (form->kind != SETTP_LAYOUT_FORM_DIGITS) return 0;
   for (i = 0; i < form->ins; ++i) point[i] = 0;
@@ -3049,4 +3052,8 @@ SETT_PUBLIC sett_any_reordered sett_any_reorder(sett_map_arena *arena, const set
   return out;
 }
 
+SETTP_MAP_QUICK_END
+#ifdef SETTP_MAP_FEWER_PASSES
+#pragma pop_macro("SETT_INLINE")
+#endif
 #endif /* bodies */

@@ -12,8 +12,10 @@ INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_indexing_analysis.h"
   C11 or C++17, freestanding; memory is the caller's arena of sett_indexing_map.h. Every function is static inline.
-  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
-  first of all the sett headers that the program uses.
+  The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
+  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
+  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
+  program where at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -175,38 +177,6 @@ HISTORY
 
 #ifndef SETT_INDEXING_MAP_H
 #error "include sett_indexing_map.h before sett_indexing_analysis.h"
-#endif
-
-#ifdef SETT_PREFIX
-#define sett_analysis_from_output SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_from_output)
-#define sett_analysis_from_operand SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_from_operand)
-#define sett_analysis_map SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_map)
-#define sett_analysis_replica SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_replica)
-#define sett_analysis_runtime_map SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_runtime_map)
-#define sett_analysis_output_to_operand SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_output_to_operand)
-#define sett_analysis_compose SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_compose)
-#define sett_analysis_tidy SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_tidy)
-#define sett_analysis_fold SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_fold)
-#define sett_analysis_store_make SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_store_make)
-#define sett_analysis_keep SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_keep)
-#define sett_analysis_merge SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_merge)
-#define sett_analysis_load SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_load)
-#define sett_analysis_along SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_along)
-#define sett_analysis_bind SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_bind)
-#define sett_analysis_whole SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_whole)
-#define sett_analysis_coalesced SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_coalesced)
-#define sett_analysis_bank_conflicts SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_bank_conflicts)
-#define sett_analysis_deal SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_deal)
-#define sett_analysis_step SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_step)
-#define sett_analysis_wide SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_wide)
-#define sett_analysis_pad_rows SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_pad_rows)
-#define sett_analysis_swizzle SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_swizzle)
-#define sett_analysis_reads SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_reads)
-#define sett_analysis_propagate SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_propagate)
-#define sett_analysis_opcode_find SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_opcode_find)
-#define sett_analysis_opcode_name SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_opcode_name)
-#define sett_analysis_reshape SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_reshape)
-#define sett_analysis_message SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_message)
 #endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
@@ -528,10 +498,31 @@ SETT_PUBLIC int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list 
                                       sett_analysis_list in, sett_expr *result);
 SETT_PUBLIC const char *sett_analysis_message(int error);
 
+#if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
+/* clang-format off */
+#define SETT_ANALYSIS_FUNCTIONS(X) \
+  X(sett_analysis_from_output) X(sett_analysis_from_operand) X(sett_analysis_map) X(sett_analysis_replica) \
+  X(sett_analysis_runtime_map) X(sett_analysis_output_to_operand) X(sett_analysis_compose) X(sett_analysis_tidy) \
+  X(sett_analysis_fold) X(sett_analysis_store_make) X(sett_analysis_keep) X(sett_analysis_merge) \
+  X(sett_analysis_load) X(sett_analysis_along) X(sett_analysis_bind) X(sett_analysis_whole) \
+  X(sett_analysis_coalesced) X(sett_analysis_bank_conflicts) X(sett_analysis_deal) X(sett_analysis_step) \
+  X(sett_analysis_wide) X(sett_analysis_pad_rows) X(sett_analysis_swizzle) X(sett_analysis_reads) \
+  X(sett_analysis_propagate) X(sett_analysis_opcode_find) X(sett_analysis_opcode_name) X(sett_analysis_reshape) \
+  X(sett_analysis_message)
+/* clang-format on */
+SETT_ANALYSIS_FUNCTIONS(SETTP_LINK_RENAME)
+#endif
+
 #endif
 
 #if !defined(SETTP_ANALYSIS_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
 #define SETTP_ANALYSIS_BODIES
+#ifdef SETTP_MAP_FEWER_PASSES
+#pragma push_macro("SETT_INLINE")
+#undef SETT_INLINE
+#define SETT_INLINE static __attribute__((__unused__))
+#endif
+SETTP_MAP_QUICK
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
@@ -2723,4 +2714,9 @@ SETT_PUBLIC sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, se
   t.offset = sett_map_undefined();
   return t;
 }
+
+SETTP_MAP_QUICK_END
+#ifdef SETTP_MAP_FEWER_PASSES
+#pragma pop_macro("SETT_INLINE")
+#endif
 #endif /* bodies */

@@ -10,8 +10,10 @@ INCLUDE
     #include "sett_nested_layout.h"
     #include "sett_mma_layouts.h"
   C11 or C++17, freestanding, host only. Every function is static inline; nothing is allocated.
-  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
-  first of all the sett headers that the program uses.
+  The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
+  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
+  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
+  program where at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_nested_layout.h.
@@ -114,15 +116,6 @@ HISTORY
 
 #ifndef SETT_NESTED_LAYOUT_H
 #error "include sett_nested_layout.h before sett_mma_layouts.h"
-#endif
-
-#ifdef SETT_PREFIX
-#define sett_mma_find SETTP_LINK_NAME(SETT_PREFIX, sett_mma_find)
-#define sett_mma_get SETTP_LINK_NAME(SETT_PREFIX, sett_mma_get)
-#define sett_mma_layout SETTP_LINK_NAME(SETT_PREFIX, sett_mma_layout)
-#define sett_mma_ptx_layout SETTP_LINK_NAME(SETT_PREFIX, sett_mma_ptx_layout)
-#define sett_mma_lanes SETTP_LINK_NAME(SETT_PREFIX, sett_mma_lanes)
-#define sett_mma_contraction SETTP_LINK_NAME(SETT_PREFIX, sett_mma_contraction)
 #endif
 
 /* ---- the data --------------------------------------------------------------------------------------------------- */
@@ -380,6 +373,15 @@ SETT_PUBLIC int sett_mma_lanes(int intrinsic, int operand);
 SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
+
+#if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
+/* clang-format off */
+#define SETT_MMA_FUNCTIONS(X) \
+  X(sett_mma_find) X(sett_mma_get) X(sett_mma_layout) X(sett_mma_ptx_layout) X(sett_mma_lanes) \
+  X(sett_mma_contraction)
+/* clang-format on */
+SETT_MMA_FUNCTIONS(SETTP_LINK_RENAME)
+#endif
 
 #endif
 

@@ -11,8 +11,10 @@ INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_move.h"
   Copy the two files. C11 or C++17, freestanding; all functions are static inline. The first gives the arena.
-  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
-  first of all the sett headers that the program uses.
+  The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
+  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
+  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
+  program where at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -101,12 +103,6 @@ HISTORY
 #endif
 
 #define SETT_MOVE_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
-
-#ifdef SETT_PREFIX
-#define sett_move_plan SETTP_LINK_NAME(SETT_PREFIX, sett_move_plan)
-#define sett_move_print SETTP_LINK_NAME(SETT_PREFIX, sett_move_print)
-#define sett_move_message SETTP_LINK_NAME(SETT_PREFIX, sett_move_message)
-#endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -201,10 +197,24 @@ enum { SETT_MOVE_C, SETT_MOVE_CUDA };
 SETT_PUBLIC size_t sett_move_print(const sett_move *move, int form, const char *name, char *out, size_t capacity);
 SETT_PUBLIC const char *sett_move_message(int error);
 
+#if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
+/* clang-format off */
+#define SETT_MOVE_FUNCTIONS(X) \
+  X(sett_move_plan) X(sett_move_print) X(sett_move_message)
+/* clang-format on */
+SETT_MOVE_FUNCTIONS(SETTP_LINK_RENAME)
+#endif
+
 #endif
 
 #if !defined(SETTP_MOVE_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
 #define SETTP_MOVE_BODIES
+#ifdef SETTP_MAP_FEWER_PASSES
+#pragma push_macro("SETT_INLINE")
+#undef SETT_INLINE
+#define SETT_INLINE static __attribute__((__unused__))
+#endif
+SETTP_MAP_QUICK
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
@@ -1848,4 +1858,8 @@ SETT_PUBLIC sett_move sett_move_plan(sett_map_arena *arena, const sett_move_tabl
   return settp_move_plan(arena, a, b, bits, NULL);
 }
 
+SETTP_MAP_QUICK_END
+#ifdef SETTP_MAP_FEWER_PASSES
+#pragma pop_macro("SETT_INLINE")
+#endif
 #endif /* bodies */

@@ -10,13 +10,15 @@ WHAT
 INCLUDE
   Copy this one file. C11 or C++17, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every function
   is static inline. In CUDA, the functions under ON A DEVICE may be called in kernels; OpenCL C 1.2 sees only these.
-  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
-  first of all the sett headers that the program uses.
+  The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
+  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
+  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
+  program where at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   SETT_DECLARATIONS     types, constants and prototypes only; functions for devices stay static inline
   SETT_IMPLEMENTATION   the functions too, with external linkage. Macros that size a record must be the same in all files
-  SETT_PREFIX           with these two, put before the symbols of public functions: libraries with their own functions link into one program
+  SETT_PREFIX           with these two, stands before the symbols of public functions, not before their names (GCC and Clang)
   SETT_VISIBILITY       with these two, attributes of public functions (default: hidden, so that a shared library does not export them)
   SETT_NESTED_PLAN_TERMS   the length of a device plan (default 16, at least 1); the same in host and device code
 
@@ -192,10 +194,15 @@ HISTORY
 #define SETT_PUBLIC extern SETT_VISIBILITY
 #endif
 #endif
-#define SETTP_LINK_JOIN(prefix, name) prefix##name
-#define SETTP_LINK_NAME(prefix, name) SETTP_LINK_JOIN(prefix, name)
-#elif defined(SETT_IMPLEMENTATION) && !defined(SETTP_LINK_SEPARATE)
-#error "define SETT_IMPLEMENTATION before the first sett header"
+#define SETTP_LINK_QUOTE(text) #text
+#define SETTP_LINK_TEXT(text) SETTP_LINK_QUOTE(text)
+#define SETTP_LINK_SYMBOL(name) SETTP_LINK_TEXT(__USER_LABEL_PREFIX__) SETTP_LINK_TEXT(SETT_PREFIX) #name
+#define SETTP_LINK_RENAME(name) SETT_PUBLIC __typeof__(name) name __asm__(SETTP_LINK_SYMBOL(name));
+#elif (defined(SETT_DECLARATIONS) || defined(SETT_IMPLEMENTATION)) && !defined(SETTP_LINK_SEPARATE)
+#error "define SETT_DECLARATIONS and SETT_IMPLEMENTATION before the first sett header"
+#endif
+#if defined(SETT_PREFIX) && defined(SETTP_LINK_SEPARATE) && !defined(__GNUC__)
+#error "SETT_PREFIX: expected GCC or Clang"
 #endif
 #ifndef SETT_NESTED_PLAN_TERMS
 #define SETT_NESTED_PLAN_TERMS 16
@@ -247,46 +254,6 @@ SETTP_NESTED_DEVICE settp_nested_i32 sett_nested_offset(const sett_nested_plan p
 }
 
 #if !defined(__OPENCL_VERSION__)
-
-#ifdef SETT_PREFIX
-#define sett_nested_make SETTP_LINK_NAME(SETT_PREFIX, sett_nested_make)
-#define sett_nested_check SETTP_LINK_NAME(SETT_PREFIX, sett_nested_check)
-#define sett_nested_on SETTP_LINK_NAME(SETT_PREFIX, sett_nested_on)
-#define sett_nested_parse SETTP_LINK_NAME(SETT_PREFIX, sett_nested_parse)
-#define sett_nested_print SETTP_LINK_NAME(SETT_PREFIX, sett_nested_print)
-#define sett_nested_explain SETTP_LINK_NAME(SETT_PREFIX, sett_nested_explain)
-#define sett_nested_message SETTP_LINK_NAME(SETT_PREFIX, sett_nested_message)
-#define sett_nested_field_name SETTP_LINK_NAME(SETT_PREFIX, sett_nested_field_name)
-#define sett_nested_undistributed SETTP_LINK_NAME(SETT_PREFIX, sett_nested_undistributed)
-#define sett_nested_distributed SETTP_LINK_NAME(SETT_PREFIX, sett_nested_distributed)
-#define sett_nested_unpacked SETTP_LINK_NAME(SETT_PREFIX, sett_nested_unpacked)
-#define sett_nested_packed SETTP_LINK_NAME(SETT_PREFIX, sett_nested_packed)
-#define sett_nested_packed_dim SETTP_LINK_NAME(SETT_PREFIX, sett_nested_packed_dim)
-#define sett_nested_elements SETTP_LINK_NAME(SETT_PREFIX, sett_nested_elements)
-#define sett_nested_slots SETTP_LINK_NAME(SETT_PREFIX, sett_nested_slots)
-#define sett_nested_subgroups SETTP_LINK_NAME(SETT_PREFIX, sett_nested_subgroups)
-#define sett_nested_threads SETTP_LINK_NAME(SETT_PREFIX, sett_nested_threads)
-#define sett_nested_copies SETTP_LINK_NAME(SETT_PREFIX, sett_nested_copies)
-#define sett_nested_held SETTP_LINK_NAME(SETT_PREFIX, sett_nested_held)
-#define sett_nested_equal SETTP_LINK_NAME(SETT_PREFIX, sett_nested_equal)
-#define sett_nested_same SETTP_LINK_NAME(SETT_PREFIX, sett_nested_same)
-#define sett_nested_same_on SETTP_LINK_NAME(SETT_PREFIX, sett_nested_same_on)
-#define sett_nested_fits SETTP_LINK_NAME(SETT_PREFIX, sett_nested_fits)
-#define sett_nested_virtual SETTP_LINK_NAME(SETT_PREFIX, sett_nested_virtual)
-#define sett_nested_element SETTP_LINK_NAME(SETT_PREFIX, sett_nested_element)
-#define sett_nested_owner SETTP_LINK_NAME(SETT_PREFIX, sett_nested_owner)
-#define sett_nested_all_slots SETTP_LINK_NAME(SETT_PREFIX, sett_nested_all_slots)
-#define sett_nested_index SETTP_LINK_NAME(SETT_PREFIX, sett_nested_index)
-#define sett_nested_bound SETTP_LINK_NAME(SETT_PREFIX, sett_nested_bound)
-#define sett_nested_permute SETTP_LINK_NAME(SETT_PREFIX, sett_nested_permute)
-#define sett_nested_project SETTP_LINK_NAME(SETT_PREFIX, sett_nested_project)
-#define sett_nested_apply SETTP_LINK_NAME(SETT_PREFIX, sett_nested_apply)
-#define sett_nested_recombine SETTP_LINK_NAME(SETT_PREFIX, sett_nested_recombine)
-#define sett_nested_reshape SETTP_LINK_NAME(SETT_PREFIX, sett_nested_reshape)
-#define sett_nested_contract SETTP_LINK_NAME(SETT_PREFIX, sett_nested_contract)
-#define sett_nested_basis SETTP_LINK_NAME(SETT_PREFIX, sett_nested_basis)
-#define sett_nested_prepare SETTP_LINK_NAME(SETT_PREFIX, sett_nested_prepare)
-#endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -492,15 +459,22 @@ SETT_PUBLIC sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds
  * numbers; they and every offset must fit in 32 bits. */
 SETT_PUBLIC sett_nested_plan sett_nested_prepare(const sett_nested_layout *layout, const int64_t *strides);
 
-#endif /* not on a device */
+#if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
+/* clang-format off */
+#define SETT_NESTED_FUNCTIONS(X) \
+  X(sett_nested_make) X(sett_nested_check) X(sett_nested_on) X(sett_nested_parse) X(sett_nested_print) \
+  X(sett_nested_explain) X(sett_nested_message) X(sett_nested_field_name) X(sett_nested_undistributed) \
+  X(sett_nested_distributed) X(sett_nested_unpacked) X(sett_nested_packed) X(sett_nested_packed_dim) \
+  X(sett_nested_elements) X(sett_nested_slots) X(sett_nested_subgroups) X(sett_nested_threads) X(sett_nested_copies) \
+  X(sett_nested_held) X(sett_nested_equal) X(sett_nested_same) X(sett_nested_same_on) X(sett_nested_fits) \
+  X(sett_nested_virtual) X(sett_nested_element) X(sett_nested_owner) X(sett_nested_all_slots) X(sett_nested_index) \
+  X(sett_nested_bound) X(sett_nested_permute) X(sett_nested_project) X(sett_nested_apply) X(sett_nested_recombine) \
+  X(sett_nested_reshape) X(sett_nested_contract) X(sett_nested_basis) X(sett_nested_prepare)
+/* clang-format on */
+SETT_NESTED_FUNCTIONS(SETTP_LINK_RENAME)
 #endif
 
-#if !defined(__OPENCL_VERSION__) && !defined(SETTP_NESTED_BODIES) && \
-    (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
-#define SETTP_NESTED_BODIES
-
-/* ---- bodies: small things --------------------------------------------------------------------------------------- */
-
+/* ---- private: sett_mma_layouts.h and sett.h use it, too ---- */
 SETT_INLINE sett_nested_layout settp_nested_zero(void) {
 #ifdef __cplusplus
   sett_nested_layout layout = {};
@@ -519,13 +493,6 @@ SETT_INLINE sett_nested_layout settp_nested_fail(int error, int dim, int64_t wan
   return layout;
 }
 
-/* Multiply *a by b, both positive; return 0 on overflow. */
-SETT_INLINE int settp_nested_times(int64_t *a, int64_t b) {
-  if (*a > INT64_MAX / b) return 0;
-  *a *= b;
-  return 1;
-}
-
 /* Return a layout of ones with that rank. */
 SETT_INLINE sett_nested_layout settp_nested_ones(int rank) {
   sett_nested_layout layout = settp_nested_zero();
@@ -541,6 +508,30 @@ SETT_INLINE int64_t settp_nested_size(const sett_nested_layout *layout, int dim)
   int i;
   for (i = 0; i < SETT_NESTED_LEVELS; ++i) size *= layout->field[i][dim];
   return size;
+}
+
+/* Return the increment of the index for one step of a digit of that level. */
+SETT_INLINE int64_t settp_nested_weight(const sett_nested_layout *layout, int level, int d) {
+  int64_t weight = 1;
+  int i;
+  for (i = level + 1; i < SETT_NESTED_LEVELS; ++i) weight *= layout->field[i][d];
+  return weight;
+}
+
+#endif /* not on a device */
+#endif
+
+#if !defined(__OPENCL_VERSION__) && !defined(SETTP_NESTED_BODIES) && \
+    (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
+#define SETTP_NESTED_BODIES
+
+/* ---- bodies: small things --------------------------------------------------------------------------------------- */
+
+/* Multiply *a by b, both positive; return 0 on overflow. */
+SETT_INLINE int settp_nested_times(int64_t *a, int64_t b) {
+  if (*a > INT64_MAX / b) return 0;
+  *a *= b;
+  return 1;
 }
 
 /* The digits in an id, by stride. gap is the number of ids below a digit that have the same digits. */
@@ -1058,14 +1049,6 @@ SETT_PUBLIC int sett_nested_virtual(const sett_nested_layout *layout, int64_t su
     t[d] = settp_nested_digit(layout, SETT_NESTED_THREAD, d, thread);
   }
   return 1;
-}
-
-/* Return the increment of the index for one step of a digit of that level. */
-SETT_INLINE int64_t settp_nested_weight(const sett_nested_layout *layout, int level, int d) {
-  int64_t weight = 1;
-  int i;
-  for (i = level + 1; i < SETT_NESTED_LEVELS; ++i) weight *= layout->field[i][d];
-  return weight;
 }
 
 SETT_PUBLIC int sett_nested_element(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t slot,

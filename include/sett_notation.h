@@ -10,8 +10,10 @@ INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_notation.h"
   Copy the two files. C11 or C++17, freestanding; all functions are static inline.
-  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
-  first of all the sett headers that the program uses.
+  The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
+  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
+  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
+  program where at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -116,54 +118,6 @@ HISTORY
 #endif
 
 #define SETT_NOTATION_VERSION 400 /* 0.4.0: 10000 * major + 100 * minor + patch */
-
-#ifdef SETT_PREFIX
-#define sett_notation_parse SETTP_LINK_NAME(SETT_PREFIX, sett_notation_parse)
-#define sett_notation_print SETTP_LINK_NAME(SETT_PREFIX, sett_notation_print)
-#define sett_notation_message SETTP_LINK_NAME(SETT_PREFIX, sett_notation_message)
-#define sett_notation_refused SETTP_LINK_NAME(SETT_PREFIX, sett_notation_refused)
-#define sett_notation_size SETTP_LINK_NAME(SETT_PREFIX, sett_notation_size)
-#define sett_notation_cosize SETTP_LINK_NAME(SETT_PREFIX, sett_notation_cosize)
-#define sett_notation_at SETTP_LINK_NAME(SETT_PREFIX, sett_notation_at)
-#define sett_notation_map SETTP_LINK_NAME(SETT_PREFIX, sett_notation_map)
-#define sett_notation_coalesce SETTP_LINK_NAME(SETT_PREFIX, sett_notation_coalesce)
-#define sett_notation_composition SETTP_LINK_NAME(SETT_PREFIX, sett_notation_composition)
-#define sett_notation_complement SETTP_LINK_NAME(SETT_PREFIX, sett_notation_complement)
-#define sett_notation_right_inverse SETTP_LINK_NAME(SETT_PREFIX, sett_notation_right_inverse)
-#define sett_notation_left_inverse SETTP_LINK_NAME(SETT_PREFIX, sett_notation_left_inverse)
-#define sett_notation_divide SETTP_LINK_NAME(SETT_PREFIX, sett_notation_divide)
-#define sett_notation_product SETTP_LINK_NAME(SETT_PREFIX, sett_notation_product)
-#define sett_notation_blocked_product SETTP_LINK_NAME(SETT_PREFIX, sett_notation_blocked_product)
-#define sett_notation_tile_to_shape SETTP_LINK_NAME(SETT_PREFIX, sett_notation_tile_to_shape)
-#define sett_notation_max_common_layout SETTP_LINK_NAME(SETT_PREFIX, sett_notation_max_common_layout)
-#define sett_notation_nullspace SETTP_LINK_NAME(SETT_PREFIX, sett_notation_nullspace)
-#define sett_notation_recast SETTP_LINK_NAME(SETT_PREFIX, sett_notation_recast)
-#define sett_notation_ordered SETTP_LINK_NAME(SETT_PREFIX, sett_notation_ordered)
-#define sett_notation_identity SETTP_LINK_NAME(SETT_PREFIX, sett_notation_identity)
-#define sett_notation_make SETTP_LINK_NAME(SETT_PREFIX, sett_notation_make)
-#define sett_notation_compose_of SETTP_LINK_NAME(SETT_PREFIX, sett_notation_compose_of)
-#define sett_notation_shape_div SETTP_LINK_NAME(SETT_PREFIX, sett_notation_shape_div)
-#define sett_notation_index SETTP_LINK_NAME(SETT_PREFIX, sett_notation_index)
-#define sett_notation_coordinate SETTP_LINK_NAME(SETT_PREFIX, sett_notation_coordinate)
-#define sett_notation_flatten SETTP_LINK_NAME(SETT_PREFIX, sett_notation_flatten)
-#define sett_notation_get SETTP_LINK_NAME(SETT_PREFIX, sett_notation_get)
-#define sett_notation_select SETTP_LINK_NAME(SETT_PREFIX, sett_notation_select)
-#define sett_notation_group SETTP_LINK_NAME(SETT_PREFIX, sett_notation_group)
-#define sett_notation_compose SETTP_LINK_NAME(SETT_PREFIX, sett_notation_compose)
-#define sett_notation_invert SETTP_LINK_NAME(SETT_PREFIX, sett_notation_invert)
-#define sett_notation_invert_and_compose SETTP_LINK_NAME(SETT_PREFIX, sett_notation_invert_and_compose)
-#define sett_notation_linear_product SETTP_LINK_NAME(SETT_PREFIX, sett_notation_linear_product)
-#define sett_notation_divide_by SETTP_LINK_NAME(SETT_PREFIX, sett_notation_divide_by)
-#define sett_notation_quotient SETTP_LINK_NAME(SETT_PREFIX, sett_notation_quotient)
-#define sett_notation_sublayout SETTP_LINK_NAME(SETT_PREFIX, sett_notation_sublayout)
-#define sett_notation_reshape SETTP_LINK_NAME(SETT_PREFIX, sett_notation_reshape)
-#define sett_notation_is_zero SETTP_LINK_NAME(SETT_PREFIX, sett_notation_is_zero)
-#define sett_notation_is_injective SETTP_LINK_NAME(SETT_PREFIX, sett_notation_is_injective)
-#define sett_notation_is_surjective SETTP_LINK_NAME(SETT_PREFIX, sett_notation_is_surjective)
-#define sett_notation_free_masks SETTP_LINK_NAME(SETT_PREFIX, sett_notation_free_masks)
-#define sett_notation_consecutive SETTP_LINK_NAME(SETT_PREFIX, sett_notation_consecutive)
-#define sett_notation_shared SETTP_LINK_NAME(SETT_PREFIX, sett_notation_shared)
-#endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -490,10 +444,35 @@ typedef struct sett_notation_exchange {
 SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, const sett_notation *store,
                                                         const sett_notation *load, int64_t bits);
 
+#if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
+/* clang-format off */
+#define SETT_NOTATION_FUNCTIONS(X) \
+  X(sett_notation_parse) X(sett_notation_print) X(sett_notation_message) X(sett_notation_refused) \
+  X(sett_notation_size) X(sett_notation_cosize) X(sett_notation_at) X(sett_notation_map) X(sett_notation_coalesce) \
+  X(sett_notation_composition) X(sett_notation_complement) X(sett_notation_right_inverse) \
+  X(sett_notation_left_inverse) X(sett_notation_divide) X(sett_notation_product) X(sett_notation_blocked_product) \
+  X(sett_notation_tile_to_shape) X(sett_notation_max_common_layout) X(sett_notation_nullspace) \
+  X(sett_notation_recast) X(sett_notation_ordered) X(sett_notation_identity) X(sett_notation_make) \
+  X(sett_notation_compose_of) X(sett_notation_shape_div) X(sett_notation_index) X(sett_notation_coordinate) \
+  X(sett_notation_flatten) X(sett_notation_get) X(sett_notation_select) X(sett_notation_group) \
+  X(sett_notation_compose) X(sett_notation_invert) X(sett_notation_invert_and_compose) \
+  X(sett_notation_linear_product) X(sett_notation_divide_by) X(sett_notation_quotient) X(sett_notation_sublayout) \
+  X(sett_notation_reshape) X(sett_notation_is_zero) X(sett_notation_is_injective) X(sett_notation_is_surjective) \
+  X(sett_notation_free_masks) X(sett_notation_consecutive) X(sett_notation_shared)
+/* clang-format on */
+SETT_NOTATION_FUNCTIONS(SETTP_LINK_RENAME)
+#endif
+
 #endif
 
 #if !defined(SETTP_NOTATION_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
 #define SETTP_NOTATION_BODIES
+#ifdef SETTP_MAP_FEWER_PASSES
+#pragma push_macro("SETT_INLINE")
+#undef SETT_INLINE
+#define SETT_INLINE static __attribute__((__unused__))
+#endif
+SETTP_MAP_QUICK
 
 /* ---- bodies: trees ---------------------------------------------------------------------------------------------- */
 
@@ -4917,4 +4896,8 @@ SETT_PUBLIC size_t sett_notation_print(const sett_notation *layout, char *out, s
   return writer.length;
 }
 
+SETTP_MAP_QUICK_END
+#ifdef SETTP_MAP_FEWER_PASSES
+#pragma pop_macro("SETT_INLINE")
+#endif
 #endif /* bodies */

@@ -11,8 +11,10 @@ INCLUDE
     #include "sett_relayout.h"
   C11 or C++17, freestanding, host only. Every function is static inline; nothing is allocated. Vectors need gcc 12 or clang;
   other compilers get plain loops.
-  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
-  first of all the sett headers that the program uses.
+  The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
+  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
+  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
+  program where at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS (defined before the include)
   Those of sett_tile.h.
@@ -118,12 +120,6 @@ HISTORY
 #define SETT_RELAYOUT_STEP ((int64_t)1 << 10)
 #endif
 
-#ifdef SETT_PREFIX
-#define sett_relayout_prepare SETTP_LINK_NAME(SETT_PREFIX, sett_relayout_prepare)
-#define sett_relayout_run SETTP_LINK_NAME(SETT_PREFIX, sett_relayout_run)
-#define sett_relayout_message SETTP_LINK_NAME(SETT_PREFIX, sett_relayout_message)
-#endif
-
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
 #define SETT_RELAYOUT_ERRORS(X)                                                                               \
@@ -214,6 +210,14 @@ SETT_PUBLIC int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_
 SETT_PUBLIC void sett_relayout_run(const sett_relayout_plan *plan, const void *source, void *destination, int64_t first,
                                    int64_t last);
 SETT_PUBLIC const char *sett_relayout_message(int error);
+
+#if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
+/* clang-format off */
+#define SETT_RELAYOUT_FUNCTIONS(X) \
+  X(sett_relayout_prepare) X(sett_relayout_run) X(sett_relayout_message)
+/* clang-format on */
+SETT_RELAYOUT_FUNCTIONS(SETTP_LINK_RENAME)
+#endif
 #endif
 
 #if !defined(SETTP_RELAYOUT_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))

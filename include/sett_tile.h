@@ -10,13 +10,15 @@ WHAT
 INCLUDE
   Copy this one file. C11, C++17, CUDA, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every
   function is static inline. OpenCL C 1.2 sees only the device functions.
-  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
-  first of all the sett headers that the program uses.
+  The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
+  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
+  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
+  program where at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   SETT_DECLARATIONS     types, constants and prototypes only; functions for devices stay static inline
   SETT_IMPLEMENTATION   the functions too, with external linkage. Macros that size a record must be the same in all files
-  SETT_PREFIX           with these two, put before the symbols of public functions: libraries with their own functions link into one program
+  SETT_PREFIX           with these two, stands before the symbols of public functions, not before their names (GCC and Clang)
   SETT_VISIBILITY       with these two, attributes of public functions (default: hidden, so that a shared library does not export them)
   SETT_TILE_DEVICE_RANK 6, SETT_TILE_DEVICE_DIGITS 4   the size of a plan on a device; the same for host and device
   SETT_TILE_DEVICE_LOOPS 10                            the digits of an iterator on a device; the same
@@ -315,10 +317,15 @@ typedef long int64_t;
 #define SETT_PUBLIC extern SETT_VISIBILITY
 #endif
 #endif
-#define SETTP_LINK_JOIN(prefix, name) prefix##name
-#define SETTP_LINK_NAME(prefix, name) SETTP_LINK_JOIN(prefix, name)
-#elif defined(SETT_IMPLEMENTATION) && !defined(SETTP_LINK_SEPARATE)
-#error "define SETT_IMPLEMENTATION before the first sett header"
+#define SETTP_LINK_QUOTE(text) #text
+#define SETTP_LINK_TEXT(text) SETTP_LINK_QUOTE(text)
+#define SETTP_LINK_SYMBOL(name) SETTP_LINK_TEXT(__USER_LABEL_PREFIX__) SETTP_LINK_TEXT(SETT_PREFIX) #name
+#define SETTP_LINK_RENAME(name) SETT_PUBLIC __typeof__(name) name __asm__(SETTP_LINK_SYMBOL(name));
+#elif (defined(SETT_DECLARATIONS) || defined(SETT_IMPLEMENTATION)) && !defined(SETTP_LINK_SEPARATE)
+#error "define SETT_DECLARATIONS and SETT_IMPLEMENTATION before the first sett header"
+#endif
+#if defined(SETT_PREFIX) && defined(SETTP_LINK_SEPARATE) && !defined(__GNUC__)
+#error "SETT_PREFIX: expected GCC or Clang"
 #endif
 #if defined(__CUDACC__)
 #define SETTP_TILE_DEVICE static __host__ __device__ __forceinline__
@@ -554,62 +561,6 @@ SETTP_TILE_DEVICE int sett_tile_device_advance(sett_tile_device_iterator *iterat
 }
 
 #if !SETTP_TILE_OPENCL /* the host's part */
-
-#ifdef SETT_PREFIX
-#define sett_tile_make SETTP_LINK_NAME(SETT_PREFIX, sett_tile_make)
-#define sett_tile_add_tile SETTP_LINK_NAME(SETT_PREFIX, sett_tile_add_tile)
-#define sett_tile_check SETTP_LINK_NAME(SETT_PREFIX, sett_tile_check)
-#define sett_tile_parse SETTP_LINK_NAME(SETT_PREFIX, sett_tile_parse)
-#define sett_tile_read SETTP_LINK_NAME(SETT_PREFIX, sett_tile_read)
-#define sett_tile_next SETTP_LINK_NAME(SETT_PREFIX, sett_tile_next)
-#define sett_tile_print SETTP_LINK_NAME(SETT_PREFIX, sett_tile_print)
-#define sett_tile_canonical SETTP_LINK_NAME(SETT_PREFIX, sett_tile_canonical)
-#define sett_tile_message SETTP_LINK_NAME(SETT_PREFIX, sett_tile_message)
-#define sett_tile_type_name SETTP_LINK_NAME(SETT_PREFIX, sett_tile_type_name)
-#define sett_tile_type_find SETTP_LINK_NAME(SETT_PREFIX, sett_tile_type_find)
-#define sett_tile_elements SETTP_LINK_NAME(SETT_PREFIX, sett_tile_elements)
-#define sett_tile_positions SETTP_LINK_NAME(SETT_PREFIX, sett_tile_positions)
-#define sett_tile_bits SETTP_LINK_NAME(SETT_PREFIX, sett_tile_bits)
-#define sett_tile_bytes SETTP_LINK_NAME(SETT_PREFIX, sett_tile_bytes)
-#define sett_tile_equal SETTP_LINK_NAME(SETT_PREFIX, sett_tile_equal)
-#define sett_tile_plain SETTP_LINK_NAME(SETT_PREFIX, sett_tile_plain)
-#define sett_tile_prepare SETTP_LINK_NAME(SETT_PREFIX, sett_tile_prepare)
-#define sett_tile_device SETTP_LINK_NAME(SETT_PREFIX, sett_tile_device)
-#define sett_tile_physical SETTP_LINK_NAME(SETT_PREFIX, sett_tile_physical)
-#define sett_tile_position SETTP_LINK_NAME(SETT_PREFIX, sett_tile_position)
-#define sett_tile_element SETTP_LINK_NAME(SETT_PREFIX, sett_tile_element)
-#define sett_tile_iterate SETTP_LINK_NAME(SETT_PREFIX, sett_tile_iterate)
-#define sett_tile_slice SETTP_LINK_NAME(SETT_PREFIX, sett_tile_slice)
-#define sett_tile_advance SETTP_LINK_NAME(SETT_PREFIX, sett_tile_advance)
-#define sett_tile_advance_run SETTP_LINK_NAME(SETT_PREFIX, sett_tile_advance_run)
-#define sett_tile_device_iterate SETTP_LINK_NAME(SETT_PREFIX, sett_tile_device_iterate)
-#define sett_tile_padding SETTP_LINK_NAME(SETT_PREFIX, sett_tile_padding)
-#define sett_tile_place_of SETTP_LINK_NAME(SETT_PREFIX, sett_tile_place_of)
-#define sett_tile_data_positions SETTP_LINK_NAME(SETT_PREFIX, sett_tile_data_positions)
-#define sett_tile_byte_strides SETTP_LINK_NAME(SETT_PREFIX, sett_tile_byte_strides)
-#define sett_tile_stage SETTP_LINK_NAME(SETT_PREFIX, sett_tile_stage)
-#define sett_tile_parts SETTP_LINK_NAME(SETT_PREFIX, sett_tile_parts)
-#define sett_tile_part_shape SETTP_LINK_NAME(SETT_PREFIX, sett_tile_part_shape)
-#define sett_tile_part SETTP_LINK_NAME(SETT_PREFIX, sett_tile_part)
-#define sett_tile_whole SETTP_LINK_NAME(SETT_PREFIX, sett_tile_whole)
-#define sett_tile_same_bytes SETTP_LINK_NAME(SETT_PREFIX, sett_tile_same_bytes)
-#define sett_tile_reshape_is_bitcast SETTP_LINK_NAME(SETT_PREFIX, sett_tile_reshape_is_bitcast)
-#define sett_tile_transpose_is_bitcast SETTP_LINK_NAME(SETT_PREFIX, sett_tile_transpose_is_bitcast)
-#define sett_tile_find_transpose SETTP_LINK_NAME(SETT_PREFIX, sett_tile_find_transpose)
-#define sett_tile_decompose SETTP_LINK_NAME(SETT_PREFIX, sett_tile_decompose)
-#define sett_tile_align SETTP_LINK_NAME(SETT_PREFIX, sett_tile_align)
-#define sett_tile_tiling_is_noop SETTP_LINK_NAME(SETT_PREFIX, sett_tile_tiling_is_noop)
-#define sett_tile_answer_print SETTP_LINK_NAME(SETT_PREFIX, sett_tile_answer_print)
-#define sett_tile_reason_text SETTP_LINK_NAME(SETT_PREFIX, sett_tile_reason_text)
-#define sett_tile_permute SETTP_LINK_NAME(SETT_PREFIX, sett_tile_permute)
-#define sett_tile_descending SETTP_LINK_NAME(SETT_PREFIX, sett_tile_descending)
-#define sett_tile_delete SETTP_LINK_NAME(SETT_PREFIX, sett_tile_delete)
-#define sett_tile_move SETTP_LINK_NAME(SETT_PREFIX, sett_tile_move)
-#define sett_tile_normal_transpose SETTP_LINK_NAME(SETT_PREFIX, sett_tile_normal_transpose)
-#define sett_tile_kept_dims SETTP_LINK_NAME(SETT_PREFIX, sett_tile_kept_dims)
-#define sett_tile_is_most_major SETTP_LINK_NAME(SETT_PREFIX, sett_tile_is_most_major)
-#define sett_tile_formats SETTP_LINK_NAME(SETT_PREFIX, sett_tile_formats)
-#endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -1023,6 +974,25 @@ SETT_PUBLIC int sett_tile_is_most_major(const sett_tile_shape *shape, int dim);
 /* Write the shape in every format that has tiles for its element size, with the padding of each; return the number of formats. Tiles and L come from
  * the format, everything else from the shape. */
 SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format);
+
+#if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
+/* clang-format off */
+#define SETT_TILE_FUNCTIONS(X) \
+  X(sett_tile_make) X(sett_tile_add_tile) X(sett_tile_check) X(sett_tile_parse) X(sett_tile_read) X(sett_tile_next) \
+  X(sett_tile_print) X(sett_tile_canonical) X(sett_tile_message) X(sett_tile_type_name) X(sett_tile_type_find) \
+  X(sett_tile_elements) X(sett_tile_positions) X(sett_tile_bits) X(sett_tile_bytes) X(sett_tile_equal) \
+  X(sett_tile_plain) X(sett_tile_prepare) X(sett_tile_device) X(sett_tile_physical) X(sett_tile_position) \
+  X(sett_tile_element) X(sett_tile_iterate) X(sett_tile_slice) X(sett_tile_advance) X(sett_tile_advance_run) \
+  X(sett_tile_device_iterate) X(sett_tile_padding) X(sett_tile_place_of) X(sett_tile_data_positions) \
+  X(sett_tile_byte_strides) X(sett_tile_stage) X(sett_tile_parts) X(sett_tile_part_shape) X(sett_tile_part) \
+  X(sett_tile_whole) X(sett_tile_same_bytes) X(sett_tile_reshape_is_bitcast) X(sett_tile_transpose_is_bitcast) \
+  X(sett_tile_find_transpose) X(sett_tile_decompose) X(sett_tile_align) X(sett_tile_tiling_is_noop) \
+  X(sett_tile_answer_print) X(sett_tile_reason_text) X(sett_tile_permute) X(sett_tile_descending) \
+  X(sett_tile_delete) X(sett_tile_move) X(sett_tile_normal_transpose) X(sett_tile_kept_dims) \
+  X(sett_tile_is_most_major) X(sett_tile_formats)
+/* clang-format on */
+SETT_TILE_FUNCTIONS(SETTP_LINK_RENAME)
+#endif
 
 #endif /* host */
 #endif
