@@ -54,70 +54,9 @@ THE MODEL
   domain   all points inside the bounds where every constraint holds. A point where one does not hold is outside, whether the others have a value there or
            not; at any other point a constraint or a result without a value (a divisor is 0, or 64 bits do not do) is an error.
 
-THE NORMAL FORM
-  While it simplifies, the algebra knows only linear forms over atoms: constant + sum of k * atom, where an atom is a variable, a quotient
-  Q(L, c) = floor(L / c) of a linear form, or an operation that is not linear. mod is gone (x - c * Q(x, c)) and comes back in print. So a reshape and its
-  inverse cancel like any sum, if equal quotients get equal handles. What a map prints as is a fixpoint: simplify(simplify(m)) is simplify(m) to the letter; where
-  the rules go in a circle, the smallest map of the circle is taken. Every rule is a law that holds for all integers (c, m, g > 0); tests/algebra/indexing_map_rules_test.c
-  enumerates each.
-
-  Quotients (settp_map_divide). Take Q(L, c):
-    R0  L is a sum of nodes k * y, g divides c, and the y whose k is no multiple of g make up a number in [g * v, g * v + g - 1]: they vanish, and
-        Q(L, c) = Q(sum of (k / g) * y over the others + v, c / g). The intervals are those of the nodes, so a digit counts as one thing.
-    R1  L = c * A + B:  Q(L, c) = A + Q(B, c), coefficients of B in (-c/2, c/2]
-    R2  L, or B, lies in [c * v, c * v + c - 1]:  the quotient is v
-    R3  g divides c and all coefficients:  Q(g * B + k, c) = Q(B + floor(k / g), c / g)
-    R4  B + k * c * x for k = 1 or -1 and one atom x lies in [c * v, c * v + c - 1]:  Q(B, c) = v - k * x
-    R6  what is known is looked up; where B has a negative coefficient or a constant also turned around: Q(B, c) = -Q(c - 1 - B, c)
-    R7  g divides c, B = g * A + R:  Q(B, c) = Q(A + Q(R, g), c / g), taken when Q(R, g) is a number or known and it is cheaper
-    R8  B = A + s * Q(F, m), s = 1 or -1:  Q(B, c) = Q(m * A + F, m * c) or Q(m * A - F + m - 1, m * c), taken when known or cheaper
-    R9  k * Q(F, m) + k * Q(F + m / 2, m), m even, in L, in B or in a sum is k * Q(F, m / 2); k * Q(F, 2) + n * Q(F + 1, 2) is (k - n) * Q(F, 2) + n * F
-    R11 Q(L, c) = A + q: q has the further name Q(L - c * A, c); and where a divides b and both are known, Q(F, b) = Q(Q(F, a), b / a)
-    R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
-  Sums, rests and what is not linear (settp_map_same_values), R14 results:
-    R13 a known form x, cheaper or plainer, with L - (s * x + n) in [0, 0], s = 1 or -1:  L = s * x + n; L in [v, v] is v. min(a, b) is a where a - b <= 0, max is b.
-    R14 a result that equals the dimension of its own place is written as that dimension
-  Which R12 to R14 are tried is read off samples: every form has its values at a few points of the domain; what differs there is not tried, what agrees is proved.
-  Minima and maxima (settp_map_lin_lattice) of forms are a lattice: the maximum of minima of forms, which are its leaves.
-    N1  k * min(x, y) + z = min(k * x + z, k * y + z), and max(k * x + z, k * y + z) for k < 0
-    N2  min(max(x, y), z) = max(min(x, z), min(y, z)), max(x, min(x, y)) = x: of both ways around the one with fewer leaves is the atom
-    N3  min(x, y) = x where x - y in [.., 0] is proved: so one of two leaves of a minimum goes, and a minimum that another one is never below
-    N4  the least coefficient of each atom over the leaves, and what divides all leaves, are in front of the atom (N1); of a lattice and its negative
-        one is an atom, so that min(x, y) + max(x, y) = x + y and min(x, y) = -max(-x, -y)
-    N5  floor(min(x, y) / c) = min(floor(x / c), floor(y / c)): the side with fewer quotients
-    N6  min(x, y) * max(x, y) = x * y
-  Proofs that a form lies in an interval (settp_map_prove), and intervals of forms:
-    I1  the sum of the intervals of its terms      I2  a constraint on the same form, or what a node that it is the form of is known to lie in
-    I3  L = t * (F - m * q) + rest, q = Q(F, m):  L lies in t * [r, m - g + r] + rest, g = gcd of m and F's coefficients, r = F's constant mod g
-    I4  the same, t chosen so that an atom of F goes      I5  L = k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest
-    I6  at last, all points of its variables, when they are few (for R14, all results together, where all samples say so, up to half a million values in all)
-    I7  max(x, y) is at most h where both are, at least l where one is; so min
-  Bits (settp_map_lin_xor). What is linear over two elements is a sum of source bits modulo 2; a source is a variable, a quotient by a number that is no power of
-  two, or a sum with carries. A form is read as such bits, lowest first (settp_map_read), so that equal bits are found whatever they were made of:
-    X1  a xor b, place by place: bit j is (a_j + b_j) mod 2, and beyond the widest of both the sign
-    X2  places that continue each other in one source are a digit: (x floordiv 2^p) mod 2^n at place t, so that an exclusive or of disjoint bits is a sum
-    X3  a place of several source bits is an atom for their set, 0 or 1, in which a bit that stands twice is gone; one turned around is 1 - x. Quotients by powers
-        of two and remainders then are those of a sum of such places
-    X4  in a map with xor: F mod 2^n of a form whose low bits are known is those bits: (u + v) mod 2 = u xor v for bits u, v
-  Constraints, until nothing changes: P in [l, h] is divided by its content and cut to integers, the constant is in [l, h].
-    C1  dropped when implied; empty when disjoint; two of one form are one
-    C2  q + A in [l, h], q = Q(F, m), is F + m * A in [l * m, h * m + m - 1]
-    C3  P in [g * l, g * h + g - 1] is Q(P, g) in [l, h]
-    C4  k * x + rest in [l, h] bounds x to [ceil((l - max rest) / k), floor((h - min rest) / k)] for k > 0; a quotient hands its bounds on to its form
-    C5  (k * x + b) mod m = r, one residue:  x = m' * y + r' is put in for x; several residues move the ends of x
-    C6  constraints with few points in the box of their variables are decided by looking at all of them: emptiness, hull, residue
-    C7  digits F mod m inside P get bounds as in C4; of one variable they are residues, else they are known when results are simplified
-    C8  g * A + y in [l, h] where another constraint has y in [a, b], b - a < g, and neither end depends on y:  A in [ceil((l - a) / g), floor((h - a) / g)]
-    C9  of max(x, y) in [l, h] both are at most h; it is x in [l, h] where y is at most h, and below l or l is implied; so min
-  Print: P1 t * (F - m * q) is t * (F mod m), or t * (m - 1) - t * ((m - 1 - F) mod m);  P2 a quotient of the same variables beside it is
-  tried as such a digit;  P4 k * Q(F, m) takes in what k divides;  P6 m * (y * b) is (x - r) * b for x = m * y + r;  P7 places are fields of their sources,
-  2^t * ((x floordiv 2^p) mod 2^n) xor .., and low or high places that several fields cut off are cut off together;  P8 at the leaves of a minimum or maximum stand those
-  of the terms and factors beside it that make it shorter (N1), and of some leaves what they have in common stands once. Each step is taken where,
-  by an estimate, it makes the fewest nodes, of digits the one with the smaller divisor; inside a mod coefficients are the least residues, or not negative. Ties are
-  decided by the expressions themselves. Constraints stand in the order of their texts, those with divisors that are not numbers last.
-
 FUNCTIONS
   The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
+  What sett_map_simplify does, THE NORMAL FORM, stands before its bodies, with a name for each rule.
 
 LAWS (f is the function of a map on its domain; tests/algebra/test_indexing_map.py, tests/algebra/indexing_map_test.c, indexing_map_ops_test.c and indexing_map_xor_test.c enumerate them)
   L1  parse(print(m)) = m, and print(parse(print(m))) is print(m) to the letter
@@ -2360,9 +2299,44 @@ SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
 }
 
 /* ======================================================================= bodies: normal form ====
- * A linear form is a constant plus coefficient * atom, sorted by atom and hash-consed; an atom is a variable, a quotient floor(L / c) of a
- * linear form, or an operation that is not linear. `x mod c` is x - c * floor(x / c). The tables live in the arena's free space for one
- * simplification and are forgotten after it, so that a result never depends on what ran before. */
+
+THE NORMAL FORM
+  A form is linear: constant + sum of k * atom, sorted by atom and hash-consed. An atom is a variable, a quotient Q(L, c) = floor(L / c) of a form, or an operation that
+  is not linear. x mod c is x - c * Q(x, c) and comes back in print, so a reshape and its inverse cancel. simplify(simplify(m)) is simplify(m) to the letter; where rules
+  go in a circle, the smallest map of it is taken. The tables live in the arena's free space and are forgotten: a result never depends on what ran before.
+  Each rule is a law for all integers (c, m, g > 0) that tests/algebra/indexing_map_rules_test.c enumerates. "Known" is a quotient or form that has an atom.
+  Quotients (settp_map_divide), Q(L, c):
+    R0  where the terms k * y of L with k no multiple of g, g dividing c, sum up to [g * v, g * v + g - 1]:  Q(L, c) = Q(sum of (k / g) * y over the others + v, c / g)
+    R1  L = c * A + B:  Q(L, c) = A + Q(B, c), coefficients of B in (-c/2, c/2]            R2  L, or B, lies in [c * v, c * v + c - 1]:  Q is v
+    R3  g divides c and all coefficients:  Q(g * B + k, c) = Q(B + floor(k / g), c / g)    R4  B + s * c * x, s = 1 or -1, lies in that interval:  Q(B, c) = v - s * x
+    R6  known quotients are looked up; a negative coefficient or a constant in B, also turned around:  Q(B, c) = -Q(c - 1 - B, c)
+    R7  g divides c, B = g * A + R:  Q(B, c) = Q(A + Q(R, g), c / g), if Q(R, g) is a number, or known and the result is cheaper
+    R8  B = A + s * Q(F, m), s = 1 or -1:  Q(B, c) = Q(m * A + F, m * c) or Q(m * A - F + m - 1, m * c), if that is known or cheaper
+    R9  k * Q(F, m) + k * Q(F + m / 2, m) = k * Q(F, m / 2), m even;  k * Q(F, 2) + n * Q(F + 1, 2) = (k - n) * Q(F, 2) + n * F
+    R11 Q(L, c) = A + q names q as Q(L - c * A, c), too;  Q(F, b) = Q(Q(F, a), b / a) where a divides b and both are known
+    R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
+  Sums, rests and results (settp_map_same_values). R12 to R14 are tried where the values at a few sample points agree, and then proved:
+    R13 a known form x, cheaper or plainer, with L = s * x + n, s = 1 or -1, replaces L; L in [v, v] is v    R14 a result that equals the dimension of its place is written so
+  Minima and maxima (settp_map_lin_lattice) are a maximum of minima of forms, the leaves, or a minimum of maxima:
+    N1  k * min(x, y) + z = min(k * x + z, k * y + z), and max(..) for k < 0               N6  min(x, y) * max(x, y) = x * y
+    N2  min(max(x, y), z) = max(min(x, z), min(y, z)), max(x, min(x, y)) = x: the way with fewer leaves is the atom
+    N3  min(x, y) = x where x - y <= 0 is proved, for leaves and for the minima of a maximum
+    N4  the least coefficients over the leaves, and what divides all leaves, stand before the atom (N1); one atom serves a lattice and its negative
+    N5  floor(min(x, y) / c) = min(floor(x / c), floor(y / c)): the side with fewer quotients
+  Intervals (settp_map_prove) of a form:  I1 the sum over its terms;  I2 those of constraints and known nodes of the same form;  I3 t * (F - m * q) + rest, q = Q(F, m), lies in
+    t * [r, m - g + r] + rest, g = gcd of m and F's coefficients, r = F's constant mod g;  I4 the same, t chosen so that an atom of F goes;  I5 k * Q(F, m) + k * A + rest =
+    k * Q(F + m * A, m) + rest;  I6 at last all points of few variables;  I7 max(x, y) <= h where both are, >= l where one is; min likewise
+  Bits (settp_map_lin_xor, settp_map_read) of variables, of quotients by other than powers of two, and of sums with carries are read as sums modulo 2:  X1 bit j of a xor b is
+    (a_j + b_j) mod 2, beyond both the sign;  X2 places in a row of one source are a digit, (x floordiv 2^p) mod 2^n;  X3 the others are atoms, 0 or 1, for sets of bits without
+    doubles, of which one turned around is 1 - x;  X4 in a map with xor, F mod 2^n of known bits is those bits
+  Constraints P in [l, h], divided by their content, until nothing changes:  C1 the implied are dropped, the disjoint are empty, those of one form are one;  C2 q + A in [l, h],
+    q = Q(F, m), is F + m * A in [l * m, h * m + m - 1];  C3 P in [g * l, g * h + g - 1] is Q(P, g) in [l, h];  C4 k * x + rest bounds x to [ceil((l - max rest) / k),
+    floor((h - min rest) / k)], k > 0, and a quotient its form;  C5 (k * x + b) mod m = r: x = m' * y + r' for one residue, several move the ends;  C6 few points: all are looked
+    at;  C7 digits F mod m in P are bounded as in C4;  C8 g * A + y in [l, h], y in [a, b], b - a < g:  A in [ceil((l - a) / g), floor((h - a) / g)] if no end depends on y;
+    C9 both of max(x, y) in [l, h] are at most h, and it is x in [l, h] where y is below l, or l is implied; min likewise
+  Print takes the fewest nodes, then the smaller divisor:  P1 t * (F - m * q) is t * (F mod m), or t * (m - 1) - t * ((m - 1 - F) mod m);  P2 a quotient beside it may be such a
+    digit;  P4 k * Q(F, m) takes in what k divides;  P6 m * (y * b) is (x - r) * b for x = m * y + r;  P7 places are fields 2^t * ((x floordiv 2^p) mod 2^n) xor ..;  P8 leaves take
+    in terms and factors beside them, or give out common ones, if that is shorter. Coefficients in a mod are least residues or not negative. Ties: the expressions; texts of constraints. */
 
 /* Points of the domain at which the values of forms are known: what differs there needs no proof. More of them are asked last. */
 enum { SETTP_MAP_SAMPLES = 6, SETTP_MAP_MORE = 24 };

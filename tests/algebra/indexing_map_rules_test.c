@@ -1,4 +1,4 @@
-/* Every rule of THE NORMAL FORM in the manual of include/sett_indexing_map.h: its law for all small numbers, in plain arithmetic that shares nothing
+/* Every rule of THE NORMAL FORM in include/sett_indexing_map.h: its law for all small numbers, in plain arithmetic that shares nothing
    with the header; maps that only this rule makes simple, and beside them a map just outside its condition, which stays as it is.
    Run: indexing_map_rules_test [HEADER]. That the manual and these tests have the same rules is tested, too. */
 #include "../../include/sett_indexing_map.h"
@@ -615,12 +615,12 @@ static void simplifies(int rule, const char *text, const char *wanted) {
   } while (next(&map, point));
 }
 
-/* Each name of a rule in the manual's section is one of RULES, and each of these is there. */
+/* Each name of a rule in that section is one of RULES, and each of these is there. */
 static void in_manual(const char *header) {
-  static char text[1 << 16];
+  static char text[1 << 20];
   FILE *file = fopen(header, "rb");
   size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-  char *from = strstr(text, "\nTHE NORMAL FORM"), *end = from ? strstr(from, "\nFUNCTIONS") : NULL;
+  char *from = strstr(text, "\nTHE NORMAL FORM"), *end = from ? strstr(from, "*/") : NULL;
   int seen[RULE_COUNT] = {0};
   if (file) fclose(file);
   if (!length || !end) {
