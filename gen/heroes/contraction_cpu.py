@@ -1,13 +1,13 @@
-"""The contraction hero on CPUs: products in register tiles.
+"""The contraction hero on CPUs: it computes products in register tiles.
 
-A work-item has a block of the result: some lines of some rows by some units of columns. It goes through the steps of
-the sum in chunks, and through the block in tiles, whose accumulators are registers: a tile adds the products of a chunk
-to the block's totals. These lie in the result where nothing follows, else in an array of the work-item, from which the
-epilogue makes results. A long sum has as many roundings one after another as a chunk has products and it has chunks.
-Of a convolution with padding or holes a block goes through the cells of each window, in which it has none. Where few
-rows share a large operand that is in place, a work-item copies its columns of a chunk to a panel of its own first.
-Groups of narrow numbers are multiplied by a processor's matrix instructions (AMX) where the compiler knows them and
-Linux lets the process use them.
+A work-item has a block of the result: lines and rows by units of columns. It goes through the steps of the sum in
+chunks, and through the block in register tiles: a tile adds the products of a chunk to the block's totals. The totals
+are in the result if no epilogue follows; else they are in an array of the work-item, from which the epilogue computes
+results. So a long sum has as many consecutive roundings as a chunk has products plus the number of chunks. In a
+convolution with padding or holes a block goes through the cells of each window, which have none. If few rows share a
+large operand that is in place, a work-item first copies its columns of a chunk to a panel of its own. Groups of narrow
+numbers are multiplied by the processor's matrix instructions (AMX) if the compiler has them and Linux lets the process
+use them.
 
 The tile is templates/parts/contraction.j2, the block templates/kernels/contraction_cpu.j2.
 """
@@ -36,10 +36,10 @@ from gen.plan.partition import compose
 from gen.schedule import Schedule
 
 
-# Sets of lines of a first-level cache.
+# The number of sets of L1.
 SETS = 64
-# By the types of `single` and of `units`: the macro (gen/emit/vectors.c) that is 1 where the compiler has matrix
-# instructions for them, and the word in C.
+# For the types of `single` and of `units`: the macro (gen/emit/vectors.c) that is 1 if the compiler has matrix
+# instructions for them, and the C word that adds their products.
 MATRIX = {("bf16", "bf16"): ("TILES_BF16", "_tile_dpbf16ps"), ("u8", "s8"): ("TILES_INT8", "_tile_dpbusd"),
           ("s8", "u8"): ("TILES_INT8", "_tile_dpbsud"), ("s8", "s8"): ("TILES_INT8", "_tile_dpbssd"),
           ("u8", "u8"): ("TILES_INT8", "_tile_dpbuud")}
@@ -47,14 +47,17 @@ MATRIX = {("bf16", "bf16"): ("TILES_BF16", "_tile_dpbf16ps"), ("u8", "s8"): ("TI
 
 @dataclass(frozen=True)
 class ContractionSchedule(Schedule):
-    """lines, rows, units: of a block; line_blocks, row_blocks, unit_blocks: of a matrix of the result. long_blocks:
-    blocks of columns that have `units`; those after them have one unit less. tile_units: of a tile, at most; 0: of the
-    block. ahead: whether a tile prefetches units some steps ahead. far: the distance of the next chunk's units, which
-    tiles prefetch; 0: they prefetch none. every: the steps of a tile that are straight code, with one such prefetch.
-    chunk: of the last digit's steps that a tile takes; runs: of the steps of the digit before it. to, to_line:
-    the distances of rows and of lines in the result, where totals lie there; 0: they are in an array of the
-    work-item. packed: whether a chunk's columns are copied to a panel first. along_rows: whether the next work-item has
-    the next block of columns, not of rows."""
+    """A schedule of a block.
+
+    lines, rows, units: sizes of a block; line_blocks, row_blocks, unit_blocks: numbers of blocks in a matrix of the
+    result. long_blocks: the number of first blocks of columns that have `units`; later blocks have one unit less.
+    tile_units: the maximum of units in a tile; 0: those of the block. ahead: true if a tile prefetches units some steps
+    ahead. far: the distance of the next chunk's units, which tiles prefetch; 0: no prefetch. every: the number of
+    unrolled steps of a tile, which share one such prefetch. chunk: the number of the last digit's steps that a tile
+    takes; runs: the number of steps of the digit before it. to, to_line: the strides of rows and of lines in the
+    result, if totals are there; 0: they are in an array of the work-item. packed: true if a chunk's columns are first
+    copied to a panel. along_rows: true if the next work-item has the next block of columns, false if of rows.
+    """
 
     lines: int = 1
     line_blocks: int = 1
@@ -84,8 +87,8 @@ class ContractionSchedule(Schedule):
 
 @dataclass(frozen=True)
 class StepLoop:
-    """A loop over a digit of the sum. name: of its variable; size: as C text; by: steps of it at once; whole: whether
-    these are all of them."""
+    """A loop over a digit of the sum. name: its variable; size: its size as C text; by: steps that are taken at once;
+    whole: true if these are all steps."""
 
     name: str
     size: str
@@ -96,8 +99,8 @@ class StepLoop:
 
 @dataclass(frozen=True)
 class Block:
-    """The sums of the blocks of columns for which a condition holds ("": all others). units: of a block. last_from,
-    last_wide, last_to: where the last one begins in the operands and in the totals, from the block's first unit."""
+    """The blocks of columns for which a condition holds ("": all others). units: of each block. last_from, last_wide,
+    last_to: the distance of the last unit from the block's first one, in the two operands and in the totals."""
 
     condition: str
     units: int
@@ -108,16 +111,20 @@ class Block:
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a tile. name: of its function; vector: of sums; part: of these, a lane; single, units, total: types in
-    memory; single_space, space, units_space: the address spaces of `single`, of totals and of units; load_single,
-    load_units, load_total, store_total: functions that load and store vectors ("": pointers do); widen: the function that
-    converts narrow numbers of a unit ("": it has none); of_panel: those that load a unit and store it in a panel; splat,
-    mad: functions that give all lanes an element or a group, and that add products; matrix: the macro of a processor
-    with matrix instructions for groups ("": they read no such operand); multiply: of these, the word that adds
-    products; bytes: of a number of a group; biased: whether `mad` adds 128 to each number of a group of `single`, or
-    takes it off, for one of its operands is to be signed and one is not; load_own, store_own: as load_total and
-    store_total, of an array of the work-item. spread: the function that gives each part of a unit's lanes its element of
-    `single` ("": there are no parts); part_lanes: of a part; part_step: the distance of parts in `single`."""
+    """The names of C functions and types that a tile uses.
+
+    name: the tile's function; vector: a vector of sums; part: one of its lanes; single, units, total: types in memory;
+    single_space, space, units_space: the address spaces of `single`, of totals and of units; load_single, load_units,
+    load_total, store_total: functions that load and store vectors ("": pointers do); widen: the function that converts
+    narrow numbers of a unit ("": no conversion); of_panel: functions that load a unit and store it in a panel; splat:
+    the function that gives all lanes an element or a group; mad: the function that adds products; matrix: the macro of
+    a processor with matrix instructions for groups ("": they cannot read this operand); multiply: the matrix
+    instruction that adds products; bytes: the size of a number in a group; biased: true if `mad` adds 128 to each
+    number of a group of `single`, or subtracts it, because the instruction needs one signed and one unsigned operand;
+    load_own, store_own: as load_total and store_total, for an array of the work-item. spread: the function that gives
+    each part of a unit's lanes its element of `single` ("": there are no parts); part_lanes: lanes of a part;
+    part_step: the distance of parts in `single`.
+    """
 
     name: str
     vector: str
@@ -149,12 +156,12 @@ class Words:
 
     @property
     def clear(self) -> str:
-        """The function that clears totals."""
+        """Return the name of the function that clears totals."""
         return f"clear_{self.vector}" + "_of_result" * bool(self.space)
 
     @property
     def pack(self) -> str:
-        """The function that copies units to a panel."""
+        """Return the name of the function that copies units to a panel."""
         return f"pack_{self.units}"
 
     @staticmethod
@@ -191,17 +198,17 @@ class Words:
 
 
 def _in_groups(nest: Contraction, context: Context) -> bool:
-    """Return true if matrix instructions multiply the operands: the groups of a row of `single` lie one after another."""
+    """Return true if matrix instructions multiply the operands: the groups of a row of `single` are contiguous."""
     return context.target.declares_vectors and nest.group > 1 and bool(nest.steps) \
         and nest.steps[-1].single == nest.group
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The loop over the cells of a window. taps: whether their numbers of elements differ; first: of the block's
-    places, as C text ("": 0); every: the distance of a cell's places; single, total: of such places in the operand and
-    in the totals; count: the variable that has the number of the block's rows or lines ("": there is one); each: of
-    these, those of a place; step: their distance in the totals."""
+    """The loop over the cells of a window. taps: true if the cells differ in their numbers of elements; first: the
+    first of the block's places, as C text ("": 0); every: the distance of a cell's places; single, total: the distance
+    of such places in the operand and in the totals; count: the variable that has the number of the block's rows or
+    lines ("": there is one); each: the number of rows or lines of a place; step: their distance in the totals."""
 
     number: int
     parts: Tuple[Part, ...]
@@ -217,23 +224,26 @@ class Cells:
 
 @dataclass(frozen=True)
 class ContractionCpuRecord:
-    """templates/kernels/contraction_cpu.j2 prints this record.
+    """The record that templates/kernels/contraction_cpu.j2 prints.
 
-    words: of its tile. line, row: the variables of the lines and the rows ("": there is one). first_unit, end_unit: the
-    first unit of a block ("": 0) and the one after its last, as C text. single, units: where the operands' blocks begin,
-    as C text; line_step, row_step, wide, next_unit: the distances of lines, rows and units in them (wide: -1 where a
-    unit has one element of `single`). lines, last_lines, rows, last_rows: of a block, of the last one. part_rows: of
-    blocks before the last one, if they are no whole tiles; else 0. columns: of the result; lanes: of a unit; all_units:
-    of a row; tile_units: of a tile, at most (0: of a block). ahead: whether a tile prefetches units some steps ahead;
-    far: the distance of the next chunk's units, which tiles prefetch (0: none); far_lines: whether its lines are one
-    after another; every: steps of a tile that are straight code, with one such prefetch. overlap: columns that the
-    last unit shares with the one before it. cells: of windows; rows_vary: whether they have different numbers of rows;
-    covered: whether each element of the result is in one. loops: over the sum. total: where the totals of a block begin
-    in the result, as C text; "": they are in an array. to, to_line: the distances of their rows and lines. by_tile: the
-    elements of that array if results are computed tile by tile; 0: they are block by block, or there is none. epilogue,
-    epilogue_leads: the buffers and the leading dimensions that the function for the results of a tile accesses. step: a
-    unit of the epilogue; element: of a row that has no unit. leads: the leading dimensions of `single`, of `units` and
-    of the totals that the caller gives ("": none); all distances are as gen/plan/leads.py has them."""
+    words: names of its tile. line, row: the variables of the lines and the rows ("": there is one). first_unit,
+    end_unit: the first unit of a block ("": 0) and the one after its last, as C text. single, units: addresses of the
+    operands' blocks, as C text; line_step, row_step, wide, next_unit: the strides of lines, rows and units in them
+    (wide: -1 if a unit has one element of `single`). lines, last_lines, rows, last_rows: sizes of a block, and of the
+    last one. part_rows: rows of the blocks before the last one, if they are not whole tiles; else 0. columns: columns
+    of the result; lanes: lanes of a unit; all_units: units of a row; tile_units: the maximum of units in a tile (0:
+    those of a block). ahead: true if a tile prefetches units some steps ahead; far: the distance of the next chunk's
+    units, which tiles prefetch (0: no prefetch); far_lines: true if its lines are contiguous; every: the number of
+    unrolled steps of a tile, which share one such prefetch. overlap: the number of columns that the last unit shares
+    with the one before it. cells: the cells of windows; rows_vary: true if their numbers of rows differ; covered: true
+    if each element of the result is in a cell. loops: the loops over the sum. total: the address of a block's totals in
+    the result, as C text; "": they are in an array. to, to_line: the strides of their rows and lines. by_tile: the
+    number of elements in that array if results are computed tile by tile; 0: they are computed block by block, or there
+    is no array. epilogue, epilogue_leads: the buffers and the leading dimensions that the function for the results of a
+    tile accesses. step: a unit of the epilogue; element: an element of it, in a row without units. leads: the leading
+    dimensions of `single`, of `units` and of the totals that the caller gives ("": none); all distances are in the
+    terms of gen/plan/leads.py.
+    """
 
     placing: Placing
     words: Words
@@ -280,15 +290,16 @@ class ContractionCpuRecord:
     leads: "Tuple[str, str, str]"
 
     def of_single(self, distance: int) -> str:
-        """A distance in `single`, as C text."""
+        """Return a distance in `single`, as C text."""
         return distance_text(distance, self.leads[0])
 
     def of_units(self, distance: int) -> str:
-        """A distance in `units`, likewise."""
+        """Return a distance in `units`, as C text."""
         return distance_text(distance, self.leads[1])
 
     def far_text(self, next_unit: str, step: Digit) -> str:
-        """The distances of a tile's prefetches of the next chunk, and the steps for one of them, as C text."""
+        """Return the distances of a tile's prefetches of the next chunk, and the number of steps for each, as C
+        text."""
         every, by, name, shift, last = self.every, self.of_units(step.units), "steps", "0", ""
         if self.far_lines:
             name, shift, last = "lines", f"{next_unit} / {every} - {by}", "(ptrdiff_t)count"
@@ -296,28 +307,28 @@ class ContractionCpuRecord:
         return f"far_in_{name}({tile}), {shift}, {every}"
 
     def of_total(self, distance: int) -> str:
-        """A distance in the totals, likewise."""
+        """Return a distance in the totals, as C text."""
         return distance_text(distance, self.leads[2])
 
     @property
     def all_leads(self) -> "List[str]":
-        """The leading dimensions that distances are, each once."""
+        """Return the leading dimensions that appear in distances, each once."""
         return [name for name in dict.fromkeys(self.leads) if name]
 
 
 class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
-    """One kernel, whose work-items have a block of the result each."""
+    """The hero of one kernel, in which each work-item has a block of the result."""
 
     name, leads = "contraction", True
     nest_class = Contraction
 
     def takes(self, nest: Contraction, context: Context) -> bool:
         if not context.device.wide or not context.target.counted_function:
-            raise Refused("its tiles are written in vectors")
+            raise Refused("its tiles need vectors, which the target does not have")
         if nest.reads_first or nest.aliases:
-            raise Refused("a result lies over an operand")
+            raise Refused("a result overwrites an operand")
         if any(root.at for root in nest.partition.roots):
-            raise Refused("where a result lies is known at run time")
+            raise Refused("the place of a result is only known at run time")
         return True
 
     def schedules(self, nest: Contraction, context: Context) -> "Iterable[ContractionSchedule]":
@@ -340,8 +351,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             most, tile, chunk = min(units, all_units), min(numbers.units, all_units), numbers.matrix_chunk
         elif _is_skinny(nest, context) and most < all_units:
             tile, chunk, ahead = numbers.skinny.get(rows, most), numbers.skinny_chunk, True
-            blocks = min(numbers.skinny_blocks, max(1, all_units // (2 * tile)))    # of two tiles, at least
-            if nest.wide:       # no element of `single` is for several units
+            blocks = min(numbers.skinny_blocks, max(1, all_units // (2 * tile)))    # two tiles or more
+            if nest.wide:       # no element of `single` is shared by several units
                 tile, blocks = row_tile, max(1, min(numbers.skinny_blocks, all_units // row_tile) // _batch(nest))
             most = min(-(-all_units // blocks), numbers.skinny_units)
         elif nest.wide and all_units > most \
@@ -353,7 +364,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if packed:
             most, block = min(numbers.packed_tile, all_units), numbers.packed_rows
             wide = -(-all_units // numbers.packed_units)
-            if 4 * (wide * numbers.packed_units - all_units) <= wide:   # few blocks have a unit less
+            if 4 * (wide * numbers.packed_units - all_units) <= wide:   # few blocks have one unit less
                 tile, most, chunk = numbers.packed_tile, numbers.packed_units, numbers.packed_chunk
             if whole:
                 tile, most, chunk = row_tile, all_units, numbers.packed_chunk
@@ -374,7 +385,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         # result in two steps.
         if nest.overlap:
             count = min(count, max(1, all_units // 2))
-        if rows > block and not groups and each == 1:       # blocks of nearly as many rows each, of whole tiles
+        if rows > block and not groups and each == 1:       # blocks of almost equal numbers of rows, in whole tiles
             tile_rows = numbers.tile_rows(tile or -(-all_units // count))
             block = min(block, -(-_even(rows, block) // tile_rows) * tile_rows)
         block = min(rows, block // each * each)
@@ -418,7 +429,7 @@ HERO = ContractionCpuHero()
 
 
 def counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str, int]]":
-    """The digits of a work-item's number."""
+    """Return the digits of a work-item's number."""
     def sizes(order: "Iterable[int]") -> "List[Tuple[str, int]]":
         return [(f"g{k}", nest.outer[k].size) for k in order]
 
@@ -432,8 +443,9 @@ def counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str,
 
 
 def _shared(nest: Contraction, schedule: ContractionSchedule) -> "List[int]":
-    """The digits whose work-items with the same columns follow one another, so that these columns stay in the cache:
-    those that do not move `units`, if less memory is read so than if all columns followed one another; else none."""
+    """Return the digits whose work-items with the same columns follow each other, so that these columns stay in cache.
+    They are the digits that do not move `units`, if this order reads less memory than one in which all columns follow
+    each other; else there are none."""
     shared = [k for k in nest.order if not nest.outer[k].units and not nest.outer[k].strips]
     times = math.prod(nest.outer[k].size for k in shared)
     columns = schedule.unit_blocks * math.prod(nest.outer[k].size for k in nest.order
@@ -442,7 +454,8 @@ def _shared(nest: Contraction, schedule: ContractionSchedule) -> "List[int]":
 
 
 def _is_packed(nest: Contraction, context: Context) -> bool:
-    """Whether a work-item copies columns to a panel: its steps are far apart, and enough rows share it."""
+    """Return true if a work-item copies columns to a panel: its steps are far apart, and enough rows share the
+    panel."""
     numbers, panels, unit = context.device.contraction_cpu, context.device.panels, nest.unit
     if nest.windows or nest.wide is not None or nest.units.shape.dtype != nest.dot.shape.dtype \
             or nest.next_unit != unit or panels is None:
@@ -454,18 +467,18 @@ def _is_packed(nest: Contraction, context: Context) -> bool:
 
 
 def _is_whole(nest: Contraction, context: Context) -> bool:
-    """True if blocks of whole rows of few units are enough work-items."""
+    """Return true if blocks of whole rows of few units give enough work-items."""
     numbers = context.device.contraction_cpu
     return _batch(nest) >= numbers.row_items and nest.all_units <= numbers.row_units
 
 
 def _batch(nest: Contraction) -> int:
-    """The number of products, which share neither operand."""
+    """Return the number of products that share neither operand."""
     return math.prod(digit.size for digit in nest.outer if digit.single and digit.units)
 
 
 def _is_skinny(nest: Contraction, context: Context) -> bool:
-    """True if the rows are few, so that the other operand is read in place, as fast as memory gives it."""
+    """Return true if the rows are so few that the other operand is read in place, at the throughput of memory."""
     numbers, panels, rows = context.device.contraction_cpu, context.device.panels, nest.row.size
     if nest.next_unit != nest.unit and nest.wide != 0:
         return False
@@ -476,14 +489,14 @@ def _is_skinny(nest: Contraction, context: Context) -> bool:
 
 
 def _is_far(nest: Contraction, context: Context) -> bool:
-    """True if the operand that has columns does not stay in the cache, or few rows share it."""
+    """Return true if the operand with the columns does not stay in cache, or few rows share it."""
     numbers, panels, size = context.device.contraction_cpu, context.device.panels, nest.units.shape.bytes
     rows = math.prod(digit.size for digit in nest.outer if not digit.units)
     return panels is not None and size > (panels.in_place_bytes if rows <= numbers.far_rows else numbers.kept_bytes)
 
 
 def _far(nest: Contraction, chunk: int, runs: int) -> int:
-    """The distance from a chunk's units to those of the next one; 0 if there is one chunk."""
+    """Return the distance from a chunk's units to the next chunk's; 0 if there is one chunk."""
     for digit, by in zip(nest.steps[::-1], (chunk, runs, *[1] * len(nest.steps))):
         if digit.size > by:
             return by * digit.units
@@ -494,7 +507,7 @@ def _far(nest: Contraction, chunk: int, runs: int) -> int:
 
 
 def _bytes(nest: Contraction) -> int:
-    """The bytes of the operand that has columns."""
+    """Return the bytes of the operand with the columns."""
     return dtypes.storage_bytes(nest.units.shape.dtype) * nest.columns * math.prod(digit.size for digit in nest.steps)
 
 
@@ -504,23 +517,23 @@ def _power_of_two(most: int) -> int:
 
 
 def _even(size: int, most: int) -> int:
-    """The size of parts of nearly one size, of `most` at most."""
+    """Return the size of the fewest parts of almost equal sizes, `most` at most."""
     return -(-size // -(-size // most))
 
 
 def _row(nest: Contraction) -> str:
-    """The variable of the digit of rows."""
+    """Return the variable of the digit of rows."""
     return "row" if nest.rows is None else f"g{nest.rows}"
 
 
 def _line(nest: Contraction) -> str:
-    """The variable of the digit of lines."""
+    """Return the variable of the digit of lines."""
     return "line" if nest.lines is None else f"g{nest.lines}"
 
 
 def _positions(nest: Contraction, lanes: int = 0) -> str:
-    """The map from the digits and the lanes of a unit to the position in the result. The unit is the variable `unit`,
-    or, where one shares columns with the unit before it, its first column is `column`. lanes: of a unit (0: all)."""
+    """Return the map from the digits and the lanes of a unit to the position in the result. The unit is the variable
+    `unit`; if units share columns, the unit's first column is the variable `column`. lanes: of a unit (0: all)."""
     sizes, unit, lanes = nest.sizes, nest.unit, lanes or nest.unit
     names = [f"g{k}" for k in range(len(sizes) - 1)]
     box = [f"{name} in [0, {size - 1}]" for name, size in zip(names, sizes)]
@@ -533,26 +546,27 @@ def _positions(nest: Contraction, lanes: int = 0) -> str:
 
 
 def _columns(nest: Contraction, lanes: int) -> "Tuple[str, Tuple[int, int]]":
-    """The variable of the columns in that map, and its bounds."""
+    """Return the variable of the columns in that map, and its bounds."""
     if nest.overlap or lanes == 1:
         return "column", (0, nest.columns - lanes)
     return "unit", (0, nest.columns // nest.unit - 1)
 
 
 def _lanes(nest: Contraction) -> int:
-    """The columns that the epilogue makes at once."""
+    """Return the number of columns that the epilogue computes at once."""
     return nest.unit if nest.columns >= nest.unit else 1
 
 
 def _flat(nest: Contraction, to_place: "Callable[[Shape], str]" = memory_map) -> str:
-    """The map from the position to the place in the first result. to_place: that from the index."""
+    """Return the map from the position to the place in the first result. to_place: the map from the index to the
+    place."""
     root = nest.partition.roots[0]
     return compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, to_place(root.shape)))
 
 
 def _direct(nest: Contraction) -> Tuple[int, int]:
-    """The distances of rows and of lines in the result where it is the product as it is, whose columns are neighbours;
-    else 0."""
+    """Return the strides of rows and of lines in the result, if it is the product itself and its columns are
+    contiguous; else zeros."""
     roots, no = nest.partition.roots, (0, 0)
     if len(roots) > 1 or nest.epilogue.root_read(roots[0]).source is not nest.dot or nest.columns < nest.unit \
             or roots[0].shape.dtype != nest.dot.shape.dtype or not has_strides(roots[0].shape):
@@ -568,7 +582,7 @@ def _direct(nest: Contraction) -> Tuple[int, int]:
 
 
 def _row_bytes(nest: Contraction) -> int:
-    """The distance of rows in the first result; 0 where it is not constant, or there is one row."""
+    """Return the stride of rows in the first result in bytes; 0 if it is not constant, or there is one row."""
     if nest.rows is None:
         return 0
     stride = algebra.access(compose(_positions(nest), _flat(nest)), _row(nest))[0].stride
@@ -576,7 +590,7 @@ def _row_bytes(nest: Contraction) -> int:
 
 
 def _epilogue(nest: Contraction) -> Form:
-    """What a unit of the epilogue computes; an element of it, where a row has no unit."""
+    """Return the form of a unit of the epilogue, or of an element, in a row without units."""
     partition, unmap = nest.epilogue, algebra.call("shape", "unmap", nest.shape.text)
     lanes = _lanes(nest)
     box = {f"g{k}": (0, digit.size - 1) for k, digit in enumerate(nest.outer)}
@@ -588,13 +602,13 @@ def _epilogue(nest: Contraction) -> Form:
 
 
 def _total(body: Body, dtype: str, lanes: int) -> List[Value]:
-    """The product's elements, which `from` points to."""
+    """Return the product's elements to which `from` points."""
     text = body.d.gather(dtype, lanes, "from") if lanes > 1 else "*from"
     return [body.declare("product", dtype, lanes, text)]
 
 
 def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
-    """The map from a work-item's coordinates to the value of a map at the first element of its block."""
+    """Return the map from a work-item's coordinates to the value of a map at the first element of its block."""
     units = nest.columns // nest.unit if schedule.unit_blocks > 1 else 1
     digits = [("first_unit", units) if name == "unit_block" else (name, count)
               for name, count in counts(nest, schedule)]
@@ -611,7 +625,7 @@ def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
 
 
 def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
-    """The blocks of columns by their sizes, the last one by itself where its last unit shares columns."""
+    """Return the blocks of columns by their sizes; the last block is separate if its last unit shares columns."""
     def block(condition: str, units: int, last: bool = False) -> Block:
         first = nest.all_units - units
         last_from = nest.last_unit - first * nest.next_unit if last else (units - 1) * nest.next_unit
@@ -712,7 +726,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
 
 
 def _loops(nest: Contraction, schedule: ContractionSchedule) -> "List[StepLoop]":
-    """At least two, of which the tile has the last."""
+    """Return at least two loops, of which the tile has the last."""
     missing = max(0, 2 - len(nest.steps))
     by = [*[1] * (missing + len(nest.steps) - 2), schedule.runs, schedule.chunk]
     return [StepLoop(f"k{k - missing}", _size(digit), digit, step, step == digit.size)

@@ -1,14 +1,14 @@
-"""The contraction hero on GPUs: products in tiles of shared memory.
+"""The contraction hero on GPUs: it computes products in tiles of shared memory.
 
-A block of threads computes a tile of the result. It goes through the steps of the sum: while it multiplies the parts of
-both operands that are in shared memory, it loads the next ones into registers. Each thread has a tile of sums in
-registers; what follows from the sums is computed there.
+A block of threads computes a tile of the result. While it multiplies the steps of both operands that are in shared
+memory, it loads the next steps into registers. Each thread has a register tile of sums, and computes the epilogue from
+them.
 
-Lines and steps beyond the operands: a line that does not exist is another one, whose sums nobody reads; a step that does
-not exist is zero in both operands.
+A line beyond an operand is read as another line, whose sums nobody reads; a step beyond an operand is zero in both
+operands.
 
-Where there are few tiles, the sum is cut into parts. Each part's sums go to a scratch buffer [part][position], and a
-second kernel adds them up in their order and computes what follows.
+If there are few tiles, the sum is cut into parts. Each part's sums go to a scratch buffer [part][position], and a
+second kernel adds them in the order of the parts and computes the epilogue.
 """
 
 from __future__ import annotations
@@ -34,13 +34,16 @@ from gen.plan.tiled_product import Inside, TiledProduct
 from gen.schedule import Device, GpuTile, Schedule
 from gen.targets import COMPLEX, TINY, Target
 
-WORD = 16       # bytes of the widest access of a thread
+WORD = 16       # bytes of a thread's widest access
 
 
 @dataclass(frozen=True)
 class ContractionGpuSchedule(Schedule):
-    """vec: neighbouring columns of a step of the epilogue. block: the tile that a block of threads computes. parts: of
-    the sum. loads: elements of each operand that a thread loads at once."""
+    """A schedule of tiles.
+
+    vec: neighbouring columns in a step of the epilogue. block: the tile that a block of threads computes. parts: the
+    number of parts of the sum. loads: the number of elements of each operand that a thread loads at once.
+    """
 
     block: GpuTile = GpuTile(0, 0, 1, 1, 0, 0)
     parts: int = 1
@@ -53,17 +56,17 @@ class ContractionGpuSchedule(Schedule):
         return ", ".join([super().text(), *words, *([f"{self.parts} parts of the sum"] if self.parts > 1 else [])])
 
     def thread_counts(self) -> "List[Tuple[str, int]]":
-        """The digits of a thread's number in its block."""
+        """Return the digits of a thread's number in its block."""
         return [("thread", self.threads)]
 
     def of_thread(self) -> str:
-        """The sum of element `vec` of a thread's row i and group j of columns, as C text."""
+        """Return the C text of the sum of element `vec` of a thread's row i and group j of columns."""
         return f"total[i][j * {self.vec} + vec]" if self.vec > 1 else "total[i][j]"
 
 
 class ConditionText(NamedTuple):
-    """A condition under which an element of an operand exists: the sum of a line's and a step's value is not negative,
-    where it could be (low), and at most `last`, where it could be more (high)."""
+    """A condition under which an element of an operand exists: the sum of a line's and a step's value is at least 0,
+    which is tested if it may be negative (low), and at most `last`, which is tested if it may be larger (high)."""
 
     line: str
     step: str
@@ -76,11 +79,12 @@ class ConditionText(NamedTuple):
 class TiledOperand:
     """The copy of an operand to shared memory, a part of a template's record.
 
-    name: a or b. pointer: of the buffer. lines: of the tile. passes: times that each thread copies `vec` elements; own:
-    the condition that it has something to copy in a pass ("": it always has). line, step: of what it copies, in the
-    tile. first: the number of the block's tile; count: the lines of the operand; last: the last line that a copy may
-    begin with. line_at, step_at: where the line begins in the operand, how far the step is from there. conditions:
-    under which an element exists."""
+    name: a or b. pointer: the buffer's. lines: lines of the tile. passes: the number of times that each thread copies
+    `vec` elements; own: the condition that a thread has something to copy in a pass ("": always). line, step: the
+    coordinates in the tile of what it copies. first: the number of the block's tile; count: the lines of the operand;
+    last: the last line with which a copy may begin. line_at, step_at: the position of the line in the operand, and the
+    distance of the step from there. conditions: the conditions under which an element exists.
+    """
 
     name: str
     pointer: str
@@ -100,8 +104,9 @@ class TiledOperand:
 
 @dataclass(frozen=True)
 class LoadedOperand(TiledOperand):
-    """As its base class, through registers. along: whether neighbours are steps; element: the type in memory; value: an
-    element in the type of the sums. word, put: the types of words of what is loaded, of what is stored."""
+    """A copy of an operand to shared memory through registers. along: true if neighbours in memory are steps; element:
+    the type in memory; value: the C text of an element in the type of the sums. word, put: the types of loaded words
+    and of stored words."""
 
     along: bool
     element: str
@@ -111,8 +116,8 @@ class LoadedOperand(TiledOperand):
 
 
 class ExactOperand(NamedTuple):
-    """An element of an operand, as the steps of a sum are added one by one. line_at, step_at, conditions: as those of
-    TiledOperand, of the result's row or column; value: the element `element`, in the type of the sums."""
+    """An element of an operand in an addition of a sum's steps one by one. line_at, step_at, conditions: as in
+    TiledOperand, for the result's row or column; value: the element `element`, in the type of the sums."""
 
     pointer: str
     element: str
@@ -123,8 +128,8 @@ class ExactOperand(NamedTuple):
 
 
 class ExactSum(NamedTuple):
-    """A sum of the elements that exist, for those that are NaN: zeros in place of the others make NaN of infinities.
-    kind: its type; of_thread: the sum in a thread's registers; added: the sum with a product."""
+    """A sum over the elements that exist, for sums that are NaN: zeros in place of the others make NaN of infinities.
+    kind: its type; of_thread: the sum in a thread's registers; added: the sum after one more product."""
 
     kind: str
     of_thread: str
@@ -134,13 +139,14 @@ class ExactSum(NamedTuple):
 
 @dataclass(frozen=True)
 class ContractionGpuRecord:
-    """templates/kernels/contraction_gpu.j2 prints this record.
+    """The record that templates/kernels/contraction_gpu.j2 prints.
 
-    kind: the type of the sums; unit: sums that a word of shared memory holds; word: its type. pitch: elements from a
-    step to the next in each tile. steps: of the sum; part_steps: of a part of it. row: the row in the tile of a thread's
-    row `i`; column: words of the tile's row before the thread's word `j`; group: the same of its columns `j`, in groups
-    of `vec`. added: a thread's sum with a product. rows, columns: of the result. exact: None where
-    all elements exist or sums are integers. step: the epilogue of `vec` sums, or what stores the sums of a part."""
+    kind: the type of the sums; unit: sums in a word of shared memory; word: its type. pitch: elements from a step to
+    the next in each tile. steps: steps of the sum; part_steps: steps of a part of it. row: the row in the tile of a
+    thread's row `i`; column: words of the tile's row before the thread's word `j`; group: the column of its columns
+    `j`, in groups of `vec`. added: a thread's sum after one more product. rows, columns: of the result. exact: None if
+    all elements exist or sums are integers. step: the epilogue of `vec` sums, or the stores of a part's sums.
+    """
 
     placing: Placing
     kind: str
@@ -164,8 +170,8 @@ class ContractionGpuRecord:
 
 @dataclass(frozen=True)
 class SumRecord:
-    """templates/kernels/contraction_gpu_sum.j2 prints this record. kind: the type of the sums; part: where a part's sum
-    is; step: an element of the epilogue."""
+    """The record that templates/kernels/contraction_gpu_sum.j2 prints. kind: the type of the sums; part: the address of
+    a part's sum; step: an element of the epilogue."""
 
     placing: Placing
     kind: str
@@ -175,20 +181,21 @@ class SumRecord:
 
 
 class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
-    """A kernel whose blocks have a tile of the result each; a second one where the sum is cut into parts."""
+    """The hero of a kernel in which each block has a tile of the result, and of a second kernel if the sum is cut into
+    parts."""
 
     name, leads = "contraction", True
     nest_class = TiledProduct
 
     def takes(self, nest: TiledProduct, context: Context) -> bool:
         if nest.reads_first or nest.aliases:
-            raise Refused("a result lies over an operand")
+            raise Refused("a result overwrites an operand")
         if touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}):
-            raise Refused("its epilogue has a type that is not accessed element by element")
+            raise Refused("its epilogue has complex numbers, or elements of less than a byte or of 8-bit floats")
         if any(root.at for root in nest.partition.roots):
-            raise Refused("where a result lies is known at run time")
+            raise Refused("the place of a result is only known at run time")
         if context.threads:
-            raise Refused("its blocks have threads of their own number")
+            raise Refused("its blocks cannot have the number of threads that others have")
         return True
 
     def schedules(self, nest: TiledProduct, context: Context) -> "Iterable[ContractionGpuSchedule]":
@@ -230,7 +237,7 @@ class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
 
     def shared(self, nest: TiledProduct, schedule: ContractionGpuSchedule,
                context: Context) -> "List[Tuple[SharedAccess, str]]":
-        """The accesses of shared memory, each with the type of its elements."""
+        """Return the accesses of shared memory, each with the type of its elements."""
         return [(access, nest.dot.shape.dtype) for access in shared_accesses(nest, schedule, context.device)]
 
     def describe(self, choice: Choice[TiledProduct, ContractionGpuSchedule], grid: Grid, context: Context) -> "List[str]":
@@ -251,24 +258,25 @@ class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
         return [*lines, *(f"bank conflicts: {answer}" for answer in wrong or [f"none in {len(found)} kinds of accesses"])]
 
     def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
-        """The kernel whose blocks have a tile each."""
+        """Return the kernel whose blocks have a tile each."""
         return _kernel(choice, context)
 
 
 HERO = ContractionGpuHero()
 
 
-# ---- what is chosen ----
+# ---- choices ----
 
 def _blocks(nest: TiledProduct, tile: GpuTile) -> "Dict[str, int]":
-    """The tiles of the result: batches, and those along the rows and the columns of each."""
+    """Return the numbers of the result's tiles: batches, and tiles along the rows and the columns of each."""
     counts = nest.counts
     return {"batch": counts["batch"], "row_block": -(-counts["row"] // tile.rows),
             "column_block": -(-counts["column"] // tile.columns)}
 
 
 def _parts(nest: TiledProduct, tile: GpuTile, context: Context) -> "List[int]":
-    """The numbers of parts of the sum that may be tried: of whole tiles, the last one no longer than the others."""
+    """Return the numbers of parts of the sum to try. Parts are whole tiles, and the last one is no longer than the
+    others."""
     numbers, steps = context.device.contraction_gpu, nest.counts["step"]
     most = min(numbers.most_parts, max(1, steps // numbers.part_steps))
     counts = {1 << k for k in range(most.bit_length())}
@@ -280,8 +288,8 @@ def part_steps(steps: int, parts: int, tile: GpuTile) -> int:
 
 
 def best(nest: TiledProduct, tiles: "Sequence[GpuTile]", sum_cost: float, context: Context) -> "Tuple[GpuTile, int]":
-    """The tile, and the number of parts of the sum, that take the least time. sum_cost: multiplications that a unit has
-    the time for while a sum of a part is written and read again."""
+    """Return the tile and the number of parts of the sum with the minimum cost. sum_cost: the number of multiplications
+    that a unit can do while a sum of a part is written and read again."""
     units = context.device.units
 
     def cost(choice: "Tuple[GpuTile, int]") -> float:
@@ -294,7 +302,7 @@ def best(nest: TiledProduct, tiles: "Sequence[GpuTile]", sum_cost: float, contex
 
 
 def whole_columns(nest: TiledProduct, most: int) -> int:
-    """The number of columns, at most `most`, that are always neighbours in the result."""
+    """Return the number of columns, `most` at most, that are always neighbours in the result."""
     vec, columns = most, nest.columns[-1]
     while vec > 1 and (columns.size % vec or columns.position != 1):
         vec //= 2
@@ -302,7 +310,7 @@ def whole_columns(nest: TiledProduct, most: int) -> int:
 
 
 def block_counts(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[Tuple[str, int]]":
-    """The digits of a thread's number."""
+    """Return the digits of a thread's number."""
     blocks = _blocks(nest, schedule.block)
     return [("part", schedule.parts), *blocks.items(), *schedule.thread_counts()]
 
@@ -310,14 +318,16 @@ def block_counts(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[
 # ---- maps ----
 
 def apart(nest: TiledProduct, of: "int | Inside") -> "Tuple[str, str]":
-    """(batch, group) -> (a line's value in a sum), and (group) -> (what a step adds to it): each is C text of its own."""
+    """Return (batch, group) -> (a line's value in a sum) and (group) -> (a step's summand), which become separate C
+    texts."""
     line, step = (nest.line_map(of), nest.step_map(of)) if isinstance(of, int) else \
         (nest.inside_line_map(of.number), nest.inside_step_map(of.number))
     return algebra.substitute(line, vec=0), algebra.substitute(step, vec=0)
 
 
 def sum_map(nest: TiledProduct, of: "int | Inside") -> str:
-    """(batch, line, step) -> (position in an operand, or the sum of a condition), whether the element exists or not."""
+    """Return (batch, line, step) -> (position in an operand, or the sum of a condition), for all elements, even those
+    that do not exist."""
     line, step = apart(nest, of)
     lines, steps = algebra.info(line), algebra.info(step)
     box = [f"{v.name} in [{v.lo}, {v.hi}]" for v in lines.variables]
@@ -328,7 +338,7 @@ def sum_map(nest: TiledProduct, of: "int | Inside") -> str:
 
 
 def element_map(nest: TiledProduct, operand: int) -> str:
-    """(batch, line, step) -> (position in an operand), of the elements that exist."""
+    """Return (batch, line, step) -> (position in an operand), for the elements that exist."""
     position = sum_map(nest, operand)
     inside = [f"{algebra.info(sum_map(nest, Inside(n))).results[0].text} in [0, {nest.conditions[n].last}]"
               for n in nest.conditions_of(operand)]
@@ -340,16 +350,16 @@ def _position(nest: TiledProduct) -> str:
 
 
 def part_map(nest: TiledProduct, schedule: ContractionGpuSchedule) -> str:
-    """(part, position) -> (place among the sums of all parts)."""
+    """Return (part, position) -> (place among the sums of all parts)."""
     elements = nest.shape.elements
     return (f"(part, position) -> (part * {elements} + position), domain: part in [0, {schedule.parts - 1}], "
             f"position in [0, {elements - 1}]")
 
 
 def thread_maps(schedule: ContractionGpuSchedule, unit: int, by: int) -> "Tuple[str, str]":
-    """The maps (thread, i) -> (row in the tile) of a thread's row i, and (thread, j) -> (column in the tile floordiv
-    by) of its column j * by. A thread's rows and columns are `unit` neighbours at a time. Eight threads side by side
-    and four one below the other read the fewest words together."""
+    """Return the maps (thread, i) -> (row in the tile) of a thread's row i, and (thread, j) -> (column in the tile
+    floordiv by) of its column j * by. A thread has groups of `unit` neighbouring rows and columns. Boxes of eight
+    threads across and four down read the fewest words together."""
     tile = schedule.block
     across, down = tile.columns // tile.thread_columns, tile.rows // tile.thread_rows
     wide, high = min(8, across), min(4, down)
@@ -366,8 +376,8 @@ def thread_maps(schedule: ContractionGpuSchedule, unit: int, by: int) -> "Tuple[
 
 
 def load_map(schedule: ContractionGpuSchedule, operand: int, along: bool, run: int) -> str:
-    """(thread, pass) -> (line, step) of the first element that a thread loads in a pass, in the tile. run: steps that
-    neighbouring threads load of one line, where neighbours are steps."""
+    """Return (thread, pass) -> (line, step) in the tile of the first element that a thread loads in a pass. run: the
+    number of steps that neighbouring threads load of one line, if neighbours in memory are steps."""
     tile, vec, threads = schedule.block, schedule.loads[operand], schedule.threads
     lines = (tile.rows, tile.columns)[operand]
     count = lines * tile.steps // vec
@@ -383,14 +393,16 @@ def load_map(schedule: ContractionGpuSchedule, operand: int, along: bool, run: i
 
 
 class SharedAccess(NamedTuple):
-    """An access of a tile in shared memory: the map (thread)[.., e] -> (element), and the elements `e` at once."""
+    """An access of a tile in shared memory: the map (thread)[.., e] -> (element), and the number of elements `e` that
+    are accessed at once."""
 
     map: str
     elements: int
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionGpuSchedule, device: Device) -> "List[SharedAccess]":
-    """The stores and loads of a block's threads in shared memory, of both operands, at any one step of a tile."""
+    """Return the stores and loads of a block's threads in shared memory, for both operands, at any one step of a
+    tile."""
     numbers, size = device.contraction_gpu, dtypes.storage_bytes(nest.dot.shape.dtype)
     found, tile, unit = [], schedule.block, WORD // size
     maps = thread_maps(schedule, unit, unit)
@@ -416,7 +428,7 @@ def shared_accesses(nest: TiledProduct, schedule: ContractionGpuSchedule, device
 # ---- kernels ----
 
 def _epilogue(nest: TiledProduct, schedule: ContractionGpuSchedule) -> Form:
-    """The epilogue of neighbouring sums of a thread."""
+    """Return the epilogue of neighbouring sums of a thread."""
     counts, vec = nest.counts, schedule.vec
     box = {"batch": (0, counts["batch"] - 1), "row": (0, counts["row"] - 1),
            "group": (0, counts["column"] // vec - 1), "vec": (0, vec - 1)}
@@ -426,7 +438,7 @@ def _epilogue(nest: TiledProduct, schedule: ContractionGpuSchedule) -> Form:
 
 
 def _summed(nest: TiledProduct) -> Form:
-    """The epilogue of one sum, whose parts are added up."""
+    """Return the epilogue of one sum, whose parts are added up."""
     index = compose(_position(nest), algebra.call("shape", "unmap", nest.shape.text))
     return Form(nest.epilogue, nest.epilogue.entry, index, Schedule(), {"position": (0, nest.shape.elements - 1)},
                 given={nest.dot: partial(_sum, dtype=nest.dot.shape.dtype, text="total")})
@@ -437,7 +449,7 @@ def _sum(body: Body, dtype: str, text: str) -> List[Value]:
 
 
 def _written(nest: TiledProduct, form: Form, index: str, context: Context) -> "Tuple[StepCode, List[Touched]]":
-    """The code of a step of the epilogue, and what it accesses."""
+    """Return the code of a step of the epilogue, and its accesses."""
     body = Body(context.target, context.helpers, form, index, context.excess)
     body.region(nest.epilogue.entry.body)
     for root in nest.epilogue.roots:
@@ -446,14 +458,15 @@ def _written(nest: TiledProduct, form: Form, index: str, context: Context) -> "T
 
 
 def operand_texts(nest: TiledProduct, operand: int, index: str, name: str = "line") -> "Tuple[str, str]":
-    """C texts of where a line of `batch` begins in an operand, and of how far `step` is from there. name: the line's."""
+    """Return C texts of the position of a line of `batch` in an operand, and of the distance of `step` from there.
+    name: the line's variable."""
     of_line, of_step = apart(nest, operand)
     line, step = algebra.rename(of_line, "batch", name), algebra.rename(of_step, "step")
     return algebra.c_text(line, index, "added").results[0], algebra.c_text(step, index, "added").results[0]
 
 
 def condition_texts(nest: TiledProduct, operand: int, index: str, name: str = "line") -> "List[ConditionText]":
-    """The conditions of an operand, in the variables of `operand_texts`."""
+    """Return the conditions of an operand, in the variables of `operand_texts`."""
     found = []
     for number in nest.conditions_of(operand):
         (low, high), = algebra.ranges(sum_map(nest, Inside(number)))
@@ -466,7 +479,8 @@ def condition_texts(nest: TiledProduct, operand: int, index: str, name: str = "l
 
 
 def tiled(nest: TiledProduct, schedule: ContractionGpuSchedule, k: int, index: str, copied: str) -> Dict[str, Any]:
-    """The fields of operand k as a TiledOperand. copied: the map (.., pass) -> (line, step) of what a thread copies."""
+    """Return the fields of operand k as a TiledOperand. copied: the map (.., pass) -> (line, step) of a thread's
+    copies."""
     at, side, vec = algebra.c_text(copied, index, "term"), ("row", "column")[k], schedule.loads[k]
     lines, count = (schedule.block.rows, schedule.block.columns)[k], nest.counts[side]
     (line, step), (line_at, step_at) = at.results, operand_texts(nest, k, index)
@@ -479,7 +493,7 @@ def tiled(nest: TiledProduct, schedule: ContractionGpuSchedule, k: int, index: s
 
 
 def exact_sum(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Optional[ExactSum]:
-    """The sum that takes the place of one that is NaN; None where a zero in place of an element changes none."""
+    """Return the sum that replaces a sum that is NaN; None if zeros in place of elements change no sum."""
     nest, d, kind, t = choice.nest, context.target, choice.nest.dot.shape.dtype, choice.index
     if not nest.conditions or kind not in ("f32", "f64"):
         return None
@@ -509,7 +523,7 @@ def _operand(choice: Choice[TiledProduct, ContractionGpuSchedule], k: int, conte
 
 
 def added(d: Target, kind: str, a: str, b: str, total: str) -> str:
-    """A sum with one product more, by one rounding; integers wrap around."""
+    """Return the C text of a sum and one more product, with one rounding; integers wrap around."""
     return f"(int)((unsigned){total} + (unsigned){a} * (unsigned){b})" if kind == "s32" \
         else f"{d.math('fma', kind)}({a}, {b}, {total})"
 
@@ -519,7 +533,8 @@ def word_type(size: int) -> str:
 
 
 class Written(NamedTuple):
-    """The code that follows the sums of a kernel of tiles. code: of `vec` of them; reads, results: buffers; seen: accesses."""
+    """The code that follows the sums of a kernel of tiles. code: for `vec` of them; reads, results: buffers; seen:
+    accesses."""
 
     code: StepCode
     reads: List[Buffer]
@@ -529,7 +544,7 @@ class Written(NamedTuple):
 
 
 def sums_written(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Written:
-    """The epilogue; of a part, stores of its sums."""
+    """Return the epilogue, or the stores of a part's sums."""
     nest, schedule, d, t = choice.nest, choice.schedule, context.target, choice.index
     if schedule.parts == 1:
         code, touched = _written(nest, _epilogue(nest, schedule), t, context)
@@ -561,7 +576,7 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
 
 def kernel_of_tiles(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context, text: Text,
                     read: "Sequence[Touched]", written: Written) -> Kernel:
-    """The kernel with such a text. read: what it reads of the operands."""
+    """Return the kernel with this text. read: its accesses of the operands."""
     nest, d = choice.nest, context.target
     text.functions, text.attribute = written.functions, d.launch_bounds(choice.schedule.threads)
     return Kernel(choice.grids[0], nest, arguments(d, [*nest.operands, *written.reads], written.results, nest.shared),

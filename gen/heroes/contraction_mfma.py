@@ -1,15 +1,15 @@
-"""The contraction hero on GPUs whose wavefronts multiply matrices: products by AMD's MFMA instructions.
+"""The contraction hero by AMD's MFMA instructions, with which wavefronts multiply matrices.
 
-A block of threads computes a tile of the result, each wavefront of 64 threads a part of it. While it multiplies one half
-of the tiles in shared memory, it loads the next steps of both operands into registers.
+A block of threads computes a tile of the result, each wavefront of 64 threads a part of it. While it multiplies one
+half of the tiles in shared memory, it loads the next steps of both operands into registers.
 
-An instruction multiplies 16 rows by 16 columns. sett_mma_layouts.h says which lane holds which element, and which sum. A
-lane reads 16 bytes of a line at once, which are its elements for several instructions. So steps reach the instructions
-in another order, which is the same in both operands.
+An instruction multiplies 16 rows by 16 columns. sett_mma_layouts.h gives the lane that holds each element and each sum.
+A lane reads 16 contiguous bytes of a line, which are its elements for several instructions. So the instructions take
+the steps in another order, which is the same in both operands.
 
-A row of a tile in shared memory is a line, or a step where neighbours in memory are lines. Rows are rotated, so that
-lanes that read together read from all banks: lines by 16 bytes more after each 128 bytes, steps by 16 lines more after
-as many steps as 16 bytes hold.
+A row of a tile in shared memory is a line, or a step if neighbours in memory are lines. Rows are rotated, so that lanes
+that read together read from all banks: lines are rotated by 16 bytes more after each 128 bytes, steps by 16 lines more
+after as many steps as 16 bytes hold.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ BANKS = 128             # bytes of shared memory that are read at once
 
 
 class Instruction(NamedTuple):
-    """MFMA of an element type: its shape, the type of its sums, the elements of a lane in each operand, and the names of
-    its fragments' layouts in sett_mma_layouts.h and of the variable there that numbers a lane's sums."""
+    """An MFMA instruction of an element type: its shape, the type of its sums, a lane's number of elements in each
+    operand, and the names of its fragments' layouts in sett_mma_layouts.h and of their variable that numbers a lane's
+    sums."""
 
     shape: str
     sums: str
@@ -59,7 +60,7 @@ class ContractionMfmaSchedule(ContractionGpuSchedule):
 
     @property
     def waves(self) -> "Tuple[int, int]":
-        """Wavefronts of a block, one below the other and side by side."""
+        """Return the numbers of wavefronts in a block, down and across."""
         tile = self.block
         return tile.rows // (4 * tile.thread_rows), tile.columns // (SIDE * tile.thread_columns)
 
@@ -72,9 +73,9 @@ class ContractionMfmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class FragmentOperand(TiledOperand):
-    """As its base class, through registers, and from there to fragments. along: whether neighbours are steps; word: the
-    type of what is loaded at once; place: of a line and a step in the tile; elements: of a tile. read_line, read_step: of
-    the first element that a lane reads of 16 lines `n`."""
+    """A copy of an operand through registers to shared memory, and from there to fragments. along: true if neighbours
+    in memory are steps; word: the type of a load; place: the place of a line and a step in the tile; elements: of a
+    tile. read_line, read_step: the first element that a lane reads of 16 lines `n`."""
 
     along: bool
     word: str
@@ -86,11 +87,12 @@ class FragmentOperand(TiledOperand):
 
 @dataclass(frozen=True)
 class ContractionMfmaRecord:
-    """templates/kernels/contraction_mfma.j2 prints this record.
+    """The record that templates/kernels/contraction_mfma.j2 prints.
 
     kind, element: the types of the sums, and of elements in memory; mfma: the function of a word's instructions. unit:
-    elements of 16 bytes. downs, acrosses: instructions of a wavefront below and beside each other. row, group, steps,
-    part_steps, rows, columns, vec, exact, step: as ContractionGpuRecord."""
+    elements of 16 bytes. downs, acrosses: the numbers of a wavefront's instructions down and across. row, group, steps,
+    part_steps, rows, columns, vec, exact, step: as in ContractionGpuRecord.
+    """
 
     placing: Placing
     kind: str
@@ -113,14 +115,14 @@ class ContractionMfmaRecord:
 
 
 class ContractionMfmaHero(FragmentHero):
-    """As its base class, by MFMA."""
+    """The hero of products by MFMA."""
 
     def takes(self, nest: TiledProduct, context: Context) -> bool:
         numbers, types = context.device.contraction_gpu, {buffer.shape.dtype for buffer in nest.operands}
         if not numbers.wave_types:
             raise Refused("the device has no MFMA")
         if len(types) > 1 or not types <= set(numbers.wave_types) or _instruction(nest).sums != nest.dot.shape.dtype:
-            raise Refused("no MFMA of the device multiplies such types exactly")
+            raise Refused("no MFMA of the device multiplies these types exactly")
         return super().takes(nest, context)
 
     def schedules(self, nest: TiledProduct, context: Context) -> "Iterable[ContractionGpuSchedule]":
@@ -151,7 +153,7 @@ def _instruction(nest: TiledProduct) -> Instruction:
 # ---- maps ----
 
 def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
-    """(line, step) -> (element of the tile in shared memory)."""
+    """Return (line, step) -> (element of the tile in shared memory)."""
     lines, size = (tile.rows, tile.columns)[operand], element_bytes(nest)
     unit = WORD // size
     if nest.along_steps(operand):
@@ -165,8 +167,9 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
 
 
 def read_map(nest: TiledProduct, schedule: ContractionMfmaSchedule, operand: int) -> str:
-    """(wave, lane, n, word) -> (line, step) in the tile of the first element of a word that a lane reads of the 16 lines
-    `n` of its wavefront, and of four such words of the steps. The element has the line of the instruction's first one."""
+    """Return (wave, lane, n, word) -> (line, step) in the tile of the first element of a word that a lane reads of the
+    16 lines `n` of its wavefront, and of four such words along the steps. The element has the line of the instruction's
+    first one."""
     instruction, size = _instruction(nest), element_bytes(nest)
     count, unit = (schedule.block.thread_rows // 4, schedule.block.thread_columns)[operand], WORD // size
     found = held_in(instruction.layout, ("lhs", "rhs")[operand], {"lane": LANES}, thread="lane")
@@ -180,8 +183,8 @@ def read_map(nest: TiledProduct, schedule: ContractionMfmaSchedule, operand: int
 
 
 def sum_maps(nest: TiledProduct, schedule: ContractionMfmaSchedule) -> "Tuple[str, str]":
-    """The maps (wave, lane, i) -> (row in the tile) of a thread's row i, and (wave, lane, j) -> (column in the tile) of
-    its column j."""
+    """Return the maps (wave, lane, i) -> (row in the tile) of a thread's row i, and (wave, lane, j) -> (column in the
+    tile) of its column j."""
     tile, of = schedule.block, _instruction(nest)
     rows, columns = tile.thread_rows, tile.thread_columns
     row, _ = held_in(of.layout, "acc", {"lane": LANES, "i": rows}, thread="lane", **{of.slot: "i mod 4"})
@@ -194,8 +197,8 @@ def sum_maps(nest: TiledProduct, schedule: ContractionMfmaSchedule) -> "Tuple[st
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionMfmaSchedule) -> "List[SharedAccess]":
-    """The stores of a block's threads to the tiles of both operands, and what lanes read there: 16 bytes of a line, or
-    one element after the other."""
+    """Return the stores of a block's threads to the tiles of both operands, and the reads of lanes there: 16 bytes of a
+    line, or one element after another."""
     found, unit = [], WORD // element_bytes(nest)
     for k in (0, 1):
         along, tile = nest.along_steps(k), tile_map(nest, schedule.block, k)

@@ -1,12 +1,12 @@
-"""The contraction hero on GPUs with matrix instructions: products of 8, 16 and 64 bits, by CUDA's mma.sync.
+"""The contraction hero by CUDA's mma.sync, matrix instructions on numbers of 8, 16 and 64 bits.
 
-A block of threads computes a tile of the result, each warp a part of it. Both operands' tiles go from memory straight
-to shared memory, several stages ahead (cp.async). From there ldmatrix loads what a warp multiplies. ldmatrix moves 16
-bits, so each lane loads its own elements of 64 bits. sett_mma_layouts.h says which lane holds which element, and which
-sum.
+A block of threads computes a tile of the result, each warp a part of it. Both operands' tiles are copied from memory to
+shared memory without registers, several stages ahead (cp.async). From there ldmatrix loads the operands of a warp.
+ldmatrix moves 16-bit elements, so each lane loads its own elements of 64 bits. sett_mma_layouts.h gives the lane that
+holds each element and each sum.
 
-A row of a tile in shared memory is a line, or a step where neighbours in memory are lines and ldmatrix transposes. Each
-row is rotated by what is read of it at once, so that the rows that are read together lie in all banks.
+A row of a tile in shared memory is a line, or a step if neighbours in memory are lines and ldmatrix transposes. Rows
+are rotated by the length of a read, so that rows that are read together are in all banks.
 
 Bytes are transposed in pairs of lines, then permuted within pairs of registers: of 16 lines, the first 8 of the
 instruction are the even ones, the others the odd ones.
@@ -36,8 +36,8 @@ BANKS = 128             # bytes of shared memory that are read at once
 
 
 class Instruction(NamedTuple):
-    """mma.sync of an element type: its shape and the type of its sums in PTX, and the name of its fragments' layouts in
-    sett_mma_layouts.h."""
+    """An mma.sync instruction of an element type: its shape and the type of its sums in PTX, and the name of its
+    fragments' layouts in sett_mma_layouts.h."""
 
     shape: str
     sums: str
@@ -53,7 +53,8 @@ INSTRUCTIONS = {"bf16": Instruction("m16n8k16", "f32", "NV_MMA_SYNC_F32_16x8x16_
 
 @dataclass(frozen=True)
 class ContractionMmaSchedule(ContractionGpuSchedule):
-    """column_pairs: whether two instructions' columns side by side are the even and the odd ones of 16."""
+    """A schedule of tiles for mma.sync. column_pairs: true if the columns of two neighbouring instructions are the even
+    and the odd ones of 16."""
 
     column_pairs: bool = False
 
@@ -62,7 +63,7 @@ class ContractionMmaSchedule(ContractionGpuSchedule):
 
     @property
     def warps(self) -> "Tuple[int, int]":
-        """Warps of a block, one below the other and side by side."""
+        """Return the numbers of warps in a block, down and across."""
         tile = self.block
         return tile.rows // (8 * tile.thread_rows), tile.columns // (4 * tile.thread_columns)
 
@@ -78,9 +79,10 @@ class ContractionMmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class CopiedOperand(TiledOperand):
-    """As its base class, and from there to registers. elements: of a tile; place: of a line and a step there.
-    read_line, read_step: what a lane reads, of 16 lines `n` and 32 bytes `part` of the steps: the row that it gives to
-    ldmatrix, or its element `half`. trans: whether ldmatrix transposes; pairs: whether it transposes pairs of lines."""
+    """A copy of an operand to shared memory, and from there to registers. elements: of a tile; place: the place of a
+    line and a step there. read_line, read_step: the row that a lane gives to ldmatrix, or its element `half`, of 16
+    lines `n` and 32 bytes `part` of the steps. trans: true if ldmatrix transposes; pairs: true if it transposes pairs
+    of lines."""
 
     elements: int
     place: str
@@ -92,13 +94,14 @@ class CopiedOperand(TiledOperand):
 
 @dataclass(frozen=True)
 class ContractionMmaRecord:
-    """templates/kernels/contraction_mma.j2 prints this record.
+    """The record that templates/kernels/contraction_mma.j2 prints.
 
     kind, element: the types of the sums, and of elements in memory; mma: the function of an instruction. register: the
-    type of the `registers` that a lane has of 16 lines and 32 bytes of the steps. bytes: of an element. parts: 32 bytes
-    of the steps in a tile. downs, acrosses: instructions of a warp below and beside each other. row, group: the row in
-    the tile of a thread's row `i`, and of its columns `j` in groups of `vec`. steps, part_steps, rows, columns, vec,
-    exact, step: as ContractionGpuRecord."""
+    type of the `registers` that a lane has of 16 lines and 32 bytes of the steps. bytes: of an element. parts: the
+    number of 32 bytes of steps in a tile. downs, acrosses: the numbers of a warp's instructions down and across. row,
+    group: the row in the tile of a thread's row `i`, and the column of its columns `j` in groups of `vec`. steps,
+    part_steps, rows, columns, vec, exact, step: as in ContractionGpuRecord.
+    """
 
     placing: Placing
     kind: str
@@ -125,7 +128,7 @@ class ContractionMmaRecord:
 
 class Fragments(NamedTuple):
     """The maps of a kernel whose lanes hold fragments of operands: of copies to shared memory, of its tiles, and of the
-    sums; and the accesses of shared memory."""
+    sums; and its accesses of shared memory."""
 
     maps: List[str]
     accesses: List[SharedAccess]
@@ -142,7 +145,7 @@ class Fragments(NamedTuple):
 
 
 class FragmentHero(ContractionGpuHero):
-    """As its base class, by instructions whose lanes hold fragments of the operands."""
+    """The base of heroes by instructions whose lanes hold fragments of the operands."""
 
     def fragments(self, nest: TiledProduct, schedule: ContractionGpuSchedule) -> Fragments:
         raise NotImplementedError
@@ -156,14 +159,14 @@ class FragmentHero(ContractionGpuHero):
 
 
 class ContractionMmaHero(FragmentHero):
-    """As its base class, by matrix instructions."""
+    """The hero of products by matrix instructions."""
 
     def takes(self, nest: TiledProduct, context: Context) -> bool:
         if not context.target.matrix_instructions:
-            raise Refused("the language has no matrix instructions that are written here")
+            raise Refused("matrix instructions are not written in this language")
         types = {buffer.shape.dtype for buffer in nest.operands}
         if len(types) > 1 or not types <= INSTRUCTIONS.keys() or _instruction(nest).sums != nest.dot.shape.dtype:
-            raise Refused("no matrix instruction multiplies such types")
+            raise Refused("no matrix instruction multiplies these types")
         return super().takes(nest, context)
 
     def schedules(self, nest: TiledProduct, context: Context) -> "Iterable[ContractionGpuSchedule]":
@@ -193,7 +196,7 @@ def element_bytes(nest: TiledProduct) -> int:
 
 
 def by_elements(nest: TiledProduct) -> bool:
-    """True if lanes load elements from shared memory, not rows for ldmatrix."""
+    """Return true if lanes load elements from shared memory, false if rows for ldmatrix."""
     return element_bytes(nest) > 4
 
 
@@ -204,23 +207,23 @@ def _instruction(nest: TiledProduct) -> Instruction:
 # ---- maps ----
 
 def in_pairs(nest: TiledProduct, operand: int) -> bool:
-    """True if pairs of an operand's lines are transposed."""
+    """Return true if pairs of an operand's lines are transposed."""
     return element_bytes(nest) == 1 and not nest.along_steps(operand)
 
 
 def _paired(line: str) -> str:
-    """The line, of 16, that is `line` of the instructions, where pairs are transposed."""
+    """Return the line, of 16, that is `line` of the instructions, if pairs are transposed."""
     return f"({line}) mod 8 * 2 + ({line}) floordiv 8"
 
 
 def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
-    """(line, step) -> (element of the tile in shared memory)."""
+    """Return (line, step) -> (element of the tile in shared memory)."""
     lines, size = (tile.rows, tile.columns)[operand], element_bytes(nest)
     row, at, width = ("line", "step", tile.steps) if nest.along_steps(operand) else ("step", "line", lines)
     # lanes read `unit` elements of each row: those of ldmatrix, or four of 64 bits
     whole, unit = BANKS // size, 4 if by_elements(nest) else WORD // size
     units = min(whole, width) // unit
-    rows = whole // unit // units   # that lie in all banks
+    rows = whole // unit // units   # the rows that are in all banks together
     turn, padding = f"{row} floordiv {rows}", ""
     if in_pairs(nest, operand):
         # of each four steps two are read together
@@ -235,7 +238,7 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
 
 
 def copy_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int) -> str:
-    """(th_x, pass) -> (line, step) of the first element that a thread copies in a pass, in the tile."""
+    """Return (th_x, pass) -> (line, step) in the tile of the first element that a thread copies in a pass."""
     tile, vec = schedule.block, schedule.loads[operand]
     lines, threads = (tile.rows, tile.columns)[operand], schedule.threads
     count, number = lines * tile.steps // vec, f"(pass * {threads} + th_x)"
@@ -250,8 +253,8 @@ def copy_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int)
 
 
 def copied_maps(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[str]":
-    """The maps of both operands and of all conditions, and what a step adds in each, with the steps of the last tile
-    that do not exist: their addresses are computed."""
+    """Return the maps of both operands and of all conditions, and the summands of a step in each. They cover the steps
+    of the last tile that do not exist, because their addresses are computed."""
     size = schedule.block.steps
     end, found = -(-nest.counts["step"] // size) * size - 1, []
     for of in nest.sums:
@@ -264,9 +267,10 @@ def copied_maps(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[s
 
 
 def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
-    """(warp, lane, n, part) -> (line, step) in the tile of the row that a lane gives to ldmatrix, for the four matrices
-    of 16 lines `n` of its warp and of 32 bytes `part` of the steps: of A lines, then steps; of B steps, then lines; 8
-    lanes a matrix. Of pairs of lines, a matrix has two of four steps, and the next one the other two."""
+    """Return (warp, lane, n, part) -> (line, step) in the tile of the row that a lane gives to ldmatrix, for the four
+    matrices of 16 lines `n` of its warp and of 32 bytes `part` of the steps. 8 lanes give a matrix; A's matrices follow
+    each other along lines, then steps, B's along steps, then lines. In pairs of lines, a matrix has two of four steps,
+    and the next one the other two."""
     tile, word = schedule.block, WORD // element_bytes(nest)
     lines = (8 * tile.thread_rows, 4 * tile.thread_columns)[operand]
     low, high = "(lane floordiv 8 mod 2)", "(lane floordiv 16)"
@@ -284,13 +288,13 @@ def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) 
 
 
 def held(nest: TiledProduct, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
-    """As `held_in`, of the instruction of a product."""
+    """Return `held_in` for the instruction of a product."""
     return held_in(_instruction(nest).layout, fragment, box, **given)
 
 
 def held_in(name: str, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
-    """The index of an element in a fragment (lhs, rhs, acc) of the layouts of a name. box: the extents of variables;
-    given: the layout's variables by these, the others are 0."""
+    """Return the index of an element in a fragment (lhs, rhs, acc) of the layouts of a name. box: the extents of
+    variables; given: expressions of the layout's variables in these; the others are 0."""
     layout = algebra.call("map", "dims", algebra.call("nested", "map", f"{name}.{fragment}"))
     inner = (f"({', '.join(box)}) -> ({', '.join(given.get(v.name, '0') for v in algebra.info(layout).variables)}), "
              f"domain: {', '.join(f'{name} in [0, {count - 1}]' for name, count in box.items())}")
@@ -298,9 +302,9 @@ def held_in(name: str, fragment: str, box: "Dict[str, int]", **given: str) -> "L
 
 
 def element_read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
-    """(warp, lane, n, part, half) -> (line, step) in the tile of a lane's element, in the 16 lines `n` of its warp and
-    the steps `part` of an instruction: of A both halves are one instruction's, of B they are two instructions', side by
-    side."""
+    """Return (warp, lane, n, part, half) -> (line, step) in the tile of a lane's element, in the 16 lines `n` of its
+    warp and the steps `part` of an instruction. Both halves of A are one instruction's; those of B belong to two
+    neighbouring instructions."""
     tile = schedule.block
     lines = (8 * tile.thread_rows, 4 * tile.thread_columns)[operand]
     if operand == 0:
@@ -315,8 +319,8 @@ def element_read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, opera
 
 
 def sum_maps(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Tuple[str, str]":
-    """The maps (warp, lane, i) -> (row in the tile) of a thread's row i, and (warp, lane, j) -> (column in the tile
-    floordiv vec) of its columns j, in groups of `vec`."""
+    """Return the maps (warp, lane, i) -> (row in the tile) of a thread's row i, and (warp, lane, j) -> (column in the
+    tile floordiv vec) of its columns j, in groups of `vec`."""
     tile, vec = schedule.block, schedule.vec
     rows, columns = tile.thread_rows, tile.thread_columns // vec
     row, _ = held(nest, "acc", {"lane": 32, "i": rows}, thread="lane", o0="i mod 2")
@@ -336,13 +340,13 @@ def sum_maps(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Tuple[str
 
 
 def read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
-    """(warp, lane, n, part, ..) -> (line, step) in the tile of what a lane reads."""
+    """Return (warp, lane, n, part, ..) -> (line, step) in the tile of a lane's read."""
     return (element_read_map if by_elements(nest) else row_map)(nest, schedule, operand)
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "List[SharedAccess]":
-    """The copies of a block's threads to the tiles of both operands, and what lanes read there: rows of 16 bytes for
-    ldmatrix, those of eight lanes in each of its phases, or elements."""
+    """Return the copies of a block's threads to the tiles of both operands, and the reads of lanes there: rows of 16
+    bytes for ldmatrix, those of eight lanes in each of its phases, or elements."""
     found = []
     for k in (0, 1):
         for of, elements in ((copy_map(nest, schedule, k), schedule.loads[k]),
@@ -361,7 +365,7 @@ def shared_accesses(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Li
 # ---- the kernel ----
 
 def texts(of: str, index: str, *names: str) -> "List[str]":
-    """The results of a map as C text. names: of its variables there, if they are others."""
+    """Return the results of a map as C text. names: new names of its variables, if there are any."""
     return list(algebra.c_text(algebra.rename(of, *names) if names else of, index, "term").results)
 
 

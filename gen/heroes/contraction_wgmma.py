@@ -1,10 +1,11 @@
-"""The contraction hero on GPUs whose warpgroups multiply tiles in shared memory: products of 16 bits, by CUDA's wgmma.
+"""The contraction hero by CUDA's wgmma, with which warpgroups multiply tiles of 16-bit numbers in shared memory.
 
-A block of threads computes a tile of the result, each warpgroup of four warps 64 rows of it. Both operands' tiles go
-from memory straight to shared memory, several stages ahead (cp.async); wgmma reads them there by descriptors.
+A block of threads computes a tile of the result, each warpgroup of four warps 64 rows of it. Both operands' tiles are
+copied from memory to shared memory without registers, several stages ahead (cp.async); wgmma reads them there by
+descriptors.
 
-A tile in shared memory is rows of 128 bytes: 64 steps of a line, or 64 lines at a step where neighbours in memory are
-lines. Word w of 16 bytes of row r lies at place w xor (r mod 8), as wgmma reads it (swizzle of 128 bytes).
+A tile in shared memory is rows of 128 bytes: 64 steps of a line, or 64 lines at a step if neighbours in memory are
+lines. Word w of 16 bytes of row r is at place w xor (r mod 8), as wgmma reads it (swizzle of 128 bytes).
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ class ContractionWgmmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class ReadOperand(TiledOperand):
-    """As its base class, and from there by descriptors. elements: of a tile; begin: bytes of shared memory before the
-    tiles. place: of a line and a step in the tile. read: the place of what the warpgroup reads of the 16 steps `part`.
-    lines_beside: whether neighbours are lines; leading, stride: of the descriptor, in bytes."""
+    """A copy of an operand to shared memory, and from there a read by descriptors. elements: of a tile; begin: bytes of
+    shared memory before the tiles. place: the place of a line and a step in the tile. read: the place that the
+    warpgroup reads for the 16 steps `part`. lines_beside: true if neighbours in memory are lines; leading, stride:
+    fields of the descriptor, in bytes."""
 
     elements: int
     begin: int
@@ -59,11 +61,12 @@ class ReadOperand(TiledOperand):
 
 @dataclass(frozen=True)
 class ContractionWgmmaRecord:
-    """templates/kernels/contraction_wgmma.j2 prints this record.
+    """The record that templates/kernels/contraction_wgmma.j2 prints.
 
-    element: the type of elements in memory; bytes: of one; wgmma: the function of an instruction. parts: 16 steps in a
-    tile. row, group, steps, part_steps, rows, columns, vec, exact, step: as
-    ContractionMmaRecord."""
+    element: the type of elements in memory; bytes: of an element; wgmma: the function of an instruction. parts: the
+    number of 16 steps in a tile. row, group, steps, part_steps, rows, columns, vec, exact, step: as in
+    ContractionMmaRecord.
+    """
 
     placing: Placing
     element: str
@@ -84,14 +87,14 @@ class ContractionWgmmaRecord:
 
 
 class ContractionWgmmaHero(FragmentHero):
-    """As its base class, by warpgroups."""
+    """The hero of products by warpgroups."""
 
     def takes(self, nest: TiledProduct, context: Context) -> bool:
         if not context.device.contraction_gpu.warpgroup_tiles:
             raise Refused("the device has no wgmma")
         types = {buffer.shape.dtype for buffer in nest.operands}
         if len(types) > 1 or not types <= set(TYPES) or nest.dot.shape.dtype != "f32":
-            raise Refused("wgmma multiplies no such types here")
+            raise Refused("wgmma does not multiply these types")
         if min(nest.counts["row"], nest.counts["column"]) < DOWN:
             raise Refused("a warpgroup's tile has more rows and columns")
         return super().takes(nest, context)
@@ -125,7 +128,7 @@ HERO = ContractionWgmmaHero()
 # ---- maps ----
 
 def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
-    """(line, step) -> (element of the tile in shared memory)."""
+    """Return (line, step) -> (element of the tile in shared memory)."""
     lines, word = (tile.rows, tile.columns)[operand], WORD // element_bytes(nest)
     if nest.along_steps(operand):
         place = f"line * {ROW} + (step floordiv {word} xor line mod 8) * {word} + step mod {word}"
@@ -137,13 +140,13 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
 
 
 def tile_bytes(nest: TiledProduct, tile: GpuTile) -> "Tuple[int, int]":
-    """The bytes of shared memory of the first operand's tiles, and of both operands' tiles."""
+    """Return the bytes of shared memory of the first operand's tiles, and of both operands' tiles."""
     first, second = (tile.stages * lines * tile.steps * element_bytes(nest) for lines in (tile.rows, tile.columns))
     return first, first + second
 
 
 def read_map(nest: TiledProduct, schedule: ContractionWgmmaSchedule, operand: int) -> str:
-    """(warpgroup, part) -> (place in the tile) of the first line and step of an instruction."""
+    """Return (warpgroup, part) -> (place in the tile) of the first line and step of an instruction."""
     tile = schedule.block
     line = (f"warpgroup * {DOWN}", "0")[operand]
     return compose(f"(warpgroup, part) -> ({line}, part * {DEEP}), domain: warpgroup in [0, {tile.rows // DOWN - 1}], "
@@ -151,9 +154,9 @@ def read_map(nest: TiledProduct, schedule: ContractionWgmmaSchedule, operand: in
 
 
 def sum_maps(nest: TiledProduct, schedule: ContractionWgmmaSchedule) -> "Tuple[str, str]":
-    """The maps (warpgroup, warp, lane, i) -> (row in the tile) of a thread's row i, and (lane, j) -> (column in the
-    tile floordiv vec) of its columns j, in groups of `vec`. A warp's sums are those of mma.sync's instructions, side by
-    side."""
+    """Return the maps (warpgroup, warp, lane, i) -> (row in the tile) of a thread's row i, and (lane, j) -> (column in
+    the tile floordiv vec) of its columns j, in groups of `vec`. A warp's sums are those of neighbouring mma.sync
+    instructions."""
     tile, vec = schedule.block, schedule.vec
     columns = tile.thread_columns // vec
     row, _ = held(nest, "acc", {"lane": 32, "i": 2}, thread="lane", o0="i")
@@ -166,7 +169,7 @@ def sum_maps(nest: TiledProduct, schedule: ContractionWgmmaSchedule) -> "Tuple[s
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionWgmmaSchedule) -> "List[SharedAccess]":
-    """The copies of a block's threads to the tiles of both operands."""
+    """Return the copies of a block's threads to the tiles of both operands."""
     found = []
     for k in (0, 1):
         place = algebra.info(compose(copy_map(nest, schedule, k), tile_map(nest, schedule.block, k)))
