@@ -1,14 +1,14 @@
 """A nest around a product of two matrices, or of many, or around a convolution.
 
-The positions of the result, in the order of memory, are digits: those of the outer loops, the rows, and the columns,
-which are the minor digit. An element of the result is the sum, over the digits of the steps, of an element of `single`
-and one of `units`, or of groups of neighbours. Along the columns `single` does not move, and neighbours in a unit of
-`units` are neighbours in memory; or `single` is read in units too, as where lanes have sums of their own. A tile converts
-narrow numbers of `units` while it loads them. Along the rows and the lines `units` does not move. gen/plan/products.py
-arranges products so.
+The positions of the result, in the order of memory, are digits: the outer loops, the rows, and the columns, which are
+the minor digit. An element of the result is the sum, over the digits of the steps, of products of an element of
+`single` and an element of `units`, or of groups of neighbours. Along the columns `single` does not move, and neighbours
+in a unit of `units` are neighbours in memory; or `single` is read in units too, if lanes have sums of their own. A tile
+converts narrow numbers of `units` while it loads them. Along the rows and the lines `units` does not move.
+gen/plan/products.py arranges products in this way.
 
-Padding and holes of a convolution's base are no elements: a window is divided into cells (gen/plan/cells.py), in each
-of which the operands move by constant strides. The algebra proves that nothing of a cell is outside of the base.
+Padding and holes of a convolution's base are not elements: a window is divided into cells (gen/plan/cells.py), in each
+of which the operands move by constant strides. The algebra proves that no cell has elements outside of the base.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ SCALAR = [name for name, of in dtypes.TABLE.items()
 
 
 class Digit(NamedTuple):
-    """A digit, and the elements that a step of it is worth in each operand. window: the number of the window whose
-    places, or whose elements, it counts. each: its steps for a place or an element of the window; size: for the most of
-    these.
-    strips: the strips that a step is worth, where the nest is a part of strips (gen/plan/strips.py)."""
+    """A digit, and the strides of its steps in each operand. window: the number of the window whose places, or whose
+    elements, it counts. each: the number of its steps for a place or an element of the window; size: the maximum of
+    steps over places. strips: the number of strips that a step moves, if the nest is a part of strips
+    (gen/plan/strips.py)."""
 
     size: int
     single: int
@@ -53,7 +53,7 @@ class Digit(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A cell, and the elements from the first cell's beginning to its own in each operand."""
+    """A cell, and the distance in each operand from the first cell's beginning to its own."""
 
     cell: Cell
     single: int
@@ -62,33 +62,37 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Window:
-    """A window along a dimension, in several cells. digit: the number of the outer digit that is its places; every: the
-    distance between places of a cell."""
+    """A window along a dimension, in several cells. digit: the number of the outer digit that counts its places; every:
+    the distance between places of a cell."""
 
     digit: int
     every: int
     parts: Tuple[Part, ...]
 
     def covers(self, places: int) -> bool:
-        """Whether each place is in one cell."""
+        """Return true if each place is in exactly one cell."""
         return sorted(part.cell.place + self.every * k for part in self.parts
                       for k in range(part.cell.places)) == list(range(places))
 
 
 @dataclass(eq=False)
 class Contraction(Nest):
-    """dot: the product. epilogue: from its elements to the results (`partition` goes on to compute them itself).
+    """A contraction: the nest of a product.
+
+    dot: the product. epilogue: the computation of the results from the product's elements (`partition` computes these
+    too).
 
     single, units: the operands; starts: the maps from the digits of the result, a unit and a lane to the position in
-    each at the first step, in the first cell of each window. wide: the distance of units in `single`, where a unit has as
-    many elements of it as lanes, or one for each part of its lanes; None: it has one. part: the lanes of such a part,
-    and the distance of parts in `single`; None: there are none.
-    outer: the digits before the columns; rows: the number of that one of them whose elements share units, None where
-    there is none; lines: of another one. order: the numbers of the others, as work-items go through them. columns:
-    elements of the minor digit; unit: elements of a unit. Where columns are no whole units, the last unit shares some
-    with the unit before it, if there is one. next_unit, last_unit: from the first unit to the second and to the last
-    one in memory. steps: the digits of the sum, major first. group: elements that each operand has for a step and a
-    column, which are neighbours in memory."""
+    each operand at the first step, in the first cell of each window. wide: the stride of units in `single`, if a unit
+    has an element of it for each lane, or for each part of its lanes; None: it has one element. part: the lanes of such
+    a part, and the distance of parts in `single`; None: there are none. outer: the digits before the columns; rows: the
+    number of the outer digit whose elements share units, or None; lines: the number of another such digit. order: the
+    numbers of the other digits, in the order of work-items. columns: elements of the minor digit; unit: elements of a
+    unit. If the columns are not whole units, the last unit shares some with the unit before it, if there is one.
+    next_unit, last_unit: the distances from the first unit to the second and to the last one in memory. steps: the
+    digits of the sum, major first. group: the number of neighbouring elements that each operand has for a step and a
+    column.
+    """
 
     dot: Instruction
     epilogue: Partition
@@ -111,44 +115,45 @@ class Contraction(Nest):
 
     @property
     def sizes(self) -> "List[int]":
-        """Of the digits of the result, major first."""
+        """Return the sizes of the digits of the result, major first."""
         return [*(digit.size for digit in self.outer), self.columns]
 
     @property
     def row(self) -> Digit:
-        """The digit of the rows; of one element where there is none."""
+        """Return the digit of the rows; if there is none, a digit of one element."""
         return Digit(1, 0, 0) if self.rows is None else self.outer[self.rows]
 
     @property
     def line(self) -> Digit:
-        """The digit of the lines, likewise."""
+        """Return the digit of the lines; if there is none, a digit of one element."""
         return Digit(1, 0, 0) if self.lines is None else self.outer[self.lines]
 
     @property
     def covered(self) -> bool:
-        """Whether each element of the result is in one cell."""
+        """Return true if each element of the result is in exactly one cell."""
         return all(window.covers(self.outer[window.digit].size // self.outer[window.digit].each)
                    for window in self.windows)
 
     @property
     def all_units(self) -> int:
-        """Units of a row; one that is not whole counts."""
+        """Return the units of a row; the last one may be partial."""
         return -(-self.columns // self.unit)
 
     @property
     def overlap(self) -> int:
-        """Columns that the last unit shares with the one before it."""
+        """Return the number of columns that the last unit shares with the one before it."""
         return -self.columns % self.unit if self.columns > self.unit else 0
 
 
 def _products(nest: Nest) -> "List[Entry]":
-    """The products in a nest that are arranged for register tiles."""
+    """Return the products in a nest that are arranged for register tiles."""
     return [entry for function in nest.partition.functions for region in regions(function.body)
             for entry in region.entries if TILED in entry.instruction.attributes and entry.callee is None]
 
 
 def lost(nest: Nest) -> "List[Instruction]":
-    """The products in a nest that are no register tiles there, and no results, so that kernels of their own may be."""
+    """Return the products in a nest that do not become register tiles there and are not results, so that they may have
+    kernels of their own."""
     if type(nest) is not Nest:
         return []
     roots = [root.value for root in nest.partition.roots]
@@ -156,9 +161,9 @@ def lost(nest: Nest) -> "List[Instruction]":
 
 
 def tiled(nest: Nest, strip: int = 0) -> Nest:
-    """The nest as one around its product that is arranged for tiles; itself where it has none, or more, its
-    maps are not sums of strides, or what follows from the product has a type that vectors do not hold. strip: elements
-    of a strip of what the nest leaves for another one, or reads of another one (gen/plan/strips.py)."""
+    """Return the nest of the product that is arranged for tiles. Return the nest itself if it has none or several, if
+    its maps are not sums of strides, or if the epilogue has a type that vectors do not hold. strip: the elements of a
+    strip of an array that the nest leaves for another one, or reads from another one (gen/plan/strips.py)."""
     found = _products(nest)
     if type(nest) is not Nest or nest.layout or len(found) != 1 \
             or found[0] not in nest.partition.entry.body.entries:
@@ -188,7 +193,7 @@ def tiled(nest: Nest, strip: int = 0) -> Nest:
 
 class _Operands(NamedTuple):
     """The operands' buffers, and the maps from an index of some of the product's columns and from the loops over the
-    sum to the indices in these. positions: those to the positions there, as gen/plan/leads.py has them."""
+    sum to the indices in them. positions: the maps to the positions there, in the terms of gen/plan/leads.py."""
 
     buffers: Tuple[Buffer, ...]
     indices: Tuple[str, ...]
@@ -200,8 +205,8 @@ class _Operands(NamedTuple):
 
 
 def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -> Optional[_Operands]:
-    """Of the columns from `start` to before `end` of the product's dimension `column`; None where an operand is not in
-    a buffer of its type."""
+    """Return the operands of the columns from `start` to before `end` of the product's dimension `column`; None if an
+    operand is not in a buffer of its type."""
     dims = dot.shape.dims
     part = tuple(end - start if d == column else size for d, size in enumerate(dims))
     index = compose(identity(part), algebra.call(
@@ -221,7 +226,7 @@ def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -
 
 
 def _group(dot: Instruction, operands: "Sequence[Buffer]") -> Optional[int]:
-    """The elements of a group of the operands; None where they are not in a type of the tiles."""
+    """Return the number of elements in a group of the operands; None if tiles do not multiply their types."""
     sums, types = dot.shape.dtype, [buffer.shape.dtype for buffer in operands]
     of = dot.attributes[TILED]
     if types[1 - of] == sums and types[of] in (sums, *WIDENED.get(sums, ())):
@@ -232,8 +237,8 @@ def _group(dot: Instruction, operands: "Sequence[Buffer]") -> Optional[int]:
 
 
 class _Found(NamedTuple):
-    """A window along a dimension. place, tap: the variables of its places and of its elements; place is "" where one
-    cell has all places."""
+    """A window along a dimension. place, tap: the variables of its places and of its elements; place is "" if one cell
+    has all places."""
 
     along: Along
     place: str
@@ -241,7 +246,8 @@ class _Found(NamedTuple):
 
 
 def _windows(dot: Instruction, sizes: "Sequence[int]", at: str, loops: "Sequence[str]") -> "Optional[List[_Found]]":
-    """The windows of a product; None where places are no digit before the columns, or nothing is inside of a base."""
+    """Return the windows of a product; None if places are not a digit before the columns, or no element is inside of a
+    base."""
     if dot.opcode != "convolution":
         return []
     found, split = [], compose(position(sizes), at)
@@ -259,7 +265,7 @@ def _windows(dot: Instruction, sizes: "Sequence[int]", at: str, loops: "Sequence
 
 
 def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) -> Optional[Contraction]:
-    """at: the map from the position to the product's index."""
+    """Return the contraction of a product, or None. at: the map from the position to the product's index."""
     column, of = next(d for d in dot.shape.minor_to_major if dot.shape.dims[d] > 1), dot.attributes[TILED]
     unit, features, groups = LINE // dtypes.storage_bytes(dot.shape.dtype), dot.shape.dims[column], group_count(dot)
     number = _strip_number(nest, dot, column, at, strip) if strip else ""
@@ -340,7 +346,8 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
 
 
 def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int) -> str:
-    """The map from the position, and from the loops over the sum, to the strip that it is in; "": there is none."""
+    """Return the map from the position, and from the loops over the sum, to the number of its strip; "" if there is
+    none."""
     root, of = nest.partition.roots[0], dot.attributes[TILED]
     if root.shape.place:
         index, shape = compose(algebra.call("shape", "unmap", nest.shape.text), root.map), root.shape
@@ -354,8 +361,8 @@ def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int
 
 
 class _Moved(NamedTuple):
-    """The windows of a product. begins, strides: where `single` and `units` begin, in the first cells, and the elements
-    that a step of each variable is worth in them. parts: of each window, its cells."""
+    """The windows of a product. begins, strides: the positions at which `single` and `units` begin in the first cells,
+    and their strides along each variable. parts: the cells of each window."""
 
     found: List[_Found]
     begins: Tuple[int, int]
@@ -365,8 +372,8 @@ class _Moved(NamedTuple):
 
 def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, of: int, unit: int,
            whole: int, part: int = 0) -> Optional[_Moved]:
-    """How the operands move along the digits of the result, a unit and a lane; None where a stride is not even. part:
-    lanes of a part of a unit (0: there are no parts)."""
+    """Return the strides of the operands along the digits of the result, a unit and a lane; None if a stride is not
+    constant. part: lanes of a part of a unit (0: there are no parts)."""
     found = _windows(dot, sizes, at, list(main.loops))
     if found is None:
         return None
@@ -392,8 +399,8 @@ def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, o
 
 
 def _strips(number: str, sizes: "Sequence[int]") -> "Optional[Dict[str, int]]":
-    """The strips that a step of each digit before the columns is worth; None where one is not even, or another variable
-    moves to other strips."""
+    """Return the number of strips that a step of each digit before the columns moves; None if one is not constant, or
+    another variable moves to other strips."""
     if not number:
         return {}
     flat, outer = compose(position(sizes), number), [f"g{k}" for k in range(len(sizes) - 1)]
@@ -411,7 +418,8 @@ class _Affine(NamedTuple):
 
 
 def _affine(flat: str, found: "Sequence[_Found]", cells: "Sequence[Cell]") -> Optional[_Affine]:
-    """A map to a position within some cells; None where a stride is not even, or an element is outside."""
+    """Return a map to a position as an affine one within some cells; None if a stride is not constant, or an element is
+    outside."""
     if flat == EMPTY:
         return None
     bounds = {v.name: v.hi for v in algebra.info(flat).variables}
@@ -435,7 +443,7 @@ def _affine(flat: str, found: "Sequence[_Found]", cells: "Sequence[Cell]") -> Op
 
 
 def _begin(operands: _Operands, dot: Instruction, of: int, found: "Sequence[_Found]") -> Optional[int]:
-    """The position of the first element that is read of an operand, in the first cells."""
+    """Return the position of the first element that is read of an operand, in the first cells."""
     values = {each.tap: each.along.cells[0].tap for each in found}
     if found:
         values.update((f"i{out}", each.along.cells[0].place)
@@ -447,7 +455,7 @@ def _begin(operands: _Operands, dot: Instruction, of: int, found: "Sequence[_Fou
 
 def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, strides: "Dict[str, int]", by: str,
            of: Shape) -> str:
-    """(g0, .., unit, lane) -> (position): in an operand, in the first cells, whose places are counted from 0."""
+    """Return (g0, .., unit, lane) -> (position) in an operand, in the first cells, whose places are counted from 0."""
     names = [f"g{k}" for k in range(len(outer))]
     box = [f"{name} in [0, {digit.size - 1}]" for name, digit in zip(names, outer)]
     box += [f"unit in [0, {-(-columns // unit) - 1}]", f"lane in [0, {min(unit, columns) - 1}]"]
@@ -461,8 +469,8 @@ def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, stride
 
 
 def columns_map(sizes: "Sequence[int]", unit: int, columns: int, each: int = 0) -> str:
-    """(g0, .., unit, lane) -> (position): the first columns of the minor digit, in units. each: lanes of a part of a
-    unit, whose number is the variable `part`; 0: there are no parts."""
+    """Return (g0, .., unit, lane) -> (position) of the first columns of the minor digit, in units. each: lanes of a
+    part of a unit, whose number is the variable `part`; 0: there are no parts."""
     names = [f"g{k}" for k in range(len(sizes) - 1)]
     box = [f"{name} in [0, {size - 1}]" for name, size in zip(names, sizes)]
     box += [f"unit in [0, {-(-columns // unit) - 1}]", f"lane in [0, {(each or min(unit, columns)) - 1}]"]
@@ -476,7 +484,8 @@ def columns_map(sizes: "Sequence[int]", unit: int, columns: int, each: int = 0) 
 
 
 def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
-    """The digits without those of one element; neighbours along which both strides go on are one."""
+    """Return the digits without those of one element; neighbouring digits with continuing strides in both operands are
+    merged."""
     merged: "List[Digit]" = []
     for digit in digits:
         above = merged[-1] if merged else None
@@ -490,8 +499,8 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
 
 
 def _rows_of_places(outer: "Tuple[Digit, ...]", every: "Sequence[int]") -> "Tuple[Digit, ...]":
-    """The digits, where the places of a window and the few rows below them are one, if this has the most rows. every:
-    the distance between places of a cell, of each window."""
+    """Return the digits. The places of a window and the few rows below them become one digit if it has the most rows.
+    every: the distance between places of a cell, of each window."""
     for k, (above, below) in enumerate(zip(outer, outer[1:])):
         size = above.size * below.size
         if above.window is not None and every[above.window] == 1 and below.window is None and below.size < FEW_ROWS \
@@ -506,7 +515,7 @@ def _goes_on(above: Digit, below: Digit) -> bool:
 
 
 def _longest_last(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
-    """The steps, of which the longest digit is the last one where that is short: tiles go through it."""
+    """Return the steps with the longest digit last if the last one is short: tiles go through the last digit."""
     longest = max(steps, key=lambda digit: digit.size, default=None)
     if longest is None or steps[-1].size >= SHORT_SUM or longest.size <= steps[-1].size:
         return steps
@@ -514,7 +523,8 @@ def _longest_last(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
 
 
 def _joined(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
-    """The steps, of which the last may be one with the elements of a window before it."""
+    """Return the steps, with the last digit merged into the elements of a window before it if its strides continue
+    them."""
     if len(steps) < 2 or steps[-1].window is not None or steps[-2].window is None or not _goes_on(*steps[-2:]):
         return steps
     above, below = steps[-2:]

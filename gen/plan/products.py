@@ -1,32 +1,33 @@
-"""Products, arranged for kernels of register tiles, or of tiles in a GPU's shared memory.
+"""The arrangement of products for kernels of register tiles, or of tiles in a GPU's shared memory.
 
-A product's elements are sums of x[b, i, k] y[b, k, j]. The operand that has j, the result's contiguous dimension, is
-read in units: 64 bytes of neighbours along j. The other operand's elements are read one by one.
+A product's elements are sums of x[b, i, k] y[b, k, j]. The operand with j, the result's contiguous dimension, is read
+in units: 64 contiguous bytes along j. The other operand's elements are read one by one.
 
-* Both operands are converted to the accumulator's type, the result to its own type. Integers of up to 32 bits are added
-  as s32: the low bits of a sum are those of its terms.
-* Few rows read the other operand in place: tiles convert narrow numbers of its units (WIDENED) while they load them. If
-  its neighbours lie along the sum, each lane of a unit has a sum of its own, and these are added up afterwards. What is
-  computed once for many launches goes to panels all the same.
-* Operands of narrow numbers stay as they are where a machine multiplies groups of them: pairs of bf16, fours of 8 bits.
-  A group is of neighbours along the sum; in panels, [.., J / width, K / group, width, group].
-* Few rows of such numbers are the operand in panels, whichever operand has j, where the other one is large and its
-  neighbours lie along the sum: it is then read in place, and the result is turned.
+* Both operands are converted to the accumulator's type, and the result to its own type. Integers of up to 32 bits are
+  added as s32, whose low bits are those of any sum.
+* If there are few rows, the other operand is read in place: tiles convert narrow numbers of its units (WIDENED) while
+  they load them. If its neighbours are along the sum, each lane of a unit has a sum of its own, and these are added up
+  afterwards. An operand that is computed once for many launches is stored in panels all the same.
+* Operands of narrow numbers keep their type if the machine multiplies groups of them: pairs of bf16, fours of 8 bits. A
+  group is of neighbours along the sum; in panels, [.., J / width, K / group, width, group].
+* If one operand of such numbers has few rows, and the other is large with neighbours along the sum, the other is read
+  in place. The operand of few rows is stored in panels, even without j, and the result is transposed.
 * An operand that is computed is stored first: each of its elements is read for many results.
-* The operand that has j is stored in panels, [.., J / width, K, width], where its units are not in memory, or where it
-  is too large to be read in place. A panel is as many units wide as a tile where that divides J, so that it is copied
-  in long pieces. The product reads it back through moves, which maps compose away.
-* The other operand is stored with neighbours along the sum side by side, where it is large and they are far apart.
-* A product of complex numbers, unless it is small, becomes one of real numbers, with twice the rows or columns and
-  twice the steps. Where it has few rows or columns, the larger operand is read in place, as an array of parts.
-* Products of small matrices are straight code, whose vectors are rows of the result, unless neighbours are of the batch
-  in operands and result.
-* A product by a vector is a reduce of elementwise products: it is as fast as its matrix is read.
-* A convolution's result has neighbouring output features, which its kernel is read in units along; a copy turns it.
-  Where each group has one feature, of one feature, the base is read in units too; where a unit has several groups, an
-  element of the base goes to the lanes of its group. One whose window has one element is a
-  dot (gen/plan/convolution_as_dot.py). One that sums over large images is the sum of those of some images each.
-* For a GPU the operands keep their type, and any strides will do: tiles are converted as they are loaded.
+* The operand with j is stored in panels, [.., J / width, K, width], if its units are not in memory, or if it is too
+  large to be read in place. A panel is as many units wide as a tile if that divides J, so that it is copied in long
+  pieces. The product reads it back through moves, which the composition of maps removes.
+* The other operand is stored with contiguous neighbours along the sum, if it is large and they are far apart.
+* A product of complex numbers, unless it is small, becomes a product of real numbers, with twice the rows or columns
+  and twice the steps. If it has few rows or columns, the larger operand is read in place, as an array of parts.
+* Products of small matrices are code without loops, whose vectors are rows of the result, unless neighbours are of the
+  batch in operands and result.
+* A product by a vector is a reduce of elementwise products: it takes the time of reading its matrix.
+* A convolution's result has contiguous output features, along which its kernel is read in units; a copy transposes it.
+  If each group has one input feature and one output feature, the base is read in units too; if a unit has several
+  groups, an element of the base is in the lanes of its group. A convolution whose window has one element is a dot
+  (gen/plan/convolution_as_dot.py). A convolution that sums over large images is the sum of convolutions over some
+  images each.
+* For a GPU the operands keep their type and may have any strides: tiles are converted while they are loaded.
 """
 
 from __future__ import annotations
@@ -53,14 +54,14 @@ from gen.schedule import LINE, Panels, PlanClass, SharedTiles
 
 # Types that register tiles convert to the type of a sum while they load units.
 WIDENED = {"f32": ("bf16", "s8", "u8")}
-# What the attribute TILED says of products of small matrices, which are straight code.
+# The value of the attribute TILED for products of small matrices, which are code without loops.
 SMALL = "small"
 PRODUCTS = ("dot", "convolution")
-# The attribute that says, for people, why a product stays a loop.
+# The attribute with the reason, for people, why a product stays a loop.
 WHY_LOOP = "why_loop"
 
 WORD = 16       # bytes of a GPU's widest access
-# The types in which tiles of shared memory add, each with those that it is made from while they are loaded.
+# The types in which tiles of shared memory add, each with the types that are converted to it while they are loaded.
 TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "s16", "u16", "u32")}
 
 
@@ -85,8 +86,9 @@ class Sides:
 
 
 def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]" = ()) -> Computation:
-    """The computation with such products; itself where it has none, or the devices have no such kernels. lasting:
-    parameters, of flattened numbers; what is copied from these alone is copied once for many launches."""
+    """Return the computation with its products arranged; the computation itself if it has none, or the devices have no
+    such kernels. lasting: parameters, numbered after flattening; copies that depend on these alone are made once for
+    many launches."""
     if not of.panels and not of.shared_tiles or not any(i.opcode in PRODUCTS for i in computation.instructions):
         return computation
     names = {i.name: 0 for i in computation.instructions}
@@ -104,7 +106,7 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
         if dtypes.is_complex(accumulator(product)):
             return _of_complex(x, product, operands, of)
         if of.panels:
-            if product.opcode == "convolution":     # cells of windows are numbers in the text
+            if product.opcode == "convolution":     # the text identifies cells of windows by numbers
                 operands = [value if _strides(value, leads=False) or not _strides(value) else _stored(x, value)
                             for value in operands]
             read = _in_whole_units(_as_read(product, operands, users), of.panels)
@@ -134,7 +136,7 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
 
 
 def _lasting(computation: Computation, lasting: "Collection[int]") -> "Set[Instruction]":
-    """Return the lasting parameters, and the instructions that depend on nothing but these and constants."""
+    """Return the lasting parameters, and the instructions that depend only on these and on constants."""
     found: "Set[Instruction]" = set()
     leaf = 0
     for i in computation.parameters:
@@ -149,14 +151,14 @@ def _lasting(computation: Computation, lasting: "Collection[int]") -> "Set[Instr
 
 
 def _left(into: Computation, product: Instruction, operands: "List[Instruction]", of: PlanClass) -> Instruction:
-    """The product as it is, with the reason why it stays so."""
+    """Return the product unchanged, with the reason why it stays so."""
     left = into.add_copy(product, operands)
     left.attributes = {**left.attributes, WHY_LOOP: _why_loop(product, of)}
     return left
 
 
 def _why_loop(product: Instruction, of: PlanClass) -> str:
-    """Why neither tiles nor straight code compute a product."""
+    """Return the reason why neither tiles nor code without loops compute a product."""
     steps, kind, is_dot = math.prod(loop_sizes(product)), accumulator(product), product.opcode == "dot"
     count = product.shape.elements * steps
     if not all(operand.shape.elements for operand in product.operands):
@@ -168,12 +170,12 @@ def _why_loop(product: Instruction, of: PlanClass) -> str:
         sizes = {"rows": _kept_size(product, 0), "columns": _kept_size(product, 1), "steps": steps}
         few = [f"{size} {what}" for what, size in sizes.items() if size < numbers.complex_least]
         each = math.prod(sizes.values())
-        return f"{each} multiplications of complex numbers; tiles take {numbers.least_steps} at least" \
+        return f"{each} multiplications of complex numbers; tiles need at least {numbers.least_steps}" \
             if each < numbers.least_steps else f"{' and '.join(few)} of complex numbers do not fill vectors"
     if not _sum_type(product):
         return f"tiles do not add {kind}"
     if of.shared_tiles:
-        return f"{count} multiplications; tiles take {of.shared_tiles.least_steps} at least" \
+        return f"{count} multiplications; tiles need at least {of.shared_tiles.least_steps}" \
             if count < of.shared_tiles.least_steps else _why_not_for_gpus(product, of.shared_tiles)
     found, panels = contiguous(product) if is_dot else None, of.panels or Panels()
     if is_dot and found is None:
@@ -189,7 +191,7 @@ def _why_loop(product: Instruction, of: PlanClass) -> str:
 
 def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction]", panels: Panels,
               in_place: bool = False) -> Optional[Instruction]:
-    """The product as it is arranged; None where it stays as it is. in_place: few rows read the other operand in place."""
+    """Return the arranged product; None if it stays as it is. in_place: few rows read the other operand in place."""
     value = _small(x, product, operands, panels) or in_place and (
         _turned(x, product, operands, panels) or _of_few_rows(x, product, operands, panels)) or None
     if product.opcode == "dot":
@@ -198,7 +200,7 @@ def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction
 
 
 def _sum_type(product: Instruction) -> str:
-    """The type in which a product is added up in tiles; "": in none of theirs."""
+    """Return the type in which tiles add up a product; "" if they add no such type."""
     kind = accumulator(product)
     if dtypes.TABLE[kind].kind in ("sint", "uint") and dtypes.TABLE[kind].bits <= 32:
         return "s32"
@@ -220,9 +222,9 @@ def _kept_size(dot: Instruction, operand: int) -> int:
 
 def _of_complex(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
                 of: PlanClass) -> Optional[Instruction]:
-    """A product of complex numbers as one of real numbers, (re -im; im re) by (re; im), which has the real and the
-    imaginary parts; where it has few rows, columns or steps, as `_of_parts` says. None where the product of real numbers
-    stays as it is."""
+    """Return a product of complex numbers as a product of real numbers, (re -im; im re) by (re; im), which has the real
+    and the imaginary parts; if it has few rows, columns or steps, `_of_parts` is used. Return None if the product of
+    real numbers would stay as it is."""
     kind, numbers, steps = accumulator(dot), of.panels or Panels(), math.prod(loop_sizes(dot))
     count = dot.shape.elements * steps
     if min(steps, *(_kept_size(dot, k) for k in (0, 1))) < numbers.complex_least or count < numbers.least_steps:
@@ -256,11 +258,11 @@ def _of_complex(x: Expander, dot: Instruction, operands: "Sequence[Instruction]"
 
 
 def _of_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
-    """A product of complex numbers that has few rows or columns as one of real numbers, whose larger operand is read in
-    place: its parts are neighbours along its contiguous dimension. Where that is a dimension of the sum, the other
-    operand is (re -im; im re), with its parts side by side, and the products are the parts of the result. Else it is
-    (re; im), and the products of each with both parts are added up. None where the product of real numbers stays as it
-    is."""
+    """Return a product of complex numbers with few rows or columns as a product of real numbers whose larger operand is
+    read in place: its parts are neighbours along its contiguous dimension. If that is a dimension of the sum, the other
+    operand is (re -im; im re), with its parts side by side, and the products are the parts of the result. Else the
+    other operand is (re; im), and the products of each with both parts are added up. Return None if the product of real
+    numbers would stay as it is."""
     large, before, batch = int(operands[1].shape.elements > operands[0].shape.elements), len(x.into), \
         len(Sides.of(dot, 0).batch)
     small, z, of, other = 1 - large, operands[large], Sides.of(dot, large), Sides.of(dot, 1 - large)
@@ -277,7 +279,7 @@ def _of_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", 
         del x.into[before:]
         return None
     if j in of.contracted:
-        d, wide = other.contracted[of.contracted.index(j)], batch + small * left    # of the result
+        d, wide = other.contracted[of.contracted.index(j)], batch + small * left    # dimensions of the result
         rows = [_beside(x, row, d) for row in ((re, x.op("negate", im)), (im, re))]
         both[small] = _beside(x, rows, other.kept[0])
     else:
@@ -306,21 +308,21 @@ def _of_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", 
 
 
 def _halves(x: Expander, value: Instruction, d: int, dot: Instruction) -> "List[Instruction]":
-    """The even and the odd elements along dimension d, as arrays of the product's dimensions."""
+    """Return the even and the odd elements along dimension d, as arrays of the product's dimensions."""
     dims = value.shape.dims
     pairs = x.reshape(value, (*dims[:d], dims[d] // 2, 2, *dims[d + 1:]))
     return [x.reshape(x.slice(pairs, d + 1, n, n + 1), dot.shape.dims) for n in (0, 1)]
 
 
 def _parts_of(x: Expander, value: Instruction) -> "List[Instruction]":
-    """The real and the imaginary parts."""
+    """Return the real and the imaginary parts."""
     shape = array_shape(dtypes.TABLE[value.shape.dtype].part, value.shape.dims, value.shape.minor_to_major)
     return [x.add(opcode, shape, [value]) for opcode in ("real", "imag")]
 
 
 def _beside(x: Expander, both: "Sequence[Instruction]", d: int, of: Optional[Instruction] = None) -> Instruction:
-    """Two values element by element side by side along dimension d. of: the numbers in memory whose parts these are,
-    contiguous along d."""
+    """Return two values with their elements interleaved along dimension d. of: the numbers in memory whose parts these
+    are, contiguous along d."""
     dims = both[0].shape.dims
     new = [x.reshape(value, (*dims[:d + 1], 1, *dims[d + 1:])) for value in both]
     order = (d + 1, *(n + (n > d) for n in of.shape.minor_to_major)) if of else None
@@ -333,7 +335,7 @@ def _beside(x: Expander, both: "Sequence[Instruction]", d: int, of: Optional[Ins
 
 def _by_vector(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
                least: int) -> Optional[Instruction]:
-    """A product whose one side is a vector, as a reduce; None where both sides are matrices, or the matrix has fewer
+    """Return a product with a vector on one side as a reduce; None if both sides are matrices, or the matrix has fewer
     than `least` elements."""
     sizes = [_kept_size(dot, k) for k in (0, 1)]
     if min(sizes) > 1 or max(sizes) * math.prod(loop_sizes(dot)) < least:
@@ -342,7 +344,7 @@ def _by_vector(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     matrix, vector = (Sides.of(dot, k) for k in (m, 1 - m))
     x_matrix, x_vector = (x.convert(operands[k], kind) for k in (m, 1 - m))
     dims = x_matrix.shape.dims
-    along = (*matrix.batch, *matrix.contracted)         # of the matrix, in the order of the vector's own
+    along = (*matrix.batch, *matrix.contracted)         # dimensions of the matrix, in the order of the vector's own
     order = (*vector.batch, *vector.contracted)
     turned = _transposed(x, x_vector, (*order, *vector.kept))
     flat = x.reshape(turned, tuple(dims[d] for d in along))
@@ -358,7 +360,7 @@ def _by_vector(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 
 def _transposed(x: Expander, value: Instruction, order: "Sequence[int]") -> Instruction:
-    """The value with dimension order[k] as dimension k."""
+    """Return the value with dimension order[k] as dimension k."""
     if list(order) == list(range(value.shape.rank)):
         return value
     to = array_shape(value.shape.dtype, tuple(value.shape.dims[d] for d in order))
@@ -368,9 +370,9 @@ def _transposed(x: Expander, value: Instruction, order: "Sequence[int]") -> Inst
 # ---- many small products ----
 
 def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
-    """Products of small matrices as straight code, which computes one matrix after another. An operand whose matrices are
-    not together in memory is copied first. None for others, for those that tiles are better for, and where neighbours are
-    of the batch in both operands and in the result: vectors are then along the batch."""
+    """Return products of small matrices as code without loops, which computes one matrix after another. An operand
+    whose matrices are not contiguous is copied first. Return None for other products, for those that are faster in
+    tiles, and if neighbours are of the batch in both operands and in the result: vectors are then along the batch."""
     if dot.opcode != "dot":
         return None
     turned = copies.copy(dot)
@@ -398,8 +400,8 @@ def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
 
 
 def _in_matrices(dot: Instruction) -> bool:
-    """Return true if the result stores one matrix after another, and in each matrix the dimensions of one operand before
-    those of the other."""
+    """Return true if the result stores one matrix after another, and in each matrix the dimensions of one operand
+    before those of the other."""
     of, sides = contiguous(dot), [Sides.of(dot, k) for k in (0, 1)]
     if of is None:
         return False
@@ -413,7 +415,7 @@ def _in_matrices(dot: Instruction) -> bool:
 
 def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
                  panels: Panels) -> Optional[Instruction]:
-    """A product of few rows by a matrix that is read in place; None where `_tiled` reads it so, or where it has to be
+    """Return a product of few rows by a matrix that is read in place; None if `_tiled` reads it so, or if it must be
     copied."""
     kind, of = _sum_type(dot), int(_kept_size(dot, 1) > _kept_size(dot, 0))
     before, matrix = len(x.into), _loaded(operands[of], kind)
@@ -427,8 +429,8 @@ def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
 
 
 def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
-    """Return the value that tiles load for one that is added up in type `kind`: the value before a conversion that tiles do
-    themselves. None if they do not load its type."""
+    """Return the value that tiles load for one that is added up in type `kind`: the value before a conversion that
+    tiles do themselves. None if they do not load its type."""
     types = (kind, *WIDENED.get(kind, ()))
     if value.opcode == "convert" and value.operands[0].shape.dtype in types and value.shape.dtype == kind:
         return value.operands[0]
@@ -437,13 +439,13 @@ def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
 
 def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, matrix: Instruction,
                panels: Panels) -> Optional[Instruction]:
-    """The product by a matrix whose neighbours lie along the sum: the lanes of a unit are a dimension of the batch, and are
-    added up afterwards. None for others."""
+    """Return the product by a matrix whose neighbours are along the sum: the lanes of a unit are a dimension of the
+    batch, and are added up afterwards. Return None for other products."""
     kind, bytes_, steps = _sum_type(dot), dtypes.storage_bytes(matrix.shape.dtype), math.prod(loop_sizes(dot))
     sides, unit = [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
     rows = _kept_size(dot, 1 - of)
     if rows == 1 or steps * bytes_ < LINE * rows or rows * _kept_size(dot, of) * steps < panels.least_steps:
-        return None     # a reduction is as fast, the sums of the lanes are more bytes than the matrix, or it is small
+        return None  # a reduction is as fast, the lanes' sums are more bytes than the matrix, or the product is small
     along = next((k for k, d in enumerate(sides[of].contracted) if _strides(matrix, d)), None)
     if along is None or loop_sizes(dot)[along] % unit:
         return None
@@ -452,7 +454,7 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
         value, d = matrix if k == of else x.convert(operands[k], kind), side.contracted[along]
         dims = value.shape.dims
         value = x.reshape(value, (*dims[:d], dims[d] // unit, unit, *dims[d + 1:]))
-        if k != of:     # rows side by side: far apart they would meet in one set of the cache
+        if k != of:     # rows side by side: rows that are far apart would share one set of the cache
             value = _stored(x, value, (*(n + (n > d) for n in side.kept), d + 1))
         both.append(value)
         attributes[f"{name}_batch_dims"] = (*(n + (n > d) for n in side.batch), d + 1)
@@ -467,7 +469,7 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 def _widened(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int,
              matrix: Instruction) -> Optional[Instruction]:
-    """The product by a matrix of narrow numbers whose neighbours are the result's. None for others."""
+    """Return the product by a matrix of narrow numbers whose neighbours are the result's; None for other products."""
     kind, found = _sum_type(dot), contiguous(dot)
     if matrix.shape.dtype == kind or found is None or found[0] != of \
             or _last_size(dot) < LINE // dtypes.storage_bytes(kind) or not _strides(matrix, found[1]):
@@ -486,9 +488,9 @@ def _widened(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", o
 
 def _in_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
               panels: Panels) -> Optional[Instruction]:
-    """A product whose sums are long as the sum of products of parts of these, which are one more dimension of the batch.
-    So a long sum has few roundings one after another, and threads share it. None where sums are short, or the parts'
-    results are large."""
+    """Return a product with long sums as the sum of products of parts, which are one more dimension of the batch. So a
+    long sum has few consecutive roundings, and threads share it. Return None if sums are short, or the parts' results
+    are large."""
     if dot.opcode != "dot":
         return None
     sizes, kind = loop_sizes(dot), _sum_type(dot)
@@ -516,7 +518,7 @@ def _in_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 
 def _most_parts(dot: Instruction, panels: Panels) -> int:
-    """The most parts of a product's sum, which is long, or leaves few work-items much to multiply."""
+    """Return the maximum of parts of a product's sum, which is long, or leaves much to multiply to few work-items."""
     steps, kind, count = math.prod(loop_sizes(dot)), _sum_type(dot), dot.shape.elements
     if steps >= panels.long_sum:
         return panels.sum_parts
@@ -528,8 +530,9 @@ def _most_parts(dot: Instruction, panels: Panels) -> int:
 
 def _as_read(product: Instruction, operands: "Sequence[Instruction]",
              users: "Mapping[Instruction, Sequence[Instruction]]") -> Instruction:
-    """The product with the layout in which what follows from it elementwise lies in memory: its reader transposes it.
-    The product itself where that is its own layout, or its rows would no longer be those of an operand."""
+    """Return the product in the layout in which the result of its elementwise users is in memory, so that no user
+    transposes it. Return the product itself if it has this layout, or if its rows would no longer be those of an
+    operand."""
     path = [product]
     while product.opcode == "dot" and len(users.get(path[-1], ())) == 1:
         (user,) = users[path[-1]]
@@ -555,8 +558,8 @@ def _as_read(product: Instruction, operands: "Sequence[Instruction]",
 
 
 def _in_whole_units(product: Instruction, panels: Panels) -> Instruction:
-    """The product with the layout in which more of its units are whole, if its result is small beside its operands, so
-    that a copy of it takes little time; else the product itself."""
+    """Return the product in the layout in which more of its units are whole, if its result is small beside its
+    operands, so that a copy of it takes little time; else the product itself."""
     found = contiguous(product) if product.opcode == "dot" else None
     sides = [Sides.of(product, k) for k in (0, 1)]
     if found is None or not _sum_type(product) or any(len(side.kept) != 1 for side in sides) \
@@ -576,7 +579,8 @@ def _in_whole_units(product: Instruction, panels: Panels) -> Instruction:
 
 def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
            panels: Panels) -> Optional[Instruction]:
-    """The product for register tiles; None where its result's contiguous dimension is of the batch, or too short."""
+    """Return the product for register tiles; None if its result's contiguous dimension is of the batch, or too
+    short."""
     kind = _sum_type(product)
     if product.opcode == "convolution":
         return _by_pixels(x, product, operands, panels) or _by_images(x, product, operands, panels) \
@@ -614,35 +618,36 @@ def _is_far(value: Instruction, contracted: "Sequence[int]", panels: Panels) -> 
 
 
 def _is_worth_it(product: Instruction, size: int, rows: int, panels: Panels) -> bool:
-    """Whether rows of a size are enough for tiles."""
+    """Return true if rows of this size are enough for tiles."""
     return not _too_small(product, size, rows, panels)
 
 
 def _too_small(product: Instruction, size: int, rows: int, panels: Panels) -> str:
-    """Why rows of a size are not enough for tiles; "": they are."""
+    """Return the reason why rows of this size are not enough for tiles; "" if they are."""
     unit, steps = LINE // dtypes.storage_bytes(_sum_type(product)), math.prod(loop_sizes(product))
     if size < unit // 2 and product.opcode == "dot":
-        return f"rows of {size} columns; tiles take {unit // 2} at least"
+        return f"rows of {size} columns; tiles need at least {unit // 2}"
     least = panels.least_steps if size >= unit else panels.filled_steps
-    return f"{rows * size * steps} multiplications in rows of {size} columns; tiles take {least} at least" \
+    return f"{rows * size * steps} multiplications in rows of {size} columns; tiles need at least {least}" \
         if rows * size * steps < least else ""
 
 
 def _panel_width(size: int, kind: str, units: "Sequence[int]") -> int:
-    """The elements of a panel's rows, of `size` columns. units: of a panel, the best first."""
+    """Return the elements of a panel's rows, of `size` columns. units: possible widths of a panel in units, the best
+    first."""
     unit = LINE // dtypes.storage_bytes(kind)
     return next((unit * n for n in units if size % (unit * n) == 0), unit)
 
 
 def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: int, size: int, rows: int,
            panels: Panels) -> Instruction:
-    """The operand that is read in units along its dimension j, of which there are `size`; in panels where it is not in
-    memory so, or is large."""
+    """Return the operand that is read in units along its dimension j, of size `size`; in panels if its units are not in
+    memory, or it is large."""
     kind, bytes_ = value.shape.dtype, dtypes.storage_bytes(value.shape.dtype)
     matrix = math.prod(loop_sizes(product)) * size * bytes_
     most = panels.dot_rows if product.opcode == "dot" else panels.in_place_rows
     in_place = size >= LINE // bytes_ and (rows <= most or matrix <= panels.in_place_bytes and rows < panels.many_rows)
-    box = tuple(size if d == j else count for d, count in enumerate(value.shape.dims))      # of a group
+    box = tuple(size if d == j else count for d, count in enumerate(value.shape.dims))      # the elements of a group
     sides, steps, width = Sides.of(product, of), _memory_strides(value, box), _panel_width(size, kind, panels.units)
     is_panel = size == width and steps is not None and \
         min((abs(steps[d]) for d in sides.contracted if value.shape.dims[d] > 1), default=width) == width
@@ -656,7 +661,8 @@ def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: in
 # ---- in groups of narrow numbers ----
 
 def narrow_type(dtype: str, sums: str) -> str:
-    """The type in whose groups a machine multiplies numbers of a type, which are added up in type `sums`; "": in none."""
+    """Return the type in whose groups a machine multiplies numbers of a type that are added up in type `sums`; "" if
+    there is none."""
     if sums == "f32":
         return "bf16" if dtype == "bf16" else ""
     of = dtypes.TABLE[dtype]
@@ -665,7 +671,8 @@ def narrow_type(dtype: str, sums: str) -> str:
 
 def _groups(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
             panels: Panels) -> "List[Instruction]":
-    """The operands as [batch, kept, K / group, group]; none where tiles multiply none of an operand's numbers."""
+    """Return the operands as [batch, kept, K / group, group]; none if tiles do not multiply groups of an operand's
+    numbers."""
     types = [narrow_type(operand.shape.dtype, _sum_type(dot)) for operand in operands]
     if not set(types) <= set(panels.groups):
         return []
@@ -676,7 +683,7 @@ def _groups(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, j: int,
              width: int, panels: Panels) -> Optional[Instruction]:
-    """The product in groups; None where tiles multiply none of an operand's numbers."""
+    """Return the product in groups; None if tiles do not multiply groups of an operand's numbers."""
     both, side = _groups(x, dot, operands, panels), Sides.of(dot, of)
     if not both:
         return None
@@ -689,7 +696,7 @@ def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", o
 
 
 def _of_groups(x: Expander, shape: Shape, both: "Sequence[Instruction]", of: int, batch: int) -> Instruction:
-    """The product of operands in groups, with `batch` dimensions of the batch."""
+    """Return the product of operands in groups, with `batch` dimensions of the batch."""
     attributes: Dict[str, object] = {TILED: of}
     for side, value in zip(("lhs", "rhs"), both):
         attributes[f"{side}_batch_dims"] = tuple(range(batch))
@@ -698,8 +705,8 @@ def _of_groups(x: Expander, shape: Shape, both: "Sequence[Instruction]", of: int
 
 
 def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
-    """The product in groups by a matrix whose neighbours lie along the sum, and which is read in place; the other operand,
-    of few rows, is stored in panels, and the result is turned. None for others."""
+    """Return the product in groups by a matrix that is read in place and whose neighbours are along the sum. The other
+    operand, of few rows, is stored in panels, and the result is transposed. Return None for other products."""
     of, kind = int(_kept_size(dot, 1) <= _kept_size(dot, 0)), _sum_type(dot)
     rows, columns, steps = _kept_size(dot, of), _kept_size(dot, 1 - of), math.prod(loop_sizes(dot))
     if dot.opcode != "dot" or rows < (panels.turned_rows if kind == "f32" else 2) or rows * panels.turned_share > columns \
@@ -722,7 +729,7 @@ def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pa
 
 
 def _in_groups(x: Expander, value: Instruction, sides: Sides, group: int) -> Instruction:
-    """The value as [batch, kept, K / group, group], filled up with zeros."""
+    """Return the value as [batch, kept, K / group, group], padded with zeros."""
     order = (*sides.batch, *sides.kept, *sides.contracted)
     dims = tuple(value.shape.dims[d] for d in order[:len(order) - len(sides.contracted)])
     steps = math.prod(value.shape.dims[d] for d in sides.contracted)
@@ -732,7 +739,7 @@ def _in_groups(x: Expander, value: Instruction, sides: Sides, group: int) -> Ins
 
 
 def _filled(x: Expander, value: Instruction, along: int, count: int) -> Instruction:
-    """The value with `count` zeros more along a dimension."""
+    """Return the value with `count` zeros more along a dimension."""
     if not count:
         return value
     dims = tuple(size + count * (d == along) for d, size in enumerate(value.shape.dims))
@@ -744,8 +751,9 @@ def _filled(x: Expander, value: Instruction, along: int, count: int) -> Instruct
 
 def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
               tiles: SharedTiles) -> Optional[Instruction]:
-    """The product for tiles of shared memory, by a vector as a reduce; None where it is too small, or has no rows by
-    columns. An operand that is computed is stored first; operands of two types are converted."""
+    """Return the product for tiles of shared memory, or a product by a vector as a reduce; None if it is too small, or
+    is not a product of rows by columns. An operand that is computed is stored first; operands of two types are
+    converted."""
     by_vector = _by_vector(x, product, operands, tiles.vector_steps) if product.opcode == "dot" else None
     if by_vector or product.shape.elements * math.prod(loop_sizes(product)) < tiles.least_steps \
             or _why_not_for_gpus(product, tiles):
@@ -765,9 +773,9 @@ def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction
 
 def _features_beside(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                      tiles: SharedTiles) -> "List[Instruction]":
-    """The operands of a convolution, stored with neighbouring features where neighbours in the base are of the image and
-    a window moves over them. An element of such a base is copied by itself, and one of few bytes takes as long as a
-    whole word."""
+    """Return the operands of a convolution, stored with contiguous features if contiguous elements of the base are of
+    the image and a window moves over them. An element of such a base is copied by itself, and a copy of a few bytes
+    takes as long as one of a whole word."""
     base, kernel = operands
     labels, window = product.attributes["dim_labels"], product.attributes["window"]
     size, features = dtypes.storage_bytes(base.shape.dtype), kernel.shape.dims[labels.rhs[0]]
@@ -779,8 +787,8 @@ def _features_beside(x: Expander, product: Instruction, operands: "Sequence[Inst
 
 
 def _by_phases(x: Expander, product: Instruction, operands: "Sequence[Instruction]", tiles: SharedTiles) -> Instruction:
-    """A convolution whose base has holes as convolutions of the base without them, one for each phase of the places:
-    no element of a hole is multiplied. Their results take turns in the result."""
+    """Return a convolution whose base has holes as convolutions of the base without them, one for each phase of the
+    places, so that no element of a hole is multiplied. Their results are interleaved in the result."""
     labels, shape = product.attributes["dim_labels"], product.shape
     along = [phases(product, k) for k in range(len(labels.out) - 2)]
 
@@ -819,13 +827,13 @@ def _by_phases(x: Expander, product: Instruction, operands: "Sequence[Instructio
 
 
 def _why_not_for_gpus(product: Instruction, tiles: SharedTiles) -> str:
-    """Why a product is no rows by columns for tiles of shared memory; "": it is."""
+    """Return the reason why a product is not one of rows by columns for tiles of shared memory; "" if it is."""
     if product.opcode == "dot":
         return "" if min(_kept_size(product, k) for k in (0, 1)) > 1 else "one of its operands is a vector"
     features, groups = product.shape.dims[product.attributes["dim_labels"].out[1]], group_count(product)
     count = math.prod(len(phases(product, k)) for k in range(product.shape.rank - 2))
     if count > tiles.phases:
-        return f"the holes of its base make {count} phases of places; at most {tiles.phases} are kernels of their own"
+        return f"the holes of its base make {count} phases of places; kernels are made for at most {tiles.phases}"
     if features == groups:
         return "its groups have one feature each" if groups > 1 else "its result has one feature"
     return "" if product.shape.elements > features else "its window has one place"
@@ -835,8 +843,8 @@ def _why_not_for_gpus(product: Instruction, tiles: SharedTiles) -> str:
 
 def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                panels: Panels) -> Optional[Instruction]:
-    """A convolution whose base is read in units: its result's contiguous dimension is one of the image, along which
-    nothing is around or between elements of the base, and there is one group; None of others."""
+    """Return a convolution whose base is read in units; None for other convolutions. The result's contiguous dimension
+    is one of the image, along which the base has no padding and no holes, and there is one group."""
     shape, labels, window = product.shape, product.attributes["dim_labels"], product.attributes["window"]
     at, kind = next((d for d in shape.minor_to_major if shape.dims[d] > 1), labels.out[0]), _sum_type(product)
     if at not in labels.out[2:] or group_count(product) > 1:
@@ -854,9 +862,9 @@ def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instructio
 
 def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                panels: Panels) -> Optional[Instruction]:
-    """A convolution that sums over images, as the gradient of weights does, as the sum of those of some images each:
-    these stay in the cache while the kernel stands at all places. Each part is a group of features. None of others, and
-    where the parts' results are large beside the operands."""
+    """Return a convolution that sums over images, as the gradient of weights does, as the sum of convolutions over some
+    images each: these stay in cache while the kernel moves over all places. Each part is a group of features. Return
+    None for other convolutions, and if the parts' results are large beside the operands."""
     labels, kind = product.attributes["dim_labels"], _sum_type(product)
     (base, kernel), (inputs, outputs), dims = operands, labels.rhs[:2], product.shape.dims
     count, bytes_ = kernel.shape.dims[inputs], dtypes.storage_bytes(kind)
@@ -889,8 +897,8 @@ def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instructio
 
 
 def _in_groups_of_images(x: Expander, value: Instruction, images: int, features: int, parts: int) -> Instruction:
-    """The value with images in parts, of which dimension `images` has one; dimension `features` has the number of the
-    part above its own."""
+    """Return the value with images in parts: dimension `images` has those of one part, and dimension `features` has the
+    number of the part above its own."""
     of = value.shape.dims
     apart = x.reshape(value, (*of[:images], parts, of[images] // parts, *of[images + 1:]))
     order = [d + (d > images) for d in range(len(of))]
@@ -903,8 +911,8 @@ def _in_groups_of_images(x: Expander, value: Instruction, images: int, features:
 
 def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruction]", panels: Panels,
                  part: int = 0) -> Optional[Instruction]:
-    """A convolution whose kernel is read in units along its output features, which are neighbours in the result that is
-    computed; None where a group has few. part: the features of a part of the images (0: there are no parts)."""
+    """Return a convolution whose kernel is read in units along its output features, which are contiguous in the result;
+    None if a group has few. part: the features of a part of the images (0: there are no parts)."""
     shape, labels, kind = product.shape, product.attributes["dim_labels"], _sum_type(product)
     groups, features = group_count(product), shape.dims[labels.out[1]]
     each, unit, rows = features // groups, LINE // dtypes.storage_bytes(kind), shape.elements // features
@@ -928,7 +936,7 @@ def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruct
     kernel = _units(x, product, kernel, 1, labels.rhs[1], features if part_of_unit else each, rows, panels)
     if part_of_unit:
         return _by_parts(x, product, base, kernel, order)
-    # along input features, where these are the longest sum, neighbours are read one after another
+    # along input features, if these are the longest sum, neighbours are read one after another
     steps = loop_sizes(product)
     if max(steps) == steps[-1] >= unit and not _strides(base, labels.lhs[1]):
         base = _stored(x, base, (labels.lhs[1],))
@@ -936,15 +944,15 @@ def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruct
 
 
 def parts_of_unit(groups: int, features: int, unit: int) -> int:
-    """The features of a group of which a unit has several whole ones; 0 of others."""
+    """Return the number of features in a group if a unit has several whole groups; else 0."""
     each = features // groups
     return each if groups > 1 and 1 < each < unit and unit % each == 0 and features % unit == 0 else 0
 
 
 def _by_parts(x: Expander, product: Instruction, base: Instruction, kernel: Instruction,
               order: "Sequence[int]") -> Instruction:
-    """A convolution of groups of few features, of which a unit has several: an element of the base is in the lanes of its
-    group."""
+    """Return a convolution of groups of few features, of which a unit has several: an element of the base is in the
+    lanes of its group."""
     labels = product.attributes["dim_labels"]
     wide = labels.lhs[0 if product.attributes["batch_group_count"] > 1 else 1]
     base = base if _strides(base, wide) else _stored(x, base, (wide,))
@@ -953,25 +961,26 @@ def _by_parts(x: Expander, product: Instruction, base: Instruction, kernel: Inst
 
 def _laid_out(x: Expander, convolution: Instruction, both: "Sequence[Instruction]", order: "Sequence[int]",
               of: int) -> Instruction:
-    """The convolution in tiles, computed in an order of memory, in its own layout."""
+    """Return the convolution in tiles, computed in an order of memory, then converted to its own layout."""
     shape = array_shape(both[of].shape.dtype, convolution.shape.dims, tuple(order))
     value = x.add("convolution", shape, both, **{**convolution.attributes, TILED: of})
     return x.laid_out(x.convert(value, convolution.shape.dtype), convolution.shape)
 
 
 def group_count(product: Instruction) -> int:
-    """The number of groups of a convolution's features; 1 of other products."""
+    """Return the number of groups of a convolution's features; 1 for other products."""
     return max(product.attributes.get(f"{kind}_group_count", 1) for kind in ("feature", "batch"))
 
 
 def _stored(x: Expander, value: Instruction, minor: "Sequence[int]" = ()) -> Instruction:
-    """minor: dimensions that are to be the contiguous ones."""
+    """Return a copy of the value. minor: dimensions that become the contiguous ones."""
     order = (*minor[::-1], *(d for d in reversed(range(value.shape.rank)) if d not in minor))
     return x.add("copy", array_shape(value.shape.dtype, value.shape.dims, order), [value], **{STORED: True})
 
 
 def contiguous(product: Instruction) -> "Optional[Tuple[int, int]]":
-    """The operand that has the result's contiguous dimension, and that dimension there; None: it is of the batch."""
+    """Return the operand with the result's contiguous dimension, and that dimension there; None if it is of the
+    batch."""
     at = next((d for d in product.shape.minor_to_major if product.shape.dims[d] > 1), None)
     if at is None:
         return None
@@ -983,7 +992,7 @@ def contiguous(product: Instruction) -> "Optional[Tuple[int, int]]":
 
 
 def _last_size(product: Instruction) -> int:
-    """The size of the result's contiguous dimension."""
+    """Return the size of the result's contiguous dimension."""
     return product.shape.dims[next(d for d in product.shape.minor_to_major if product.shape.dims[d] > 1)]
 
 
@@ -995,7 +1004,7 @@ def _strides(value: Instruction, contiguous: "Optional[int]" = None, leads: bool
 
 
 def _are_neighbours(value: Instruction, d: int, count: int) -> bool:
-    """Return true if the first `count` elements of a value along a dimension lie one after another in memory."""
+    """Return true if the first `count` elements of a value along a dimension are contiguous in memory."""
     box = tuple(min(size, count) if k == d else size for k, size in enumerate(value.shape.dims))
     steps = _memory_strides(value, box)
     return steps is not None and steps[d] == 1
@@ -1022,15 +1031,15 @@ def _memory_strides(value: Instruction, box: "Tuple[int, ...]" = (), leads: bool
 
 
 def _in_panels(x: Expander, value: Instruction, sides: Sides, j: int, width: int, group: int = 1) -> Instruction:
-    """The value as it is read back from panels. The last panel begins where it is whole, so that two panels may
-    share columns; fewer columns than a panel has are filled up with zeros. group: size of the last contracted dimension,
-    whose elements lie together; 1: none does."""
+    """Return the value as it is read back from panels. The last panel begins where it is whole, so that two panels may
+    share columns; fewer columns than a panel has are padded with zeros. group: the size of the last contracted
+    dimension, whose elements are contiguous; 1: none is."""
     dims = value.shape.dims
     others = tuple(d for d in (*sides.batch, *sides.kept) if d != j)
     order = (*others, *sides.contracted, j)
     outer, inner = (tuple(dims[d] for d in some) for some in (others, sides.contracted))
     o, i, size, steps = len(outer), len(inner), dims[j], len(inner) - (group > 1)
-    # of panels: outer, panel, steps, column, group
+    # dimensions of panels: outer, panel, steps, column, group
     to_panels = (*range(o), o + i, *range(o, o + steps), o + i + 1, *range(o + steps, o + i))
     from_panels = tuple(to_panels.index(d) for d in range(o + i + 2))
     turned = _transposed(x, value, order)

@@ -836,12 +836,12 @@ def test_who_writes_it(name: str) -> None:
 # products that are loops, by the reason
 LOOPS = {
     "1 columns of complex numbers do not fill vectors": ("c64[40,50]{1,0}", "c64[50,1]{1,0}", "c64[40,1]{1,0}", ROWS),
-    "512 multiplications of complex numbers; tiles take 1024 at least": ("c64[8,8]{1,0}", "c64[8,8]{1,0}", "c64[8,8]{1,0}", ROWS),
+    "512 multiplications of complex numbers; tiles need at least 1024": ("c64[8,8]{1,0}", "c64[8,8]{1,0}", "c64[8,8]{1,0}", ROWS),
     "tiles do not add s64": ("s64[40,50]{1,0}", "s64[50,64]{1,0}", "s64[40,64]{1,0}", ROWS),
     "its sums have one term": ("f32[40]{0}", "f32[64]{0}", "f32[40,64]{1,0}", "lhs_contracting_dims={}, rhs_contracting_dims={}"),
     "neighbours in its result are of the batch": ("f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", BATCHED),
-    "rows of 7 columns; tiles take 8 at least": ("f32[40,50]{1,0}", "f32[50,7]{1,0}", "f32[40,7]{1,0}", ROWS),
-    "2430 multiplications in rows of 9 columns; tiles take 8192 at least": ("f32[30,9]{1,0}", "f32[9,9]{1,0}", "f32[30,9]{1,0}", ROWS),
+    "rows of 7 columns; tiles need at least 8": ("f32[40,50]{1,0}", "f32[50,7]{1,0}", "f32[40,7]{1,0}", ROWS),
+    "2430 multiplications in rows of 9 columns; tiles need at least 8192": ("f32[30,9]{1,0}", "f32[9,9]{1,0}", "f32[30,9]{1,0}", ROWS),
 }
 # its windows are alternately on elements of the base and between them
 UNEVEN = """HloModule e
