@@ -5199,11 +5199,32 @@ SETT_INLINE int settp_map_lin_below(settp_map_engine *e, int32_t a, int32_t b) {
   return r.hi <= 0 || (r.lo <= 0 && r.lo > INT64_MIN && settp_map_prove(e, d, r.lo, 0));
 }
 
-/* N3: a leaf beside a lesser one in a minimum goes, and a minimum that another one is never below. Leaves that are left are sorted. */
-SETT_INLINE void settp_map_lattice_reduce(settp_map_engine *e, settp_map_lattice *x) {
-  uint32_t below[SETTP_MAP_LEAVES_MAX], used = 0, m; /* below[i]: the leaves that are at most leaf i */
+/* Without the leaves that no minimum has, the others sorted. */
+SETT_INLINE void settp_map_lattice_sort(settp_map_lattice *x) {
+  uint32_t used = 0, m;
   int32_t leaf[SETTP_MAP_LEAVES_MAX];
   int i, j, k, n;
+  for (k = 0; k < x->meets; ++k) used |= x->meet[k];
+  for (n = i = 0; i < x->leaves; ++i) {
+    if (!(used >> i & 1)) continue;
+    for (j = n++; j > 0 && leaf[j - 1] > x->leaf[i]; --j) leaf[j] = leaf[j - 1];
+    leaf[j] = x->leaf[i];
+  }
+  for (k = 0; k < x->meets; ++k) {
+    for (m = 0, i = 0; i < x->leaves; ++i)
+      for (j = 0; (x->meet[k] >> i & 1) && j < n; ++j)
+        if (leaf[j] == x->leaf[i]) m |= UINT32_C(1) << j;
+    for (j = k; j > 0 && x->meet[j - 1] > m; --j) x->meet[j] = x->meet[j - 1];
+    x->meet[j] = m;
+  }
+  x->leaves = n;
+  for (i = 0; i < n; ++i) x->leaf[i] = leaf[i];
+}
+
+/* N3: a leaf beside a lesser one in a minimum goes, and a minimum that another one is never below. */
+SETT_INLINE void settp_map_lattice_reduce(settp_map_engine *e, settp_map_lattice *x) {
+  uint32_t below[SETTP_MAP_LEAVES_MAX]; /* below[i]: the leaves that are at most leaf i */
+  int i, j, k;
   for (i = 0; i < x->leaves; ++i)
     for (below[i] = 0, j = 0; j < x->leaves; ++j)
       if (i != j && settp_map_lin_below(e, x->leaf[j], x->leaf[i])) below[i] |= UINT32_C(1) << j;
@@ -5218,24 +5239,7 @@ SETT_INLINE void settp_map_lattice_reduce(settp_map_engine *e, settp_map_lattice
       x->meet[k--] = x->meet[--x->meets];
       break;
     }
-  for (k = 0; k < x->meets; ++k) used |= x->meet[k];
-  for (n = i = 0; i < x->leaves; ++i) {
-    if (!(used >> i & 1)) continue;
-    for (j = n++; j > 0 && leaf[j - 1] > x->leaf[i]; --j) leaf[j] = leaf[j - 1];
-    leaf[j] = x->leaf[i];
-  }
-  for (k = 0; k < x->meets; ++k) {
-    for (m = 0, i = 0; i < x->leaves; ++i)
-      for (j = 0; (x->meet[k] >> i & 1) && j < n; ++j)
-        if (leaf[j] == x->leaf[i]) m |= UINT32_C(1) << j;
-    x->meet[k] = m;
-  }
-  for (k = 1; k < x->meets; ++k) {
-    for (m = x->meet[k], j = k; j > 0 && x->meet[j - 1] > m; --j) x->meet[j] = x->meet[j - 1];
-    x->meet[j] = m;
-  }
-  x->leaves = n;
-  for (i = 0; i < n; ++i) x->leaf[i] = leaf[i];
+  settp_map_lattice_sort(x);
 }
 
 /* The same with minima and maxima exchanged: the minimum of maxima of the same leaves, as the maxima over `meet`. 0: there are too many. */
@@ -5252,11 +5256,7 @@ SETT_INLINE int settp_map_lattice_turn(const settp_map_lattice *x, settp_map_lat
       for (i = 0; i < x->leaves && ok; ++i)
         if (x->meet[k] >> i & 1) ok = settp_map_lattice_add(out, from.meet[j] | UINT32_C(1) << i);
   }
-  for (k = 1; k < out->meets; ++k) {
-    uint32_t m = out->meet[k];
-    for (j = k; j > 0 && out->meet[j - 1] > m; --j) out->meet[j] = out->meet[j - 1];
-    out->meet[j] = m;
-  }
+  settp_map_lattice_sort(out);
   return ok;
 }
 
@@ -5407,45 +5407,64 @@ SETT_INLINE int32_t settp_map_lattice_quotient(settp_map_engine *e, const settp_
   return settp_map_divide(e, settp_map_lattice_make(e, &y, depth + 1), c);
 }
 
-SETT_INLINE int settp_map_lin_numbers(const settp_map_engine *e, int32_t l) {
-  return e->lin[l].count + (e->lin[l].constant != 0);
+/* N7: a factor of all leaves that is not negative is one of the lattice. */
+SETT_INLINE int32_t settp_map_lattice_factor(settp_map_engine *e, const settp_map_lattice *x, int depth) {
+  settp_map_lattice y;
+  settp_map_monomial m;
+  int32_t rest, l;
+  int i, n = 0;
+  while (n < x->leaves && !e->lin[x->leaf[n]].count) ++n;
+  if (n == x->leaves || depth > 4 || !settp_map_monomial_of(e, e->term[e->lin[x->leaf[n]].first].atom, 1, &m))
+    return SETTP_MAP_NONE;
+  for (i = 0; i < m.count && m.count > 1; ++i) {
+    if (!settp_map_at_least(e, m.factor[i], 0)) continue;
+    for (y = *x, n = 0; n < x->leaves && settp_map_has_factor(e, x->leaf[n], m.factor[i]); ++n)
+      y.leaf[n] = settp_map_lin_cofactor(e, x->leaf[n], m.factor[i], &rest);
+    if (n < x->leaves) continue;
+    settp_map_lattice_reduce(e, &y);
+    l = settp_map_lattice_make(e, &y, depth + 1);
+    return l < 0 ? SETTP_MAP_NONE : settp_map_lin_product(e, l, m.factor[i]);
+  }
+  return SETTP_MAP_NONE;
 }
 
-/* The form of a reduced lattice. */
+/* The numbers of a form and of the leaves of a lattice. */
+SETT_INLINE int settp_map_lattice_numbers(const settp_map_engine *e, int32_t l, const settp_map_lattice *x) {
+  int i, n = e->lin[l].count + (e->lin[l].constant != 0);
+  for (i = 0; i < x->leaves; ++i) n += e->lin[x->leaf[i]].count + (e->lin[x->leaf[i]].constant != 0);
+  return n;
+}
+
+/* The form of a reduced lattice: front + factor * y, or front + factor * -y where that has fewer numbers or its atom is there. */
 SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattice *x, int depth) {
-  settp_map_lattice y, turned;
-  int64_t g = 1, h = 1;
-  int32_t shift, other, l = SETTP_MAP_NONE, q;
-  int n, costs = 0, turn;
+  settp_map_lattice way[2];
+  int64_t g[2];
+  int32_t front[2], l = SETTP_MAP_NONE;
+  int i, first, ways;
   if (x->leaves == 1) return x->leaf[0];
-  y = *x;
-  shift = settp_map_lattice_shift(e, &y, &g);
-  if (shift < 0) return SETTP_MAP_NONE;
-  q = settp_map_lattice_quotient(e, &y, depth);
-  if (q >= 0) return settp_map_lin_mix(e, shift, 1, q, g, 0);
-  settp_map_lattice_reduce(e, &y); /* sorts */
-  turn = settp_map_lattice_turn(&y, &turned);
-  for (n = 0; n < y.leaves && turn; ++n) {
-    turned.leaf[n] = settp_map_lin_scale(e, y.leaf[n], -g, 0);
-    turn &= turned.leaf[n] >= 0;
+  way[0] = *x;
+  front[0] = settp_map_lattice_shift(e, way, g);
+  if (front[0] < 0) return SETTP_MAP_NONE;
+  settp_map_lattice_sort(way);
+  ways = 1 + settp_map_lattice_turn(way, way + 1);
+  for (i = 0; i < way[1].leaves && ways > 1; ++i)
+    if ((way[1].leaf[i] = settp_map_lin_scale(e, way[0].leaf[i], -1, 0)) < 0) ways = 1;
+  front[1] = ways > 1 ? settp_map_lattice_shift(e, way + 1, g + 1) : SETTP_MAP_NONE;
+  if (front[1] >= 0) front[1] = settp_map_lin_mix(e, front[0], 1, front[1], -g[0], 0);
+  if (front[1] < 0) ways = 1;
+  if (ways > 1) {
+    settp_map_lattice_sort(way + 1);
+    g[1] *= -g[0];
   }
-  other = turn ? settp_map_lattice_shift(e, &turned, &h) : SETTP_MAP_NONE;
-  if (other >= 0 && h == g) {
-    other = settp_map_lin_mix(e, shift, 1, other, -1, 0);
-    settp_map_lattice_reduce(e, &turned);
-    l = settp_map_lattice_form(e, &y, SETTP_MAP_LATTICE_FIND);
-    if (l < 0) {
-      l = settp_map_lattice_form(e, &turned, SETTP_MAP_LATTICE_FIND);
-      if (l >= 0) return settp_map_lin_mix(e, other, 1, l, -g, 0);
-      costs = settp_map_lin_numbers(e, shift) - settp_map_lin_numbers(e, other);
-      for (n = 0; n < y.leaves; ++n)
-        costs += settp_map_lin_numbers(e, y.leaf[n]) - settp_map_lin_numbers(e, turned.leaf[n]);
-      if (costs > 0)
-        return settp_map_lin_mix(e, other, 1, settp_map_lattice_form(e, &turned, SETTP_MAP_LATTICE_MAKE), -g, 0);
-    }
+  first = ways > 1 && settp_map_lattice_numbers(e, front[1], way + 1) < settp_map_lattice_numbers(e, front[0], way);
+  l = settp_map_lattice_quotient(e, way + first, depth);
+  if (l < 0) l = settp_map_lattice_factor(e, way + first, depth);
+  for (i = 0; i < ways && l < 0; ++i) {
+    l = settp_map_lattice_form(e, way + (first ^ i), SETTP_MAP_LATTICE_FIND);
+    if (l >= 0) first ^= i;
   }
-  if (l < 0) l = settp_map_lattice_form(e, &y, SETTP_MAP_LATTICE_MAKE);
-  return settp_map_lin_mix(e, shift, 1, l, g, 0);
+  if (l < 0) l = settp_map_lattice_form(e, way + first, SETTP_MAP_LATTICE_MAKE);
+  return settp_map_lin_mix(e, front[first], 1, l, g[first], 0);
 }
 
 /* The minimum or maximum of two forms. */
