@@ -5803,13 +5803,14 @@ SETT_INLINE int settp_map_lin_before(settp_map_engine *e, int32_t a, int32_t b) 
 
 /* The product of factors, in the order of their prints; its nodes. */
 SETT_INLINE int32_t settp_map_print_factors(settp_map_engine *e, const int32_t *factor, int count, sett_expr *expr) {
-  sett_expr x[SETTP_MAP_FACTORS_MAX];
+  sett_expr x[SETTP_MAP_FACTORS_MAX] = {0};
   int32_t nodes = count - 1;
   int i, j;
   for (i = 0; i < count; ++i) {
     int32_t own = settp_map_print(e, factor[i]);
-    sett_expr y = own ? e->lin[factor[i]].expr : (sett_expr)SETT_MAP_ERROR_FULL;
+    sett_expr y;
     if (!own) return 0;
+    y = e->lin[factor[i]].expr;
     nodes += own;
     for (j = i; j > 0 && settp_map_order(e->arena, y, x[j - 1]) < 0; --j) x[j] = x[j - 1];
     x[j] = y;
