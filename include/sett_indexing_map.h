@@ -3117,7 +3117,13 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_sides(settp_map_engine *e, 
   if (!op) return r;
   p = settp_map_lin_interval(e, x);
   q = settp_map_lin_interval(e, y);
-  return settp_map_interval_meet(r, settp_map_interval_op(op, p, q));
+  r = settp_map_interval_meet(r, settp_map_interval_op(op, p, q));
+  x = settp_map_lin_mix(e, x, 1, y, 1, 0);
+  if (x < 0) return r;
+  p = settp_map_lin_interval(e, x); /* twice the minimum is at most the sum */
+  if (op == SETTP_MAP_MIN && p.hi != INT64_MAX && settp_map_floor(p.hi, 2) < r.hi) r.hi = settp_map_floor(p.hi, 2);
+  if (op == SETTP_MAP_MAX && p.lo != INT64_MIN && settp_map_ceil(p.lo, 2) > r.lo) r.lo = settp_map_ceil(p.lo, 2);
+  return r;
 }
 
 SETT_INLINE sett_map_interval settp_map_lin_interval(settp_map_engine *e, int32_t a) {
@@ -5355,7 +5361,7 @@ SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_latti
         if (own < lo) lo = own;
         if (own > hi) hi = own;
       }
-      if (a->kind == SETTP_MAP_ATOM_QUOTIENT && (hi - lo) % a->c == 0) lo = hi;
+      if (a->kind == SETTP_MAP_ATOM_QUOTIENT && ((uint64_t)hi - (uint64_t)lo) % (uint64_t)a->c == 0) lo = hi;
       if (a->kind == SETTP_MAP_ATOM_OTHER && a->op != SETTP_MAP_MUL && lo < hi) continue;
       shift = settp_map_lin_plus(e, shift, t.atom, lo);
       if (shift < 0) return SETTP_MAP_NONE;
@@ -5983,7 +5989,7 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
       }
       if (digit && e->sampled) continue;
       r = settp_map_lin_interval(e, w);
-      if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.hi - r.lo >= m) continue;
+      if (r.lo == INT64_MIN || r.hi == INT64_MAX || (uint64_t)r.hi - (uint64_t)r.lo >= (uint64_t)m) continue;
       settp_map_atom_name(e, q.atom, settp_map_lin_scale(e, f, 1, -r.lo), m);
     }
   }
@@ -6734,7 +6740,7 @@ SETT_INLINE int32_t settp_map_atom_symbols(settp_map_engine *e, int32_t q) {
 /* Symbols of the sum of a form and of k times a text of `size` symbols; size 0: of the form alone. The sign of a first summand is a symbol. */
 SETT_INLINE int32_t settp_map_symbols(settp_map_engine *e, int32_t l, int64_t k, int32_t size) {
   int32_t i, n = size ? settp_map_term_symbols(k, size) : 0, count = e->lin[l].count;
-  int64_t constant = e->lin[l].constant;
+  int64_t constant = e->lin[l].constant, away;
   int positive = size && k > 0, quotients = 0, lattices;
   (void)settp_map_lattice_at(e, l, &lattices);
   for (i = 0; i < count; ++i) {
@@ -6743,7 +6749,8 @@ SETT_INLINE int32_t settp_map_symbols(settp_map_engine *e, int32_t l, int64_t k,
     quotients |= x->kind == SETTP_MAP_ATOM_QUOTIENT;
     if (x->kind == SETTP_MAP_ATOM_VAR && x->c != 1 && t.k % x->c == 0) {
       t.k /= x->c;
-      constant = constant == t.k * x->r ? 0 : constant ? constant : x->r;
+      if (settp_map_mul(t.k, x->r, &away)) away = 0;
+      constant = constant == away ? 0 : constant ? constant : away;
       n += settp_map_term_symbols(t.k, 1);
     } else n += settp_map_term_symbols(t.k, settp_map_atom_symbols(e, t.atom));
     positive |= t.k > 0;
@@ -6923,6 +6930,7 @@ SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t 
   int32_t best = INT32_MAX;
   int i, j, varies = 0;
   for (i = 0; i < leaves; ++i) {
+    if (at[i] == INT64_MIN) return 0;
     if (!i || at[i] < lo) lo = at[i];
     if (!i || at[i] > hi) hi = at[i];
   }
