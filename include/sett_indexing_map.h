@@ -11965,6 +11965,10 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
                    : round == 1 || (random >> 60) == 1 ? hi[i]
                    : span == UINT64_MAX                ? lo[i]
                                                        : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
+        if (i && round % 4 == 3) { /* close to the first, where minima change sides */
+          int64_t near = settp_map_sat_add(point[0], (int64_t)(random % 9) - 4);
+          point[i] = near < lo[i] ? lo[i] : near > hi[i] ? hi[i] : near;
+        }
         if (point[i] < lo[i] || point[i] > hi[i]) point[i] = lo[i];
       }
       if (settp_map_differs_at(simple, given, point, values)) {

@@ -522,6 +522,110 @@ def test_equal_near_overflow() -> None:
     assert min(counts.values()) > COUNT // 4, counts
 
 
+MINIMA = [
+    # map, simplified: one box for all variables, [-1000, 1000]
+    ("max(min(d0, d1), min(d1, max(d0, d2)))", "min(max(d0, d2), d1)"),
+    ("min(max(d0, 3), min(max(d1, 3), max(3, d2)))", "max(min(min(d0, d1), d2), 3)"),
+    ("max(max(max(max(max(max(d0, d1), d2), d0 * 2), d1 * 3), d2 * 5), d0)", "max(max(max(max(max(d0 * 2, d1 * 3), d2 * 5), d0), d1), d2)"),
+    ("max(d0, d1) + min(d1, d0) - max(d1 - d0, 0) - d0", "min(d0, d1)"),
+    ("max(d0 + 5, d1 * 2) - max(d1 * 2 - 5, d0)", "5"),
+    ("min(d0 * 3 - 6, d1 * -3)", "min(d0 - 2, -d1) * 3"),
+    ("(min(d0, d1) * 8 + min(d2, 7)) floordiv 8", "min(7, d2) floordiv 8 + min(d0, d1)"),
+    ("min(d0, d1 * 4) mod 4", "min(d1 * 4, d0) mod 4"),
+    ("max(d0 mod 6, d1 mod 4 + 6) - d1 mod 4", "6"),
+    ("min((d0 floordiv 8) * 8 + 7, d0)", "d0"),
+    ("min(d0, d1) * max(d0, d1) - d0 * d1", "0"),
+]
+
+
+def test_minima_are_lattices() -> None:
+    """A minimum or maximum is simplified to one text whatever it was made of, and is equal to it on a domain that is too large to look at."""
+    rng = random.Random(SEED + 70)
+    for before, after in MINIMA:
+        first, second = (f"(d0, d1, d2) -> ({text}), domain: " + ", ".join(f"d{i} in [-1000, 1000]" for i in range(3)) for text in (before, after))
+        assert algebra.simplify(first) == second and algebra.simplify(second) == second
+        assert algebra.call("map", "equal", first, second) == "equal"
+        assert not differs(first, second, rng)
+
+
+def draw_minima(rng: random.Random, names: "list[str]", depth: int) -> str:
+    """Return a random expression that is mostly made of minima and maxima."""
+    if depth == 0 or rng.random() < 0.1:
+        return rng.choice(names) if rng.random() < 0.75 else str(rng.choice([-7, -3, -1, 0, 1, 2, 3, 5, 8, 12]))
+    a, b, kind = draw_minima(rng, names, depth - 1), draw_minima(rng, names, depth - 1), rng.random()
+    return (f"{rng.choice(['min', 'max'])}({a}, {b})" if kind < 0.5 else f"({a} {rng.choice('+-')} {b})" if kind < 0.7
+            else f"({a} * {rng.choice([-2, -1, 2, 3, 4, b])})" if kind < 0.8 else f"({a} {rng.choice(['floordiv', 'mod'])} {rng.choice([2, 3, 4])})")
+
+
+def test_drawn_minima() -> None:
+    """A map of minima and maxima, and constraints of them, keeps its domain and values, is simplified once and for all, and is equal to its simplified form."""
+    rng = random.Random(SEED + 71)
+    maps = []
+    for _ in range(5 * COUNT):
+        names = [f"d{i}" for i in range(rng.randint(1, 3))]
+        box = [(-1000, 1000) if rng.random() < 0.3 else (lo, lo + rng.randrange(1, 9)) for lo in (rng.randrange(-8, 5) for _ in names)]
+        constraint = f", {draw_minima(rng, names, 2)} in [{rng.randint(-6, 2)}, {rng.randint(2, 9)}]" if rng.random() < 0.4 else ""
+        maps.append(f"({', '.join(names)}) -> ({draw_minima(rng, names, rng.randint(2, 4))}), domain: "
+                    + ", ".join(f"{name} in [{lo}, {hi}]" for name, (lo, hi) in zip(names, box)) + constraint)
+    simple = ask("simplify", maps)
+    assert ask("simplify", simple) == simple
+    assert ask("equal", [f"{a}\t{b}" for a, b in zip(maps, simple)]) == ["equal"] * len(maps)
+    for before, after in zip(maps, simple):
+        assert not differs(before, after, rng, 200), differs(before, after, rng, 200)
+
+
+def ask(verb: str, lines: "list[str]") -> "list[str]":
+    """Return the answers of one process to many questions about maps."""
+    done = subprocess.run([str(ROOT / "build" / "sett"), "map", verb, "-"], input="".join(line + "\n" for line in lines), capture_output=True, text=True, timeout=900)
+    return done.stdout.splitlines()
+
+
+def test_ranges_of_clamps_are_exact() -> None:
+    """The interval of minima and maxima in which each variable stands once is what an enumeration gives, also where terms are added and multiplied."""
+    rng = random.Random(SEED + 72)
+
+    def draw(names: "list[str]") -> str:
+        if len(names) == 1:
+            return f"{rng.choice(['min', 'max'])}({names[0]} * {rng.choice([-2, -1, 1, 3])} + {rng.randint(-5, 5)}, {rng.randint(-8, 8)})"
+        cut = rng.randrange(1, len(names))
+        a, b = draw(names[:cut]), draw(names[cut:])
+        return rng.choice([f"min({a}, {b})", f"max({a}, {b})", f"({a} + {b})", f"({a} - {b})", f"({a} floordiv 3 - {b} * 2)"])
+    maps = []
+    for _ in range(2 * COUNT):
+        names = [f"d{i}" for i in range(rng.randint(1, 4))]
+        maps.append(f"({', '.join(names)}) -> ({draw(names)}), domain: " + ", ".join(f"{name} in [{rng.randint(-6, 0)}, {rng.randint(0, 4)}]" for name in names))
+    for text, answer in zip(maps, ask("range", maps)):
+        m = Map(text)
+        values = [m(point)[0] for point in itertools.product(*(range(lo, hi + 1) for lo, hi in m.box()))]
+        assert answer == f"{min(values)},{max(values)}", (text, answer, min(values), max(values))
+
+
+def test_constraints_of_minima() -> None:
+    """A constraint of a minimum or maximum bounds the operands of it, and is one of them where the others keep it anyway."""
+    for before, after in [
+            ("d0 in [-99, 99], d1 in [-99, 99], min(d0, d1) in [-5, 99]", "d0 in [-5, 99], d1 in [-5, 99]"),
+            ("d0 in [0, 99], d1 in [0, 31], min(32, 3000 - d0 * 32) - d1 in [1, 32]", "d0 in [0, 93], d1 in [0, 31], d0 * 32 + d1 in [0, 2999]"),
+            ("d0 in [-99, 99], d1 in [-99, 99], max(min(d0, 7), d1) in [-300, -3]", "d0 in [-99, -3], d1 in [-99, -3]"),
+            ("d0 in [-99, 99], d1 in [-99, 99], min(d0, d1) - max(d0, d1) in [1, 4]", None)]:
+        wanted = f"(d0, d1) -> (d0), domain: {after}" if after else "KNOWN EMPTY"
+        assert algebra.simplify(f"(d0, d1) -> (d0), domain: {before}") == wanted
+
+
+def test_equal_by_cases() -> None:
+    """Maps whose minima no rule makes one text are equal or different by the order of the operands."""
+    wide = ", domain: " + ", ".join(f"d{i} in [-100000, 100000]" for i in range(3))
+    for first, second, same in [
+            ("min(d0 * 6, d1) floordiv 2", "min(d0 * 3, d1 floordiv 2)", True),
+            ("min(d0 * 6, d1 + 1) floordiv 2", "min(d0 * 3, d1 floordiv 2)", False),
+            ("max(d0, d1) mod 4 + min(d0, d1) mod 4", "d0 mod 4 + d1 mod 4", True),
+            ("max(d0 - d1, 0) * max(d1 - d0, 0)", "0", True),
+            ("max(d0 - d1, 0) * max(d1 - d0 + 2, 0)", "0", False),
+            ("max(max(d0, d1) - d2, 0) + min(max(d0, d1), d2)", "max(d0, d1)", True),
+            ("(max(d0, d1) + d2) floordiv 5", "max((d0 + d2) floordiv 5, (d1 + d2) floordiv 5)", True)]:
+        answer = algebra.call("map", "equal", f"(d0, d1, d2) -> ({first}){wide}", f"(d0, d1, d2) -> ({second}){wide}")
+        assert answer == "equal" if same else answer.startswith("different"), (first, second, answer)
+
+
 def test_range_holds_every_value() -> None:
     rng = random.Random(SEED + 3)
     for _ in range(COUNT):
