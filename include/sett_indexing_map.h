@@ -2318,14 +2318,15 @@ THE NORMAL FORM
   Sums, rests and results (settp_map_same_values). R12 to R14 are tried where the values at a few sample points agree, and then proved:
     R13 a known form x, cheaper or plainer, with L = s * x + n, s = 1 or -1, replaces L; L in [v, v] is v    R14 a result that equals the dimension of its place is written so
   Minima and maxima (settp_map_lin_lattice) are a maximum of minima of forms, the leaves, or a minimum of maxima:
-    N1  k * min(x, y) + z = min(k * x + z, k * y + z), and max(..) for k < 0               N6  min(x, y) * max(x, y) = x * y
+    N1  k * min(x, y) + z = min(k * x + z, k * y + z), and max(..) for k < 0
     N2  min(max(x, y), z) = max(min(x, z), min(y, z)), max(x, min(x, y)) = x: the way with fewer leaves is the atom
     N3  min(x, y) = x where x - y <= 0 is proved, for leaves and for the minima of a maximum
     N4  the least coefficients over the leaves, and what divides all leaves, stand before the atom (N1); one atom serves a lattice and its negative
     N5  floor(min(x, y) / c) = min(floor(x / c), floor(y / c)): the side with fewer quotients
+    N6  min(x, y) * max(x, y) = x * y;  min(x * z, y * z) = min(x, y) * z for z >= 0
   Intervals (settp_map_prove) of a form:  I1 the sum over its terms;  I2 those of constraints and known nodes of the same form;  I3 t * (F - m * q) + rest, q = Q(F, m), lies in
     t * [r, m - g + r] + rest, g = gcd of m and F's coefficients, r = F's constant mod g;  I4 the same, t chosen so that an atom of F goes;  I5 k * Q(F, m) + k * A + rest =
-    k * Q(F + m * A, m) + rest;  I6 at last all points of few variables;  I7 max(x, y) <= h where both are, >= l where one is; min likewise
+    k * Q(F + m * A, m) + rest;  I6 at last all points of few variables;  I7 max(x, y) <= h where both are, >= l where one is, >= (x + y) / 2; min likewise
   Bits (settp_map_lin_xor, settp_map_read) of variables, of quotients by other than powers of two, and of sums with carries are read as sums modulo 2:  X1 bit j of a xor b is
     (a_j + b_j) mod 2, beyond both the sign;  X2 places in a row of one source are a digit, (x floordiv 2^p) mod 2^n;  X3 the others are atoms, 0 or 1, for sets of bits without
     doubles, of which one turned around is 1 - x;  X4 in a map with xor, F mod 2^n of known bits is those bits
@@ -5413,7 +5414,7 @@ SETT_INLINE int32_t settp_map_lattice_quotient(settp_map_engine *e, const settp_
   return settp_map_divide(e, settp_map_lattice_make(e, &y, depth + 1), c);
 }
 
-/* N7: a factor of all leaves that is not negative is one of the lattice. */
+/* N6: a factor of all leaves that is not negative is one of the lattice. */
 SETT_INLINE int32_t settp_map_lattice_factor(settp_map_engine *e, const settp_map_lattice *x, int depth) {
   settp_map_lattice y;
   settp_map_monomial m;

@@ -266,6 +266,7 @@ static void lattices(void) {
         EACH(l, -9, 9) {
           law(I7, x <= z && y <= z && (x >= l || y >= l), within(most, l, z));
           law(I7, x >= l && y >= l && (x <= z || y <= z), within(least, l, z));
+          law(I7, 1, least <= Q(x + y, 2) && most >= ceiling(x + y, 2));
           law(C9, within(most, l, z), x <= z && y <= z);
           law(C9, within(least, l, z), x >= l && y >= l);
           law(C9, y <= z && y < l, within(most, l, z) == within(x, l, z));
@@ -277,6 +278,7 @@ static void lattices(void) {
       EACH(z, -3, 3) {
         law(N4, 1, least + most + z == x + y + z && least - z == -greater(z - x, z - y));
         law(N6, 1, (least + z) * (most + z) == (x + z) * (y + z));
+        law(N6, z >= 0, lesser(x * z, y * z) == least * z && greater(x * z, y * z) == most * z);
         law(N6, 1, least * least == (x + y) * least - x * y && most * most == (x + y) * most - x * y);
       }
       EACH(c, 1, 12) law(N5, 1, Q(least, c) == lesser(Q(x, c), Q(y, c)) && Q(most, c) == greater(Q(x, c), Q(y, c)));
@@ -479,8 +481,14 @@ static const struct row {
     {N6, "(d0, d1) -> (min(d0 + 3, d1) * max(d1, d0 + 3)), " PLANE, "(d0, d1) -> ((d0 + 3) * d1), " PLANE,
      "(d0, d1) -> (min(d0 + 3, d1) * max(d1, d0 + 2)), " PLANE,
      "(d0, d1) -> (min(d0 + 3, d1) * max(d0 + 2, d1)), " PLANE},
+    {N6, "(d0, d1, d2) -> (max(d0 * d1, d2 * d1)), domain: d0 in [-9, 9], d1 in [0, 9], d2 in [-9, 9]",
+     "(d0, d1, d2) -> (max(d0, d2) * d1), domain: d0 in [-9, 9], d1 in [0, 9], d2 in [-9, 9]",
+     "(d0, d1, d2) -> (max(d0 * d1, d2 * d1)), domain: d0 in [-9, 9], d1 in [-1, 9], d2 in [-9, 9]",
+     "(d0, d1, d2) -> (max(d0 * d1, d1 * d2)), domain: d0 in [-9, 9], d1 in [-1, 9], d2 in [-9, 9]"},
+    {I7, "(d0, d1) -> (max(min(d0 - d1, d1 - d0), 0)), " PLANE, "(d0, d1) -> (0), " PLANE,
+     "(d0, d1) -> (max(min(d0 - d1, d1 - d0), -1)), " PLANE, "(d0, d1) -> (max(min(d0 - d1, d1 - d0), -1)), " PLANE},
     {I7, "(d0, d1) -> (max(min(d0, d1) - d1, 0)), " PLANE, "(d0, d1) -> (0), " PLANE,
-     "(d0, d1) -> (max(min(d0, d1) - d1, -1)), " PLANE, "(d0, d1) -> (min(max(d0 - d1, -1), 0)), " PLANE},
+     "(d0, d1) -> (max(min(d0, d1) - d1, -1)), " PLANE, "(d0, d1) -> (max(min(d0 - d1, 0), -1)), " PLANE},
     {C9, "(d0)[s0] -> (d0), domain: d0 in [0, 3], s0 in [0, 31], min(32, 100 - d0 * 32) - s0 in [1, 32]",
      "(d0)[s0] -> (d0), domain: d0 in [0, 3], s0 in [0, 31], d0 * 32 + s0 in [0, 99]",
      "(d0)[s0] -> (d0), domain: d0 in [0, 3], s0 in [0, 32], min(32, 100 - d0 * 32) - s0 in [1, 32]",
