@@ -116,7 +116,7 @@ LIMITS
   The limits are those of the other headers.
 
 HISTORY
-  0.7  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
+  0.7  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX, SETT_JOINED.
   0.6  arrays without elements; reorders in memory.
   0.5  the way from one distribution over threads to another; Tenstorrent's tiles and faces.
   0.4  a layout in any notation: read, printed, compared with another, converted.
