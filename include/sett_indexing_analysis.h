@@ -1,4 +1,4 @@
-/* sett_indexing_analysis.h - v0.9 - the indexing map of an HLO op, in both directions, and what a map says about an access
+/* sett_indexing_analysis.h - v0.10 - the indexing map of an HLO op, in both directions, and what a map says about an access
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -123,6 +123,7 @@ FUNCTIONS
   sett_analysis_step, _wide   accesses by vectors: the first element of each, for memory.width; the number of the vector
   sett_analysis_reads       the number of reads of a map
   sett_analysis_propagate   the operand's tile, as a function of the output tile's number
+  sett_map_fact_parse, sett_map_proves   is a fact true at every point of a map's domain, also where variables have no bounds
   sett_analysis_opcode_find, _opcode_name, _message
 
 LAWS (tests/algebra/test_op_maps.py, test_indexing_analysis_uses.py and indexing_analysis_graph_test.c enumerate small random instances)
@@ -136,6 +137,7 @@ LAWS (tests/algebra/test_op_maps.py, test_indexing_analysis_uses.py and indexing
   6 whole        the pairs of a set's maps are those of all paths, from the root and back; no map is in a set twice.
   7 dealt        deal permutes the points of the domain; step takes every width-th point; wide also divides the last result by
                  width. An access of width elements has the counts of an access of one element with width times the bits.
+  8 facts        a yes of sett_map_proves is true at every point, a no has a point of the domain where the fact is false (tests/algebra/test_proves.py).
 
 ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
@@ -158,8 +160,11 @@ LIMITS
   Rank 32 for outputs and operands; 64 runtime variables and one all-gather in a chain; 256 different maps in a set, beyond
   which the set is one UNDEFINED; 64 moves before a constant. Questions about warps visit 2^20 points (whole says whether
   these are all). A tile that is not a strided block of the operand is refused.
+  A proof of a fact follows 80 variables, quotients, minima and products of at most 4 of them, and splits into at most 160 cases; beyond that, simplified
+  sides and domains of up to 65536 points are looked at, and what is left is not decided.
 
 HISTORY
+  0.10  sett_map_proves, sett_map_fact_parse.
   0.9  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.8  sett_analysis_pad_rows and sett_analysis_swizzle, which was sett_analysis_swizzle_rows, count all members and return the best; memory.xor_bits, _base, _shift.
   0.7  accesses of several elements (width), of different widths to one memory; lane names one lane a word; groups of lanes.
@@ -173,7 +178,7 @@ HISTORY
 #ifndef SETT_INDEXING_ANALYSIS_H
 #define SETT_INDEXING_ANALYSIS_H
 
-#define SETT_ANALYSIS_VERSION 900 /* 0.9.0: 10000 * major + 100 * minor + patch */
+#define SETT_ANALYSIS_VERSION 1000 /* 0.10.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_INDEXING_MAP_H
 #error "include sett_indexing_map.h before sett_indexing_analysis.h"
@@ -498,6 +503,24 @@ SETT_PUBLIC int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list 
                                       sett_analysis_list in, sett_expr *result);
 SETT_PUBLIC const char *sett_analysis_message(int error);
 
+/* ---- facts ------------------------------------------------------------------------------------------------------ */
+
+/* a <= b, a = b, or a divides b (b = a * k for an integer k), over the variables of a map. */
+enum { SETT_MAP_AT_MOST, SETT_MAP_SAME, SETT_MAP_DIVIDES };
+typedef struct sett_map_fact {
+  int relation;
+  sett_expr a, b;
+  int error, column; /* SETT_MAP_ERROR_.. of a text, and its column from 1; 0: none */
+} sett_map_fact;
+
+/* Reads A <= B, A < B, A = B (or ==), A >= B, A > B, C divides A; map says what the variables are called. */
+SETT_PUBLIC sett_map_fact sett_map_fact_parse(sett_map_arena *arena, sett_map map, const char *text, size_t length);
+
+/* Is the fact true at every point of the domain? Yes: it is proved for all integers, also those beyond 64 bits that a variable without a bound may be, and has a
+ * value everywhere; a domain without a point proves every fact. No: at answer.point, inside of the domain, it is false. Else reason says why it is not decided.
+ *   (d0)[n] -> (), domain: d0 in [0, inf], n in [1, inf], n - d0 in [1, inf], n mod 8 in [0, 0]    d0 floordiv 8 < n floordiv 8: yes;  d0 + 8 <= n: no, (1, 8) */
+SETT_PUBLIC sett_map_answer sett_map_proves(sett_map_arena *arena, sett_map map, const sett_map_fact *fact);
+
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
 /* clang-format off */
 #define SETT_ANALYSIS_FUNCTIONS(X) \
@@ -508,7 +531,7 @@ SETT_PUBLIC const char *sett_analysis_message(int error);
   X(sett_analysis_coalesced) X(sett_analysis_bank_conflicts) X(sett_analysis_deal) X(sett_analysis_step) \
   X(sett_analysis_wide) X(sett_analysis_pad_rows) X(sett_analysis_swizzle) X(sett_analysis_reads) \
   X(sett_analysis_propagate) X(sett_analysis_opcode_find) X(sett_analysis_opcode_name) X(sett_analysis_reshape) \
-  X(sett_analysis_message)
+  X(sett_analysis_message) X(sett_map_fact_parse) X(sett_map_proves)
 /* clang-format on */
 SETT_ANALYSIS_FUNCTIONS(SETTP_LINK_RENAME)
 #endif
@@ -2715,6 +2738,1404 @@ SETT_PUBLIC sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, se
   return t;
 }
 
+/* ======================================================================= bodies: proofs ==== */
+
+/* A fact is refuted together with its negation. Expressions are linear forms over columns: column 0 is 1, an atom is a variable, a
+ * quotient, min(0, form) or an operation that is not followed, the others are products of atoms. A quotient q = floor(a / b) brings
+ * the rows 0 <= a - b * q <= b - 1. Integer rows are solved for what they determine, divided by their content and cut to integers; the
+ * simplex method decides the rest over the rationals, exactly, and what is left is split into cases. */
+enum {
+  SETTP_MAP_PROOF_COLUMNS = 80,
+  SETTP_MAP_PROOF_FACTORS = 4,
+  SETTP_MAP_PROOF_ROWS = 320,
+  SETTP_MAP_PROOF_SPLITS = 40,
+  SETTP_MAP_PROOF_STEPS = 96,   /* substitutions in one system */
+  SETTP_MAP_PROOF_PIVOTS = 300, /* of one system */
+  SETTP_MAP_PROOF_CASES = 160,  /* systems of one question */
+  SETTP_MAP_PROOF_NEST = 24,    /* cases inside each other */
+  SETTP_MAP_PROOF_FEW_CASES = 12
+};
+
+typedef struct settp_map_proof_form {
+  int64_t k[SETTP_MAP_PROOF_COLUMNS];
+} settp_map_proof_form;
+
+enum { SETTP_MAP_PROOF_VARIABLE, SETTP_MAP_PROOF_QUOTIENT, SETTP_MAP_PROOF_LEAST, SETTP_MAP_PROOF_OTHER };
+
+typedef struct settp_map_proof_column {
+  sett_map_interval bound;
+  int factors, factor[SETTP_MAP_PROOF_FACTORS]; /* ascending columns of atoms; an atom is its own */
+  int kind;                                     /* of an atom */
+  int64_t of;                                   /* VARIABLE: its number; OTHER: its handle */
+  const settp_map_proof_form *upper, *lower;    /* QUOTIENT: floor(upper / lower); LEAST: min(0, upper) */
+} settp_map_proof_column;
+
+typedef struct settp_map_proof_row { /* form >= 0, or form = 0 */
+  const settp_map_proof_form *form;
+  int equal;
+} settp_map_proof_row;
+
+typedef struct settp_map_proof_split { /* both rows of the first or both of the second hold */
+  settp_map_proof_row row[2][2];
+} settp_map_proof_split;
+
+typedef struct settp_map_proof {
+  sett_map_arena *arena;
+  sett_map map;                 /* its results are the two sides of the fact */
+  sett_map_evaluator evaluator; /* of map */
+  const sett_map_fact *fact;
+  int monomials, rows, splits, cases, most, quiet, ended, zero, strict, empty, found;
+  const unsigned char *fixed; /* variables that have the value of point; or NULL */
+  int64_t *point, *side;
+  int *variable;                        /* its column, or 0 */
+  const settp_map_proof_form **instead; /* what a variable is known to be, or NULL */
+  settp_map_proof_column column[SETTP_MAP_PROOF_COLUMNS];
+  settp_map_proof_row row[SETTP_MAP_PROOF_ROWS];
+  settp_map_proof_split split[SETTP_MAP_PROOF_SPLITS];
+  int64_t above[SETTP_MAP_PROOF_COLUMNS], below[SETTP_MAP_PROOF_COLUMNS]; /* the model: column j is above / below */
+  int16_t times[SETTP_MAP_PROOF_COLUMNS]
+               [SETTP_MAP_PROOF_COLUMNS]; /* 1 + the column of a product, -1: none; 0: not looked for */
+} settp_map_proof;
+
+/* ---- forms ---- */
+
+SETT_INLINE settp_map_proof_form *settp_map_proof_form_new(settp_map_proof *p) {
+  settp_map_proof_form *f = (settp_map_proof_form *)settp_map_take(p->arena, sizeof *f);
+  int j;
+  for (j = 0; f && j < SETTP_MAP_PROOF_COLUMNS; ++j) f->k[j] = 0;
+  return f;
+}
+
+/* a * x + b * y + c; NULL where a is NULL, memory ends or a number overflows. y may be NULL. */
+SETT_INLINE const settp_map_proof_form *settp_map_proof_mix(settp_map_proof *p, const settp_map_proof_form *x,
+                                                            int64_t a, const settp_map_proof_form *y, int64_t b,
+                                                            int64_t c) {
+  settp_map_proof_form *f = x ? settp_map_proof_form_new(p) : NULL;
+  int64_t s, t = 0;
+  int j;
+  for (j = 0; f && j < p->monomials; ++j) {
+    if (settp_map_mul(x->k[j], a, &s) || (y && settp_map_mul(y->k[j], b, &t)) || settp_map_add(s, t, &f->k[j]))
+      return NULL;
+  }
+  return !f || settp_map_add(f->k[0], c, &f->k[0]) ? NULL : f;
+}
+
+SETT_INLINE const settp_map_proof_form *settp_map_proof_single(settp_map_proof *p, int column, int64_t k, int64_t c) {
+  settp_map_proof_form *f = settp_map_proof_form_new(p);
+  if (!f) return NULL;
+  f->k[column] = k;
+  f->k[0] += c;
+  return f;
+}
+
+SETT_INLINE int settp_map_proof_form_constant(const settp_map_proof *p, const settp_map_proof_form *f) {
+  int j;
+  for (j = 1; j < p->monomials && !f->k[j]; ++j) {}
+  return j == p->monomials;
+}
+
+SETT_INLINE int settp_map_proof_form_same(const settp_map_proof *p, const settp_map_proof_form *a,
+                                          const settp_map_proof_form *b) {
+  int j;
+  for (j = 0; j < p->monomials && a->k[j] == b->k[j]; ++j) {}
+  return j == p->monomials;
+}
+
+SETT_INLINE sett_map_interval settp_map_proof_form_interval(const settp_map_proof *p, const settp_map_proof_form *f) {
+  sett_map_interval r = settp_map_interval(f->k[0], f->k[0]);
+  int j;
+  for (j = 1; j < p->monomials; ++j)
+    if (f->k[j]) r = settp_map_interval_add(r, settp_map_interval_scale(p->column[j].bound, f->k[j]));
+  return r;
+}
+
+SETT_INLINE int settp_map_proof_column_new(settp_map_proof *p, int kind, int64_t of, sett_map_interval bound) {
+  settp_map_proof_column *c = p->column + p->monomials;
+  if (p->monomials == SETTP_MAP_PROOF_COLUMNS) return 0;
+  c->bound = bound;
+  c->factors = 1;
+  c->factor[0] = p->monomials;
+  c->kind = kind;
+  c->of = of;
+  c->upper = c->lower = NULL;
+  return p->monomials++;
+}
+
+/* The column that is the product of two, or -1; it is made only where add says so. */
+SETT_INLINE int settp_map_proof_column_times(settp_map_proof *p, int a, int b, int add) {
+  settp_map_proof_column x = p->column[a], *y = p->column + b;
+  int i, j, k;
+  if (!a || !b) return a + b;
+  if (p->times[a][b] > 0) return p->times[a][b] - 1;
+  if (p->times[a][b] < 0 && (!add || p->times[a][b] < -1)) return -1;
+  p->times[a][b] = p->times[b][a] = -2;
+  if (x.factors + y->factors > SETTP_MAP_PROOF_FACTORS) return -1;
+  for (i = 0; i < y->factors; ++i) {
+    for (j = x.factors++; j > 0 && x.factor[j - 1] > y->factor[i]; --j) x.factor[j] = x.factor[j - 1];
+    x.factor[j] = y->factor[i];
+  }
+  for (k = 1; k < p->monomials; ++k) {
+    if (p->column[k].factors != x.factors) continue;
+    for (i = 0; i < x.factors && p->column[k].factor[i] == x.factor[i]; ++i) {}
+    if (i == x.factors) break;
+  }
+  if (k == p->monomials) {
+    if (!add) p->times[a][b] = p->times[b][a] = -1;
+    if (!add || k == SETTP_MAP_PROOF_COLUMNS) return -1;
+    x.bound = settp_map_interval_op(SETTP_MAP_MUL, x.bound, y->bound);
+    if (a == b && x.bound.lo < 0) x.bound.lo = 0;
+    p->column[p->monomials++] = x;
+    for (i = 1; i < p->monomials; ++i) /* another product may be this one */
+      for (j = 1; j < p->monomials; ++j)
+        if (p->times[i][j] == -1) p->times[i][j] = 0;
+  }
+  p->times[a][b] = p->times[b][a] = (int16_t)(k + 1);
+  return k;
+}
+
+SETT_INLINE const settp_map_proof_form *settp_map_proof_times(settp_map_proof *p, const settp_map_proof_form *a,
+                                                              const settp_map_proof_form *b, int add) {
+  settp_map_proof_form *f;
+  int i, j, c, n = p->monomials;
+  int64_t k;
+  if (!a || !b) return NULL;
+  if (!add)
+    for (i = 1; i < n; ++i)
+      for (j = 1; a->k[i] && j < n; ++j)
+        if (b->k[j] && settp_map_proof_column_times(p, i, j, 0) < 0) return NULL;
+  f = settp_map_proof_form_new(p);
+  for (i = 0; f && i < n; ++i)
+    for (j = 0; a->k[i] && j < n; ++j) {
+      if (!b->k[j]) continue;
+      c = settp_map_proof_column_times(p, i, j, add);
+      if (c < 0 || settp_map_mul(a->k[i], b->k[j], &k) || settp_map_add(f->k[c], k, &f->k[c])) return NULL;
+    }
+  return f;
+}
+
+/* ---- rows ---- */
+
+/* What cannot be said is left out: a system without it has no fewer points. */
+SETT_INLINE void settp_map_proof_row_add(settp_map_proof *p, const settp_map_proof_form *form, int equal) {
+  if (!form || p->rows == SETTP_MAP_PROOF_ROWS) return;
+  if (settp_map_proof_form_constant(p, form)) {
+    if (form->k[0] < 0 || (equal && form->k[0])) p->empty = 1;
+    return;
+  }
+  p->row[p->rows].form = form;
+  p->row[p->rows++].equal = equal;
+}
+
+/* Products of rows from `from` on with all rows, where the products of columns are columns; equations are multiplied by atoms. */
+SETT_INLINE void settp_map_proof_row_products(settp_map_proof *p, int from) {
+  int i, j, n = p->rows, nonlinear = 0;
+  for (i = 1; i < p->monomials; ++i) nonlinear |= p->column[i].factors > 1;
+  if (!nonlinear) return;
+  for (i = from; i < n; ++i) {
+    settp_map_proof_row x = p->row[i];
+    if (x.equal) {
+      for (j = 1; j < p->monomials && p->rows < SETTP_MAP_PROOF_ROWS; ++j) {
+        size_t keep = p->arena->top;
+        int l, any = 0;
+        for (l = 1; l < p->monomials; ++l) any |= x.form->k[l] && settp_map_proof_column_times(p, l, j, 0) < 0;
+        if (any) continue;
+        {
+          const settp_map_proof_form *f = settp_map_proof_times(p, x.form, settp_map_proof_single(p, j, 1, 0), 0);
+          if (f) settp_map_proof_row_add(p, f, 1);
+          else p->arena->top = keep;
+        }
+      }
+      continue;
+    }
+    for (j = 0; j <= (i < n ? i : n - 1) && p->rows < SETTP_MAP_PROOF_ROWS; ++j)
+      if (!p->row[j].equal) settp_map_proof_row_add(p, settp_map_proof_times(p, x.form, p->row[j].form, 0), 0);
+  }
+}
+
+/* The ends of what products are made of, as rows, to be multiplied. */
+SETT_INLINE void settp_map_proof_row_ends(settp_map_proof *p) {
+  int i, j, n = p->monomials, use[SETTP_MAP_PROOF_COLUMNS];
+  for (j = 0; j < n; ++j) use[j] = 0;
+  for (j = 1; j < n; ++j)
+    for (i = 0; i < p->column[j].factors && p->column[j].factors > 1; ++i) use[j] = use[p->column[j].factor[i]] = 1;
+  for (j = 1; j < n; ++j) {
+    sett_map_interval b = p->column[j].bound;
+    if (!use[j]) continue;
+    if (b.lo != INT64_MIN && b.lo != INT64_MAX && b.lo > -INT64_MAX)
+      settp_map_proof_row_add(p, settp_map_proof_single(p, j, 1, -b.lo), 0);
+    if (b.hi != INT64_MAX && b.hi != INT64_MIN) settp_map_proof_row_add(p, settp_map_proof_single(p, j, -1, b.hi), 0);
+    if (p->column[j].factors == 2 && p->column[j].factor[0] == p->column[j].factor[1]) { /* x * x >= x, -x */
+      const settp_map_proof_form *square = settp_map_proof_single(p, j, 1, 0);
+      const settp_map_proof_form *root = settp_map_proof_single(p, p->column[j].factor[0], 1, 0);
+      if (root) settp_map_proof_row_add(p, settp_map_proof_mix(p, square, 1, root, -1, 0), 0);
+      if (root) settp_map_proof_row_add(p, settp_map_proof_mix(p, square, 1, root, 1, 0), 0);
+    }
+  }
+}
+
+/* What a row that holds says of the ends of its columns; *changed where it says more than is known. 0: it holds nowhere. */
+SETT_INLINE int settp_map_proof_row_tighten(settp_map_proof *p, const settp_map_proof_form *form, int sign,
+                                            int *changed) {
+  int64_t sum, k, t;
+  int j, open = 0, at = 0;
+  if (settp_map_mul(form->k[0], sign, &sum)) return 1;
+  for (j = 1; j < p->monomials; ++j) {
+    sett_map_interval b = p->column[j].bound;
+    if (!form->k[j]) continue;
+    if (settp_map_mul(form->k[j], sign, &k)) return 1;
+    if (k > 0 ? b.hi == INT64_MAX : b.lo == INT64_MIN) {
+      if (open++) return 1;
+      at = j;
+    } else if (settp_map_mul(k, k > 0 ? b.hi : b.lo, &t) || settp_map_add(sum, t, &sum)) {
+      return 1;
+    }
+  }
+  if (!open && sum < 0) return 0;
+  for (j = open ? at : 1; j < (open ? at + 1 : p->monomials); ++j) {
+    sett_map_interval *b = &p->column[j].bound;
+    int64_t rest = sum, end;
+    if (!form->k[j]) continue;
+    k = form->k[j] * sign;
+    if (!open) { /* without its own part */
+      t = -k * (k > 0 ? b->hi : b->lo);
+      if (settp_map_add(rest, t, &rest)) continue;
+    }
+    if (rest == INT64_MIN || k == INT64_MIN) continue;
+    if (k > 0) { /* column >= -rest / k */
+      end = settp_map_ceil(-rest, k);
+      if (end > b->lo) b->lo = end, *changed = 1;
+    } else {
+      end = settp_map_floor(rest, -k);
+      if (end < b->hi) b->hi = end, *changed = 1;
+    }
+    if (b->lo > b->hi) return 0;
+  }
+  return 1;
+}
+
+/* Ends of columns by rows and products, a few rounds. 0: no point. */
+SETT_INLINE int settp_map_proof_tighten(settp_map_proof *p) {
+  int round, i, j, changed = 1;
+  for (round = 0; round < 3 && changed; ++round) {
+    changed = 0;
+    for (j = 1; j < p->monomials; ++j) {
+      settp_map_proof_column *c = p->column + j;
+      sett_map_interval b = p->column[c->factor[0]].bound;
+      int same = c->factors % 2 == 0;
+      if (c->factors == 1) continue;
+      for (i = 1; i < c->factors; ++i) {
+        b = settp_map_interval_op(SETTP_MAP_MUL, b, p->column[c->factor[i]].bound);
+        same &= c->factor[i] == c->factor[0];
+      }
+      if (same && b.lo < 0) b.lo = 0;
+      if (b.lo > c->bound.lo) c->bound.lo = b.lo, changed = 1;
+      if (b.hi < c->bound.hi) c->bound.hi = b.hi, changed = 1;
+      if (c->bound.lo > c->bound.hi) return 0;
+    }
+    for (i = 0; i < p->rows; ++i)
+      if (!settp_map_proof_row_tighten(p, p->row[i].form, 1, &changed) ||
+          (p->row[i].equal && !settp_map_proof_row_tighten(p, p->row[i].form, -1, &changed)))
+        return 0;
+  }
+  return 1;
+}
+
+/* ---- one system of rows ---- */
+
+enum { SETTP_MAP_PROOF_NONE, SETTP_MAP_PROOF_MODEL, SETTP_MAP_PROOF_UNKNOWN };
+
+typedef struct settp_map_proof_system {
+  int monomials, rows, steps;
+  int64_t *k;       /* a row: coefficients of all columns; that of column 0 is 1 while the row counts */
+  int64_t *lo, *hi; /* of each row's sum */
+  uint64_t *hash;
+  int64_t *step; /* column = sum of step * columns, step[0] the constant: in the order in which they were put in */
+  int stepped[SETTP_MAP_PROOF_STEPS];
+  unsigned char gone[SETTP_MAP_PROOF_COLUMNS];
+} settp_map_proof_system;
+
+/* Divides a row by its content, and turns its first coefficient positive. 0: no point. */
+SETT_INLINE int settp_map_proof_settle(settp_map_proof_system *s, int row) {
+  int64_t *k = s->k + (size_t)row * (size_t)s->monomials, g = 0;
+  int j, first = 0;
+  uint64_t hash = 0;
+  for (j = s->monomials - 1; j > 0; --j)
+    if (k[j]) {
+      g = g == 1 ? 1 : settp_map_gcd(g, k[j]);
+      first = j;
+    }
+  if (!first) {
+    k[0] = 0;
+    return s->lo[row] <= 0 && s->hi[row] >= 0;
+  }
+  if (k[first] < 0) {
+    int64_t lo = s->lo[row];
+    for (j = first; j < s->monomials; ++j) k[j] = settp_map_neg(k[j]); /* none is INT64_MIN */
+    s->lo[row] = settp_map_neg(s->hi[row]);
+    s->hi[row] = settp_map_neg(lo);
+  }
+  if (g > 1) {
+    for (j = first; j < s->monomials; ++j) k[j] /= g;
+    if (s->lo[row] != INT64_MIN) s->lo[row] = settp_map_ceil(s->lo[row], g);
+    if (s->hi[row] != INT64_MAX) s->hi[row] = settp_map_floor(s->hi[row], g);
+  }
+  for (j = first; j < s->monomials; ++j) hash = hash * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)k[j];
+  s->hash[row] = hash;
+  return s->lo[row] <= s->hi[row];
+}
+
+/* Rows of one form become one. 0: no point. */
+SETT_INLINE int settp_map_proof_meet(settp_map_proof_system *s) {
+  int i, j, l, n = s->monomials;
+  for (i = 1; i < s->rows; ++i) {
+    int64_t *x = s->k + (size_t)i * (size_t)n;
+    for (j = 0; j < i && x[0]; ++j) {
+      int64_t *y = s->k + (size_t)j * (size_t)n;
+      if (!y[0] || s->hash[i] != s->hash[j]) continue;
+      for (l = 1; l < n && x[l] == y[l]; ++l) {}
+      if (l < n) continue;
+      if (s->lo[i] > s->lo[j]) s->lo[j] = s->lo[i];
+      if (s->hi[i] < s->hi[j]) s->hi[j] = s->hi[i];
+      x[0] = 0;
+      if (s->lo[j] > s->hi[j]) return 0;
+    }
+  }
+  return 1;
+}
+
+/* Puts equations in until none is left. */
+SETT_INLINE int settp_map_proof_equations(settp_map_proof_system *s) {
+  int i, j, n = s->monomials;
+  for (;;) {
+    int row = -1, column = 0;
+    int64_t least = INT64_MAX, *x, *st;
+    if (!settp_map_proof_meet(s)) return SETTP_MAP_PROOF_NONE;
+    for (i = 0; i < s->rows && least > 1; ++i) {
+      const int64_t *k = s->k + (size_t)i * (size_t)n;
+      if (!k[0] || s->lo[i] != s->hi[i] || s->lo[i] == INT64_MIN || s->lo[i] == INT64_MAX) continue;
+      for (j = n - 1; j > 0; --j) {
+        int64_t size = k[j] < 0 ? -k[j] : k[j];
+        if (size && size < least) least = size, row = i, column = j;
+      }
+    }
+    if (row < 0) return SETTP_MAP_PROOF_MODEL;
+    if (s->steps == SETTP_MAP_PROOF_STEPS) return SETTP_MAP_PROOF_UNKNOWN;
+    x = s->k + (size_t)row * (size_t)n;
+    st = s->step + (size_t)s->steps * (size_t)n;
+    s->stepped[s->steps++] = column;
+    if (least == 1) { /* column = (lo - the others) / its coefficient */
+      st[0] = x[column] * s->lo[row];
+      for (j = 1; j < n; ++j) st[j] = j == column ? 0 : -x[column] * x[j];
+      x[0] = 0;
+      s->gone[column] = 1;
+    } else { /* column = a new one - the others rounded off: coefficients become remainders */
+      st[0] = 0;
+      for (j = 1; j < n; ++j) {
+        int64_t q = settp_map_floor(x[j], least);
+        if (x[j] - q * least > least / 2) ++q;
+        st[j] = j == column ? 1 : x[column] < 0 ? q : -q;
+      }
+    }
+    for (i = 0; i < s->rows; ++i) {
+      int64_t *y = s->k + (size_t)i * (size_t)n, m = y[column], t;
+      if (!y[0] || !m) continue;
+      y[column] = 0;
+      for (j = 1; j < n; ++j)
+        if (st[j] && (settp_map_mul(m, st[j], &t) || settp_map_add(y[j], t, &y[j]) || y[j] == INT64_MIN))
+          return SETTP_MAP_PROOF_UNKNOWN;
+      if (settp_map_mul(m, st[0], &t) || t == INT64_MIN) return SETTP_MAP_PROOF_UNKNOWN;
+      if (s->lo[i] != INT64_MIN && settp_map_add(s->lo[i], -t, &s->lo[i])) return SETTP_MAP_PROOF_UNKNOWN;
+      if (s->hi[i] != INT64_MAX && settp_map_add(s->hi[i], -t, &s->hi[i])) return SETTP_MAP_PROOF_UNKNOWN;
+      if (!settp_map_proof_settle(s, i)) return SETTP_MAP_PROOF_NONE;
+    }
+  }
+}
+
+/* below[i] * (variable of row i) = sum of k * (variable of column j): n columns, m rows. Variables 0 .. n - 1 are columns, n + i is the sum of row i. */
+typedef struct settp_map_proof_tableau {
+  int n, m;
+  int64_t *k, *below, *lo, *hi, *value; /* value: of the variables of columns, an end of theirs or 0 */
+  int *row, *column;                    /* their variables */
+} settp_map_proof_tableau;
+
+SETT_INLINE void settp_map_proof_reduce(int64_t *k, int64_t *below, int n) {
+  int64_t g = *below;
+  int j;
+  for (j = 0; j < n && g != 1; ++j)
+    if (k[j]) g = settp_map_gcd(g, k[j]);
+  if (g == 1) return;
+  for (j = 0; j < n; ++j) k[j] /= g;
+  *below /= g;
+}
+
+/* The sum of row i; 0: it overflows. */
+SETT_INLINE int settp_map_proof_sum(const settp_map_proof_tableau *t, int i, int64_t *sum) {
+  const int64_t *k = t->k + (size_t)i * (size_t)t->n;
+  int64_t a;
+  int j;
+  *sum = 0;
+  for (j = 0; j < t->n; ++j)
+    if (k[j] && t->value[j] && (settp_map_mul(k[j], t->value[j], &a) || settp_map_add(*sum, a, sum))) return 0;
+  return 1;
+}
+
+SETT_INLINE int settp_map_proof_pivot(settp_map_proof_tableau *t, int r, int c, int64_t value) {
+  int64_t *x = t->k + (size_t)r * (size_t)t->n, a = x[c];
+  int i, j;
+  for (j = 0; j < t->n; ++j)
+    if (a > 0) x[j] = -x[j];
+  x[c] = a > 0 ? t->below[r] : -t->below[r];
+  t->below[r] = a > 0 ? a : -a;
+  settp_map_proof_reduce(x, &t->below[r], t->n);
+  i = t->row[r];
+  t->row[r] = t->column[c];
+  t->column[c] = i;
+  t->value[c] = value;
+  for (i = 0; i < t->m; ++i) {
+    int64_t *y = t->k + (size_t)i * (size_t)t->n, m = y[c], g, f, b;
+    if (i == r || !m) continue;
+    g = settp_map_gcd(m, t->below[r]);
+    f = t->below[r] / g;
+    m /= g;
+    y[c] = 0;
+    for (j = 0; j < t->n; ++j) {
+      if (f != 1 && y[j] && settp_map_mul(y[j], f, &y[j])) return 0;
+      if (x[j] && (settp_map_mul(m, x[j], &b) || settp_map_add(y[j], b, &y[j]))) return 0;
+      if (y[j] == INT64_MIN) return 0;
+    }
+    if (settp_map_mul(t->below[i], f, &t->below[i])) return 0;
+    settp_map_proof_reduce(y, &t->below[i], t->n);
+  }
+  return 1;
+}
+
+/* Bland's rule: of all that violate an end the first, then the first that can move it, so that no basis comes again. */
+SETT_INLINE int settp_map_proof_simplex(settp_map_proof_tableau *t) {
+  int pivots, i, j;
+  for (pivots = 0; pivots < SETTP_MAP_PROOF_PIVOTS; ++pivots) {
+    int r = -1, c = -1, up = 0;
+    for (i = 0; i < t->m; ++i) {
+      int v = t->row[i];
+      int64_t sum, end;
+      if (r >= 0 && t->row[r] < v) continue;
+      if (t->lo[v] == INT64_MIN && t->hi[v] == INT64_MAX) continue;
+      if (!settp_map_proof_sum(t, i, &sum)) return SETTP_MAP_PROOF_UNKNOWN;
+      if (t->lo[v] != INT64_MIN) {
+        if (settp_map_mul(t->lo[v], t->below[i], &end)) return SETTP_MAP_PROOF_UNKNOWN;
+        if (sum < end) r = i, up = 1;
+      }
+      if (t->hi[v] != INT64_MAX) {
+        if (settp_map_mul(t->hi[v], t->below[i], &end)) return SETTP_MAP_PROOF_UNKNOWN;
+        if (sum > end) r = i, up = 0;
+      }
+    }
+    if (r < 0) return SETTP_MAP_PROOF_MODEL;
+    for (j = 0; j < t->n; ++j) {
+      int64_t k = t->k[(size_t)r * (size_t)t->n + (size_t)j];
+      int v = t->column[j];
+      if (!k || (c >= 0 && t->column[c] < v)) continue;
+      if ((k > 0) == up ? t->value[j] < t->hi[v] : t->value[j] > t->lo[v]) c = j;
+    }
+    if (c < 0) return SETTP_MAP_PROOF_NONE;
+    i = t->row[r];
+    if (!settp_map_proof_pivot(t, r, c, up ? t->lo[i] : t->hi[i])) return SETTP_MAP_PROOF_UNKNOWN;
+  }
+  return SETTP_MAP_PROOF_UNKNOWN;
+}
+
+/* What the columns are, from those that are left back through the steps. 0: a number overflows. */
+SETT_INLINE int settp_map_proof_model(settp_map_proof *p, const settp_map_proof_system *s) {
+  int i, j, n = s->monomials;
+  for (i = s->steps - 1; i >= 0; --i) {
+    const int64_t *st = s->step + (size_t)i * (size_t)n;
+    int64_t a = st[0], b = 1, c, d, g;
+    for (j = 1; j < n; ++j) {
+      if (!st[j] || !p->above[j]) continue;
+      g = settp_map_gcd(b, p->below[j]);
+      if (settp_map_mul(a, p->below[j] / g, &a) || settp_map_mul(st[j], p->above[j], &c) ||
+          settp_map_mul(c, b / g, &c) || settp_map_add(a, c, &a) || settp_map_mul(b, p->below[j] / g, &d))
+        return 0;
+      g = a ? settp_map_gcd(a, d) : d;
+      a /= g;
+      b = d / g;
+    }
+    p->above[s->stepped[i]] = a;
+    p->below[s->stepped[i]] = b;
+  }
+  return 1;
+}
+
+SETT_INLINE int settp_map_proof_solve_in(settp_map_proof *p, settp_map_proof_system *s) {
+  size_t n = (size_t)p->monomials, most = (size_t)p->rows + n;
+  settp_map_proof_tableau t;
+  int64_t *memory;
+  int place[SETTP_MAP_PROOF_COLUMNS], i, j, code;
+  s->monomials = p->monomials;
+  s->rows = s->steps = 0;
+  s->k = (int64_t *)settp_map_take(p->arena, most * n * sizeof *s->k);
+  s->lo = (int64_t *)settp_map_take(p->arena, most * 3 * sizeof *s->lo);
+  s->step = (int64_t *)settp_map_take(p->arena, SETTP_MAP_PROOF_STEPS * n * sizeof *s->step);
+  if (!s->k || !s->lo || !s->step) return SETTP_MAP_PROOF_UNKNOWN;
+  s->hi = s->lo + most;
+  s->hash = (uint64_t *)(void *)(s->hi + most);
+  for (i = 0; i < p->rows + p->monomials; ++i) {
+    int64_t *k = s->k + (size_t)s->rows * n;
+    if (i < p->rows) {
+      const settp_map_proof_row *x = p->row + i;
+      if (x->form->k[0] == INT64_MIN) continue;
+      for (j = 1; j < p->monomials; ++j) k[j] = x->form->k[j];
+      for (j = 1; j < p->monomials && k[j] != INT64_MIN; ++j) {}
+      if (j < p->monomials) continue;
+      s->lo[s->rows] = -x->form->k[0];
+      s->hi[s->rows] = x->equal ? -x->form->k[0] : INT64_MAX;
+    } else {
+      sett_map_interval b = p->column[i - p->rows].bound;
+      if (i == p->rows || (b.lo == INT64_MIN && b.hi == INT64_MAX)) continue;
+      for (j = 1; j < p->monomials; ++j) k[j] = 0;
+      k[i - p->rows] = 1;
+      s->lo[s->rows] = b.lo;
+      s->hi[s->rows] = b.hi;
+    }
+    k[0] = 1;
+    if (!settp_map_proof_settle(s, s->rows)) return SETTP_MAP_PROOF_NONE;
+    s->rows += k[0] == 1;
+  }
+  for (j = 0; j < p->monomials; ++j) s->gone[j] = 0;
+  code = settp_map_proof_equations(s);
+  if (code != SETTP_MAP_PROOF_MODEL) return code;
+  t.n = t.m = 0;
+  for (j = 1; j < p->monomials; ++j) {
+    place[j] = -1;
+    for (i = 0; i < s->rows && place[j] < 0; ++i)
+      if (s->k[(size_t)i * n] && s->k[(size_t)i * n + (size_t)j]) place[j] = t.n++;
+    p->above[j] = 0;
+    p->below[j] = 1;
+  }
+  most = (size_t)s->rows + (size_t)t.n;
+  memory = (int64_t *)settp_map_take(p->arena,
+                                     ((size_t)s->rows * (size_t)t.n + (size_t)s->rows + 3 * most) * sizeof *memory);
+  t.row = (int *)settp_map_take(p->arena, most * sizeof *t.row);
+  if (!memory || !t.row) return SETTP_MAP_PROOF_UNKNOWN;
+  t.column = t.row + s->rows;
+  t.k = memory;
+  t.below = t.k + (size_t)s->rows * (size_t)t.n;
+  t.lo = t.below + s->rows;
+  t.hi = t.lo + most;
+  t.value = t.hi + most;
+  for (j = 0; j < t.n; ++j) t.lo[j] = INT64_MIN, t.hi[j] = INT64_MAX, t.column[j] = j;
+  for (i = 0; i < s->rows; ++i) {
+    const int64_t *k = s->k + (size_t)i * n;
+    int terms = 0, at = 0;
+    if (!k[0]) continue;
+    for (j = 1; j < p->monomials; ++j)
+      if (k[j]) ++terms, at = j;
+    if (terms == 1) { /* its coefficient is 1 */
+      if (t.lo[place[at]] < s->lo[i]) t.lo[place[at]] = s->lo[i];
+      if (t.hi[place[at]] > s->hi[i]) t.hi[place[at]] = s->hi[i];
+      continue;
+    }
+    for (j = 0; j < t.n; ++j) t.k[(size_t)t.m * (size_t)t.n + (size_t)j] = 0;
+    for (j = 1; j < p->monomials; ++j)
+      if (k[j]) t.k[(size_t)t.m * (size_t)t.n + (size_t)place[j]] = k[j];
+    t.below[t.m] = 1;
+    t.row[t.m] = t.n + t.m;
+    t.lo[t.n + t.m] = s->lo[i];
+    t.hi[t.n + t.m++] = s->hi[i];
+  }
+  for (j = 0; j < t.n; ++j) { t.value[j] = t.lo[j] > 0 ? t.lo[j] : t.hi[j] < 0 ? t.hi[j] : 0; }
+  code = settp_map_proof_simplex(&t);
+  if (code != SETTP_MAP_PROOF_MODEL) return code;
+  for (j = 1; j < p->monomials; ++j) {
+    for (i = 0; place[j] >= 0 && i < t.n; ++i)
+      if (t.column[i] == place[j]) p->above[j] = t.value[i];
+    for (i = 0; place[j] >= 0 && i < t.m; ++i)
+      if (t.row[i] == place[j]) {
+        int64_t g;
+        if (!settp_map_proof_sum(&t, i, &p->above[j])) return SETTP_MAP_PROOF_UNKNOWN;
+        g = p->above[j] ? settp_map_gcd(p->above[j], t.below[i]) : t.below[i];
+        p->above[j] /= g;
+        p->below[j] = t.below[i] / g;
+      }
+  }
+  return settp_map_proof_model(p, s) ? SETTP_MAP_PROOF_MODEL : SETTP_MAP_PROOF_UNKNOWN;
+}
+
+SETT_INLINE int settp_map_proof_solve(settp_map_proof *p) {
+  size_t keep = p->arena->top;
+  settp_map_proof_system *s = (settp_map_proof_system *)settp_map_take(p->arena, sizeof *s);
+  int code = s ? settp_map_proof_solve_in(p, s) : SETTP_MAP_PROOF_UNKNOWN;
+  p->arena->top = keep;
+  return code;
+}
+
+/* ---- cases ---- */
+
+/* At the point the fact is: 1 true, 0 false, -1 outside of the domain or without a value. */
+SETT_INLINE int settp_map_proof_fact_at(settp_map_proof *p, const int64_t *point) {
+  int error;
+  if (!sett_map_evaluator_at(&p->evaluator, point, p->side, &error)) return -1;
+  if (p->fact->relation == SETT_MAP_AT_MOST) return p->side[0] <= p->side[1];
+  if (p->fact->relation == SETT_MAP_SAME) return p->side[0] == p->side[1];
+  return p->side[0] ? settp_map_mod(p->side[1], p->side[0]) == 0 : p->side[1] == 0;
+}
+
+/* The model's point, rounded down: is the fact false there? */
+SETT_INLINE int settp_map_proof_try(settp_map_proof *p) {
+  int v;
+  for (v = 0; v < sett_map_variables(p->map); ++v) {
+    const sett_map_variable *x = p->map.variable + v;
+    int64_t value = p->variable[v] ? settp_map_floor(p->above[p->variable[v]], p->below[p->variable[v]]) : 0;
+    if (p->fixed && p->fixed[v]) continue;
+    p->point[v] = value < x->lo ? x->lo : value > x->hi ? x->hi : value;
+  }
+  p->found = settp_map_proof_fact_at(p, p->point) == 0;
+  return p->found;
+}
+
+/* Does a row hold in the model? Where numbers overflow it counts as one that does not. */
+SETT_INLINE int settp_map_proof_row_holds(const settp_map_proof *p, const settp_map_proof_row *row) {
+  int64_t a, b = 1, c, g;
+  int j;
+  if (!row->form) return 1;
+  a = row->form->k[0];
+  for (j = 1; j < p->monomials; ++j) {
+    if (!row->form->k[j] || !p->above[j]) continue;
+    g = settp_map_gcd(b, p->below[j]);
+    if (settp_map_mul(a, p->below[j] / g, &a) || settp_map_mul(row->form->k[j], p->above[j], &c) ||
+        settp_map_mul(c, b / g, &c) || settp_map_add(a, c, &a) || settp_map_mul(b, p->below[j] / g, &b))
+      return 0;
+  }
+  return row->equal ? !a : a >= 0;
+}
+
+/* Two ways that together leave nothing out: one of the splits that the model is in neither way of, or a column above and below a number. 0: the model is
+ * none of the rows' fault. */
+SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split *way) {
+  int i, j, best = 0;
+  uint64_t width = 0;
+  int64_t at;
+  for (i = 0; i < p->splits; ++i) {
+    settp_map_proof_split *s = p->split + i;
+    if (settp_map_proof_row_holds(p, &s->row[0][0]) && settp_map_proof_row_holds(p, &s->row[0][1])) continue;
+    if (settp_map_proof_row_holds(p, &s->row[1][0]) && settp_map_proof_row_holds(p, &s->row[1][1])) continue;
+    *way = *s;
+    return 1;
+  }
+  for (j = 1; j < p->monomials; ++j) { /* a fraction: of those the narrowest */
+    uint64_t w = (uint64_t)p->column[j].bound.hi - (uint64_t)p->column[j].bound.lo;
+    if (p->below[j] == 1 || p->column[j].factors > 1 || (best && w >= width)) continue;
+    best = j;
+    width = w;
+  }
+  for (j = 1; j < p->monomials && !best; ++j)
+    if (p->below[j] != 1) best = j;
+  at = best ? settp_map_floor(p->above[best], p->below[best]) : 0;
+  for (j = 1; j < p->monomials && !best; ++j) { /* a product that is none */
+    const settp_map_proof_column *c = p->column + j;
+    int64_t value = 1;
+    for (i = 0; i < c->factors; ++i)
+      if (settp_map_mul(value, p->above[c->factor[i]], &value)) return 0;
+    if (c->factors == 1 || value == p->above[j]) continue;
+    for (i = 0; i < c->factors; ++i) { /* at its sign, or at its value */
+      int f = c->factor[i];
+      if (p->column[f].bound.lo < 0 && p->column[f].bound.hi > 0) best = f, at = p->above[f] > 0 ? 0 : -1, width = 0;
+    }
+    for (i = 0; i < c->factors && (width || !best); ++i) { /* the least one, of those at an end the least */
+      int f = c->factor[i], end = p->above[f] == p->column[f].bound.lo || p->above[f] == p->column[f].bound.hi;
+      uint64_t w = settp_map_magnitude(p->above[f]) * 2 + (end ? 0 : UINT64_C(1) << 63);
+      if ((best && w >= width) || p->column[f].bound.lo == p->column[f].bound.hi) continue;
+      best = f;
+      width = w;
+      at = p->above[f] - (p->above[f] == p->column[f].bound.hi);
+    }
+  }
+  if (!best || at == INT64_MIN || at == INT64_MAX) return 0;
+  for (i = 0; i < 2; ++i) { /* first where there is no end */
+    int up = i != (p->column[best].bound.hi == INT64_MAX);
+    way->row[i][0].form = up ? settp_map_proof_single(p, best, 1, -at - 1) : settp_map_proof_single(p, best, -1, at);
+    way->row[i][0].equal = way->row[i][1].equal = 0;
+    way->row[i][1].form = NULL;
+    if (!way->row[i][0].form) return 0;
+  }
+  return 1;
+}
+
+/* 1: no point satisfies all rows; 0: not decided, or p->found. */
+SETT_INLINE int settp_map_proof_refute(settp_map_proof *p, int nest) {
+  size_t keep = p->arena->top;
+  settp_map_proof_split way;
+  sett_map_interval *bound = (sett_map_interval *)settp_map_take(p->arena, (size_t)p->monomials * sizeof *bound);
+  int rows = p->rows, i, j, code, refuted;
+  if (p->empty) return 1;
+  if (!bound || p->cases++ >= p->most) {
+    p->ended = 1;
+    return 0;
+  }
+  for (j = 0; j < p->monomials; ++j) bound[j] = p->column[j].bound;
+  code = settp_map_proof_tighten(p) ? settp_map_proof_solve(p) : SETTP_MAP_PROOF_NONE;
+  refuted = code == SETTP_MAP_PROOF_NONE;
+  if (code == SETTP_MAP_PROOF_MODEL && (p->quiet || !settp_map_proof_try(p)) && nest < SETTP_MAP_PROOF_NEST &&
+      settp_map_proof_choose(p, &way)) {
+    for (i = 0, refuted = 1; i < 2 && refuted && !p->found; ++i) {
+      size_t top = p->arena->top;
+      for (j = 0; j < 2; ++j) settp_map_proof_row_add(p, way.row[i][j].form, way.row[i][j].equal);
+      settp_map_proof_row_products(p, rows);
+      refuted = settp_map_proof_refute(p, nest + 1);
+      p->rows = rows;
+      p->empty = 0;
+      p->arena->top = top;
+    }
+  }
+  for (j = 0; j < p->monomials; ++j) p->column[j].bound = bound[j];
+  p->arena->top = keep;
+  return refuted && !p->found;
+}
+
+/* Is form >= 0 (or = 0) shown to hold nowhere, by what is known so far? */
+SETT_INLINE int settp_map_proof_never(settp_map_proof *p, const settp_map_proof_form *form, int equal) {
+  int rows = p->rows, cases = p->cases, most = p->most, ended = p->ended, quiet = p->quiet, empty = p->empty, never;
+  size_t keep = p->arena->top;
+  if (!form || empty) return empty;
+  p->cases = 0;
+  p->most = SETTP_MAP_PROOF_FEW_CASES;
+  p->quiet = 1;
+  settp_map_proof_row_add(p, form, equal);
+  settp_map_proof_row_ends(p);
+  settp_map_proof_row_products(p, 0);
+  never = p->empty || settp_map_proof_refute(p, 0);
+  p->arena->top = keep;
+  p->rows = rows;
+  p->cases = cases;
+  p->most = most;
+  p->ended = ended;
+  p->quiet = quiet;
+  p->empty = empty;
+  return never;
+}
+
+/* ---- expressions ---- */
+
+SETT_INLINE void settp_map_proof_split_add(settp_map_proof *p, const settp_map_proof_form *a,
+                                           const settp_map_proof_form *b, const settp_map_proof_form *c,
+                                           const settp_map_proof_form *d) {
+  settp_map_proof_split *s = p->split + p->splits;
+  int i;
+  if (p->splits == SETTP_MAP_PROOF_SPLITS || !a || !c) return;
+  s->row[0][0].form = a;
+  s->row[0][1].form = b;
+  s->row[1][0].form = c;
+  s->row[1][1].form = d;
+  for (i = 0; i < 4; ++i) s->row[i >> 1][i & 1].equal = 0;
+  ++p->splits;
+}
+
+/* The column of a highest product with the greatest numbers, by which forms are divided. */
+SETT_INLINE int settp_map_proof_leading(const settp_map_proof *p, const settp_map_proof_form *f) {
+  int j, i, best = 0;
+  for (j = 1; j < p->monomials; ++j) {
+    const settp_map_proof_column *a = p->column + j, *b = p->column + best;
+    if (!f->k[j]) continue;
+    if (best && a->factors < b->factors) continue;
+    for (i = 0; best && a->factors == b->factors && i < a->factors && a->factor[i] == b->factor[i]; ++i) {}
+    if (!best || a->factors > b->factors || a->factor[i] > b->factor[i]) best = j;
+  }
+  return best;
+}
+
+/* The column of which column a is the product with column b, or -1; 0 where they are the same. */
+SETT_INLINE int settp_map_proof_over(settp_map_proof *p, int a, int b) {
+  settp_map_proof_column x = p->column[a];
+  const settp_map_proof_column *y = p->column + b;
+  int i, j, k;
+  for (i = j = k = 0; i < x.factors; ++i)
+    if (j < y->factors && x.factor[i] == y->factor[j]) ++j;
+    else x.factor[k++] = x.factor[i];
+  if (j < y->factors) return -1;
+  for (i = k = 0; i < x.factors - j && k >= 0; ++i) k = settp_map_proof_column_times(p, k, x.factor[i], 1);
+  return k;
+}
+
+/* *upper = the answer * lower + the new *upper, by division of its products by the leading one of lower. */
+SETT_INLINE const settp_map_proof_form *settp_map_proof_divide(settp_map_proof *p, const settp_map_proof_form **upper,
+                                                               const settp_map_proof_form *lower) {
+  settp_map_proof_form *quotient = settp_map_proof_form_new(p);
+  int lead = settp_map_proof_leading(p, lower), rounds, j;
+  unsigned char kept[SETTP_MAP_PROOF_COLUMNS];
+  for (j = 0; j < SETTP_MAP_PROOF_COLUMNS; ++j) kept[j] = 0;
+  for (rounds = 0; quotient && rounds < 32; ++rounds) {
+    const settp_map_proof_form *rest;
+    int over = -1;
+    int64_t k = 0;
+    for (j = p->monomials - 1; j > 0; --j) {
+      if (!(*upper)->k[j] || kept[j]) continue;
+      k = (*upper)->k[j] / lower->k[lead];
+      over = k ? settp_map_proof_over(p, j, lead) : -1;
+      if (over >= 0) break;
+      kept[j] = 1;
+    }
+    if (over < 0) break;
+    rest = settp_map_proof_times(p, settp_map_proof_single(p, over, k, 0), lower, 1);
+    rest = rest ? settp_map_proof_mix(p, *upper, 1, rest, -1, 0) : NULL;
+    kept[j] = 1;
+    if (!rest || settp_map_add(quotient->k[over], k, &quotient->k[over])) break;
+    *upper = rest;
+  }
+  return quotient;
+}
+
+SETT_INLINE int settp_map_proof_atom_find(const settp_map_proof *p, int kind, int64_t of,
+                                          const settp_map_proof_form *upper, const settp_map_proof_form *lower) {
+  int j;
+  for (j = 1; j < p->monomials; ++j) {
+    const settp_map_proof_column *c = p->column + j;
+    if (c->factors != 1 || c->kind != kind || c->of != of) continue;
+    if (upper && !settp_map_proof_form_same(p, c->upper, upper)) continue;
+    if (lower && !settp_map_proof_form_same(p, c->lower, lower)) continue;
+    return j;
+  }
+  return 0;
+}
+
+/* floor(upper / lower), where lower is a positive number. */
+SETT_INLINE const settp_map_proof_form *settp_map_proof_quotient_by(settp_map_proof *p,
+                                                                    const settp_map_proof_form *upper, int64_t c) {
+  settp_map_proof_form *whole = settp_map_proof_form_new(p), *rest = settp_map_proof_form_new(p);
+  const settp_map_proof_form *lower, *q;
+  sett_map_interval r;
+  int64_t g = c;
+  int j;
+  if (!whole || !rest) return NULL;
+  for (j = 0; j < p->monomials; ++j) {
+    whole->k[j] = settp_map_floor(upper->k[j], c);
+    rest->k[j] = settp_map_mod(upper->k[j], c);
+    if (j && rest->k[j] > c / 2) rest->k[j] -= c, ++whole->k[j];
+    if (j && rest->k[j]) g = settp_map_gcd(g, rest->k[j]);
+  }
+  for (j = 0; j < p->monomials && g > 1; ++j) rest->k[j] = settp_map_floor(rest->k[j], g);
+  c /= g;
+  r = settp_map_proof_form_interval(p, rest);
+  if (r.lo != INT64_MIN && r.hi != INT64_MAX && settp_map_floor(r.lo, c) == settp_map_floor(r.hi, c))
+    return settp_map_proof_mix(p, whole, 1, NULL, 0, settp_map_floor(r.lo, c));
+  lower = settp_map_proof_single(p, 0, 0, c);
+  if (!lower) return NULL;
+  j = settp_map_proof_atom_find(p, SETTP_MAP_PROOF_QUOTIENT, 0, rest, lower);
+  if (!j) {
+    r = settp_map_interval(settp_map_sat_floor(r.lo, c), settp_map_sat_floor(r.hi, c));
+    j = settp_map_proof_column_new(p, SETTP_MAP_PROOF_QUOTIENT, 0, r);
+    if (!j) return NULL;
+    p->column[j].upper = rest;
+    p->column[j].lower = lower;
+    q = settp_map_proof_single(p, j, 1, 0);
+    if (!q) return NULL;
+    settp_map_proof_row_add(p, settp_map_proof_mix(p, rest, 1, q, -c, 0), 0);
+    settp_map_proof_row_add(p, settp_map_proof_mix(p, q, c, rest, -1, c - 1), 0);
+  }
+  whole->k[j] += 1;
+  return whole;
+}
+
+SETT_INLINE const settp_map_proof_form *settp_map_proof_quotient(settp_map_proof *p, const settp_map_proof_form *upper,
+                                                                 const settp_map_proof_form *lower) {
+  const settp_map_proof_form *whole, *q, *rest, *over;
+  sett_map_interval r;
+  int j, sign;
+  if (!upper || !lower) return NULL;
+  if (settp_map_proof_form_constant(p, lower)) {
+    if (!lower->k[0] || lower->k[0] == INT64_MIN) return NULL;
+    return lower->k[0] > 0
+               ? settp_map_proof_quotient_by(p, upper, lower->k[0])
+               : settp_map_proof_quotient_by(p, settp_map_proof_mix(p, upper, -1, NULL, 0, 0), -lower->k[0]);
+  }
+  r = settp_map_proof_form_interval(p, lower);
+  sign = r.lo > 0 ? 1 : r.hi < 0 ? -1 : 0;
+  if (!sign && settp_map_proof_never(p, settp_map_proof_mix(p, lower, -1, NULL, 0, 0), 0)) sign = 1;
+  if (!sign && settp_map_proof_never(p, lower, 0)) sign = -1;
+  if (!sign) { /* where it is 0 there is no value */
+    if (p->strict && !settp_map_proof_never(p, lower, 1)) p->zero = 1;
+    settp_map_proof_split_add(p, settp_map_proof_mix(p, lower, 1, NULL, 0, -1), NULL,
+                              settp_map_proof_mix(p, lower, -1, NULL, 0, -1), NULL);
+  }
+  if (sign < 0) {
+    upper = settp_map_proof_mix(p, upper, -1, NULL, 0, 0);
+    lower = settp_map_proof_mix(p, lower, -1, NULL, 0, 0);
+    if (!upper || !lower) return NULL;
+  }
+  whole = settp_map_proof_divide(p, &upper, lower);
+  if (!whole) return NULL;
+  for (j = 0; j < p->monomials && !upper->k[j]; ++j) {}
+  if (j == p->monomials) return whole;
+  j = settp_map_proof_atom_find(p, SETTP_MAP_PROOF_QUOTIENT, 0, upper, lower);
+  if (!j) {
+    r = settp_map_interval_op(SETTP_MAP_FLOORDIV, settp_map_proof_form_interval(p, upper),
+                              settp_map_proof_form_interval(p, lower));
+    if (sign) { /* lower is at least 1: the quotient is no farther from 0, on the same side */
+      sett_map_interval u = settp_map_proof_form_interval(p, upper);
+      r = settp_map_interval_meet(r, settp_map_interval(u.lo < 0 ? u.lo : 0, u.hi < 0 ? -1 : u.hi));
+    }
+    j = settp_map_proof_column_new(p, SETTP_MAP_PROOF_QUOTIENT, 0, r);
+    if (!j) return NULL;
+    p->column[j].upper = upper;
+    p->column[j].lower = lower;
+    q = settp_map_proof_single(p, j, 1, 0);
+    rest = q ? settp_map_proof_times(p, lower, q, 1) : NULL;
+    rest = rest ? settp_map_proof_mix(p, upper, 1, rest, -1, 0) : NULL;
+    over = rest ? settp_map_proof_mix(p, lower, 1, rest, -1, -1) : NULL;
+    if (sign) {
+      settp_map_proof_row_add(p, rest, 0);
+      settp_map_proof_row_add(p, over, 0);
+    } else if (over) {
+      settp_map_proof_split_add(p, rest, over, settp_map_proof_mix(p, rest, -1, NULL, 0, 0),
+                                settp_map_proof_mix(p, rest, 1, lower, -1, -1));
+    }
+  }
+  q = settp_map_proof_single(p, j, 1, 0);
+  return q ? settp_map_proof_mix(p, whole, 1, q, 1, 0) : NULL;
+}
+
+/* min(0, form) */
+SETT_INLINE const settp_map_proof_form *settp_map_proof_least(settp_map_proof *p, const settp_map_proof_form *form) {
+  settp_map_proof_form *f;
+  const settp_map_proof_form *least;
+  sett_map_interval r;
+  int64_t g = 0;
+  int j, first = 0;
+  if (!form) return NULL;
+  r = settp_map_proof_form_interval(p, form);
+  if (r.hi <= 0) return form;
+  if (r.lo >= 0) return settp_map_proof_form_new(p);
+  for (j = p->monomials - 1; j >= 0; --j)
+    if (form->k[j]) {
+      g = settp_map_gcd(g, form->k[j]);
+      if (j) first = j;
+    }
+  if (form->k[first] < 0) { /* min(0, f) = f + min(0, -f) */
+    least = settp_map_proof_least(p, settp_map_proof_mix(p, form, -1, NULL, 0, 0));
+    return least ? settp_map_proof_mix(p, form, 1, least, 1, 0) : NULL;
+  }
+  f = settp_map_proof_form_new(p);
+  for (j = 0; f && j < p->monomials; ++j) f->k[j] = form->k[j] / g;
+  if (!f) return NULL;
+  r = settp_map_proof_form_interval(p, f);
+  j = settp_map_proof_atom_find(p, SETTP_MAP_PROOF_LEAST, 0, f, NULL);
+  if (!j) {
+    j = settp_map_proof_column_new(p, SETTP_MAP_PROOF_LEAST, 0, settp_map_interval(r.lo, 0));
+    least = j ? settp_map_proof_single(p, j, 1, 0) : NULL;
+    if (!least) return NULL;
+    p->column[j].upper = f;
+    settp_map_proof_row_add(p, settp_map_proof_mix(p, f, 1, least, -1, 0), 0);
+    settp_map_proof_split_add(p, least, NULL, settp_map_proof_mix(p, least, 1, f, -1, 0), NULL);
+  }
+  return settp_map_proof_single(p, j, g, 0);
+}
+
+SETT_INLINE const settp_map_proof_form *settp_map_proof_form_var(settp_map_proof *p, int v) {
+  const sett_map_variable *x = p->map.variable + v;
+  if (p->fixed && p->fixed[v]) return settp_map_proof_single(p, 0, 0, p->point[v]);
+  if (x->lo == x->hi) return settp_map_proof_single(p, 0, 0, x->lo);
+  if (!p->variable[v])
+    p->variable[v] = settp_map_proof_column_new(p, SETTP_MAP_PROOF_VARIABLE, v, settp_map_interval(x->lo, x->hi));
+  return p->variable[v] ? settp_map_proof_single(p, p->variable[v], 1, 0) : NULL;
+}
+
+SETT_INLINE const settp_map_proof_form *
+settp_map_proof_form_op(settp_map_proof *p, sett_expr e, const settp_map_proof_form *a, const settp_map_proof_form *b) {
+  int op = (int)settp_map_at(p->arena, e)->op, j;
+  const settp_map_proof_form *f = NULL;
+  if (!a || !b) return NULL;
+  switch (op) {
+    case SETTP_MAP_ADD: return settp_map_proof_mix(p, a, 1, b, 1, 0);
+    case SETTP_MAP_MUL: f = settp_map_proof_times(p, a, b, 1); break;
+    case SETTP_MAP_FLOORDIV: f = settp_map_proof_quotient(p, a, b); break;
+    case SETTP_MAP_CEILDIV:
+      f = settp_map_proof_quotient(p, settp_map_proof_mix(p, a, -1, NULL, 0, 0), b);
+      f = f ? settp_map_proof_mix(p, f, -1, NULL, 0, 0) : NULL;
+      break;
+    case SETTP_MAP_MOD:
+      f = settp_map_proof_times(p, settp_map_proof_quotient(p, a, b), b, 1);
+      f = f ? settp_map_proof_mix(p, a, 1, f, -1, 0) : NULL;
+      break;
+    case SETTP_MAP_MIN: /* a + min(0, b - a) */
+    case SETTP_MAP_MAX: /* b - min(0, b - a) */
+      f = settp_map_proof_least(p, settp_map_proof_mix(p, b, 1, a, -1, 0));
+      f = f ? settp_map_proof_mix(p, op == SETTP_MAP_MIN ? a : b, 1, f, op == SETTP_MAP_MIN ? 1 : -1, 0) : NULL;
+      break;
+    default: break;
+  }
+  if (f) return f;
+  if (op > SETTP_MAP_MUL && op < SETTP_MAP_MIN && p->strict && !(settp_map_proof_form_constant(p, b) && b->k[0]))
+    p->zero = 1;
+  j = settp_map_proof_atom_find(p, SETTP_MAP_PROOF_OTHER, (int64_t)e, NULL, NULL);
+  if (!j)
+    j = settp_map_proof_column_new(
+        p, SETTP_MAP_PROOF_OTHER, (int64_t)e,
+        settp_map_interval_op(op, settp_map_proof_form_interval(p, a), settp_map_proof_form_interval(p, b)));
+  return j ? settp_map_proof_single(p, j, 1, 0) : NULL;
+}
+
+/* The forms of what an expression is made of, behind those of the list that are done; the last is its own. NULL: it has none. */
+SETT_INLINE const settp_map_proof_form *settp_map_proof_form_of(settp_map_proof *p, sett_expr e) {
+  settp_map_list list;
+  const settp_map_proof_form **form;
+  uint32_t i;
+  list.handle = NULL;
+  list.count = list.capacity = 0;
+  if (settp_map_list_push(p->arena, &list, e)) return NULL;
+  form = (const settp_map_proof_form **)settp_map_take(p->arena, (size_t)list.count * sizeof *form);
+  for (i = 0; form && i < list.count; ++i) {
+    const settp_map_node *n = settp_map_at(p->arena, list.handle[i]);
+    if (n->op == SETTP_MAP_CONST) form[i] = settp_map_proof_single(p, 0, 0, n->value);
+    else if (n->op == SETTP_MAP_VAR)
+      form[i] = p->instead[n->value] ? p->instead[n->value] : settp_map_proof_form_var(p, (int)n->value);
+    else
+      form[i] = settp_map_proof_form_op(p, list.handle[i], form[settp_map_at(p->arena, settp_map_a(n))->mark],
+                                        form[settp_map_at(p->arena, settp_map_b(n))->mark]);
+  }
+  return form ? form[list.count - 1] : NULL;
+}
+
+/* ---- questions ---- */
+
+/* form in [lo, hi]; from an equation a variable is known. */
+SETT_INLINE void settp_map_proof_know(settp_map_proof *p, const sett_map_constraint *c) {
+  const settp_map_proof_form *f = settp_map_proof_form_of(p, c->expr), *row;
+  int v, i, j;
+  if (!f) return;
+  if (c->lo > -INT64_MAX && c->lo != c->hi)
+    settp_map_proof_row_add(p, settp_map_proof_mix(p, f, 1, NULL, 0, -c->lo), 0);
+  if (c->hi != INT64_MAX && c->lo != c->hi)
+    settp_map_proof_row_add(p, settp_map_proof_mix(p, f, -1, NULL, 0, c->hi), 0);
+  if (c->lo != c->hi || c->lo == INT64_MIN || c->lo == INT64_MAX) return;
+  row = settp_map_proof_mix(p, f, 1, NULL, 0, -c->lo);
+  if (!row) return;
+  settp_map_proof_row_add(p, row, 1);
+  for (v = 0; v < sett_map_variables(p->map); ++v) {
+    int column = p->variable[v], alone = 1;
+    if (!column || p->instead[v] || (row->k[column] != 1 && row->k[column] != -1)) continue;
+    for (j = 1; j < p->monomials; ++j)
+      for (i = 0; i < p->column[j].factors && row->k[j] && j != column; ++i) alone &= p->column[j].factor[i] != column;
+    if (!alone) continue;
+    {
+      settp_map_proof_form *known = settp_map_proof_form_new(p);
+      for (j = 0; known && j < p->monomials; ++j)
+        known->k[j] = j == column ? 0 : row->k[column] > 0 ? settp_map_neg(row->k[j]) : row->k[j];
+      p->instead[v] = known;
+    }
+    return;
+  }
+}
+
+/* In which turn a constraint is read: equations first, those with a divisor that is no number last, as their signs are asked for. */
+SETT_INLINE int settp_map_proof_turn(settp_map_proof *p, const sett_map_constraint *c) {
+  size_t keep = p->arena->top;
+  settp_map_list list;
+  int turn = c->lo != c->hi;
+  uint32_t i;
+  int64_t k;
+  list.handle = NULL;
+  list.count = list.capacity = 0;
+  if (!settp_map_list_push(p->arena, &list, c->expr))
+    for (i = 0; i < list.count; ++i) {
+      const settp_map_node *n = settp_map_at(p->arena, list.handle[i]);
+      if (n->op > SETTP_MAP_MUL && n->op < SETTP_MAP_MIN && !settp_map_is_constant(p->arena, settp_map_b(n), &k))
+        turn |= 2;
+    }
+  p->arena->top = keep;
+  return turn;
+}
+
+/* Is form a multiple of c whatever residues its atoms have? Looked at where these are few. */
+SETT_INLINE int settp_map_proof_divides(const settp_map_proof *p, const settp_map_proof_form *form, int64_t c) {
+  int atom[SETTP_MAP_PROOF_COLUMNS], i, j, n = 0;
+  int64_t residue[SETTP_MAP_PROOF_COLUMNS], cases = 1;
+  for (j = 1; j < p->monomials; ++j) residue[j] = -1;
+  for (j = 1; j < p->monomials; ++j)
+    for (i = 0; i < p->column[j].factors && settp_map_mod(form->k[j], c); ++i) {
+      int f = p->column[j].factor[i];
+      if (residue[f] == 0) continue;
+      residue[f] = 0;
+      atom[n++] = f;
+      if (c > 1024 || (cases *= c) > 4096) return 0;
+    }
+  for (; cases > 0; --cases) {
+    int64_t sum = settp_map_mod(form->k[0], c);
+    for (j = 1; j < p->monomials; ++j) {
+      int64_t product = settp_map_mod(form->k[j], c); /* below 1025 */
+      for (i = 0; i < p->column[j].factors && product; ++i) product = product * residue[p->column[j].factor[i]] % c;
+      sum = (sum + product) % c;
+    }
+    if (sum) return 0;
+    for (i = 0; i < n && ++residue[atom[i]] == c; ++i) residue[atom[i]] = 0;
+  }
+  return 1;
+}
+
+/* Columns for all products of two atoms of which products are made: proofs may go through them. 0: there were no others. */
+SETT_INLINE int settp_map_proof_widen(settp_map_proof *p) {
+  int atom[SETTP_MAP_PROOF_COLUMNS], use[SETTP_MAP_PROOF_COLUMNS], i, j, n = 0, before = p->monomials;
+  for (j = 0; j < before; ++j) use[j] = 0;
+  for (j = 1; j < before; ++j)
+    for (i = 0; i < p->column[j].factors && p->column[j].factors > 1; ++i) use[p->column[j].factor[i]] = 1;
+  for (j = 1; j < before; ++j)
+    if (use[j]) atom[n++] = j;
+  for (i = 0; i < n && n <= 8; ++i)
+    for (j = 0; j <= i; ++j) (void)settp_map_proof_column_times(p, atom[i], atom[j], 1);
+  return p->monomials > before;
+}
+
+/* 1: the fact is proved; p->found: it is false at p->point. */
+SETT_INLINE int settp_map_proof_ask(settp_map_proof *p) {
+  const settp_map_proof_form *a, *b, *goal[2], *rest;
+  int v, i, j, rows, refuted = 1;
+  p->monomials = 1;
+  p->column[0].factors = 0;
+  p->column[0].bound = settp_map_interval(1, 1);
+  p->rows = p->splits = p->quiet = p->ended = p->zero = p->strict = p->empty = p->found = 0;
+  for (i = 0; i < SETTP_MAP_PROOF_COLUMNS; ++i)
+    for (j = 0; j < SETTP_MAP_PROOF_COLUMNS; ++j) p->times[i][j] = 0;
+  for (v = 0; v < sett_map_variables(p->map); ++v) {
+    p->variable[v] = 0;
+    p->instead[v] = NULL;
+  }
+  for (i = 0; i < 4 && !p->empty; ++i) {
+    for (j = 0; j < p->map.constraints; ++j)
+      if (settp_map_proof_turn(p, p->map.constraint + j) == i) settp_map_proof_know(p, p->map.constraint + j);
+    p->empty |= !settp_map_proof_tighten(p);
+  }
+  if (p->empty || !settp_map_proof_tighten(p)) return 1;
+  p->strict = 1;
+  a = settp_map_proof_form_of(p, p->map.result[0]);
+  b = settp_map_proof_form_of(p, p->map.result[1]);
+  if (!a || !b) return 0;
+  goal[1] = NULL;
+  if (p->fact->relation == SETT_MAP_AT_MOST) {
+    goal[0] = settp_map_proof_mix(p, a, 1, b, -1, -1);
+  } else if (p->fact->relation == SETT_MAP_DIVIDES && !(settp_map_proof_form_constant(p, a) && !a->k[0])) {
+    rest = b;
+    if (settp_map_proof_form_constant(p, a)) {
+      if (a->k[0] != INT64_MIN && settp_map_proof_divides(p, b, a->k[0] < 0 ? -a->k[0] : a->k[0])) return !p->zero;
+    } else if (settp_map_proof_divide(p, &rest, a)) {
+      for (j = 0; j < p->monomials && !rest->k[j]; ++j) {}
+      if (j == p->monomials) return !p->zero;
+    }
+    rest = settp_map_proof_times(p, settp_map_proof_quotient(p, b, a), a, 1);
+    rest = rest ? settp_map_proof_mix(p, b, 1, rest, -1, 0) : NULL;
+    if (!rest) return 0;
+    goal[0] = settp_map_proof_mix(p, rest, 1, NULL, 0, -1);
+    goal[1] = settp_map_proof_mix(p, rest, -1, NULL, 0, -1);
+    if (!goal[1]) return 0;
+  } else {
+    goal[0] = settp_map_proof_mix(p, a, 1, b, -1, -1);
+    goal[1] = settp_map_proof_mix(p, b, 1, a, -1, -1);
+    if (!goal[1]) return 0;
+  }
+  if (!goal[0]) return 0;
+  rows = p->rows;
+  for (i = 0; i < 2 && goal[i] && !p->found; ++i) {
+    for (j = 0; j < 2; ++j) { /* twice where there are products to add */
+      int done;
+      p->cases = 0;
+      p->most = p->fixed ? SETTP_MAP_PROOF_FEW_CASES : SETTP_MAP_PROOF_CASES;
+      p->rows = rows;
+      settp_map_proof_row_add(p, goal[i], 0);
+      settp_map_proof_row_ends(p);
+      settp_map_proof_row_products(p, 0);
+      done = settp_map_proof_refute(p, 0);
+      p->empty = 0;
+      if (done || p->found || p->fixed || j || !settp_map_proof_widen(p)) {
+        refuted &= done;
+        break;
+      }
+    }
+  }
+  return refuted && !p->zero;
+}
+
+/* Gives the variables of products the values of draw number n: 0: there are none. One of them stays free in most draws. */
+SETT_INLINE int settp_map_proof_fix(settp_map_proof *p, unsigned char *fixed, const unsigned char *heavy, int n) {
+  static const int64_t drawn[] = {1, 2, 3, 8, 4, 0, 16, -1, 5, 7, 64, 100, -2, 9, 6, 32};
+  int v, i = 0, count = 0, most = sett_map_variables(p->map);
+  for (v = 0; v < most; ++v) count += heavy[v];
+  for (v = 0; v < most; ++v) {
+    const sett_map_variable *x = p->map.variable + v;
+    uint32_t pick = settp_map_hash((uint64_t)n, (uint64_t)v);
+    int64_t value = n < 6 ? drawn[n] : drawn[pick % 16];
+    fixed[v] = 0;
+    if (!heavy[v] || (i++ == n % (count + 1) && count > 1)) continue;
+    fixed[v] = 1;
+    if (n >= 6 && pick >> 28 == 0 && x->hi != INT64_MAX) value = x->hi - (int64_t)(pick >> 27 & 1);
+    if (n >= 6 && pick >> 28 == 1 && x->lo != INT64_MIN) value = x->lo + (int64_t)(pick >> 27 & 1);
+    p->point[v] = value < x->lo ? x->lo : value > x->hi ? x->hi : value;
+  }
+  return count;
+}
+
+/* The variables that products are made of. */
+SETT_INLINE void settp_map_proof_heavy(const settp_map_proof *p, unsigned char *heavy) {
+  unsigned char used[SETTP_MAP_PROOF_COLUMNS];
+  int v, i, j;
+  for (v = 0; v < sett_map_variables(p->map); ++v) heavy[v] = 0;
+  for (j = 0; j < p->monomials; ++j) used[j] = 0;
+  for (j = p->monomials - 1; j > 0; --j) {
+    const settp_map_proof_column *c = p->column + j;
+    if (c->factors > 1) {
+      for (i = 0; i < c->factors; ++i) used[c->factor[i]] = 1;
+    } else if (used[j] && c->kind == SETTP_MAP_PROOF_VARIABLE) {
+      heavy[c->of] = 1;
+    } else if (used[j]) {
+      for (i = 0; i < j; ++i) used[i] |= (c->upper && c->upper->k[i]) || (c->lower && c->lower->k[i]);
+    }
+  }
+}
+
+/* All points of a small box: 1 the fact is true, p->found, or 0. */
+SETT_INLINE int settp_map_proof_all(settp_map_proof *p) {
+  int64_t points = 1, extent;
+  int v, n = sett_map_variables(p->map), yes = 1, error;
+  for (v = 0; v < n; ++v) {
+    const sett_map_variable *x = p->map.variable + v;
+    if (settp_map_add(x->hi, settp_map_neg(x->lo), &extent) || extent >= SETT_MAP_POINTS_MAX ||
+        (points *= extent + 1) > SETT_MAP_POINTS_MAX)
+      return 0;
+    p->point[v] = x->lo;
+  }
+  do {
+    if (!sett_map_evaluator_at(&p->evaluator, p->point, p->side, &error)) yes &= !error;
+    else if (!settp_map_proof_fact_at(p, p->point)) return p->found = 1, 0;
+  } while (settp_map_next_point(&p->map, p->point));
+  return yes;
+}
+
+/* By what the simplified sides are. */
+SETT_INLINE int settp_map_proof_simplified(settp_map_proof *p) {
+  sett_expr a = p->map.result[0], b = p->map.result[1], rest = sett_map_sub(p->arena, b, a);
+  int64_t k = 0;
+  if (p->fact->relation != SETT_MAP_DIVIDES) {
+    sett_map_interval r =
+        rest < SETT_MAP_ERROR_COUNT ? settp_map_interval(INT64_MIN, INT64_MAX) : sett_map_range(p->arena, p->map, rest);
+    return r.lo <= r.hi && r.lo >= 0 && (p->fact->relation == SETT_MAP_AT_MOST || r.hi == 0);
+  }
+  if (!settp_map_is_constant(p->arena, a, &k) || !k || k == INT64_MIN) return 0;
+  {
+    sett_map_values values = sett_map_congruence(p->arena, p->map, b);
+    return values.lo <= values.hi && settp_map_mod(values.modulus, k) == 0 && settp_map_mod(values.residue, k) == 0;
+  }
+}
+
+SETT_INLINE int settp_map_proof_prove(settp_map_proof *p) {
+  enum { SETTP_MAP_PROOF_DRAWS = 32 };
+  unsigned char *heavy = (unsigned char *)settp_map_take(p->arena, (size_t)sett_map_variables(p->map) * 2 + 8), *fixed;
+  size_t keep = p->arena->top;
+  int i, zero, yes = settp_map_proof_ask(p);
+  zero = p->zero;
+  if (yes || p->found || !heavy) return yes;
+  fixed = heavy + sett_map_variables(p->map);
+  settp_map_proof_heavy(p, heavy);
+  p->arena->top = keep;
+  for (i = 0; i < SETTP_MAP_PROOF_DRAWS && settp_map_proof_fix(p, fixed, heavy, i); ++i) {
+    p->fixed = fixed;
+    (void)settp_map_proof_ask(p);
+    p->fixed = NULL;
+    p->arena->top = keep;
+    if (p->found) return 0;
+  }
+  p->zero = zero;
+  if (!zero && settp_map_proof_simplified(p)) return 1;
+  return settp_map_proof_all(p);
+}
+
+SETT_PUBLIC sett_map_answer sett_map_proves(sett_map_arena *arena, sett_map map, const sett_map_fact *fact) {
+  sett_map_answer answer;
+  sett_map_mark mark;
+  settp_map_proof *p;
+  int64_t *point = (int64_t *)settp_map_take(arena, (size_t)sett_map_variables(map) * sizeof *point + 8);
+  size_t n = (size_t)sett_map_variables(map);
+  sett_expr sides[2];
+  int full = arena->full, v;
+  answer.yes = answer.no = 0;
+  answer.point = answer.other = answer.missed = NULL;
+  answer.reason = sett_map_message(map.kind == SETT_MAP_FAILED ? map.error : SETT_MAP_ERROR_NO_MAP);
+  if (map.kind == SETT_MAP_EMPTY) { /* there is no point where it could be false */
+    answer.yes = 1;
+    answer.reason = "";
+  }
+  if (map.kind != SETT_MAP_DEFINED) return answer;
+  sides[0] = fact->a;
+  sides[1] = fact->b;
+  for (v = 1; v >= 0; --v)
+    if (sides[v] < SETT_MAP_ERROR_COUNT) answer.reason = sett_map_message((int)sides[v]);
+  if (fact->error) answer.reason = sett_map_message(fact->error);
+  if (fact->error || sides[0] < SETT_MAP_ERROR_COUNT || sides[1] < SETT_MAP_ERROR_COUNT) return answer;
+  answer.reason = sett_map_message(SETT_MAP_ERROR_FULL);
+  if (!point) return answer;
+  arena->full = 0;
+  mark = sett_map_arena_mark(arena);
+  p = (settp_map_proof *)settp_map_take(arena, sizeof *p);
+  if (p) {
+    p->arena = arena;
+    p->map = map;
+    p->map.results = 2;
+    p->map.result = sides;
+    p->fact = fact;
+    p->fixed = NULL;
+    p->point = point;
+    p->variable = (int *)settp_map_take(arena, n * sizeof *p->variable + 8);
+    p->instead = (const settp_map_proof_form **)settp_map_take(arena, n * sizeof *p->instead + 8);
+    p->side = (int64_t *)settp_map_take(arena, 2 * sizeof *p->side);
+    p->evaluator = sett_map_evaluator_make(arena, p->map);
+    if (p->variable && p->instead && p->side && !p->evaluator.failed) {
+      answer.yes = settp_map_proof_prove(p);
+      answer.no = p->found;
+      answer.reason = answer.yes  ? ""
+                      : answer.no ? "there it is false"
+                      : p->zero   ? "a divisor of the fact may be 0"
+                      : p->ended  ? "neither a proof nor a point was found within the limits"
+                                  : "neither a proof nor a point was found";
+      if (answer.no) answer.point = point;
+      else if (!answer.yes && arena->full) answer.reason = sett_map_message(SETT_MAP_ERROR_FULL);
+    }
+  }
+  sett_map_arena_rewind(arena, mark);
+  arena->full |= full;
+  return answer;
+}
+
+SETT_PUBLIC sett_map_fact sett_map_fact_parse(sett_map_arena *arena, sett_map map, const char *text, size_t length) {
+  sett_map_fact fact;
+  settp_map_parser p = settp_map_parser_make(arena, text, length);
+  size_t keep = arena->top, at;
+  int relation;
+  p.map = map;
+  fact.relation = SETT_MAP_AT_MOST;
+  fact.error = fact.column = 0;
+  fact.a = fact.b = 0;
+  if (length > (size_t)SETTP_MAP_TEXT_MAX) settp_map_fail(&p, SETT_MAP_ERROR_LONG, 0);
+  else if (!settp_map_parser_stacks(&p)) settp_map_fail(&p, SETT_MAP_ERROR_FULL, 0);
+  else fact.a = settp_map_expression(&p);
+  at = p.at;
+  relation = p.error ? 0 : settp_map_relation(&p);
+  if (!relation) settp_map_fail(&p, SETT_MAP_ERROR_EXPECTED_RELATION, at);
+  else fact.b = settp_map_expression(&p);
+  if (!p.error && settp_map_peek(&p)) settp_map_fail(&p, SETT_MAP_ERROR_EXPECTED_OPERATOR, p.at);
+  arena->top = keep;
+  if (!p.error && p.no_value) settp_map_fail(&p, p.no_value, p.no_value_at);
+  if (p.error) {
+    fact.error = p.error;
+    fact.column = (int)p.error_at + 1;
+    return fact;
+  }
+  if (relation == SETTP_MAP_NOT_BELOW || relation == SETTP_MAP_ABOVE) {
+    sett_expr t = fact.a;
+    fact.a = fact.b;
+    fact.b = t;
+  }
+  if (relation == SETTP_MAP_BELOW || relation == SETTP_MAP_ABOVE)
+    fact.a = sett_map_add(arena, fact.a, sett_map_constant(arena, 1));
+  fact.relation = relation == SETTP_MAP_DIVIDES ? SETT_MAP_DIVIDES
+                  : relation == SETTP_MAP_IS    ? SETT_MAP_SAME
+                                                : SETT_MAP_AT_MOST;
+  if (fact.a < SETT_MAP_ERROR_COUNT) fact.error = (int)fact.a;
+  return fact;
+}
 SETTP_MAP_QUICK_END
 #ifdef SETTP_MAP_FEWER_PASSES
 #pragma pop_macro("SETT_INLINE")

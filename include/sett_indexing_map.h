@@ -1,4 +1,4 @@
-/* sett_indexing_map.h - v0.5 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
+/* sett_indexing_map.h - v0.6 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -53,6 +53,8 @@ THE MODEL
   value    an expression is a handle of a node in the caller's arena; equal nodes are one handle. Where 64 bits do not do, evaluation says so.
   domain   all points inside the bounds where every constraint holds. A point where one does not hold is outside, whether the others have a value there or
            not; at any other point a constraint or a result without a value (a divisor is 0, or 64 bits do not do) is an error.
+           An end may be -inf or inf: then there is no bound, as for a symbol n in [1, inf], and INT64_MIN and INT64_MAX are read as these. A fact
+           A <= B, A < B, A = B, A >= B, A > B or C divides A is read for B - A in [0, inf] and so on, and for A mod C in [0, 0].
 
 FUNCTIONS
   The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
@@ -105,6 +107,7 @@ LIMITS
   when it is simplified again. Intervals are sound, not always exact. An empty domain is found where the rules or an enumeration show it.
 
 HISTORY
+  0.6  inf and -inf as ends; facts in a domain; sett_map_rescale rescales unbounded ranges; rounds over unbounded domains end.
   0.5  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX, SETT_FULL_SPEED.
   0.4  print_c_in; fits; xor: an operation of expressions, and rules X1 to X4 and P7; xor is no variable's name any more. with_xor, without_xor.
        Maps of bits are inverted and compared, and their questions answered, by matrices over two elements.
@@ -118,7 +121,7 @@ HISTORY
 #ifndef SETT_INDEXING_MAP_H
 #define SETT_INDEXING_MAP_H
 
-#define SETT_MAP_VERSION 500 /* 0.5.0: 10000 * major + 100 * minor + patch */
+#define SETT_MAP_VERSION 600 /* 0.6.0: 10000 * major + 100 * minor + patch */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -183,6 +186,7 @@ HISTORY
   X(EXPECTED_OPERATOR, "expected '+', '-', '*', floordiv, mod, ceildiv, xor, ',' or ')'")                   \
   X(EXPECTED_DOMAIN, "expected ', domain:' or the end of the map")                                          \
   X(EXPECTED_IN, "expected 'in [lo, hi]'")                                                                  \
+  X(EXPECTED_RELATION, "expected <=, <, =, >=, > or divides")                                               \
   X(EXPECTED_INTEGER, "expected an integer")                                                                \
   X(INTEGER, "expected an integer of 64 bits")                                                              \
   X(EXPECTED_COMMA, "expected ','")                                                                         \
@@ -1455,9 +1459,11 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
 
 SETT_INLINE void settp_map_put_bounds(settp_map_out *out, int64_t lo, int64_t hi) {
   settp_map_put(out, " in [");
-  settp_map_put_int(out, lo);
+  if (lo == INT64_MIN) settp_map_put(out, "-inf");
+  else settp_map_put_int(out, lo);
   settp_map_put(out, ", ");
-  settp_map_put_int(out, hi);
+  if (hi == INT64_MAX) settp_map_put(out, "inf");
+  else settp_map_put_int(out, hi);
   settp_map_put(out, "]");
 }
 
@@ -1630,6 +1636,27 @@ SETT_INLINE void settp_map_fail(settp_map_parser *p, int error, size_t at) {
   if (p->error) return;
   p->error = error;
   p->error_at = at;
+}
+
+SETT_INLINE settp_map_parser settp_map_parser_make(sett_map_arena *arena, const char *text, size_t length) {
+  settp_map_parser p;
+  p.arena = arena;
+  p.text = text;
+  p.length = length;
+  p.at = p.error_at = p.no_value_at = 0;
+  p.error = p.no_value = 0;
+  p.map = sett_map_undefined();
+  p.value = NULL;
+  p.op = NULL;
+  p.op_column = NULL;
+  return p;
+}
+
+SETT_INLINE int settp_map_parser_stacks(settp_map_parser *p) {
+  p->value = (sett_expr *)settp_map_take(p->arena, (p->length + 2) * sizeof *p->value);
+  p->op = (unsigned char *)settp_map_take(p->arena, p->length + 2);
+  p->op_column = (int *)settp_map_take(p->arena, (p->length + 2) * sizeof *p->op_column);
+  return p->value && p->op && p->op_column;
 }
 
 SETT_INLINE void settp_map_blanks(settp_map_parser *p) {
@@ -1833,9 +1860,9 @@ SETT_INLINE sett_expr settp_map_expression(settp_map_parser *p) {
       ++p->at;
       continue;
     }
-    if (open || !(c == 0 || c == ')' || c == ',' || settp_map_letter(c)))
-      settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
-    else if (settp_map_letter(c) && !(settp_map_word(p) == 2 && settp_map_same("in", p->text + p->at, 2)))
+    n = settp_map_word(p);
+    if (open || !(c == 0 || c == ')' || c == ',' || c == '<' || c == '>' || c == '=' ||
+                  settp_map_same("in", p->text + p->at, n) || settp_map_same("divides", p->text + p->at, n)))
       settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
     break;
   }
@@ -1877,6 +1904,69 @@ SETT_INLINE int settp_map_names(settp_map_parser *p, sett_map_variable *variable
   }
 }
 
+/* The end of a range: an integer, or -inf or inf for no bound. */
+SETT_INLINE int64_t settp_map_end(settp_map_parser *p) {
+  size_t start = p->at;
+  int negative = settp_map_eat(p, "-");
+  if (settp_map_eat_word(p, "inf")) return negative ? INT64_MIN : INT64_MAX;
+  p->at = start;
+  return settp_map_integer(p);
+}
+
+/* The relation that stands here and is read, or 0. */
+enum {
+  SETTP_MAP_DIVIDES = 1,
+  SETTP_MAP_IS,
+  SETTP_MAP_NOT_ABOVE,
+  SETTP_MAP_BELOW,
+  SETTP_MAP_NOT_BELOW,
+  SETTP_MAP_ABOVE
+};
+SETT_INLINE int settp_map_relation(settp_map_parser *p) {
+  if (settp_map_eat_word(p, "divides")) return SETTP_MAP_DIVIDES;
+  if (settp_map_eat(p, "<=")) return SETTP_MAP_NOT_ABOVE;
+  if (settp_map_eat(p, ">=")) return SETTP_MAP_NOT_BELOW;
+  if (settp_map_eat(p, "==") || settp_map_eat(p, "=")) return SETTP_MAP_IS;
+  return settp_map_eat(p, "<") ? SETTP_MAP_BELOW : settp_map_eat(p, ">") ? SETTP_MAP_ABOVE : 0;
+}
+
+/* An item of the domain: expression in [lo, hi], or two expressions and the relation between them. */
+SETT_INLINE sett_map_constraint settp_map_fact(settp_map_parser *p) {
+  sett_map_constraint c = {settp_map_expression(p), 0, 0};
+  size_t at = p->at;
+  int relation = p->error ? 0 : settp_map_relation(p);
+  if (p->error) return c;
+  if (!relation) {
+    if (!settp_map_eat_word(p, "in") || !settp_map_eat(p, "[")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_IN, p->at);
+    c.lo = p->error ? 0 : settp_map_end(p);
+    if (!p->error && !settp_map_eat(p, ",")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_COMMA, p->at);
+    c.hi = p->error ? 0 : settp_map_end(p);
+    if (!p->error && !settp_map_eat(p, "]")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_BRACKET, p->at);
+  } else {
+    sett_expr a = c.expr, b = settp_map_expression(p), t = a;
+    int64_t k = 0;
+    if (p->error) return c;
+    if (relation >= SETTP_MAP_NOT_BELOW) a = b, b = t, relation -= 2;
+    c.hi = relation > SETTP_MAP_IS ? INT64_MAX : 0;
+    c.lo = relation == SETTP_MAP_BELOW;
+    if (relation == SETTP_MAP_DIVIDES) {
+      c.expr = sett_map_mod(p->arena, b, a);
+    } else if (settp_map_is_constant(p->arena, a, &k)) { /* a bound of b */
+      c.expr = b;
+      c.lo = c.lo && k == INT64_MAX ? 1 : k + c.lo;
+      c.hi = relation == SETTP_MAP_IS ? k : c.lo < k ? 0 : INT64_MAX;
+    } else if (settp_map_is_constant(p->arena, b, &k)) {
+      c.expr = a;
+      c.hi = c.lo && k == INT64_MIN ? -1 : k - c.lo;
+      c.lo = relation == SETTP_MAP_IS ? k : c.hi > k ? 0 : INT64_MIN;
+    } else {
+      c.expr = sett_map_sub(p->arena, b, a);
+    }
+    settp_map_made(p, c.expr, at);
+  }
+  return c;
+}
+
 SETT_INLINE sett_map settp_map_parse_body(settp_map_parser *p) {
   sett_map_variable *variable;
   sett_map_constraint *constraint;
@@ -1887,7 +1977,6 @@ SETT_INLINE sett_map settp_map_parse_body(settp_map_parser *p) {
   for (i = 0; i < p->length; ++i) commas += p->text[i] == ',';
   variable = (sett_map_variable *)settp_map_take(p->arena, commas * sizeof *variable);
   if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  p->map = sett_map_undefined();
   p->map.variable = variable;
   if (!settp_map_eat(p, "(")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPEN, p->at);
   else settp_map_names(p, variable, &p->map.dims, ")");
@@ -1900,10 +1989,7 @@ SETT_INLINE sett_map settp_map_parse_body(settp_map_parser *p) {
   result = (sett_expr *)settp_map_take(p->arena, commas * sizeof *result);
   constraint = (sett_map_constraint *)settp_map_take(p->arena, commas * sizeof *constraint);
   seen = (unsigned char *)settp_map_take(p->arena, commas);
-  p->value = (sett_expr *)settp_map_take(p->arena, (p->length + 2) * sizeof *p->value);
-  p->op = (unsigned char *)settp_map_take(p->arena, p->length + 2);
-  p->op_column = (int *)settp_map_take(p->arena, (p->length + 2) * sizeof *p->op_column);
-  if (!result || !constraint || !seen || !p->value || !p->op || !p->op_column) {
+  if (!result || !constraint || !seen || !settp_map_parser_stacks(p)) {
     settp_map_fail(p, SETT_MAP_ERROR_FULL, 0);
     return sett_map_undefined();
   }
@@ -1922,29 +2008,20 @@ SETT_INLINE sett_map settp_map_parse_body(settp_map_parser *p) {
     if (!settp_map_eat(p, ",") || !settp_map_eat_word(p, "domain") || !settp_map_eat(p, ":"))
       settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_DOMAIN, p->at);
     while (!p->error && settp_map_peek(p)) {
-      sett_expr e = settp_map_expression(p);
-      int64_t lo, hi;
-      if (p->error) break;
-      if (!settp_map_eat_word(p, "in") || !settp_map_eat(p, "[")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_IN, p->at);
-      lo = p->error ? 0 : settp_map_integer(p);
-      if (!p->error && !settp_map_eat(p, ",")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_COMMA, p->at);
-      hi = p->error ? 0 : settp_map_integer(p);
-      if (!p->error && !settp_map_eat(p, "]")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_BRACKET, p->at);
+      sett_map_constraint c = settp_map_fact(p);
+      sett_expr e = c.expr;
       if (p->error) break;
       v = e >= SETT_MAP_ERROR_COUNT && settp_map_at(p->arena, e)->op == SETTP_MAP_VAR
               ? (int)settp_map_at(p->arena, e)->value
               : -1;
       if (v >= 0 && !seen[v]) { /* the first range of a variable declares it, further ones cut it */
         seen[v] = 1;
-        variable[v].lo = lo;
-        variable[v].hi = hi;
-        feasible &= lo <= hi;
+        variable[v].lo = c.lo;
+        variable[v].hi = c.hi;
       } else {
-        feasible &= lo <= hi;
-        constraint[p->map.constraints].expr = e;
-        constraint[p->map.constraints].lo = lo;
-        constraint[p->map.constraints++].hi = hi;
+        constraint[p->map.constraints++] = c;
       }
+      feasible &= c.lo <= c.hi;
       if (!settp_map_peek(p)) break;
       if (!settp_map_eat(p, ",")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_END, p->at);
       else if (!settp_map_peek(p)) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERAND, p->at);
@@ -1961,20 +2038,9 @@ SETT_INLINE sett_map settp_map_parse_body(settp_map_parser *p) {
 }
 
 SETT_PUBLIC sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length) {
-  settp_map_parser p;
+  settp_map_parser p = settp_map_parser_make(arena, text, length);
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map map;
-  p.arena = arena;
-  p.text = text;
-  p.length = length;
-  p.at = 0;
-  p.error = 0;
-  p.error_at = 0;
-  p.no_value = 0;
-  p.no_value_at = 0;
-  p.value = NULL;
-  p.op = NULL;
-  p.op_column = NULL;
   if (length > (size_t)SETTP_MAP_TEXT_MAX) return sett_map_fail(SETT_MAP_ERROR_LONG, 0);
   if (settp_map_letter(settp_map_peek(&p))) {
     if (settp_map_eat_word(&p, "UNDEFINED")) map = sett_map_undefined();
@@ -7259,7 +7325,7 @@ SETT_INLINE void settp_map_cut(settp_map_domain *d, int i, int64_t lo, int64_t h
   if (lo <= hi && m > 1) {
     int64_t up = settp_map_mod(settp_map_mod(d->residue[i], m) - settp_map_mod(lo, m), m),
             down = settp_map_mod(settp_map_mod(hi, m) - settp_map_mod(d->residue[i], m), m);
-    if (settp_map_add(lo, up, &lo) || settp_map_add(hi, -down, &hi)) {
+    if ((lo != INT64_MIN && settp_map_add(lo, up, &lo)) || (hi != INT64_MAX && settp_map_add(hi, -down, &hi))) {
       d->empty = 1;
       return;
     }
@@ -7306,11 +7372,8 @@ SETT_INLINE void settp_map_cut_atoms(settp_map_engine *e, settp_map_domain *d, i
       return;
     }
     if (x->kind == SETTP_MAP_ATOM_VAR) {
-      int64_t a, b;
-      if (settp_map_mul(low, x->c, &a) || settp_map_add(a, x->r, &a) || settp_map_mul(high, x->c, &b) ||
-          settp_map_add(b, x->r, &b))
-        continue;
-      settp_map_cut(d, x->a, a, b);
+      settp_map_cut(d, x->a, settp_map_sat_add(settp_map_sat_mul(low, x->c), x->r),
+                    settp_map_sat_add(settp_map_sat_mul(high, x->c), x->r));
     } else if (x->kind == SETTP_MAP_ATOM_QUOTIENT && depth < 4) {
       for (f = x->form, tried = 0; f >= 0 && tried < 3; f = e->form[f].next, ++tried) {
         settp_map_form form = e->form[f];
@@ -7400,11 +7463,11 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
       settp_map_cut_class(d, variable, (settp_map_mod((low - b) / g, n) * settp_map_inverse(k / g, n)) % n, n);
     } else { /* several residues: the ends move to the next allowed value */
       int64_t first = e->atom[y.atom].lo, last = e->atom[y.atom].hi, r, steps;
-      for (steps = 0; steps < 4096 && first < last; ++steps, ++first) {
+      for (steps = 0; steps < 4096 && first < last && first != INT64_MIN; ++steps, ++first) {
         r = settp_map_mod(settp_map_mod(first, m) * k + b, m);
         if (r >= low && r <= high) break;
       }
-      for (steps = 0; steps < 4096 && last > first; ++steps, --last) {
+      for (steps = 0; steps < 4096 && last > first && last != INT64_MAX; ++steps, --last) {
         r = settp_map_mod(settp_map_mod(last, m) * k + b, m);
         if (r >= low && r <= high) break;
       }
@@ -7931,15 +7994,14 @@ SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, 
   if (!a) return c;
   c.expr = e->lin[kept->form].expr;
   /* of two that are alike the one that subtracts less */
-  if (b && b + 2 * settp_map_minuses(e, turned) < a + 2 * settp_map_minuses(e, kept->form) && lo != INT64_MIN &&
-      hi != INT64_MIN) {
+  if (b && b + 2 * settp_map_minuses(e, turned) < a + 2 * settp_map_minuses(e, kept->form)) {
     c.expr = e->lin[turned].expr;
-    c.lo = -hi;
-    c.hi = -lo;
+    c.lo = lo = settp_map_neg(kept->hi);
+    c.hi = hi = settp_map_neg(kept->lo);
   }
   n = settp_map_at(e->arena, c.expr);
   if (n->op == SETTP_MAP_ADD && settp_map_is_constant(e->arena, settp_map_b(n), &k) && k != INT64_MIN &&
-      !settp_map_add(c.lo, -k, &lo) && !settp_map_add(c.hi, -k, &hi)) {
+      (lo == INT64_MIN || !settp_map_add(c.lo, -k, &lo)) && (hi == INT64_MAX || !settp_map_add(c.hi, -k, &hi))) {
     c.expr = settp_map_a(n);
     c.lo = lo;
     c.hi = hi;
@@ -7966,11 +8028,11 @@ SETT_INLINE int32_t settp_map_work_left(const settp_map_engine *e, int32_t work)
 SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, settp_map_domain *d,
                                 sett_map_constraint *out, settp_map_engine *e, settp_map_nodes_known *known,
                                 int *error) {
-  enum { SETTP_MAP_MOST_ROUNDS = 48 };
+  enum { SETTP_MAP_MOST_ROUNDS = 48, SETTP_MAP_LAST_ROUND = 1024 };
   settp_map_list list;
   settp_map_kept *kept = (settp_map_kept *)settp_map_take(arena, (size_t)map->constraints * sizeof *kept + 8);
   settp_map_known_start(known);
-  int round, n = 0, i, made = 0;
+  int round, n = 0, i, made = 0, more;
   size_t keep;
   *error = 0;
   if (!kept || settp_map_list_of_constraints(arena, &list, map->constraint, map->constraints)) {
@@ -7994,7 +8056,7 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
     known->list = list;
     n = settp_map_round(e, d, map, known, kept);
     d->work = settp_map_work_left(e, d->work);
-    if (!d->work) round = SETTP_MAP_MOST_ROUNDS;
+    if (!d->work && round < SETTP_MAP_MOST_ROUNDS) round = SETTP_MAP_MOST_ROUNDS;
     *error = e->error;
     if (n < 0) return -1;
     if (d->changed && round < SETTP_MAP_MOST_ROUNDS) continue;
@@ -8018,7 +8080,10 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
     if (made > 1 && !d->changed && !d->empty && round < SETTP_MAP_MOST_ROUNDS)
       (void)settp_map_enumerate(arena, map, out, made, d);
     if (d->empty) return -1;
-    if (d->changed) continue;
+    for (i = 0, more = SETTP_MAP_LAST_ROUND; i < sett_map_variables(*map);
+         ++i) /* the end of an unbounded one may move for ever */
+      if (d->bounds[i].lo == INT64_MIN || d->bounds[i].hi == INT64_MAX) more = SETTP_MAP_MOST_ROUNDS;
+    if (d->changed && round < more) continue;
     break;
   }
   d->done = round < SETTP_MAP_MOST_ROUNDS;
@@ -9102,7 +9167,7 @@ SETT_INLINE sett_map settp_map_rescale(sett_map_arena *arena, sett_map map, int 
           !(kinds & (v < map.dims                ? SETT_MAP_DIMS
                      : v < map.dims + map.ranges ? SETT_MAP_RANGES
                                                  : SETT_MAP_RTS)) ||
-          replace[v] != sett_map_var(arena, v) || map.variable[v].lo == INT64_MIN || map.variable[v].hi == INT64_MAX) {
+          replace[v] != sett_map_var(arena, v)) {
         constraint[k++] = map.constraint[i];
         continue;
       }

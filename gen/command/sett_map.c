@@ -1,5 +1,6 @@
 /* The commands `map ...` (a part of gen/command/sett.c): each parses its words, calls include/sett_indexing_map.h
    and writes the answer. */
+#include "../../include/sett_indexing_analysis.h"
 
 static int say_map_error(command *self, sett_map map) {
   return say_error(self, map.column, sett_map_message(map.error));
@@ -113,6 +114,26 @@ static int map_equal(command *self) {
     say_text(self, answer.no ? "different: " : "not decided: ");
     say_text(self, answer.reason);
   }
+  return 1;
+}
+
+static int map_proves(command *self) {
+  sett_map_arena *arena = &self->arena;
+  sett_map map = read_map(self, arena, 2);
+  sett_map_fact fact;
+  sett_map_answer answer;
+  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
+  if (map.kind == SETT_MAP_UNDEFINED) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_NO_MAP));
+  fact = sett_map_fact_parse(arena, map, reading(self, self->argv[3]), strlen(self->argv[3]));
+  if (fact.error && map.kind != SETT_MAP_EMPTY) return say_error(self, fact.column, sett_map_message(fact.error));
+  answer = sett_map_proves(arena, map, &fact);
+  if (answer.yes) {
+    say_text(self, "yes");
+    return 0;
+  }
+  say_text(self, answer.no ? "no: at " : "not decided: ");
+  if (answer.no) say_point(self, answer.point, sett_map_variables(map));
+  else say_text(self, answer.reason);
   return 1;
 }
 
@@ -631,6 +652,10 @@ static const command_verb map_verbs[] = {
      "(d0)[s0] -> (d0 floordiv 4, s0), domain: d0 in [0, 7], s0 in [0, 2]\t5,1", map_eval},
     {"equal", "A B", "equal, different at (..) or not decided: the same domain and the same values?",
      "(d0) -> (d0 floordiv 2), domain: d0 in [0, 7]\t(d0) -> ((d0 * 2) floordiv 4), domain: d0 in [0, 7]", map_equal},
+    {"proves", "MAP FACT",
+     "yes, no: at (..) or not decided: is FACT (A <= B, A = B, C divides A; <, >=, >) true on the whole domain? inf: no bound",
+     "(d0)[n] -> (d0), domain: d0 in [0, inf], n in [1, inf], d0 < n, 8 divides n\td0 floordiv 8 < n floordiv 8",
+     map_proves},
     {"inverse", "MAP", "the inverse of a bijection onto a box, or no: reason",
      "(d0, d1) -> (d1, 7 - d0), domain: d0 in [0, 7], d1 in [0, 3]", map_inverse},
     {"image", "MAP", "how many points the map reaches, and what each result can be",

@@ -280,6 +280,43 @@ static void ask(sett_map_arena *arena, sett_map map, int decided) {
   CHECK(why.yes == 0 && why.no == decided && *why.reason);
 }
 
+static sett_map_fact fact_of(sett_map_arena *arena, sett_map map, const char *text) {
+  return sett_map_fact_parse(arena, map, text, strlen(text));
+}
+
+static void facts(void) {
+  static uint64_t little[1 << 11];
+  sett_map_arena arena = sett_map_arena_make(memory, sizeof memory), full = sett_map_arena_make(little, sizeof little);
+  sett_map map = map_of(&arena, "(d0)[n] -> (), domain: d0 in [0, inf], n in [1, inf], d0 < n");
+  sett_map_fact fact = fact_of(&arena, map, "d0 <= n"), none = {0, 0, 0, 0, 0};
+  sett_map_answer answer = sett_map_proves(&arena, map, &fact);
+  YES(answer);
+  CHECK(!*answer.reason && !answer.point);
+  answer = sett_map_proves(&arena, sett_map_undefined(), &fact);
+  OPEN(answer);
+  CHECK(*answer.reason);
+  OPEN(sett_map_proves(&arena, sett_map_fail(SETT_MAP_ERROR_FULL, 0), &fact));
+  YES(sett_map_proves(&arena, sett_map_empty(), &fact));
+  OPEN(sett_map_proves(&arena, map, &none));
+  fact = fact_of(&arena, map, "d0 <");
+  CHECK(fact.error == SETT_MAP_ERROR_EXPECTED_OPERAND && fact.column == 5);
+  OPEN(sett_map_proves(&arena, map, &fact));
+  fact = fact_of(&arena, map, "d0 + 1 < n");
+  answer = sett_map_proves(&arena, map, &fact);
+  NO(answer);
+  CHECK(answer.point && answer.point[1] == answer.point[0] + 1);
+  fact = fact_of(&arena, map, "n mod d0 <= n");
+  answer = sett_map_proves(&arena, map, &fact);
+  OPEN(answer);
+  CHECK(*answer.reason && !answer.point);
+  map = map_of(&full, "(d0)[n] -> (), domain: d0 in [0, inf], n in [1, inf], d0 < n");
+  fact = fact_of(&full, map, "d0 <= n");
+  CHECK(map.kind == SETT_MAP_DEFINED && !fact.error);
+  answer = sett_map_proves(&full, map, &fact);
+  OPEN(answer);
+  CHECK(!strcmp(answer.reason, sett_map_message(SETT_MAP_ERROR_FULL)) && full.full);
+}
+
 static void maps(void) {
   static const char *const squares[] = {"(d0) -> ((d0 * d0) mod 3), domain: d0 in [0, 1000000000]",
                                         "(d0) -> (((d0 mod 3) * (d0 mod 3)) mod 3), domain: d0 in [0, 1000000000]"};
@@ -360,6 +397,7 @@ static void maps(void) {
   (void)sett_map_print_c(&full, one, SETT_MAP_ANY_TYPE, text, sizeof text, &error);
   CHECK(error);
   CHECK(sett_map_find(one, "x", 1) == -1);
+  facts();
   CHECK(sett_map_variables(zero) == 0);
 }
 
