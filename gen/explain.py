@@ -46,7 +46,7 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any,
 
 
 def _devices(of: PlanClass, cpus: int) -> str:
-    """The devices of one of several plans, `cpus` of which are for CPUs."""
+    """Return the devices of one of several plans, `cpus` of which are for CPUs."""
     if not of.cpu:
         return "GPUs"
     groups = f", groups of {', '.join(of.panels.groups)}" if of.panels else ""
@@ -140,14 +140,14 @@ class _ProgramLines:
 
 
 def _inside(call: Call) -> str:
-    """The loop in a call's kernel, in words; "" if there is none."""
+    """Return the loop in a call's kernel, in words; "" if there is none."""
     counts = [trips(i) for i in call.fusion.computation.instructions if i.opcode == "while"]
     return "".join(f", element by element, {f'{count} times' if count is not None else 'a loop'}" for count in counts)
 
 
 def _arena(file: TargetFile) -> List[str]:
-    """The lines about memory: the places of arrays that NAME_prepare computes; for each array between launches, the
-    launches that need it and its place; and a picture of the places."""
+    """Return the lines about memory: the places of arrays that NAME_prepare computes; for each array between launches,
+    the launches that need it and its place; and a picture of the places."""
     placement = file.storage.placement
     lines = [f"  state, bytes {place.offset} to {place.offset + array.shape.bytes}: {array.name}"
              for array, place in file.storage.places.items() if place.buffer == "state"]
@@ -166,8 +166,9 @@ def arena_svg(module: hlo.Module, target: str, options: Any) -> str:
 
 
 def _input_slices(fusion: hlo.Fusion) -> bool:
-    """True if all results are unstrided slices of values of one shape, for which XLA has an emitter of its own. Here
-    the loop's walks of the slices read only what they write, so one walk over the whole input would not be better."""
+    """Return true if all results are unstrided slices of values of one shape, for which XLA has an emitter of its
+    own. Here the loop's walks of the slices read only what they write, so one walk over the whole input would not be
+    better."""
     results = [leaf.value for leaf in hlo.result_leaves(fusion.computation)]
     return len(results) > 1 and len({i.operands[0].shape.dims if i.opcode == "slice" else () for i in results}) == 1 \
         and all(i.opcode == "slice" and all(stride == 1 for _, _, stride in i.attributes["slice"]) for i in results)
@@ -178,8 +179,9 @@ def _title(function: Function) -> str:
 
 
 def _partition(fusion: hlo.Fusion, plan: Planned) -> str:
-    """The functions of each nest, with what each computes, and the nest's class if it is a subclass; the C compiler may
-    inline functions that are called once. Then the values that are stored, and those that are computed again."""
+    """Return the functions of each nest, with what each computes, and the nest's class if it is a subclass; the C
+    compiler may inline functions that are called once. Then the values that are stored, and those that are computed
+    again."""
     lines = [f"{fusion.name}: {how}" for how in [plan.updated] if how]
     lines += [
         f"{fusion.name}: parameter {number} is parameter {first}, in each launch: that is read"
@@ -211,8 +213,8 @@ def _partition(fusion: hlo.Fusion, plan: Planned) -> str:
 
 
 def _storage(name: str, storage: Storage) -> "List[str]":
-    """The operations of the graph and of the plan, and for each value with several reads the reason why it is stored or
-    computed again."""
+    """Return the operations of the graph and of the plan, and for each value with several reads the reason why it is
+    stored or computed again."""
     lines = [f"{name}: {storage.operations:.3g} operations, {storage.factor:.3g} times the graph's"]
     for value, reads, evaluations, stored, saved in storage.values():
         elements = max(1, value.shape.leaves()[0].elements)
@@ -223,7 +225,7 @@ def _storage(name: str, storage: Storage) -> "List[str]":
 
 
 def _maps(plan: Planned) -> str:
-    """For each function, the map of every operand after moves are composed away."""
+    """Return, for each function, the map of every operand after moves are composed away."""
     lines = []
     for nest, partition in ((nest, partition) for nest in plan.nests for partition in nest.partitions):
         for function in partition.functions:
@@ -258,7 +260,7 @@ def _maps(plan: Planned) -> str:
 
 
 def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice[Any, Any]]", context: Context, place: str) -> "List[str]":
-    """The hero of each kernel of a fusion, and the heroes that refused it; then the schedule of each."""
+    """Return the hero of each kernel of a fusion, and the heroes that refused it; then the schedule of each."""
     slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
     leaves = [leaf for choice in choices for leaf in choice.leaves()]
     lines = []
@@ -272,7 +274,7 @@ def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice[Any, Any]]", context:
 
 
 def _loops(nest: Nest) -> "List[str]":
-    """The reasons why products of a nest are loops."""
+    """Return the reasons why products of a nest are loops."""
     products = dict.fromkeys(entry.instruction for partition in nest.partitions for function in partition.functions
                              for region in regions(function.body) for entry in region.entries if entry.callee is None)
     reasons = {i: i.attributes.get(WHY_LOOP, nest.loops if TILED in i.attributes else "") for i in products}
@@ -295,7 +297,7 @@ def _schedule(choice: Choice[Any, Any], grid: Grid, context: Context, place: str
 
 
 def _flatten(kernel: "Kernel", place: str) -> str:
-    """Every access as one number, the element's position in its buffer."""
+    """Return every access as one number, the element's position in its buffer."""
     lines = [f"{kernel.name} for {place}:"]
     lines += [f"  {access.words}: {access.position}" for access in dict.fromkeys(kernel.report.touched)]
     partition = kernel.nest.partition
@@ -308,8 +310,8 @@ def _flatten(kernel: "Kernel", place: str) -> str:
 
 
 def _vectorize(kernel: "Kernel", place: str) -> str:
-    """The stride of each access along the step's variables; then the code of a step, if the hero has steps: the work
-    for one register, unrolled over vec."""
+    """Return the stride of each access along the step's variables; then the code of a step, if the hero has steps: the
+    work for one register, unrolled over vec."""
     loop = kernel.loop
     lines = [f"{kernel.name} for {place}: a step is {loop.vec} x {loop.lanes} elements"]
     for touched in dict.fromkeys(kernel.report.touched):

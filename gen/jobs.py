@@ -235,7 +235,7 @@ def _until_gone() -> None:
 
 
 def _outcome(pipe: Any, process: Any) -> Outcome:
-    """The outcome of a worker; if the worker has ended instead, its exit code is known."""
+    """Return the outcome of a worker; if the worker has ended instead, its exit code is known."""
     try:
         answer: Outcome = pipe.recv()
     except (EOFError, OSError):

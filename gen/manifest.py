@@ -130,9 +130,9 @@ def points(index: str, partition: Partition) -> int:
 
 
 def _layout(shape: Shape) -> Dict[str, Any]:
-    """The layout of a shape. row_major; if false, also the C expression for an element's number in the buffer, from its
-    index d0, d1, ..; strides: bytes between neighbours along each dimension, if elements are whole bytes at constant
-    distances."""
+    """Return the layout of a shape. row_major; if false, also the C expression for an element's number in the buffer,
+    from its index d0, d1, ..; strides: bytes between neighbours along each dimension, if elements are whole bytes at
+    constant distances."""
     strides = None if shape.dtype in dtypes.PACKED else algebra.strides(shape.text)
     return {
         "row_major": is_row_major(shape),
@@ -177,7 +177,7 @@ def results(fusion: Fusion, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]
 
 
 def _moved(graph: Computation, excess: bool) -> "Sequence[bool]":
-    """For each result, true if it is only moved; nothing is known about loops and branches."""
+    """Return, for each result, true if it is only moved; nothing is known about loops and branches."""
     if has_steps(graph) and whole_of(graph) is None:
         return [False] * len(result_leaves(graph))
     return bounds.bitwise(graph, excess)
@@ -223,15 +223,15 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
 
 
 def _with_leads(program: Program, arrays: "Sequence[Array]", entries: "List[Dict[str, Any]]") -> "List[Dict[str, Any]]":
-    """The entries, with the number and the bounds of each leading dimension that the caller passes."""
+    """Return the entries, with the number and the bounds of each leading dimension that the caller passes."""
     leads = {array: {"number": n, "least": least, "most": most} for n, array in enumerate(program.leads)
              for least, most in leads_of([array.shape]).values()}
     return [{**of, "lead": leads[array]} if array in leads else of for array, of in zip(arrays, entries)]
 
 
 def _unused_aliases(program: Program, files: "Sequence[TargetFile]") -> "List[Dict[str, Any]]":
-    """The results of a program without loops and branches that the module allows to share a parameter's buffer but that
-    have a buffer of their own, with the reason."""
+    """Return the results of a program without loops and branches that the module allows to share a parameter's buffer
+    but that have a buffer of their own, with the reason."""
     found: List[Dict[str, Any]] = []
     for result, parameter in program.whole.aliases.items() if program.straight else ():
         calls = [call for call in program.calls if program.results[result] in call.results]
@@ -247,7 +247,7 @@ def _unused_aliases(program: Program, files: "Sequence[TargetFile]") -> "List[Di
 
 
 def _weights(program: Program) -> Dict[str, Any]:
-    """The block of large constants. pointer: its number among the parameters' pointers."""
+    """Return the block of large constants. pointer: its number among the parameters' pointers."""
     last = list(program.weights.values())[-1]
     return {"pointer": next(program.pointers[array][0] for array in program.weights),
             "bytes": last.offset + len(last.bytes),
@@ -256,7 +256,7 @@ def _weights(program: Program) -> Dict[str, Any]:
 
 
 def _more_results(program: Program, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]:
-    """The results of a traced program that its calls compute."""
+    """Return the results of a traced program that its calls compute."""
     varying: Set[Array] = set()
     for call in program.calls if on_gpus else ():
         varies = any(array in varying for array in call.operands)
@@ -269,19 +269,19 @@ def _more_results(program: Program, excess: bool, on_gpus: bool) -> List[Dict[st
 
 
 def _call(call: Call, files: "Sequence[TargetFile]") -> Dict[str, Any]:
-    """A call of a fusion. operands: null for a parameter that the fusion does not read."""
+    """Return a call of a fusion. operands: null for a parameter that the fusion does not read."""
     heroes = dict.fromkeys(k.hero for file in files for k in file.dialects[0].units[call.fusion].kernels)
     return {"fusion": call.fusion.name, "hero": " ".join(heroes), "operands": [array and array.name for array in call.operands],
             "results": [array.name for array in call.results]}
 
 
 def _target(file: TargetFile) -> Dict[str, Any]:
-    """The manifest of a target's file. scratch_bytes: of the caller's block. state_bytes: the part at its beginning
-    that `prepare` fills. least_bytes: the largest number of bytes of buffers between kernels in use at once.
+    """Return the manifest of a target's file. scratch_bytes: of the caller's block. state_bytes: the part at its
+    beginning that `prepare` fills. least_bytes: the largest number of bytes of buffers between kernels in use at once.
     stack_bytes: see TargetFile. alignment: of pointers, in bytes. intrinsics: true if the file includes the header of
     the machine's vector instructions. words: for a kernel and each of its pointers, the bytes of one access if all of
-    these pointers are aligned to their words. dynamic_bytes: shared memory that a launch gives to each block.
-    launches: of kernels; plain_launches: of the program for compilers without vectors."""
+    these pointers are aligned to their words. dynamic_bytes: shared memory that a launch gives to each block. launches:
+    of kernels; plain_launches: of the program for compilers without vectors."""
     chained = {kernel.name: launch.kernel.name for launch in file.launches if isinstance(launch.kernel, Chain)
                for kernel in launch.kernel.kernels}
     return {

@@ -86,7 +86,7 @@ def target_file(source: Source, target: str, device_name: Optional[str] = None, 
 
 
 def _has_vectors(language: Target) -> bool:
-    """True if the file needs a second part for compilers without vectors and prefetches."""
+    """Return true if the file needs a second part for compilers without vectors and prefetches."""
     return language.plain is not None and any(
         isinstance(word, VectorWord) or word in ("prefetch", "functions") for word in language.used)
 
@@ -137,7 +137,7 @@ def library(sources: "Sequence[Program]", stem: str, device_name: Optional[str] 
 
 
 def _language(target: str, device: Device) -> Target:
-    """The language of a target's files, for a class of device."""
+    """Return the language of a target's files, for a class of device."""
     return TARGETS[target].on(device.most_bytes > 0).of_file()
 
 
@@ -195,14 +195,14 @@ def _prepared(program: Program, steps: "Sequence[Step]", language: Target,
 
 def _lying(program: Program, steps: "Sequence[Step]", owner: "Callable[[Array], Array]",
            placed: storage.Storage) -> "Dict[Array, storage.Place]":
-    """The place of each array that steps name. owner: the array that stands for all arrays in the same place."""
+    """Return the place of each array that steps name. owner: the array that stands for all arrays in the same place."""
     arrays = {*program.params, *program.results, *flow.all_arrays(steps)}
     return {array: placed.places[owner(array)] for array in arrays if owner(array) in placed.places}
 
 
 def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpers: Helpers, language: Target,
                device: Device, excess: bool, before: "Collection[str]") -> Dialect:
-    """The same for a program with loops or branches."""
+    """Return the same for a program with loops or branches."""
     steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion]))
     block = device.block if language.block_chains and not program.leads else None
     if not program.traced:      # a check of each call needs its arrays of each iteration
@@ -230,7 +230,7 @@ def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpe
 
 
 def _launches(call: Call, unit: Unit) -> "List[Launch]":
-    """The kernels of a call on its arrays."""
+    """Return the kernels of a call on its arrays."""
     own = {(Role.SCRATCH, buffer.number): call.kept.get(buffer.number) or Array(
         f"{call.fusion.name} {buffer.number}", buffer.shape) for buffer in unit.scratch}
     for role, arrays in ((Role.PARAMETER, call.operands), (Role.RESULT, call.results)):

@@ -115,7 +115,8 @@ class Dialect:
         return found
 
     def _body(self) -> str:
-        """The kernels, printed by their heroes' templates, after the tables, types and functions that they need."""
+        """Return the kernels, printed by their heroes' templates, after the tables, types and functions that they
+        need."""
         d, texts = self.target, {}      # type: Target, Dict[str, str]
         for launch in self.launches:
             kernel = launch.kernel
@@ -192,7 +193,7 @@ class TargetFile:
 
     @property
     def intrinsics(self) -> bool:
-        """True if the file includes the header of the machine's vector instructions."""
+        """Return true if the file includes the header of the machine's vector instructions."""
         return len(self.dialects) > 1 and not self.dialects[0].used.isdisjoint(("stream", "intrinsics", "functions"))
 
     @property
@@ -203,7 +204,7 @@ class TargetFile:
 
     @property
     def waits(self) -> bool:
-        """True if the host must read a predicate or a selector while the program runs."""
+        """Return true if the host must read a predicate or a selector while the program runs."""
         return any(deciding(dialect.steps) for dialect in self.dialects)
 
     @property
@@ -273,7 +274,7 @@ def unprinted(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[in
 
 
 def _pointed(program: Program) -> "List[List[Array]]":
-    """The arrays behind each pointer of the caller's parameters."""
+    """Return the arrays behind each pointer of the caller's parameters."""
     pointed: "Dict[int, List[Array]]" = {}
     for array, (number, _) in program.pointers.items():
         pointed.setdefault(number, []).append(array)
@@ -305,12 +306,12 @@ def printed(of: "Sequence[Tuple[Program, TargetFile]]", stem: str, excess: bool)
 
 
 def _bounds(program: Program) -> "List[Tuple[int, int]]":
-    """The minimum and the maximum leading dimension of each array whose caller passes it."""
+    """Return the minimum and the maximum leading dimension of each array whose caller passes it."""
     return [bounds for array in program.leads for bounds in leads_of([array.shape]).values()]
 
 
 def _width(shape: Shape) -> int:
-    """The alignment of an array's elements in C."""
+    """Return the alignment of an array's elements in C."""
     return dtypes.storage_bytes(dtypes.TABLE[shape.dtype].part if dtypes.is_complex(shape.dtype) else shape.dtype)
 
 
@@ -355,8 +356,8 @@ def _without_number(name: str) -> str:
 
 
 def _api_type(shape: Shape) -> str:
-    """The type of an array's elements in C (of a complex number's parts); unsigned integers for types that C does not
-    have."""
+    """Return the type of an array's elements in C (of a complex number's parts); unsigned integers for types that C
+    does not have."""
     dtype = dtypes.TABLE[shape.dtype].part if dtypes.is_complex(shape.dtype) else shape.dtype
     if dtype in ("f32", "f64"):
         return {"f32": "float", "f64": "double"}[dtype]

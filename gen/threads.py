@@ -41,7 +41,7 @@ def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -
 
 
 def _read(nest: Nest, parameter: Buffer) -> int:
-    """An upper bound of the bytes that a nest reads from a parameter: one element for each read."""
+    """Return an upper bound of the bytes that a nest reads from a parameter: one element for each read."""
     count = bits = 0
     for partition in (nest.partition, *nest.further):
         for function in partition.functions:
@@ -62,7 +62,7 @@ def operations(nest: Nest, numbers: ThreadsNumbers) -> float:
 
 
 def _of_region(region: Region, numbers: ThreadsNumbers) -> float:
-    """The vector instructions of one execution of a region's own code."""
+    """Return the vector instructions of one execution of a region's own code."""
     total = 0.0
     for entry in region.entries:
         if entry.callee is None:

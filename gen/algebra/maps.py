@@ -57,7 +57,7 @@ class Division(NamedTuple):
 
     @property
     def shifts(self) -> bool:
-        """True if the divisor is a power of two, so that C text shifts or masks."""
+        """Return true if the divisor is a power of two, so that C text shifts or masks."""
         return self.divisor > 0 and self.divisor & (self.divisor - 1) == 0
 
 
@@ -146,7 +146,7 @@ def access(text: str, variable: str) -> tuple[Access, ...]:
 
 
 def divisions(text: str) -> tuple[Division, ...]:
-    """The quotients and remainders in the results."""
+    """Return the quotients and remainders in the results."""
     lines = (line.split(" ") for line in call("map", "divisions", text).splitlines())
     return tuple(Division(0 if divisor == "-" else int(divisor), more[0] if more else "", int(more[1]) if more else 0)
                  for divisor, *more in lines)
@@ -163,7 +163,7 @@ def guards(text: str) -> tuple[Guard, ...]:
 
 
 def fits(text: str, type: str) -> bool:
-    """True if an index type holds all intermediate values of a map's C text."""
+    """Return true if an index type holds all intermediate values of a map's C text."""
     return type in call("map", "fits", text).split()
 
 

@@ -94,7 +94,7 @@ class Bounds:
         return Ranged(value.v, value.dtype, interval, keeps_bits(i, x))
 
     def introduces(self, computation: Computation, dtypes: Sequence[str]) -> bool:
-        """True if a computation on scalars may have an error although its arguments are exact."""
+        """Return true if a computation on scalars may have an error although its arguments are exact."""
         trial = Bounds(self.options)  # its text is discarded
         return any(s.interval is not None
                    for s in trial.inline(computation, [Scalar(f"x{k}", d) for k, d in enumerate(dtypes)], []))

@@ -170,7 +170,7 @@ class Intervals:
 
 
 def own_error(opcode: str, attributes: Mapping[str, object], to: str, dtypes: Sequence[str], options: Options) -> bool:
-    """True if a correct kernel may differ in this op although its operands are exact."""
+    """Return true if a correct kernel may differ in this op although its operands are exact."""
     if to not in FLOATS:
         return False
     if opcode in FUNCTIONS:
@@ -195,7 +195,7 @@ def has_bits(x: Scalar) -> bool:
 
 
 def keeps_bits(i: Instruction, x: Sequence[Scalar]) -> bool:
-    """True if an elementwise op creates no NaN."""
+    """Return true if an elementwise op creates no NaN."""
     return (i.shape.dtype not in FLOATS or i.opcode == "constant"
             or (i.opcode in ("select", "copy") and all(map(has_bits, x[-2:]))))
 

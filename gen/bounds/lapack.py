@@ -38,7 +38,7 @@ def call_of(computation: Computation) -> Optional[Instruction]:
 
 
 def is_proved(computation: Computation) -> bool:
-    """True if the file of a bound has a function `NAME_holds`, which then decides alone."""
+    """Return true if the file of a bound has a function `NAME_holds`, which then decides alone."""
     return call_of(computation) is not None
 
 
@@ -91,7 +91,7 @@ def with_proof(file: File, computation: Computation, name: str) -> File:
 
 
 def _loaded(to: str, room: Room, shape: Shape, memory: str) -> List[str]:
-    """The statements that copy matrix i from memory, row by row."""
+    """Return the statements that copy matrix i from memory, row by row."""
     rows, columns = (*room.dims, 1, 1)[:2]
     batch, below, index = shape.dims[:len(shape.dims) - len(room.dims)], 1, []  # type: tuple[int, ...], int, List[str]
     for size in reversed(batch):

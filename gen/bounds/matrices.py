@@ -56,7 +56,7 @@ def _householder_product(g: _Given) -> "List[str | int]":
 
 
 def _tridiagonal_solve(g: _Given) -> "List[str | int]":
-    """The arguments of both ops, for real numbers or for parts of complex ones."""
+    """Return the arguments of both ops, for real numbers or for parts of complex ones."""
     real, at = STORAGE[g.i.operands[0].shape.dtype], 0 if len(g.out) < 5 else 3 * (len(g.x) // 4)
     parts = slice(at, at + len(g.x) // 4)
     return [_list(f"const {real}", g.x), _list(f"const {real}", g.out[parts]), _list("double", g.e[parts]), g.w,
@@ -64,7 +64,7 @@ def _tridiagonal_solve(g: _Given) -> "List[str | int]":
 
 
 def _list(kind: str, arrays: "Sequence[str]") -> str:
-    """Arrays as tridiagonal_solve takes them, with NULL in place of imaginary parts of real numbers."""
+    """Return arrays as arguments of tridiagonal_solve, with NULL in place of imaginary parts of real numbers."""
     pairs = arrays if len(arrays) in (2, 8) else [a for of in arrays for a in (of, "NULL")]
     return f"({kind} *const[]){{{', '.join(pairs)}}}"
 
@@ -86,7 +86,7 @@ _ARGUMENTS: "Dict[str, Callable[[_Given], List[str | int]]]" = {
 
 
 def _work(i: Instruction) -> int:
-    """The number of elements in a function's work array."""
+    """Return the number of elements in a function's work array."""
     m, n = i.operands[0].shape.dims[-2:] if i.opcode not in TRIDIAGONAL else (0, 0)
     k = min(m, n)
     return {"cholesky": 2 * n * n + n, "triangular-solve": n * n + 2 * n, "lu": 2 * m * n + m + n,
@@ -116,7 +116,7 @@ def matrices(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> No
 
 
 def _prepared(b: Bounds, i: Instruction, x: List[Array], dtype: str) -> "Tuple[List[Array], List[Statement]]":
-    """The work array of a matrix, followed by other arrays, and the lines that fill these."""
+    """Return the work array of a matrix, followed by other arrays, and the lines that fill these."""
     if i.opcode not in TRIDIAGONAL:
         return ([b.e.array(f"{i.name}_bound", "double", (_work(i),))] if _work(i) else []), []
     n, parts = i.operands[-1].shape.dims[-2], len(x) // 4
@@ -134,7 +134,7 @@ def _prepared(b: Bounds, i: Instruction, x: List[Array], dtype: str) -> "Tuple[L
 
 
 def _interval(b: Bounds, i: Instruction, number: int, out: Array, error: Array, sure: Array) -> str:
-    """The interval of element i of a result."""
+    """Return the interval of element i of a result."""
     if out.dtype == "s32":
         certain = f"{error}[i] == 0" if i.opcode == "lu" and number == 1 else f"{sure}[i]"
         point = key_of(out.dtype, f"{out}[i]")

@@ -18,7 +18,7 @@ def sorted_(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> Non
 
 
 def _decided(b: Bounds, i: Instruction, x: List[Array]) -> bool:
-    """True if the order follows from exact operands."""
+    """Return true if the order follows from exact operands."""
     if i.opcode == "topk":      # by the bits of floats
         return all(b.of(of).bits or of.dtype not in FLOATS for of in x)
     trial = Bounds(b.options)   # its text is discarded

@@ -32,7 +32,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Known:
-    """The facts about an array. ranges: the array of its intervals; None if it is exact. bits: whether its bits are
+    """The facts about an array. ranges: the array of its intervals; None if it is exact. bits: true if its bits are
     known; those of a NaN are not after float arithmetic."""
 
     ranges: Optional[Array] = None

@@ -30,12 +30,12 @@ class Accesses(Registers):
     """The facts about a step's accesses that follow from their maps; loads and stores both use them."""
 
     def _element(self, pointer: str, dtype: str, flat: str, constant: str = "") -> str:
-        """The address of an element at lane 0, as a pointer to the type in which the element is moved."""
+        """Return the address of an element at lane 0, as a pointer to the type in which the element is moved."""
         at = self.first_address(pointer, flat)
         return f"({constant}{self.space(pointer)}{self.d.types[dtype]} *)({at})" if self.moves else at
 
     def _in_rows(self) -> str:
-        """The number of an interleaved step's element when the rows follow one another."""
+        """Return the number of an interleaved step's element when the rows follow one another."""
         n = self.loop.interleaved_rows
         return f"vec % {n} * {self.loop.step // n} + vec / {n}"
 
@@ -63,7 +63,7 @@ class Accesses(Registers):
 
     @property
     def _in_tile(self) -> str:
-        """The number of a register among those of all tiles of a step."""
+        """Return the number of a register among those of all tiles of a step."""
         return f"down * {self.loop.vec} + vec" if self.registers_down > 1 else "vec"
 
     def _tiles(self, pointer: str, flat: str) -> List[str]:
@@ -94,5 +94,5 @@ class Accesses(Registers):
         return [f"{at} + {k * self.lanes}" if k else at for k in range(n)], align % self.lanes == 0
 
     def _part(self, width: int) -> str:
-        """The number of the first bit of a register's elements in the 32-bit words of an interleaved step."""
+        """Return the number of the first bit of a register's elements in the 32-bit words of an interleaved step."""
         return f"{width}u * " + ("vec" if self.index_type == "uint" else f"({self.d.types['u32']})vec")

@@ -48,7 +48,7 @@ class ElementLoops(Loads, Elementwise):
 
     @property
     def varies_in_steps(self) -> bool:
-        """True if a step computes several elements at once."""
+        """Return true if a step computes several elements at once."""
         return self.lanes > 1 or self.rows is not None
 
     def _variable_of(self, wanted: str, first: Value, same: bool) -> Value:
@@ -156,8 +156,8 @@ class _Steps:
 
 
 def _same(step: Computation, alike: "Sequence[bool]") -> "Set[Instruction]":
-    """The scalars of a step that are the same for all lanes. alike: for each parameter, true if it is the same for all
-    lanes."""
+    """Return the scalars of a step that are the same for all lanes. alike: for each parameter, true if it is the same
+    for all lanes."""
     same = {parameter for parameter, is_same in zip(step.parameters, alike) if is_same}
     for i in step.instructions:
         if i.opcode != "parameter" and same.issuperset(i.operands):
@@ -166,8 +166,8 @@ def _same(step: Computation, alike: "Sequence[bool]") -> "Set[Instruction]":
 
 
 def _alike(step: Computation, first: "Sequence[bool]", held: "Sequence[bool]") -> "List[bool]":
-    """For each parameter of a step: true if it has the same value for all lanes in every step. first: the same for the
-    first step."""
+    """Return, for each parameter of a step: true if it has the same value for all lanes in every step. first: the same
+    for the first step."""
     alike, (predicate, *ends) = list(first), root_of(step).operands
     while True:
         same = _same(step, alike)
@@ -179,7 +179,7 @@ def _alike(step: Computation, first: "Sequence[bool]", held: "Sequence[bool]") -
 
 
 def _conjuncts(predicate: Instruction) -> "List[Instruction]":
-    """The predicates whose conjunction a predicate is."""
+    """Return the predicates whose conjunction a predicate is."""
     if predicate.opcode != "and":
         return [predicate]
     return [part for operand in predicate.operands for part in _conjuncts(operand)]

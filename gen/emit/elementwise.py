@@ -62,8 +62,8 @@ class Elementwise(Registers):
         return replace(value, rounded=keeps or rounding or to not in SMALL, short_nan=short)
 
     def _short_nan(self, opcode: str, to: str, x: Sequence[Value], lanes: int) -> bool:
-        """True if a NaN result is either an operand's NaN with an empty lower half, made quiet, or the processor's
-        default NaN. The functions of functions.c give no other NaNs."""
+        """Return true if a NaN result is either an operand's NaN with an empty lower half, made quiet, or the
+        processor's default NaN. The functions of functions.c give no other NaNs."""
         if any(v.dtype not in ("bf16", "f32", "pred") for v in x) or to not in ("bf16", "f32"):
             return False
         if not (ops.row(opcode).keeps_nan or opcode in ("convert", "negate", "abs", "select", "maximum", "minimum")
@@ -144,5 +144,5 @@ class Elementwise(Registers):
 
 
 def _holds(wide: str, narrow: str) -> bool:
-    """True if every value of a small float type is also a value of the other type."""
+    """Return true if every value of a small float type is also a value of the other type."""
     return wide == narrow or wide in ("f32", "f64")

@@ -63,7 +63,7 @@ class Runs(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A read, a call or a guard in a body, in the body's order. region: the region that contains it. wide: whether
+    """A read, a call or a guard in a body, in the body's order. region: the region that contains it. wide: true if
     whole vectors execute it."""
 
     read: Optional[Read]
@@ -125,7 +125,7 @@ class Form:
 
     @property
     def moves(self) -> bool:
-        """True if the body only moves elements, as unsigned integers of their width."""
+        """Return true if the body only moves elements, as unsigned integers of their width."""
         return self.loop.moves
 
     # ---- accesses ----
@@ -141,14 +141,14 @@ class Form:
         return access.stride, access.align
 
     def open(self, region: Region) -> bool:
-        """True if reads of a region may precede the loops of a step: those of the body's own region, and those of a
-        region whose runtime variables are bound before the loops."""
+        """Return true if reads of a region may precede the loops of a step: those of the body's own region, and those
+        of a region whose runtime variables are bound before the loops."""
         return region is self.function.body or (
             region.kind == "read" and region.parent is not None and self.bound_before(region.runtimes, region.parent))
 
     def bound_before(self, runtimes: "Tuple[Runtime, ...]", where: Region) -> bool:
-        """True if runtime variables are bound before the loops of a step: each is read from memory, at one position for
-        the whole step."""
+        """Return true if runtime variables are bound before the loops of a step: each is read from memory, at one
+        position for the whole step."""
         if not self.steady or not self.open(where):
             return False
         buffers = [(buffer_of(self.partition, runtime.read), runtime.read.map) for runtime in runtimes]
@@ -158,7 +158,7 @@ class Form:
                    for flat in flats)
 
     def is_along_rows(self, flat: str, region: Region) -> bool:
-        """True if an access of a tile is contiguous along the tile's rows instead of its lanes."""
+        """Return true if an access of a tile is contiguous along the tile's rows instead of its lanes."""
         if not self.loop.tile or not self.open(region):
             return False
         return self.pitch(flat) is not None and self.stride(flat, "vec")[0] == self.loop.joined
@@ -195,7 +195,8 @@ class Form:
         return self.stride(digits, "low"), self.stride(digits, "high")
 
     def rows_of_words(self, flat: str, dtype: str) -> bool:
-        """True if each row of an interleaved step of single elements consists of contiguous pieces of 16 bytes."""
+        """Return true if each row of an interleaved step of single elements consists of contiguous pieces of 16
+        bytes."""
         n, size = self.loop.interleaved_rows, bits(dtype) // 8
         if n == 1 or self.loop.step * size % (16 * n):
             return False
@@ -217,11 +218,11 @@ class Form:
 
     @property
     def interleaves_words(self) -> bool:
-        """True if a step moves whole lines between words and rows, in registers."""
+        """Return true if a step moves whole lines between words and rows, in registers."""
         return self.moves and self.registers_down == self.loop.interleaved > 1
 
     def in_words(self, flat: str, dtype: str, unit: int) -> bool:
-        """True if the interleaved elements fill 32-bit words that begin at multiples of `unit` elements."""
+        """Return true if the interleaved elements fill 32-bit words that begin at multiples of `unit` elements."""
         if self.loop.interleaved == 1 or self.stride(flat, "lane")[0] != self.loop.interleaved or self.moves \
                 or bits(dtype) * self.loop.interleaved != 32:
             return False
@@ -229,7 +230,7 @@ class Form:
         return stride == 1 and align % unit == 0
 
     def is_interleaved(self, flat: str, region: Region) -> bool:
-        """True if neighbours of an access are spread over the registers of a step by shuffles."""
+        """Return true if neighbours of an access are spread over the registers of a step by shuffles."""
         if (self.loop.interleaved_rows == 1 or not self.open(region)
             or self.stride(flat, "lane")[0] != self.loop.interleaved_rows):
             return False
@@ -237,13 +238,13 @@ class Form:
         return self.stride(start, "vec")[0] == 1
 
     def is_contiguous(self, flat: str, dtype: str) -> bool:
-        """True if a register's elements, or the groups of elements joined to one, are adjacent in memory."""
+        """Return true if a register's elements, or the groups of elements joined to one, are adjacent in memory."""
         stride, align = self.stride(flat, "lane")
         return stride == self.loop.joined and dtype not in TINY and align % self.loop.joined == 0
 
     def is_picked(self, flat: str, buffer: Buffer) -> bool:
-        """True if a register's elements are picked from whole vectors. These vectors include the elements in between,
-        which another work-item may be writing if a result is updated in place."""
+        """Return true if a register's elements are picked from whole vectors. These vectors include the elements in
+        between, which another work-item may be writing if a result is updated in place."""
         stride = self.stride(flat, "lane")[0]
         return stride is not None and self.element_type(buffer.shape.dtype) not in TINY and (
             stride == -1 or (2 <= stride <= PICKED_STRIDE and buffer not in self.shared))
@@ -276,7 +277,7 @@ class Form:
                     last, step * stride)
 
     def has_prefetches(self) -> bool:
-        """True if a step of whole vectors prefetches its reads: contiguous lines that the body itself reads."""
+        """Return true if a step of whole vectors prefetches its reads: contiguous lines that the body itself reads."""
         if self.loop.lanes == 1 or not any(distance for _, distance in self.loop.prefetches()):
             return False
         if self.interleaves_words:
@@ -292,7 +293,7 @@ class Form:
         return False
 
     def beyond_registers(self) -> bool:
-        """True if a step of whole vectors has a load or store that does not go register by register."""
+        """Return true if a step of whole vectors has a load or store that does not go register by register."""
         body, unit = self.function.body, self.loop.interleaved
         reads = [(visit.read, buffer_of(self.partition, visit.read), visit.region) for visit in self.visits
                  if visit.read and visit.wide]
@@ -324,7 +325,7 @@ class Form:
         return found
 
     def _varies(self, read: Read, region: Region) -> bool:
-        """True if a value is a register of several lanes."""
+        """Return true if a value is a register of several lanes."""
         waiting = [(read, region)]
         while waiting:
             key = waiting[-1]
@@ -367,7 +368,7 @@ class Form:
                 for region in regions(self.function.body) for entry in region.entries}
 
     def is_uniform_call(self, entry: Entry) -> bool:
-        """True if a call is the same for all lanes."""
+        """Return true if a call is the same for all lanes."""
         index = self.mapped(entry.map)
         return self.lanes == 1 or (
             not self.differing(index) and all(a.stride == 0 for a in algebra.access(index, "lane")))
@@ -440,7 +441,7 @@ class Form:
         return Uneven(_inside(*every), index, tuple(some))
 
     def vectors(self) -> bool:
-        """True if guards and accesses allow the schedule's vectors."""
+        """Return true if guards and accesses allow the schedule's vectors."""
         for visit in self.visits:
             if visit.guard and visit.wide and self.uniform(visit.guard) is None \
                     and (visit.in_loop or self.uneven(visit.guard) is None):
@@ -456,8 +457,8 @@ class Form:
         return self.partition.roots if self.stores is None else self.stores
 
     def _is_moved(self, read: Read, region: Region) -> bool:
-        """True if a read that is moved as bits loads whole vectors: its elements are adjacent, or in reverse order, or
-        (unless elements are joined) picked from vectors."""
+        """Return true if a read that is moved as bits loads whole vectors: its elements are adjacent, or in reverse
+        order, or (unless elements are joined) picked from vectors."""
         buffer = buffer_of(self.partition, read)
         flat = self.mapped(self.position(read)) if buffer else EMPTY
         return buffer is None or self.is_along_rows(flat, region) or self.is_interleaved(flat, region) \
@@ -465,7 +466,7 @@ class Form:
             or self.loop.joined == 1 and self.is_picked(flat, buffer)
 
     def _stores(self, root: Root) -> bool:
-        """True if a step's elements of a root can be stored as the schedule wants."""
+        """Return true if a step's elements of a root can be stored as the schedule wants."""
         dtype, body = self.element_type(root.shape.dtype), self.function.body
         flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
         if self.moves and self.registers_down == self.loop.interleaved > 1:
@@ -478,8 +479,8 @@ class Form:
             or self.is_contiguous(flat, dtype)
 
     def _interleaved(self, root: Root, flat: str) -> bool:
-        """True if an interleaved step consists of whole lines: on one side lines of words, on the other side a line of
-        each row."""
+        """Return true if an interleaved step consists of whole lines: on one side lines of words, on the other side a
+        line of each row."""
         whole, read = VECTOR_BITS // bits(root.shape.dtype), self.partition.root_read(root)
         flats = [self.mapped(self.position(read)), flat]
         words = [self.stride(flat, "lane")[0] == self.loop.interleaved for flat in flats]
@@ -601,7 +602,7 @@ class Form:
     # ---- maps that become C text ----
 
     def fits(self, d: Target, index_type: str) -> bool:
-        """True if an index type holds all values in the maps that become C text. d: the language."""
+        """Return true if an index type holds all values in the maps that become C text. d: the language."""
         return all(algebra.fits(index, index_type) for index in self.printed(d) if index != EMPTY)
 
     def printed(self, d: Target) -> "Iterator[str]":
@@ -619,7 +620,7 @@ class Form:
             yield from self._of_root(d, root)
 
     def names(self, d: Target, variable: str) -> bool:
-        """True if the text of a step contains a variable of its maps."""
+        """Return true if the text of a step contains a variable of its maps."""
         own = {self.thread}
         return any(variable in result.variables for index in self.printed(d) if index not in own and index != EMPTY
                    for result in algebra.info(index).results)

@@ -19,7 +19,7 @@ BINARY = (*(name for opcode, name in _NAMES.items() if ELEMENTWISE[opcode].arity
 
 
 def _functions(vectors: str) -> "Mapping[str, str]":
-    """The functions that have a piece for a kind of vectors, by opcode."""
+    """Return the functions that have a piece for a kind of vectors, by opcode."""
     known = pieces("vectors.c", "functions.c")
     names = {**_NAMES, **{name: name for name in CHOICES}}
     return {opcode: name for opcode, name in names.items() if f"{name}_{vectors}" in known}
@@ -48,7 +48,7 @@ def named(d: Target, need: "Callable[..., str]", function: str, dtype: str, lane
 
 
 def has(name: str, *about: str) -> bool:
-    """True if a small function is one of these functions on registers."""
+    """Return true if a small function is one of these functions on registers."""
     known = (*FUNCTIONS.get(about[0], {}).values(), *(PAIRS.values() if about[0] == "f32" else ()))
     return len(about) == 2 and name in known
 

@@ -142,7 +142,7 @@ class Helpers:
 
 
 def _about_pieces(width: int, spacing: int, index_type: str, distance: int) -> str:
-    """The suffix of a function that loads rows of one line."""
+    """Return the suffix of a function that loads rows of one line."""
     return f"u{width}_by{spacing}" + f"_{index_type}" * (index_type != "uint") + f"_prefetch{distance}" * bool(distance)
 
 

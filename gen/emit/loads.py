@@ -107,7 +107,8 @@ class Loads(Accesses):
         return (f"{self.c(runs.place)[0]} <= {runs.last}", runs.stride) if runs else None
 
     def _hoisted_positions(self, of: str, index: str) -> str:
-        """C text of each lane's position; its divisions and remainders are hoisted out of the reduction loops."""
+        """Return C text of each lane's position; its divisions and remainders are hoisted out of the reduction
+        loops."""
         whole = self.c(index)[0]
         steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables
                  if v.name in self.partition.ranges}
@@ -223,7 +224,8 @@ class Loads(Accesses):
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
     def _load_strided(self, pointer: str, dtype: str, flat: str, stride: int) -> str:
-        """C text of a load of elements a few apart, picked from whole vectors, or of one vector in reverse order."""
+        """Return C text of a load of elements a few apart, picked from whole vectors, or of one vector in reverse
+        order."""
         load, t = self.helpers.load_strided(bits(dtype), self.lanes, stride), self.d.types[f"u{bits(dtype)}"]
         at = self.first_address(pointer, flat)
         return self.of_bits(dtype, f"{load}((const {self.d.pointer}{t} *)({at}))", self.lanes)
@@ -262,7 +264,7 @@ class Loads(Accesses):
         return (self.stride(flat, self.strip)[0] or 0) // self.loop.joined
 
     def _words(self, pointer: str, flat: str, down: int = 0) -> str:
-        """C text of the 32-bit words of an interleaved step, which contain the elements of all its registers."""
+        """Return C text of the 32-bit words of an interleaved step, which contain the elements of all its registers."""
         at = self.address(pointer, flat, **{**self.start, **({"down": down} if self.registers_down > 1 else {})})
         align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
         if align % (self.loop.interleaved * self.lanes) == 0:
@@ -270,7 +272,7 @@ class Loads(Accesses):
         return self._load_anywhere(pointer, "u32", f"(const {self.space(pointer)}{self.d.types['u32']} *)({at})")
 
     def _load_anywhere(self, pointer: str, dtype: str, at: str) -> str:
-        """C text of a whole vector, loaded from any element of a buffer."""
+        """Return C text of a whole vector, loaded from any element of a buffer."""
         if self.d.loads_anywhere:
             return self.d.gather("u16" if dtype in SMALL else dtype, self.lanes, at)
         word = "fetch" if pointer in self._arrays else "load"
@@ -287,7 +289,7 @@ class Loads(Accesses):
                                                         for line in lines]
 
     def _wide_load(self, pointer: str, dtype: str, at: str, aligned: bool) -> str:
-        """C text of a load of a whole vector. PoCL's vloadn loads piece by piece, so an aligned vector is loaded
+        """Return C text of a load of a whole vector. PoCL's vloadn loads piece by piece, so an aligned vector is loaded
         through a pointer."""
         text = f"*(const {self.space(pointer)}{self.d.memory(dtype, self.lanes)} *)({at})" if aligned \
             else self._load_anywhere(pointer, dtype, at)

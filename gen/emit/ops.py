@@ -31,7 +31,7 @@ def row(opcode: str) -> Elementwise:
 
 
 def rounds(opcode: str, dtype: str) -> bool:
-    """True if an op's float result must be rounded to its small type."""
+    """Return true if an op's float result must be rounded to its small type."""
     return dtype in SMALL + TINY and dtypes.TABLE[dtype].bits <= row(opcode).rounds
 
 
@@ -300,7 +300,7 @@ def _sign(d: Target, dtype: str, x: str, lanes: int) -> str:
 
 
 def _magnitude(d: Target, dtype: str, x: str, lanes: int) -> str:
-    """|x| of floats, made from bits."""
+    """Return |x| of floats, made from bits."""
     real, u = ("f64", "u64") if dtype == "f64" else ("f32", "u32")
     number = d.splat(u, lanes, d.literal((1 << (bits(u) - 1)) - 1, u))
     return d.reinterpret(f"{d.reinterpret(x, real, u, lanes)} & {number}", u, real, lanes)

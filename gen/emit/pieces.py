@@ -25,7 +25,7 @@ _CONDITION = re.compile(r"#(if|elif|else|endif)\w*(?: (!?)(\w+)$)?")
 @dataclass(frozen=True)
 class Piece:
     """A piece of a C file. name: the first name that the text defines. needs: the first names of the pieces in its
-    files that it uses. doubles: whether it computes with doubles."""
+    files that it uses. doubles: true if it computes with doubles."""
 
     name: str
     text: str
@@ -53,7 +53,7 @@ def needs(name: str, text: str, known: Mapping[str, Piece]) -> "Tuple[str, ...]"
 def taken(text: str, facts: Words) -> str:
     """Return the lines that are left after the #if, #elif, #else and #endif on facts."""
     lines: List[str] = []
-    # for each open #if: whether it tests a fact, whether its lines are taken now, whether a branch was taken before
+    # for each open #if: true if it tests a fact, if its lines are taken now, if a branch was taken before
     open_: "List[Tuple[bool, bool, bool]]" = []
     for line in text.splitlines(keepends=True):
         directive = _CONDITION.match(line.rstrip())
@@ -90,7 +90,7 @@ def filled(text: str, words: Words) -> str:
 
 @lru_cache(maxsize=None)
 def _words(words: "Tuple[str, ...]") -> "re.Pattern[str]":
-    """A pattern for any of the words, as a whole word or between underscores of a name."""
+    """Return a pattern for any of the words, as a whole word or between underscores of a name."""
     return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(sorted(words, key=len, reverse=True))})(?![A-Za-z0-9])")
 
 

@@ -26,7 +26,7 @@ class When(NamedTuple):
     """The conditions under which a guarded region runs, as C text ("": always, None: never).
 
     every: all lanes of a register are in the region. lane: the lane `lane` is in it. some: a condition that holds
-    wherever any lane is in it. differs: whether one lane may be in the region while another lane is outside. varied:
+    wherever any lane is in it. differs: true if one lane may be in the region while another lane is outside. varied:
     the variables for which no compiler may specialise `every`, with the last value of each.
     """
 
@@ -166,7 +166,7 @@ class Regions(ElementLoops):
                 and c not in self._held]
 
     def _when(self, region: Region) -> When:
-        """When a guarded region runs."""
+        """Return the condition under which a guarded region runs."""
         if self.lanes == 1 or self.uniform(region) is not None:
             every = self.condition(region)
             varied = tested(self.mapped(region.map), self.box) & {*self.partition.ranges, "vec"} if every else set()
@@ -181,7 +181,7 @@ class Regions(ElementLoops):
                     if None in some else " && ".join(filter(None, some)), True)
 
     def _every(self, when: When) -> str:
-        """The test that all lanes are in a region, as printed in a kernel."""
+        """Return the test that all lanes are in a region, as printed in a kernel."""
         return self._unknown(str(when.every), when.varied) if when.varied else str(when.every)
 
     def _unknown(self, condition: str, varied: Mapping[str, int]) -> str:
@@ -210,7 +210,7 @@ class Regions(ElementLoops):
         return f"(!({unbroken}) || ({inside}))" if inside and unbroken else inside
 
     def _inside(self, where: "Optional[str]") -> Optional[str]:
-        """The condition that a point is in a map's domain, as C text; "" for always, None for never."""
+        """Return the condition that a point is in a map's domain, as C text; "" for always, None for never."""
         if where is None:
             return None
         self._tested |= tested(where, self.box)
@@ -284,7 +284,7 @@ class Regions(ElementLoops):
         return Value(name, dtype, self.lanes, half)
 
     def _update(self, entry: Entry) -> Value:
-        """dynamic-update-slice: the update inside its region, else the operand."""
+        """Return the value of dynamic-update-slice: the update inside its region, else the operand."""
         region = entry.regions[0]
         kept = self.moved(self.read(self.partition.operand(entry, 0), entry.region))
         if region.map == EMPTY:
@@ -414,7 +414,7 @@ class Regions(ElementLoops):
         return convert(total, kind, instruction.shape.dtype)
 
     def _number(self, sizes: "Sequence[int]", names: "Sequence[str]") -> str:
-        """The row-major number of an element of a window, as C text."""
+        """Return the row-major number of an element of a window, as C text."""
         shape = array_shape("s32", tuple(sizes))
         flat = algebra.rename(memory_map(shape), *names) if names else memory_map(shape)
         return algebra.c_text(flat, self.index_type).results[0]
@@ -429,7 +429,7 @@ class Regions(ElementLoops):
         if self.partition.operand(entry, 0, inside).map == EMPTY:
             return self.apply("convert", {}, "s32", [number], [best_number], instruction.name)
         best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, dtype), dtype))
-        seen = self.name(f"{instruction.name}_seen")   # whether the first element has been seen
+        seen = self.name(f"{instruction.name}_seen")   # true if the first element has been seen
         self.text.add(Declare("int", seen, "0"))
         with self._loops(entry, loop, inside) as some:
             if some:

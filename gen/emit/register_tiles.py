@@ -311,7 +311,7 @@ class _Shuffles:
 
     def __init__(self, d: Target, width: int, lanes: int, name: str) -> None:
         self.d, self.dtype, self.lanes, self.name = d, f"u{width}", lanes, name
-        self.known: List[Tuple[bool, Tuple[int, ...]]] = []     # whether two registers are read, and the lanes
+        self.known: List[Tuple[bool, Tuple[int, ...]]] = []     # true if two registers are read, and the lanes
 
     def __call__(self, a: str, b: str, picks: "Sequence[int]") -> str:
         """Return the text of a call; a and b may be the same register."""
@@ -395,8 +395,8 @@ def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shu
 
 
 def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) -> str:
-    """`interleave` for registers of `lanes` elements and any number of rows: each result is merged from one operand
-    after another."""
+    """Return the function of `interleave` for registers of `lanes` elements and any number of rows: each result is
+    merged from one operand after another."""
     shuffles, results = _Shuffles(d, width, lanes, name), []
     for k in range(rows):
         places = [divmod(l * rows + k, lanes) if inverse else ((k * lanes + l) % rows, (k * lanes + l) // rows)

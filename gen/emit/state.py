@@ -24,7 +24,7 @@ class State(Form):
     """
 
     def __init__(self, target: Target, helpers: Helpers, form: Form, index_type: str, excess: bool = False) -> None:
-        """excess: whether to keep excess precision."""
+        """excess: true if to keep excess precision."""
         vars(self).update(vars(form))
         self.d, self.helpers, self.index_type, self.excess = target, helpers, index_type, excess
         self.before, self.text, self.after = Code(), Code(), Code()
@@ -94,12 +94,12 @@ class State(Form):
         return f"{pointer} + {self._c(index, known, 'added' if self.d.wide else 'factor')[0]}"
 
     def uses(self, variable: str) -> bool:
-        """True if the body's text contains a variable of its maps."""
+        """Return true if the body's text contains a variable of its maps."""
         return variable in self._tested or any(variable in result.variables for index in self._printed
                                                for result in algebra.info(index).results)
 
     def _first(self, index: str) -> str:
-        """The only result of a map, at lane 0."""
+        """Return the only result of a map, at lane 0."""
         return self.c(index, lane=0)[0] if self.lanes > 1 else self.c(index)[0]
 
     def _own(self, index: str) -> "List[Statement]":

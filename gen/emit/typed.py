@@ -96,7 +96,7 @@ def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "")
 
 
 def _of_mad(d: Target, dtype: str, lanes: int) -> Dict[str, Any]:
-    """The words of a multiply-add: those of the machine's instruction, if the language has them."""
+    """Return the words of a multiply-add: those of the machine's instruction, if the language has them."""
     size, double = bits(dtype) // 8 * lanes, dtype == "f64"
     words: Dict[str, Any] = {"static inline": d.inlined or d.function, "VECTOR": d.register(dtype, lanes),
                              "INTEGERS": dtype == "s32", "BY_PRAGMA": not d.declares_vectors}
@@ -118,7 +118,8 @@ def limits(dtype: str) -> "Tuple[int, int]":
 
 
 def _limits(d: Target, dtype: str, suffix: str) -> Dict[str, Any]:
-    """The minimum and the maximum of an integer type as floats, with the integer after the maximum, and as literals."""
+    """Return the minimum and the maximum of an integer type as floats, with the integer after the maximum, and as
+    literals."""
     low, high = limits(dtype)
     mask = (1 << dtypes.TABLE[dtype].bits) - 1
     return {"LEAST": f"{low}.0{suffix}", "MOST": f"{high}.0{suffix}", "BEYOND": f"{high + 1}.0{suffix}",
@@ -126,7 +127,7 @@ def _limits(d: Target, dtype: str, suffix: str) -> Dict[str, Any]:
 
 
 def _of_tiny(d: Target, dtype: str) -> Dict[str, Any]:
-    """The parts of a float of at most 8 bits: sign, exponent, mantissa."""
+    """Return the parts of a float of at most 8 bits: sign, exponent, mantissa."""
     kind = dtypes.TABLE[dtype]
     m, drop, exponents = kind.mantissa, 23 - kind.mantissa, (1 << kind.exponent) - 1
 
@@ -185,7 +186,7 @@ def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int, to
 
 
 def _of_vectors(d: Target, lanes: int) -> Dict[str, Any]:
-    """The words for vectors of f32, and of 32-bit and 16-bit integers."""
+    """Return the words for vectors of f32, and of 32-bit and 16-bit integers."""
     def word(word_: str, *arguments: str) -> str:
         return f"{word_}({', '.join(arguments)})"
 
@@ -235,7 +236,7 @@ def widened(d: Target, width: int, to: str, x: str, lanes: int) -> str:
 
 
 def _words(d: Target, real: str) -> Dict[str, Any]:
-    """The words that all functions share. real: the float type that the target's functions take."""
+    """Return the words that all functions share. real: the float type that the target's functions take."""
     return {"static inline": d.function, "PRED": d.register("pred"), "MUL": lambda a, b: d.product(a, b, real),
             **{name.upper(): d.math(name, real) for name in _MATH}}
 

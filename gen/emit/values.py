@@ -62,7 +62,7 @@ class Value:
     vector predicate that a comparison gave, the register of signed `mask_bits`-bit integers with -1 where it is true;
     text has the same as bytes. short_nan: of a bf16 or f32 vector or a constant: as a float, each of its NaNs has an
     empty lower half, so that rounding to bf16 by an addition keeps it a NaN. within: (lo, hi) if the value is known to
-    be in [lo, hi] or NaN. nan: whether it may be NaN."""
+    be in [lo, hi] or NaN. nan: true if it may be NaN."""
 
     code: "Union[str, Callable[[], str]]"
     dtype: str
@@ -81,5 +81,5 @@ class Value:
 
     @property
     def known(self) -> "Optional[float]":
-        """The value, if it is a known number; else None."""
+        """Return the value, if it is a known number; else None."""
         return self.within[0] if self.within and self.within[0] == self.within[1] and not self.nan else None

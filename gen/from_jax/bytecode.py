@@ -13,7 +13,7 @@ LENGTH = 4      # bytes of the little-endian length before a flatbuffer's vector
 
 
 def is_bytecode(data: bytes) -> bool:
-    """True if bytes are MLIR bytecode, or a file of jax.export with bytecode in it."""
+    """Return true if bytes are MLIR bytecode, or a file of jax.export with bytecode in it."""
     return bool(bytecode_in(data))
 
 

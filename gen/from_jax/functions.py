@@ -71,7 +71,7 @@ _known: "Dict[Tuple[str, str], List[Lowered]]" = {}
 
 
 def lowered(file: str, sizes: "Mapping[str, Sequence[int]]", example: bool = False) -> List[Lowered]:
-    """Return the functions that model.py:step,.. names; RunError for faults of the file. example: whether their values
+    """Return the functions that model.py:step,.. names; RunError for faults of the file. example: true if their values
     are needed. sizes: as --dims gives them."""
     key = file, json.dumps(sorted(sizes.items()))
     if key not in _known or example and not all(of.example for of in _known[key]):

@@ -86,7 +86,7 @@ def dtype_name(dtype: str) -> str:
 
 
 def _arguments(about: "Dict[str, Any]", function: "Optional[Lowered]") -> "Dict[str, Any]":
-    """The texts of the Python function: its signature, the arrays that it passes on, and its return value."""
+    """Return the texts of the Python function: its signature, the arrays that it passes on, and its return value."""
     if function:
         names = [of.partition("=")[0] for of in function.signature]
         return {"signature": ", ".join(function.signature), "arguments": "".join(f"{of}, " for of in names).strip(),

@@ -55,7 +55,7 @@ def choose(nest: Nest, context: Context) -> List[Choice[Any, Any]]:
 
 
 def _has_leads(nest: Nest) -> bool:
-    """True if a nest, or a side of it, accesses an array whose leading dimension the caller passes."""
+    """Return true if a nest, or a side of it, accesses an array whose leading dimension the caller passes."""
     partitions = [partition for each in (nest, *nest.sides) for partition in each.partitions]
     return any(root.shape.lead for partition in partitions for root in partition.roots) or any(
         buffer.shape.lead for partition in partitions for function in partition.functions

@@ -110,7 +110,7 @@ HERO = ConcatenateHero()
 
 def _joined(choice: Choice[Concatenate, Optional[Sections]], sections: Sections, kernels: List[Kernel],
             context: Context) -> Kernel:
-    """One kernel that has the blocks of the parts' kernels, one after another."""
+    """Return one kernel that has the blocks of the parts' kernels, one after another."""
     nest = choice.nest
     reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
     writes = [root.buffer for part in nest.parts for root in part.partition.roots]
@@ -125,6 +125,6 @@ def _joined(choice: Choice[Concatenate, Optional[Sections]], sections: Sections,
 
 
 def _together(walks: List[Walk]) -> Walk:
-    """The walk of the steps of all parts, with each prefetch once."""
+    """Return the walk of the steps of all parts, with each prefetch once."""
     prefetch = [list(lines) for lines in dict.fromkeys(tuple(lines) for w in walks for lines in w.prefetch)]
     return replace(walks[0], group=any(w.group for w in walks), item=any(w.item for w in walks), prefetch=prefetch)

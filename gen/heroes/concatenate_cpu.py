@@ -105,7 +105,7 @@ class OperandRun:
 
 @dataclass(frozen=True)
 class ConcatenateCpuRecord:
-    """The values that templates/kernels/concatenate_cpu.j2 prints. group: whether the number of the work-group is used.
+    """The values that templates/kernels/concatenate_cpu.j2 prints. group: true if the number of the work-group is used.
     first: C text of the position of the block's first element, from the numbers of the work-item and the block; row,
     column: C texts of its row and column, from `first`. register: the type of a line in memory, with elements
     `element`. lanes: elements of a line. margin: lines before and after the block that a vector may overlap."""
@@ -128,7 +128,7 @@ class ConcatenateCpuRecord:
 
 
 def _firsts(nest: Nest, staged: Staged) -> "Tuple[str, int]":
-    """The map from a work-item and its block to the block's first element, and the number of work-groups."""
+    """Return the map from a work-item and its block to the block's first element, and the number of work-groups."""
     item = staged.block * staged.chunks
     blocks = -(-nest.shape.elements // item)
     return algebra.simplify(f"(bl_x)[chunk] -> (bl_x * {item} + chunk * {staged.block}), domain: "
@@ -136,13 +136,13 @@ def _firsts(nest: Nest, staged: Staged) -> "Tuple[str, int]":
 
 
 def _row_places(nest: Nest, rows: SideBySide) -> str:
-    """The map from an element to its row and its column."""
+    """Return the map from an element to its row and its column."""
     return algebra.simplify(f"(first) -> (first floordiv {rows.pitch}, first mod {rows.pitch}), "
                             f"domain: first in [0, {nest.shape.elements - 1}]")
 
 
 def _position(nest: Nest, staged: Staged) -> str:
-    """The map from a work-item and its step to the position in the output."""
+    """Return the map from a work-item and its step to the position in the output."""
     item, elements = staged.block * staged.chunks, nest.shape.elements
     place = f"bl_x * {item} + chunk * {staged.block} + lane"
     return algebra.simplify(f"(bl_x)[chunk, lane] -> ({place}), domain: bl_x in [0, {_firsts(nest, staged)[1] - 1}], "
@@ -181,7 +181,7 @@ def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, grid: Grid, con
 
 
 def _run_form(part: Nest, rows: SideBySide, k: int, staged: Staged, device: Device) -> Form:
-    """The form of a vector of the run of part k."""
+    """Return the form of a vector of the run of part k."""
     length = rows.runs[k]
     (root,), space = part.partition.roots, iteration_space(part.partition, part.shape)
     moved = (space is not None and moves(part.partition, space) and space.sizes[-1] == length
@@ -202,7 +202,7 @@ def _run_form(part: Nest, rows: SideBySide, k: int, staged: Staged, device: Devi
 
 def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str,
          context: Context) -> "Tuple[OperandRun, Body]":
-    """The run of part k."""
+    """Return the run of part k."""
     d, form, (root,) = context.target, _run_form(part, rows, k, staged, context.device), part.partition.roots
     length, lanes = rows.runs[k], form.lanes
     last = length - lanes
@@ -222,8 +222,8 @@ def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str,
 
 
 def _lanes(device: Device, staged: Staged, length: int, moved: bool) -> int:
-    """The number of elements in a vector: a cache line if they are only moved, else a register of 32-bit elements;
-    fewer if the run is shorter."""
+    """Return the number of elements in a vector: a cache line if they are only moved, else a register of 32-bit
+    elements; fewer if the run is shorter."""
     lanes, least = (staged.lanes, 2) if moved else (device.lanes, device.lanes // 2)
     while lanes > length and lanes > least:
         lanes //= 2

@@ -46,7 +46,7 @@ class Axis:
     each other dimension the size and the strides in both arrays; along the last one, rows are taken side by side.
     along: the strides within a row. reads, writes: "complex" numbers, "real" ones, or "half" a spectrum; for an even
     length 2 n, real numbers as "pairs", each taken as a complex number, and half a spectrum "folded" from the transform
-    of the pairs. swaps: for reading and for writing, whether real and imaginary parts are swapped. late: whether the
+    of the pairs. swaps: for reading and for writing, whether real and imaginary parts are swapped. late: true if the
     kernel of a convolution is computed at run time. lanes: rows side by side. turned: if not 0, results are multiplied
     by the root of this length to the power of (place in the row) * (number of the row). whole: the length that this
     kernel and another one transform together; 0 if this kernel is alone."""
@@ -151,7 +151,7 @@ class Roots:
 class FftRecord(Roots):
     """The values that templates/kernels/fft.j2 prints. real: the type of a number. origin: the start of a unit of rows
     in the array that is read and in the one that is written. steps: the elements from one to the next along the row,
-    and from row to row. count: rows of the unit, as C text. whole: whether all units have the same number of rows.
+    and from row to row. count: rows of the unit, as C text. whole: true if all units have the same number of rows.
     group: the number of the unit among those along the last other dimension. work: the scratch buffer; "" if the
     buffers are the work-item's own."""
 
@@ -321,7 +321,7 @@ def units(axis: Axis) -> int:
 
 
 def in_own_buffers(axis: Axis, context: Context) -> bool:
-    """True if the buffers of a work-item are its own arrays."""
+    """Return true if the buffers of a work-item are its own arrays."""
     return axis.numbers * axis.bytes <= context.device.fft.own_bytes
 
 

@@ -258,7 +258,7 @@ def divided(axis: Axis, between: "Dict[str, Shape]", most: int) -> "List[Axis]":
 
 
 def is_across(axis: Axis, side: int) -> bool:
-    """True if neighbours in the array that is read (0) or written (1) are in different rows."""
+    """Return true if neighbours in the array that is read (0) or written (1) are in different rows."""
     return axis.rows > 1 and axis.others[-1][1 + side] < axis.along[side]
 
 

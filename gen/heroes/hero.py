@@ -187,11 +187,11 @@ class Hero(Generic[N, S]):
     """The interface of all heroes.
 
     name: one word for reports and manifests, which is the `hero` of its kernels; heroes may share a name. nest_class:
-    the class of nests that it may take. sides: whether its kernels also write a nest's side results (otherwise each
-    side is a nest of its own). members: whether it takes combined nests, and only these. walks: whether its only kernel
-    is a walk that another kernel may contain in a range of its blocks. overwrites: whether its kernels read an element
+    the class of nests that it may take. sides: true if its kernels also write a nest's side results (otherwise each
+    side is a nest of its own). members: true if it takes combined nests, and only these. walks: true if its only kernel
+    is a walk that another kernel may contain in a range of its blocks. overwrites: true if its kernels read an element
     before they write at the same position, so that a result may overwrite an operand if the maps allow it
-    (gen/plan/overwrite.py). leads: whether all addresses of its kernels are printed from maps, which may contain a
+    (gen/plan/overwrite.py). leads: true if all addresses of its kernels are printed from maps, which may contain a
     leading dimension (gen/program/leads.py).
     """
 
@@ -204,8 +204,8 @@ class Hero(Generic[N, S]):
     leads = False
 
     def takes(self, nest: N, context: Context) -> bool:
-        """True if it may write this nest of its class; schedules may still be missing. Raise Refused for a nest of the
-        hero's kind that it cannot write."""
+        """Return true if it may write this nest of its class; schedules may still be missing. Raise Refused for a nest
+        of the hero's kind that it cannot write."""
         return True
 
     def schedules(self, nest: N, context: Context) -> "Iterable[S]":
@@ -265,7 +265,8 @@ class Hero(Generic[N, S]):
         return []
 
     def reads_first(self, choice: Choice[N, S], context: Context) -> bool:
-        """True if this choice's kernels may overwrite operands with results. Called only if `overwrites` is true."""
+        """Return true if this choice's kernels may overwrite operands with results. Called only if `overwrites` is
+        true."""
         return True
 
     def manifest(self, kernel: Kernel) -> "Dict[str, str]":

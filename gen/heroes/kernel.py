@@ -88,9 +88,9 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Placing:
-    """The coordinates of a work-item, printed by templates/parts/frame.j2. group, item: whether the text uses the
+    """The coordinates of a work-item, printed by templates/parts/frame.j2. group, item: true if the text uses the
     numbers of the work-group and of the work-item in it. guard: the condition that a work-item has something to do; ""
-    if it always has. spare: whether the text may leave coordinates unused."""
+    if it always has. spare: true if the text may leave coordinates unused."""
 
     group: bool
     item: bool
@@ -236,7 +236,7 @@ class Kernel:
 
     @property
     def is_loop(self) -> bool:
-        """True if no thread of a block waits for another one."""
+        """Return true if no thread of a block waits for another one."""
         return self.text.template == "kernels/loop"
 
     @property
@@ -252,7 +252,7 @@ class Kernel:
 
     @property
     def chooses_words(self) -> bool:
-        """True if a call chooses how the kernel accesses words."""
+        """Return true if a call chooses how the kernel accesses words."""
         return any(argument.word for argument in self.arguments)
 
     def arguments_in_words(self) -> "List[Argument]":
@@ -283,7 +283,7 @@ def arguments(d: Target, reads: "Iterable[Buffer]", writes: "Iterable[Buffer]",
 
 
 def _numbers(buffer: Buffer) -> str:
-    """The element type of a buffer."""
+    """Return the element type of a buffer."""
     dtype = buffer.shape.dtype
     return next(name for name, of in dtypes.TABLE.items() if of.kind == "complex" and of.part == dtype) \
         if buffer.parts else dtype

@@ -133,12 +133,12 @@ def _rooms(nest: Whole) -> "List[Room]":
 
 
 def _in_scratch(nest: Whole) -> "List[Room]":
-    """The rooms in scratch memory."""
+    """Return the rooms in scratch memory."""
     return [room for room in _rooms(nest) if not _in_place(nest, room)]
 
 
 def _in_place(nest: Whole, room: Room) -> bool:
-    """True for a room that is a result in its own layout."""
+    """Return true for a room that is a result in its own layout."""
     return room.result is not None and _is_by_columns(room, strides_of(nest.results[room.result].shape))
 
 

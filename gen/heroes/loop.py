@@ -28,7 +28,8 @@ from gen.targets import COMPLEX, TINY
 
 
 def _widths(nest: Nest) -> Tuple[List[int], int]:
-    """The widths in bytes of the elements that are contiguous along the results, and the bytes that the nest moves."""
+    """Return the widths in bytes of the elements that are contiguous along the results, and the bytes that the nest
+    moves."""
     widths: List[int] = []
     buffers = {root.buffer for root in nest.partition.roots}
     unmap = algebra.call("shape", "unmap", nest.shape.text)
@@ -47,7 +48,7 @@ def _widths(nest: Nest) -> Tuple[List[int], int]:
 
 
 def _along(flat: str, elements: int, run: int) -> "Optional[int]":
-    """The stride of a map of positions within each run of `run` positions; None if it is not constant."""
+    """Return the stride of a map of positions within each run of `run` positions; None if it is not constant."""
     run = min(run, elements)
     split = f"(run)[lane] -> (run * {run} + lane), domain: run in [0, {elements // run - 1}], lane in [0, {run - 1}]"
     return algebra.access(compose(split, flat), "lane")[0].stride
@@ -58,7 +59,7 @@ def _mostly_contiguous(flat: str, elements: int) -> bool:
 
 
 def _lanes(device: Device, nest: Nest) -> int:
-    """The number of lanes in the vectors that compute few elements fastest; fewer than the device's only if the
+    """Return the number of lanes in the vectors that compute few elements fastest; fewer than the device's only if the
     elements fill such vectors exactly. Lanes that are not contiguous are loaded one by one, except those of a single
     vector, whose positions are compile-time constants."""
     elements, numbers, partition = nest.shape.elements, device.loop_cpu, nest.partition
@@ -87,7 +88,7 @@ def _lanes(device: Device, nest: Nest) -> int:
 
 
 def _repeats(partition: Partition, region: Region) -> int:
-    """The number of times that a region runs for an element."""
+    """Return the number of times that a region runs for an element."""
     return math.prod(partition.ranges[name] for name in region.ranges)
 
 
@@ -121,7 +122,7 @@ def _widened(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
 
 
 def _looping(nest: Nest) -> "Optional[Entry]":
-    """The loop of elements that is all that a nest computes; None if there is no such loop."""
+    """Return the loop of elements that is all that a nest computes; None if there is no such loop."""
     entries = nest.partition.entry.body.entries
     alone = len(entries) == 1 and entries[0].instruction.opcode == element_loops.OPCODE
     return entries[0] if alone and entries[0].callee is None else None
@@ -159,12 +160,12 @@ def guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop:
 
 
 def is_cut(nest: Nest, loop: LoopSchedule) -> bool:
-    """True if some step is not inside."""
+    """Return true if some step is not inside."""
     return bool(tested(_at_last(thread_map(nest, loop), loop), loop.box(nest.shape.elements)))
 
 
 def _at_last(thread: str, loop: LoopSchedule) -> str:
-    """The map of a step's last element."""
+    """Return the map of a step's last element."""
     last = {"vec": loop.vec - 1}
     if loop.lanes > 1:
         last["lane"] = loop.lanes - 1
@@ -248,14 +249,14 @@ HERO = LoopHero()
 
 
 def _with_bursts(nest: Nest, loop: LoopSchedule) -> LoopSchedule:
-    """The schedule without bursts of prefetches if no read is contiguous."""
+    """Return the schedule without bursts of prefetches if no read is contiguous."""
     if not loop.burst or step_form(nest, loop).has_prefetches():
         return replace(loop, without_bursts=_with_bursts(nest, loop.without_bursts)) if loop.without_bursts else loop
     return _with_bursts(nest, loop.without_bursts or replace(loop, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0))
 
 
 def _packed(nest: Nest) -> "List[int]":
-    """For each result of a packed type, the number of elements in a byte."""
+    """Return, for each result of a packed type, the number of elements in a byte."""
     return [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
 
 
@@ -268,7 +269,7 @@ class Gathered(NamedTuple):
 
 
 def _later(nest: Nest, loop: LoopSchedule) -> str:
-    """The map from a thread and its step to the index of the later step whose rows it prefetches; "" if there is
+    """Return the map from a thread and its step to the index of the later step whose rows it prefetches; "" if there is
     none."""
     elements, distance = nest.shape.elements, loop.gathered_prefetch_steps * loop.step
     if not distance or distance >= elements:
@@ -350,7 +351,7 @@ def step_form(nest: Nest, loop: LoopSchedule, whole: bool = True, thread: str = 
 
 
 def _rows(nest: Nest, loop: LoopSchedule, whole: bool) -> "Optional[Rows]":
-    """The registers of a step that run together; a step that is cut has `left` elements."""
+    """Return the registers of a step that run together; a step that is cut has `left` elements."""
     if not _looping(nest) or loop.vec == 1 or not loop.blocked:
         return None
     return Rows(str(loop.vec), loop.vec) if whole else Rows("left", loop.step)

@@ -34,7 +34,7 @@ _DEFAULTS = {"lower": False, "left_side": False, "unit_diagonal": False, "info":
 
 @dataclass(frozen=True)
 class Matrices(Schedule):
-    """The schedule. chunks: matrices of a work-item. sizes: of the op. local: whether arrays of the work-item contain
+    """The schedule. chunks: matrices of a work-item. sizes: of the op. local: true if arrays of the work-item contain
     its matrices."""
 
     sizes: Sizes = Sizes(1, 1, 1)
@@ -69,12 +69,12 @@ class View(NamedTuple):
 
     @property
     def transposed(self) -> "View":
-        """The transposed matrix."""
+        """Return the transposed matrix."""
         return View(self.pointer, self.start, self.strides[::-1])
 
     @property
     def by_columns(self) -> bool:
-        """True if neighbours in memory are in one column."""
+        """Return true if neighbours in memory are in one column."""
         return self.strides[0] < self.strides[1]
 
 
@@ -108,7 +108,7 @@ class BatchRecord:
 class MatricesRecord(BatchRecord):
     """The values that the templates of matrices print.
 
-    dtype: of elements. operands, results, work: views of them. sizes, attributes: of the op. unrolled: whether loops
+    dtype: of elements. operands, results, work: views of them. sizes, attributes: of the op. unrolled: true if loops
     are unrolled. epsilon: half the distance from 1 to the next number. vector_sizes: the numbers of left and of right
     vectors in the results of svd. lanes: the number of right-hand sides of a triangular solve in a vector; 1 for no
     vectors. complex: for complex elements, the function of each operation; {} for real elements. real: the type of an
@@ -244,12 +244,12 @@ def matrix_map(schedule: Matrices, blocks: int) -> str:
 
 
 def _batch_rank(nest: Whole) -> int:
-    """The number of dimensions before those of a matrix."""
+    """Return the number of dimensions before those of a matrix."""
     return max(operand.shape.rank for operand in nest.op.operands) - 2
 
 
 def _start(nest: Whole, shape: Shape) -> str:
-    """The map from the number of a matrix to the position of its first element; "" if there is one matrix, or if
+    """Return the map from the number of a matrix to the position of its first element; "" if there is one matrix, or if
     matrices have no elements."""
     rank = _batch_rank(nest)
     if math.prod(shape.dims[:rank]) <= 1 or not shape.elements:
@@ -260,8 +260,8 @@ def _start(nest: Whole, shape: Shape) -> str:
 
 
 def _lanes(nest: Whole, local: bool, device: Device) -> int:
-    """The number of right-hand sides of a triangular solve in a vector, if there are at least that many; 1 for no
-    vectors."""
+    """Return the number of right-hand sides of a triangular solve in a vector, if there are at least that many; 1 for
+    no vectors."""
     (_, rows, columns, _), lanes = sizes_of(nest.op), LINE // dtypes.storage_bytes(nest.shape.dtype)
     n, sides = (rows, columns) if nest.op.attributes.get("left_side") else (columns, rows)
     fits = device.wide and not local and n * LINE <= device.matrices.block_bytes
@@ -278,7 +278,8 @@ def _matrices(nest: Whole) -> "List[Shape]":
 
 
 def _scratch(nest: Whole, small: bool) -> "List[int]":
-    """The sizes of the arrays that a matrix needs besides its results, in local arrays (small) or in scratch memory."""
+    """Return the sizes of the arrays that a matrix needs besides its results, in local arrays (small) or in scratch
+    memory."""
     sizes, opcode = sizes_of(nest.op), nest.op.opcode
     m, n = sizes.rows, sizes.columns
     if opcode == "eigh":

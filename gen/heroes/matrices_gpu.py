@@ -42,7 +42,7 @@ class SharedArray:
 class MatrixBlocks(Schedule):
     """The schedule. sizes: of the op. across: the number of threads that access neighbours; a block has several such
     groups. parts: blocks of a matrix. sides: right-hand sides of a block. work: the arrays for the matrix and for
-    vectors. in_shared: whether these are in shared memory. shared: the block's other arrays."""
+    vectors. in_shared: true if these are in shared memory. shared: the block's other arrays."""
 
     sizes: Sizes = Sizes(1, 1, 1)
     across: int = 1
@@ -63,9 +63,9 @@ class MatrixBlockRecord:
     """The values that the templates of blocks print.
 
     type, dtype: of elements, as C text and as an HLO type. count: matrices. parts: blocks of each matrix. threads: of a
-    block. across: threads of a group, which access neighbours. groups: of a block. group: whether the text uses the
+    block. across: threads of a group, which access neighbours. groups: of a block. group: true if the text uses the
     number of the block. starts: the variables with the positions of a block's matrix. shared: arrays in shared memory,
-    each with its type as C text. in_shared: whether the matrix and its vectors are there too. barrier: the barrier
+    each with its type as C text. in_shared: true if the matrix and its vectors are there too. barrier: the barrier
     after which threads see what others have written. sides, solved: the number of right-hand sides of a block, and
     where they are. vector_sizes: the numbers of left and of right vectors in the results of svd. even: the number of
     rows to pair; if it was odd, a row of zeros is added. pair: C text of the rows of a pair in a round, of pair 0
@@ -218,17 +218,18 @@ HERO = MatricesGpuHero()
 
 
 def _unknowns(nest: Whole) -> "Tuple[int, int]":
-    """The number of unknowns of a triangular solve, and of its right-hand sides."""
+    """Return the number of unknowns of a triangular solve, and of its right-hand sides."""
     sizes = sizes_of(nest.op)
     return (sizes.rows, sizes.columns) if nest.op.attributes.get("left_side") else (sizes.columns, sizes.rows)
 
 
 def _even(sizes: Sizes) -> int:
-    """The smaller number of a matrix's rows and columns, rounded up to an even number so that they can be paired."""
+    """Return the smaller number of a matrix's rows and columns, rounded up to an even number so that they can be
+    paired."""
     few = min(sizes.rows, sizes.columns)
     return few + few % 2
 
 
 def _power(least: int) -> int:
-    """The smallest power of two that is at least `least`."""
+    """Return the smallest power of two that is at least `least`."""
     return 1 << max(0, least - 1).bit_length()

@@ -53,10 +53,10 @@ class OperandLoop:
 class PadCpuRecord:
     """The values that templates/kernels/pad_cpu.j2 prints.
 
-    group: whether there are several work-items. chunk, rows, row: rows of a work-item, all rows, elements of a row.
+    group: true if there are several work-items. chunk, rows, row: rows of a work-item, all rows, elements of a row.
     pointer: of the result. begin, value: the statements that compute the padding value, and the value. coordinates: the
     indices of a row. inside: the condition that the row contains elements of the operand. places: the operand's indices
-    there. covered: whether these are all elements of the row. loops, element: the loops over the operand's elements in
+    there. covered: true if these are all elements of the row. loops, element: the loops over the operand's elements in
     a row, and their body.
     """
 
@@ -76,13 +76,13 @@ class PadCpuRecord:
 
 
 def _pad_of(nest: Nest) -> "Optional[Instruction]":
-    """The pad that is all that a nest computes, into an array of its own; None for other nests."""
+    """Return the pad that is all that a nest computes, into an array of its own; None for other nests."""
     pad, root = nest.only("pad"), nest.partition.roots[0]
     return pad if pad and root.map == nest.partition.entry.index and not root.at and not root.shape.place else None
 
 
 def _along(pad: Instruction, d: int) -> str:
-    """The map of one dimension of a pad, from the result to the operand."""
+    """Return the map of one dimension of a pad, from the result to the operand."""
     return algebra.call("op", "pad", "0", f"out={pad.shape.dims[d]}", f"in={pad.operands[0].shape.dims[d]}",
                         *pad_words([pad.attributes["padding"][d]]))
 
@@ -133,7 +133,7 @@ HERO = PadCpuHero()
 
 
 def _forms(nest: Nest) -> "List[Form]":
-    """The forms of the padding value, and of an element of the operand at its own index."""
+    """Return the forms of the padding value, and of an element of the operand at its own index."""
     pad = _pad_of(nest)
     assert pad is not None
     operand, init = pad.operands
@@ -147,7 +147,7 @@ def _forms(nest: Nest) -> "List[Form]":
 
 
 def _place(nest: Nest) -> str:
-    """The map from the operand's index to the result's index."""
+    """Return the map from the operand's index to the result's index."""
     pad = _pad_of(nest)
     assert pad is not None
     dims = pad.operands[0].shape.dims
@@ -157,18 +157,19 @@ def _place(nest: Nest) -> str:
 
 
 def _position(nest: Nest) -> str:
-    """The map from the operand's index to the position in the result's memory."""
+    """Return the map from the operand's index to the position in the result's memory."""
     return compose(_place(nest), memory_map(nest.partition.roots[0].shape))
 
 
 def _rows_map(nest: Nest, form: PadSchedule) -> str:
-    """The map from the number of a row to its coordinates."""
+    """Return the map from the number of a row to its coordinates."""
     sizes = tuple(nest.shape.dims[k] for k in form.outer)
     return algebra.rename(algebra.call("shape", "unmap", array_shape("s32", sizes).text), "row")
 
 
 def _backs(nest: Nest, form: PadSchedule) -> "Dict[int, str]":
-    """For each dimension that counts rows, or has size 1, the map from its coordinate to the operand's index."""
+    """Return, for each dimension that counts rows, or has size 1, the map from its coordinate to the operand's
+    index."""
     pad, backs = _pad_of(nest), {}
     assert pad is not None
     for k in range(len(pad.operands[0].shape.dims)):

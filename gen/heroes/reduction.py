@@ -72,7 +72,7 @@ def digits_of(nest: Reduction) -> "Tuple[Digits, IterationSpace]":
 
 
 def plain(nest: Nest) -> bool:
-    """True if a nest is a reduction. Raise Refused if its elements are not whole bytes and whole registers."""
+    """Return true if a nest is a reduction. Raise Refused if its elements are not whole bytes and whole registers."""
     if not isinstance(nest, Reduction):
         return False
     leaves = [root.shape for root in nest.partition.roots] + [leaf for hero in nest.heroes

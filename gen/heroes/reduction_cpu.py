@@ -48,7 +48,7 @@ from gen.targets import FLOATS
 class SweepSchedule(Schedule):
     """The schedule of a reduction. kind: rows, columns, flat, parts (the second kernel). rows: results that a work-item
     folds together. parts: the parts of the digit that is cut. per_part: its steps in a part. streams: equal pieces of a
-    part, or of all blocks of rows. chunks: blocks of rows that a work-item takes one after another. blocked: whether a
+    part, or of all blocks of rows. chunks: blocks of rows that a work-item takes one after another. blocked: true if a
     work-item has a block of the columns, not all. burst: cache lines that are prefetched together. rows_together: rows
     of a block of columns that are folded into a group of accumulators before the next group."""
 
@@ -237,7 +237,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
 
 
 def _column_block(device: Device, most: int, size: int) -> int:
-    """The number of accumulators in a block of columns, at most `most`, such that the fewest blocks cover all
+    """Return the number of accumulators in a block of columns, at most `most`, such that the fewest blocks cover all
     columns."""
     def covered(count: int) -> int:
         return -(-size // (count * LANES))
@@ -246,7 +246,7 @@ def _column_block(device: Device, most: int, size: int) -> int:
 
 
 def _periodic(device: Device, digits: Digits) -> bool:
-    """True if there are few columns and many rows, so that vectors over several rows pay."""
+    """Return true if there are few columns and many rows, so that vectors over several rows pay."""
     numbers = device.reduction_cpu
     minor = digits.minor
     below = digits.sizes[minor]
@@ -381,9 +381,10 @@ class ReductionCpuRecord:
 
 @dataclass(frozen=True)
 class RowsRecord(ReductionCpuRecord):
-    """Printed by templates/kernels/reduction_cpu_rows.j2. streams: blocks that are walked side by side, each with `vec`
-    registers. C texts: first, the number of a stream's first register; stream, the stream's number; total, the number
-    of a row's total among those of all streams. halves: the number of registers after each fold of pairs."""
+    """The record that templates/kernels/reduction_cpu_rows.j2 prints. streams: blocks that are walked side by side,
+    each with `vec` registers. C texts: first, the number of a stream's first register; stream, the stream's number;
+    total, the number of a row's total among those of all streams. halves: the number of registers after each fold of
+    pairs."""
 
     blocks: Blocks
     digits: List[Digit]
@@ -400,7 +401,7 @@ class RowsRecord(ReductionCpuRecord):
 
 @dataclass(frozen=True)
 class ShortRowsRecord(ReductionCpuRecord):
-    """Printed by templates/kernels/reduction_cpu_short_rows.j2."""
+    """The record that templates/kernels/reduction_cpu_short_rows.j2 prints."""
 
     blocks: Blocks
     digits: List[Digit]
@@ -411,10 +412,10 @@ class ShortRowsRecord(ReductionCpuRecord):
 
 @dataclass(frozen=True)
 class ColumnsRecord(ReductionCpuRecord):
-    """Printed by templates/kernels/reduction_cpu_columns.j2. groups: groups of `step.vec` accumulators, which are in
-    memory if there are several. rows: rows that are folded into a group before the next group. unrolled: whether the
-    loop over them is unrolled. rest: whether rows may be left over. blocks: None if all columns are one block. edge:
-    the step of a register that ends with the columns, if their number is not a multiple of its lanes."""
+    """The record that templates/kernels/reduction_cpu_columns.j2 prints. groups: groups of `step.vec` accumulators,
+    which are in memory if there are several. rows: rows that are folded into a group before the next group. unrolled:
+    whether the loop over them is unrolled. rest: true if rows may be left over. blocks: None if all columns are one
+    block. edge: the step of a register that ends with the columns, if their number is not a multiple of its lanes."""
 
     groups: int
     rows: int
@@ -431,9 +432,9 @@ class ColumnsRecord(ReductionCpuRecord):
 
 @dataclass(frozen=True)
 class FlatRecord(ReductionCpuRecord):
-    """Printed by templates/kernels/reduction_cpu_flat.j2. columns: results side by side. column: the variable that
-    counts them, or 0. turn: the number of steps, from `first` to `last`, that are summed separately (0: all). whole:
-    whether the steps are a multiple of a turn."""
+    """The record that templates/kernels/reduction_cpu_flat.j2 prints. columns: results side by side. column: the
+    variable that counts them, or 0. turn: the number of steps, from `first` to `last`, that are summed separately (0:
+    all). whole: true if the steps are a multiple of a turn."""
 
     digits: List[Digit]
     streams: int
@@ -450,7 +451,7 @@ class FlatRecord(ReductionCpuRecord):
 
 @dataclass(frozen=True)
 class PartsRecord(ReductionCpuRecord):
-    """Printed by templates/kernels/reduction_cpu_parts.j2. step: t[0] = f(t[0], the part's total)."""
+    """The record that templates/kernels/reduction_cpu_parts.j2 prints. step: t[0] = f(t[0], the part's total)."""
 
     parts: int
     step: StepCode
@@ -693,7 +694,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return Rest(numbers, skipped, self.fold_step(body, slot, count, "inside" if skipped else ""))
 
     def numbers(self, count: int) -> str:
-        """C text of the numbers of the elements in one of `count` registers."""
+        """Return C text of the numbers of the elements in one of `count` registers."""
         of_registers = f" + {self.d.splat('s32', LANES, f'(int)vec * {LANES}')}" if count > 1 else ""
         return f"{self.helpers.numbers(LANES)}()" + of_registers
 
@@ -776,7 +777,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                           steps=steps, rest=rest, columns=columns, column="column" if columns > 1 else "0", results=results)
 
     def sums(self) -> bool:
-        """True if all reduces are sums of floats."""
+        """Return true if all reduces are sums of floats."""
         roots = [hero.attributes["to_apply"].root for hero in self.nest.heroes]
         return all(root.opcode == "add" and root.shape.dtype in FLOATS
                    and all(o.opcode == "parameter" for o in root.operands) for root in roots)
@@ -933,5 +934,5 @@ def collected_forms(writer: FormCollector) -> FormCollector:
 
 
 def _halves(count: int) -> List[int]:
-    """The number of registers after each fold of neighbours: a half, a quarter, .., one."""
+    """Return the number of registers after each fold of neighbours: a half, a quarter, .., one."""
     return [count >> n for n in range(1, count.bit_length())]

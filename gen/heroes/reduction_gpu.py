@@ -63,8 +63,8 @@ class BlockSchedule(Schedule):
 
     @property
     def even(self) -> bool:
-        """True if the threads that fold are a power of two: a warp then contains whole groups of them, or is part of
-        one group."""
+        """Return true if the threads that fold are a power of two: a warp then contains whole groups of them, or is
+        part of one group."""
         return all(n & (n - 1) == 0 for n in (self.fold, self.across))
 
     def text(self) -> str:
@@ -75,17 +75,17 @@ class BlockSchedule(Schedule):
 # ---- numbers ----
 
 def _digit_units(digits: Digits, vec: int) -> "Dict[int, int]":
-    """The number of units along each reduced digit."""
+    """Return the number of units along each reduced digit."""
     return {k: digits.sizes[k] // (vec if k == digits.minor else 1) for k in digits.reduced()}
 
 
 def _pow2(n: int) -> int:
-    """The largest power of two that is at most n."""
+    """Return the largest power of two that is at most n."""
     return 1 << (max(1, n).bit_length() - 1)
 
 
 def _across(wide: int, most: int) -> int:
-    """The number of threads along `wide` units, in equal parts: a power of two unless more than a quarter of the
+    """Return the number of threads along `wide` units, in equal parts: a power of two unless more than a quarter of the
     threads would be idle."""
     part = -(-wide // -(-wide // most))
     even = 1 << (part - 1).bit_length()
@@ -94,9 +94,9 @@ def _across(wide: int, most: int) -> int:
 
 def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, most_vec: int, threads: int,
            first: bool) -> BlockSchedule:
-    """The schedule of a block. widths: bytes of the elements that neighbouring positions access side by side. values:
-    accumulators for each result. first: true for the kernel that reads the inputs; the second kernel has few inputs,
-    and finds them in a cache."""
+    """Return the schedule of a block. widths: bytes of the elements that neighbouring positions access side by side.
+    values: accumulators for each result. first: true for the kernel that reads the inputs; the second kernel has few
+    inputs, and finds them in a cache."""
     numbers = device.reduction_gpu
     minor, sizes, kept = digits.minor, digits.sizes, digits.kept()
     column = bool(digits.out[minor])
@@ -141,8 +141,8 @@ def _widths(digits: Digits, space: IterationSpace) -> List[int]:
 
 
 def _as_read(nest: Reduction) -> Reduction:
-    """The nest walked in the order in which most of its memory accesses are contiguous; the results do not depend on
-    the order."""
+    """Return the nest walked in the order in which most of its memory accesses are contiguous; the results do not
+    depend on the order."""
     dims, partition = nest.space.dims, nest.inputs
     moved: Dict[Tuple[int, ...], int] = {}
     heroes = sum(len(hero.operands) // 2 for hero in nest.heroes)
@@ -212,13 +212,13 @@ HERO = ReductionGpuHero()
 
 
 def _writer(context: Context, candidate: Candidate, index_type: str = "") -> "ReductionGpuWriter":
-    """The writer of a candidate. index_type: "" if only maps and forms are needed."""
+    """Return the writer of a candidate. index_type: "" if only maps and forms are needed."""
     digits = candidate.digits
     return ReductionGpuWriter(context, candidate.nest, digits, _widths(digits, candidate.space), index_type)
 
 
 def _needed(index: str, box: Box, index_type: str) -> str:
-    """The conditions under which a point of a box is in a map's domain, without bounds of variables that other
+    """Return the conditions under which a point of a box is in a map's domain, without bounds of variables that other
     conditions imply."""
     info = algebra.info(index)
     bounds = ", ".join(f"{v.name} in [{box[v.name][0]}, {box[v.name][1]}]" for v in info.variables)
@@ -278,7 +278,7 @@ class FoldRecord:
     """The values that templates print for a block whose threads share results.
 
     guard: the condition that a thread has a result; "" if all have one. fold: threads that share a result. warps: warps
-    that share a result. shuffles: whether the lanes of a warp fold by shuffles; otherwise all threads fold in halves
+    that share a result. shuffles: true if the lanes of a warp fold by shuffles; otherwise all threads fold in halves
     through shared memory. width: lanes of a warp in a row of the block. cells: values of a slot in shared memory (0:
     none). own: where a thread stores its values. others: where it reads the values that it folds into its own.
     """
@@ -296,10 +296,10 @@ class FoldRecord:
 
 @dataclass(frozen=True)
 class ReductionGpuRecord(FoldRecord):
-    """Printed by templates/kernels/reduction_gpu.j2.
+    """The record that templates/kernels/reduction_gpu.j2 prints.
 
     held: slots of an accumulator during the steps. slots: slots that are results (held, or 1 if they are folded into
-    the first). slot: the text of a slot's number. watched: whether bits of `odd` record which results met a NaN. parts,
+    the first). slot: the text of a slot's number. watched: true if bits of `odd` record which results met a NaN. parts,
     per_part: parts of the reduced positions, and steps of a part. across: columns between threads that share a result.
     results: the step that computes results from totals, for each slot. again: the same results, computed in the order
     of their elements, for those that met a NaN. combine(slot): the lines of slot = f(slot, other), for all
@@ -625,7 +625,7 @@ class ReductionGpuWriter(BlockWriter):
         return self._of_each_kernel(grid)
 
     def _of_each_kernel(self, of_kernel: "Callable[[], List[T]]") -> "List[T]":
-        """The function's results for the kernel and, if there are parts, for the kernel that combines them."""
+        """Return the function's results for the kernel and, if there are parts, for the kernel that combines them."""
         parts = self.sweep.parts
         if parts == 1:
             return of_kernel()

@@ -35,7 +35,7 @@ class RowsHero(Hero[Rows, S]):
 
     name, sides, members, leads = "rows", True, True, True
     nest_class = Rows
-    columns = False     # whether it also reduces by columns
+    columns = False     # true if it also reduces by columns
 
     def takes(self, nest: Rows, context: Context) -> bool:
         if any(touches(member, {*COMPLEX, *TINY, *dtypes.PACKED}) for member in nest.members):

@@ -180,14 +180,15 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
 
 
 def _goes_by_strips(digits: Digits, row: int, elements: int, strip: int) -> bool:
-    """True if a strip is a sequence of whole work-items. row: the digit of a work-item's rows. elements: of a row."""
+    """Return true if a strip is a sequence of whole work-items. row: the digit of a work-item's rows. elements: of a
+    row."""
     parts = list(zip(digits.weights, digits.sizes))
     return (all(weight >= strip or weight * size <= strip for weight, size in parts)
             and all(digits.weights[k] >= elements for k in digits.kept()) and digits.weights[row] < strip)
 
 
 def _cost(stage: Stage) -> int:
-    """The number of instructions for a register."""
+    """Return the number of instructions for a register."""
     ops = [entry.instruction.opcode for entry in stage.inputs.entry.body.entries]
     return sum(ELEMENTWISE[op].cost for op in ops if op in ELEMENTWISE) + len(stage.heroes) + len(stage.columns)
 
@@ -231,11 +232,11 @@ class StageLines:
 
 @dataclass(frozen=True)
 class RowsCpuRecord:
-    """Printed by templates/kernels/rows_cpu.j2. rows: rows that go through the stages together, 16 or 1. vec: registers
-    of an accumulator. values: arrays of the values that stages leave for each row. late: the values, of the row before,
-    that the last stage needs if it runs together with the second to last stage of the next row (None: it does not).
-    kept: arrays of kept values. columns: of each reduce by columns. digits: loops around the registers of a row.
-    halves: the number of registers after each fold of pairs of lanes."""
+    """The record that templates/kernels/rows_cpu.j2 prints. rows: rows that go through the stages together, 16 or 1.
+    vec: registers of an accumulator. values: arrays of the values that stages leave for each row. late: the values, of
+    the row before, that the last stage needs if it runs together with the second to last stage of the next row (None:
+    it does not). kept: arrays of kept values. columns: of each reduce by columns. digits: loops around the registers of
+    a row. halves: the number of registers after each fold of pairs of lanes."""
 
     placing: Placing
     blocks: Blocks
@@ -257,7 +258,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         context = whole.context
         self.whole, self.stage, self.number, self.slot, self.column = whole, stage, number, "", ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
-        self.late = False       # whether it runs together with the next row
+        self.late = False       # true if it runs together with the next row
         # lines of the row before, which must precede the lines that replace kept values
         self.before_kept: "List[Statement]" = []
         super().__init__(context, view(whole.nest, stage), whole.digits, whole.sweep, whole.index_type)
@@ -437,7 +438,7 @@ class _Columns:
 
 
 def _by_columns(nest: Reduction, parts: int) -> "Tuple[Digits, SweepSchedule]":
-    """The digits and the schedule of a reduction by columns in `parts` parts."""
+    """Return the digits and the schedule of a reduction by columns in `parts` parts."""
     return digits_of_reduction(nest)[0], SweepSchedule(kind="columns", parts=parts)
 
 
@@ -485,9 +486,9 @@ class RowsCpuWriter:
         return reduction_cpu.ReductionCpuWriter(self.context, nest, *_by_columns(nest, parts), self.index_type)
 
     def late(self) -> bool:
-        """True if the last stage of a row can run together with the second to last stage of the next row: its streaming
-        stores then overlap with that computation. The last stage must read only kept values of its row at the same
-        positions and memory that is the same for all rows, and it must store register by register."""
+        """Return true if the last stage of a row can run together with the second to last stage of the next row: its
+        streaming stores then overlap with that computation. The last stage must read only kept values of its row at the
+        same positions and memory that is the same for all rows, and it must store register by register."""
         *before, last = self.nest.stages
         blocks = self.writers[0].blocks
         given, read = set(last.inputs.given), {buffer.pointer for buffer in buffers_of(last.inputs, last.inputs.entry)}
@@ -679,7 +680,7 @@ class RowsFormCollector(RowsCpuWriter):
         return self
 
     def beyond_registers(self) -> bool:
-        """True if the last stage has a load or store that does not go register by register."""
+        """Return true if the last stage has a load or store that does not go register by register."""
         last = self.stages[-1]
         last.late, last.at, last.box = True, {}, {}
         last.coordinates("before")

@@ -105,7 +105,7 @@ class StageRead:
 
 
 def _held(nest: Rows) -> "Dict[Instruction, str]":
-    """The parameters that several stages read, all at one position of the row, with the map to it."""
+    """Return the parameters that several stages read, all at one position of the row, with the map to it."""
     readers: Dict[Instruction, List[StageRead]] = {}
     for stage in nest.stages:
         for function in stage.inputs.functions:
@@ -120,7 +120,7 @@ def _held(nest: Rows) -> "Dict[Instruction, str]":
 
 
 def _words(i: Instruction) -> int:
-    """The number of 32-bit registers of a value."""
+    """Return the number of 32-bit registers of a value."""
     return max(1, bits(i.shape.dtype) // 32)
 
 
@@ -182,8 +182,8 @@ class StageLines:
 
 @dataclass(frozen=True)
 class RowsGpuRecord(reduction_gpu.FoldRecord):
-    """Printed by templates/kernels/rows_gpu.j2. row: the number of a thread's row in the block. rows: of a block,
-    including rows that the last threads would have."""
+    """The record that templates/kernels/rows_gpu.j2 prints. row: the number of a thread's row in the block. rows: of a
+    block, including rows that the last threads would have."""
 
     row: str
     rows: int

@@ -84,9 +84,9 @@ class ScanRecord:
 
 @dataclass(frozen=True)
 class ScanColumnsRecord(ScanRecord):
-    """Printed by templates/kernels/scan_columns.j2. lanes: columns of a register. blocks, registers: blocks of columns,
-    and registers of a block; the last block has `remaining` registers. edge: the step of one more register, which ends
-    with the columns, if columns are left over."""
+    """The record that templates/kernels/scan_columns.j2 prints. lanes: columns of a register. blocks, registers: blocks
+    of columns, and registers of a block; the last block has `remaining` registers. edge: the step of one more register,
+    which ends with the columns, if columns are left over."""
 
     lanes: int
     blocks: int
@@ -97,7 +97,7 @@ class ScanColumnsRecord(ScanRecord):
 
 
 def whole_bytes(nest: Nest) -> bool:
-    """True if a nest is a scan. Raise Refused if its elements share bytes, as several work-items could write one
+    """Return true if a nest is a scan. Raise Refused if its elements share bytes, as several work-items could write one
     byte."""
     if isinstance(nest, Scan) and touches(nest, dtypes.PACKED):
         raise Refused("some elements share bytes")
@@ -111,12 +111,12 @@ def widths(nest: Scan) -> List[int]:
 
 
 def free(nest: Scan) -> bool:
-    """True if prefixes may be combined from parts, starting from known values."""
+    """Return true if prefixes may be combined from parts, starting from known values."""
     return all(laws.free and laws.starts_known for laws in map(combiner.analyse, nest.heroes))
 
 
 class ScanWriter:
-    """Writes the kernels of a nest. free: whether its combiners are free. components: of all heroes. seen: accesses,
+    """Writes the kernels of a nest. free: true if its combiners are free. components: of all heroes. seen: accesses,
     for explain."""
 
     def __init__(self, nest: Scan, schedule: ScanSchedule, index_type: str, context: Context) -> None:

@@ -63,13 +63,13 @@ HERO = ScanCpuHero()
 
 
 def _streams(device: Device, nest: Scan) -> bool:
-    """True if results bypass the caches."""
+    """Return true if results bypass the caches."""
     return sum(root.shape.bytes for root in nest.partition.roots) + \
         sum(buffer.shape.bytes for buffer in buffers_of(nest.partition, nest.partition.entry)) > device.cache
 
 
 def _shared(device: Device, rows: int, row_bytes: int) -> "Tuple[int, int]":
-    """The rows of a work-item and the work-items of a group, for rows of `row_bytes` bytes."""
+    """Return the rows of a work-item and the work-items of a group, for rows of `row_bytes` bytes."""
     chunks = max(1, min(rows // (device.unit_items * device.units), device.part_bytes // max(1, row_bytes)))
     return chunks, device.group if -(-rows // chunks) >= device.group_items * device.group else 1
 
@@ -96,8 +96,8 @@ def _wide(device: Device, nest: Scan) -> "Iterable[ScanSchedule]":
 
 
 def _cheap(nest: Scan) -> bool:
-    """True if a combiner takes one or two instructions: a register of neighbours takes six combinations, a lane for
-    each row only one."""
+    """Return true if a combiner takes one or two instructions: a register of neighbours takes six combinations, a lane
+    for each row only one."""
     ops = [i.opcode for hero in nest.heroes for i in hero.called[0].instructions
            if i.opcode not in ("parameter", "tuple")]
     return all(opcode in ("maximum", "minimum") or opcode in ELEMENTWISE and ELEMENTWISE[opcode].operator
@@ -105,8 +105,8 @@ def _cheap(nest: Scan) -> bool:
 
 
 def _columns(device: Device, nest: Scan, lanes: int) -> ScanSchedule:
-    """The schedule for columns: a block of columns is walked down. If there are few columns, a work-item has several
-    outer positions, one after another."""
+    """Return the schedule for columns: a block of columns is walked down. If there are few columns, a work-item has
+    several outer positions, one after another."""
     width = max(widths(nest))
     whole = max(1, nest.below // lanes)
     registers = min(whole, max(1, device.scan_cpu.bytes // (lanes * width)))
@@ -122,9 +122,10 @@ def _columns(device: Device, nest: Scan, lanes: int) -> ScanSchedule:
 
 @dataclass(frozen=True)
 class ScanCpuRecord(ScanRecord):
-    """Printed by templates/kernels/scan_cpu_rows.j2. row: the text of a block's first row ("": the element's code has
-    it). count: steps of a row. step: of `vec` registers. left: the number of elements that are in no step. rest: the
-    code for one of them, which carries a scalar if `scalar`: the value that all lanes of the register have."""
+    """The record that templates/kernels/scan_cpu_rows.j2 prints. row: the text of a block's first row ("": the
+    element's code has it). count: steps of a row. step: of `vec` registers. left: the number of elements that are in no
+    step. rest: the code for one of them, which carries a scalar if `scalar`: the value that all lanes of the register
+    have."""
 
     row: str
     count: int

@@ -53,7 +53,7 @@ class Thread(NamedTuple):
 class InOrder(Schedule):
     """Updates in order: `items` work-items share the result along one dimension, with `chunk` elements of it each.
 
-    moved: whether indices move the windows along that dimension. picked: the number of rows that are tested together
+    moved: true if indices move the windows along that dimension. picked: the number of rows that are tested together
     for belonging to this work-item, before those that do are combined; used if an index alone decides.
     updates_prefetch: prefetch distance in updates (0: none), for at most `prefetch_bytes` of each update and of the
     result, one cache line at a time.
@@ -153,9 +153,9 @@ class UpdateCode:
 
 @dataclass(frozen=True)
 class ByUpdate(UpdateCode):
-    """Printed by templates/kernels/scatter_by_update.j2.
+    """The record that templates/kernels/scatter_by_update.j2 prints.
 
-    group, item: whether the text uses the number of the work-group, and of the work-item in it. inside: the condition
+    group, item: true if the text uses the number of the work-group, and of the work-item in it. inside: the condition
     that a work-item has an update. swaps: the functions that `combine` calls.
     """
 
@@ -186,7 +186,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class ByRun(ByUpdate):
-    """Printed by templates/kernels/scatter_by_run.j2.
+    """The record that templates/kernels/scatter_by_run.j2 prints.
 
     run: rows of a work-item. positions: one for each different position among the results. sums: one for each result.
     update: the lines that compute an update and its positions. combine: those that add it to the sums. flush: those
@@ -230,7 +230,7 @@ class Picked:
 
 @dataclass(frozen=True)
 class InOrderCode(UpdateCode):
-    """Printed by templates/kernels/scatter_in_order.j2.
+    """The record that templates/kernels/scatter_in_order.j2 prints.
 
     chunk: the size of a work-item's part of the shared dimension; 0 for a single work-item. rows, window: the loops
     over updates; the window dimensions in `_outer` come first in rows. owned: the condition that a whole row is in the
@@ -305,7 +305,7 @@ HERO = ScatterHero()
 
 
 def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
-    """The rows of one thread if indices are sorted, and words about the choice; (1, "") if they are not.
+    """Return the rows of one thread if indices are sorted, and words about the choice; (1, "") if they are not.
 
     The number of runs is at least the number of positions in the result, a few for each unit of the device, and enough
     to fill the device with threads.
@@ -335,8 +335,8 @@ def _rows(nest: Scatter) -> int:
 
 
 def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
-    """How a GPU combines an update: by a function of the language, by "plain store" or by "compare and swap"; None if
-    it cannot."""
+    """Return the way in which a GPU combines an update: a function of the language, "plain store" or "compare and
+    swap"; None if it cannot."""
     shape, count = nest.targets[k].shape, len(nest.targets)
     dtype, part = shape.dtype, combined_by(nest.instruction.attributes["to_apply"], k, count)
     width = dtypes.TABLE[dtype].bits if dtype in dtypes.PACKED else bits(dtype)
@@ -397,7 +397,7 @@ class ScatterWriter:
         return [let for let in self.named if let.name == also or self.of.uses(let.name)]
 
     def uses(self, variable: str, box: "Dict[str, Tuple[int, int]]") -> bool:
-        """True if the text uses a variable of the thread map."""
+        """Return true if the text uses a variable of the thread map."""
         return self.at.uses(variable) or self.of.uses(variable) or variable in tested(self.thread, box)
 
     def inside(self, box: "Dict[str, Tuple[int, int]]") -> str:
@@ -525,7 +525,7 @@ class ScatterWriter:
         return body.apply(op.opcode, op.attributes, op.shape.dtype, [v.dtype for v in x], x, "next")
 
     def from_word(self, text: str, dtype: str) -> str:
-        """C text of the value of an element whose bits are in a word."""
+        """Return C text of the value of an element whose bits are in a word."""
         d = self.d
         if dtype in ("f32", "f64"):
             return d.reinterpret(text, f"u{bits(dtype)}", dtype)
@@ -561,8 +561,8 @@ def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: 
 
 
 def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: Grid, excess: bool) -> Kernel:
-    """The kernel in which a thread goes through a run of rows for one element of the window, and sums the updates of
-    one position."""
+    """Return the kernel in which a thread goes through a run of rows for one element of the window, and sums the
+    updates of one position."""
     thread = form.thread(nest)
     box = thread.box
     writer = ScatterWriter(d, helpers, nest, grid.index, excess, thread)
@@ -575,13 +575,13 @@ def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: Gri
 
 
 def _runs(nest: Scatter, form: Updates) -> int:
-    """The number of threads, each with a run of rows for one element of the window."""
+    """Return the number of threads, each with a run of rows for one element of the window."""
     rows = _rows(nest)
     return -(-rows // form.run) * (nest.shape.elements // rows)
 
 
 def _of_run(nest: Scatter, form: Updates) -> Thread:
-    """The updates of a thread: a run of rows, for one element of the window."""
+    """Return the updates of a thread: a run of rows, for one element of the window."""
     a, window, runs = nest.instruction.attributes, nest.shape.elements // _rows(nest), _runs(nest, form)
     # Updates are ordered by row, then by the window's order in memory, so that neighbouring threads have neighbours of
     # the window.
@@ -596,19 +596,19 @@ def _of_run(nest: Scatter, form: Updates) -> Thread:
 
 
 def _of_update(nest: Scatter, form: Updates) -> Thread:
-    """The update of a thread."""
+    """Return the update of a thread."""
     elements = nest.shape.elements
     return Thread(compose(form.thread_map(elements), algebra.call("shape", "unmap", nest.shape.text)),
                   form.box(elements))
 
 
 def _forms(nest: Scatter, thread: Thread) -> "List[Form]":
-    """The forms of an update's indices, and of its values."""
+    """Return the forms of an update's indices, and of its values."""
     return [Form(p, p.entry, thread.map, box=thread.box) for p in (nest.indices, nest.partition)]
 
 
 def _shared(context: Context, nest: Scatter) -> InOrder:
-    """The schedule in which work-items share a result so that no two write one element."""
+    """Return the schedule in which work-items share a result so that no two write one element."""
     dims, a, device = nest.targets[0].shape.dims, nest.instruction.attributes, context.device
     if nest.shape.elements < device.scatter.shared_updates or any(target.shape.dtype in dtypes.PACKED
                                                                   for target in nest.targets):
@@ -650,7 +650,8 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
 
 
 def _update_dim(nest: Scatter, d: int) -> "Optional[int]":
-    """The dimension of the updates that runs along a dimension of the result; None if only an index selects there."""
+    """Return the dimension of the updates that runs along a dimension of the result; None if only an index selects
+    there."""
     a = nest.instruction.attributes
     if d in a["inserted_window_dims"]:
         return None
@@ -708,16 +709,16 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, grid: G
 
 
 def _outer(nest: Scatter, window: "List[int]", rows: "List[int]") -> "List[int]":
-    """The dimensions of the window whose loops are outside of the loops over rows: their strides in the updates are
-    longer than those of the rows, so updates are read in the order of memory. No index moves them, so each element of
-    the result still meets its updates in the same order."""
+    """Return the dimensions of the window whose loops are outside of the loops over rows: their strides in the updates
+    are longer than those of the rows, so updates are read in the order of memory. No index moves them, so each element
+    of the result still meets its updates in the same order."""
     indexed = {_update_dim(nest, d) for d in nest.instruction.attributes["scatter_dims_to_operand_dims"]}
     row = max((_below(nest.shape, k) for k in rows), default=nest.shape.elements)
     return [k for k in window if nest.shape.dims[k] != 1 and k not in indexed and _below(nest.shape, k) > row]
 
 
 def _picked(writer: ScatterWriter, form: InOrder, row: int) -> Picked:
-    """The rows of a work-item that are picked along the dimension `row` of the updates."""
+    """Return the rows of a work-item that are picked along the dimension `row` of the updates."""
     d, nest = writer.d, writer.nest
     k = list(nest.instruction.attributes["scatter_dims_to_operand_dims"]).index(form.dimension)
     index, size = writer.found[k], nest.lasts[k] + 1
@@ -735,15 +736,15 @@ def _picked(writer: ScatterWriter, form: InOrder, row: int) -> Picked:
 
 
 def _order(nest: Scatter, form: InOrder) -> "Tuple[Optional[int], List[int]]":
-    """The dimension of the updates along which work-items share the result (None if there is none, or if its size is
-    1), and the dimensions that count rows."""
+    """Return the dimension of the updates along which work-items share the result (None if there is none, or if its
+    size is 1), and the dimensions that count rows."""
     dims, across = nest.shape.dims, _update_dim(nest, form.dimension) if form.items > 1 else None
     rows = [k for k in range(len(dims)) if k not in nest.instruction.attributes["update_window_dims"]]
     return None if across is not None and dims[across] == 1 else across, [k for k in rows if dims[k] != 1]
 
 
 def _later(nest: Scatter, form: Schedule) -> "List[Thread]":
-    """The later row that is prefetched, if any."""
+    """Return the later row that is prefetched, if any."""
     if not isinstance(form, InOrder) or not form.updates_prefetch:
         return []
     dims, (across, rows) = nest.shape.dims, _order(nest, form)
@@ -759,8 +760,8 @@ def _later(nest: Scatter, form: Schedule) -> "List[Thread]":
 
 def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_type: str, excess: bool,
               later: Thread, part: DimensionLoop) -> List[Statement]:
-    """The lines that prefetch a work-item's part of a later row's window, and the elements of the result that it will
-    be combined with, if these are contiguous."""
+    """Return the lines that prefetch a work-item's part of a later row's window, and the elements of the result that it
+    will be combined with, if these are contiguous."""
     out, box = Code(), later.box
     writer = ScatterWriter(d, helpers, nest, index_type, excess, later)
     indices, in_range = writer.rows()
@@ -786,12 +787,12 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
 
 
 def _below(shape: Shape, d: int) -> int:
-    """The stride of a dimension in memory, in elements."""
+    """Return the stride of a dimension in memory, in elements."""
     order = list(shape.minor_to_major)
     return math.prod(max(1, shape.dims[k]) for k in order[:order.index(d)])
 
 
 def _stride(nest: Scatter, k: int) -> int:
-    """The stride of a window's dimension in the result's memory, in elements."""
+    """Return the stride of a window's dimension in the result's memory, in elements."""
     shape = nest.targets[0].shape
     return next((_below(shape, d) for d in shape.minor_to_major if _update_dim(nest, d) == k), math.prod(shape.dims))

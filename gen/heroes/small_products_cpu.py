@@ -35,8 +35,8 @@ from gen.schedule import LINE, Schedule
 
 @dataclass(frozen=True)
 class SmallProductsSchedule(Schedule):
-    """The schedule. width: elements of the vector that contains a row. products: of a work-item. to_result: whether
-    rows are stored in the result. lanes: of the epilogue."""
+    """A schedule. width: elements of the vector that contains a row. products: the products of a work-item. to_result:
+    true if rows are stored in the result. lanes: lanes of the epilogue."""
 
     width: int = 1
     products: int = 1
@@ -72,10 +72,10 @@ class Overlap:
 
 @dataclass(frozen=True)
 class SmallProductsRecord:
-    """Printed by templates/kernels/small_products_cpu.j2.
+    """The record that templates/kernels/small_products_cpu.j2 prints.
 
     single, units: the operands. row: the elements from the first row of `single` to row `i`, as C text. rows, columns,
-    steps: of a matrix. unrolled: whether the steps are unrolled. type: of a sum, as C text. dtype: its name. vector:
+    steps: of a matrix. unrolled: true if the steps are unrolled. type: of a sum, as C text. dtype: its name. vector:
     the type of a row, of `width` elements. gathered: the elements from the first column of `units` to each column, if a
     row is read element by element; else empty. overlap: None if a vector is exactly a row. load, store: functions of
     vectors in `units` and in totals. mad: adds a product. first, end: the numbers of a work-item's products. space: the
@@ -169,12 +169,12 @@ HERO = SmallProductsCpuHero()
 
 
 def _counts(nest: SmallProduct, schedule: SmallProductsSchedule) -> "List[Tuple[str, int]]":
-    """The digits of a work-item's number."""
+    """Return the digits of a work-item's number."""
     return [("block", -(-nest.counts["batch"] // schedule.products))]
 
 
 def _direct(nest: SmallProduct) -> bool:
-    """True if the result is the products themselves, without epilogue, and its rows are contiguous."""
+    """Return true if the result is the products themselves, without epilogue, and its rows are contiguous."""
     roots = nest.partition.roots
     if len(roots) > 1 or nest.epilogue.root_read(roots[0]).source is not nest.dot \
             or roots[0].shape.dtype != nest.dot.shape.dtype or roots[0].shape.lead:
@@ -185,8 +185,8 @@ def _direct(nest: SmallProduct) -> bool:
 
 
 def _epilogues(nest: SmallProduct, schedule: SmallProductsSchedule) -> "Tuple[Optional[Form], Optional[Form]]":
-    """The forms of the epilogue of a unit and of an element. There is no unit if the result is shorter than a unit, and
-    no element if the result is whole units."""
+    """Return the forms of the epilogue of a unit and of an element. There is no unit if the result is shorter than a
+    unit, and no element if the result is whole units."""
     lanes, elements = schedule.lanes, nest.shape.elements
     unmap = algebra.call("shape", "unmap", nest.shape.text)
 
@@ -202,13 +202,13 @@ def _epilogues(nest: SmallProduct, schedule: SmallProductsSchedule) -> "Tuple[Op
 
 
 def _total(body: Body, dtype: str, lanes: int) -> List[Value]:
-    """The products' elements, to which `from` points."""
+    """Return the products' elements, to which `from` points."""
     return [body.declare("product", dtype, lanes, body.d.gather(dtype, lanes, "from") if lanes > 1 else "*from")]
 
 
 def _codes(nest: SmallProduct, schedule: SmallProductsSchedule, index: str,
            context: Context) -> "Tuple[List[Optional[StepCode]], List[Touched]]":
-    """The code of `_epilogues`, and its accesses."""
+    """Return the code of `_epilogues`, and its accesses."""
     codes: List[Optional[StepCode]] = []
     seen: List[Touched] = []
     for form in _epilogues(nest, schedule):
@@ -223,7 +223,7 @@ def _codes(nest: SmallProduct, schedule: SmallProductsSchedule, index: str,
 
 
 def _overlap(nest: SmallProduct, width: int, context: Context) -> Optional[Overlap]:
-    """The overlap of vectors with the next rows; None if vectors are rows."""
+    """Return the overlap of vectors with the next rows; None if vectors are rows."""
     dtype, columns, helpers = nest.dot.shape.dtype, nest.counts["column"], context.helpers
     vector, behind, whole = context.target.register(dtype, width), width - columns, _whole(nest, width)
     if not behind:
@@ -237,13 +237,13 @@ def _overlap(nest: SmallProduct, width: int, context: Context) -> Optional[Overl
 
 
 def _whole(nest: SmallProduct, width: int) -> int:
-    """The first step whose row, with the excess lanes of its vector, is not within the matrix."""
+    """Return the first step whose row, with the excess lanes of its vector, is not within the matrix."""
     at = nest.offsets(1, "step")
     return next((k for k, begin in enumerate(at) if begin + width > max(at) + nest.counts["column"]), len(at))
 
 
 def _gathered(nest: SmallProduct, width: int) -> "List[int]":
-    """The elements from the first column to each column, if a row is read element by element; else empty."""
+    """Return the elements from the first column to each column, if a row is read element by element; else empty."""
     at, columns = nest.offsets(1, "step"), nest.offsets(1, "column")
     rows = columns == list(range(len(columns))) and all(
         begin - (width - len(columns)) >= min(at) for begin in at[_whole(nest, width):])

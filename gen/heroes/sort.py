@@ -266,7 +266,7 @@ class Word:
 
     @property
     def one(self) -> bool:
-        """True if there is one operand: words with equal keys are then equal."""
+        """Return true if there is one operand: words with equal keys are then equal."""
         return len(self.fields) == 1
 
     @property
@@ -295,7 +295,7 @@ class Word:
         return self.d.literal(value, "u64" if bits == 64 else "u32")
 
     def _by_key(self, field: Field, key: str) -> bool:
-        """True if a field is the comparator's key, whatever the element is."""
+        """Return true if a field is the comparator's key, whatever the element is."""
         return bool(key) and field is self.fields[0] and (field.bits >= 32 or dtypes.TABLE[field.dtype].kind != "float")
 
     def narrow(self, text: str, field: Field) -> str:
@@ -355,7 +355,7 @@ class Word:
 
 
 def _constants(value: Instruction) -> Optional[List[Instruction]]:
-    """The constants that a value may be if it is not a parameter; None if it may be something else."""
+    """Return the constants that a value may be if it is not a parameter; None if it may be something else."""
     found = []
     while value.opcode == "select":
         arms = sorted(value.operands[1:], key=lambda arm: arm.opcode != "constant")
@@ -367,7 +367,7 @@ def _constants(value: Instruction) -> Optional[List[Instruction]]:
 
 
 def _parameters(value: Instruction) -> List[int]:
-    """The numbers of the parameters that a value depends on."""
+    """Return the numbers of the parameters that a value depends on."""
     return sorted({i.parameter_number or 0 for i in reached(value) if i.opcode == "parameter"})
 
 

@@ -153,7 +153,7 @@ class SortRecord:
 
 
 def _placed(rows: SortedRows) -> int:
-    """The bits of a word of a key and a place; 0 if it would not fit."""
+    """Return the bits of a word of a key and a place; 0 if it would not fit."""
     order = order_of(rows.op)
     bits = order.bits + (rows.size - 1).bit_length()
     return 0 if order.keys is None or bits > 64 else 64 if bits > 32 else 32
@@ -196,7 +196,7 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
                                parts=numbers.parts if parted else 1)
 
     def _side_by_side(self, rows: SortedRows, word: "Optional[Word]", context: Context) -> bool:
-        """True if a network sorts rows in lanes."""
+        """Return true if a network sorts rows in lanes."""
         numbers = context.device.sort_cpu
         return context.device.wide and rows.count >= numbers.side and 1 < rows.size <= numbers.network and (
             _placed(rows) > 0 or word is not None and word.rest == 0)
@@ -224,7 +224,7 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
         return [scratch(dtype, count) for dtype in types.get(schedule.how, [])]
 
     def _held(self, nest: Whole, schedule: SortRowsSchedule, context: Context) -> int:
-        """The number of words of a row, or of a range of it, that a work-item has on the stack; 0: they are in
+        """Return the number of words of a row, or of a range of it, that a work-item has on the stack; 0: they are in
         scratch."""
         word, size = Word.of(context.target, nest), SortedRows(nest).size
         room = context.device.sort_cpu.held_bytes if context.device.cpu else 0

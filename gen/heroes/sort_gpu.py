@@ -66,7 +66,7 @@ def runs(size: int, tile: int, kept: int) -> List[SortedRuns]:
 class SortGpuRecord:
     """The values that the template prints.
 
-    lanes: the rows of arrays, operands then results. indices: whether the second result is places. keys: the type of
+    lanes: the rows of arrays, operands then results. indices: true if the second result is places. keys: the type of
     each key, and its text at a place, the most significant first. before: the runs that the kernel merges (None: it
     sorts tiles). after: the runs that it leaves. source, target: pointers of keys, then of places; without a target it
     writes the results.
@@ -184,5 +184,5 @@ def _key_type(group: "Sequence[Any]") -> str:
 
 
 def _held(order: Order) -> int:
-    """The bytes of an element in shared memory."""
+    """Return the bytes of an element in shared memory."""
     return 4 + sum(8 if _key_type(group) == "u64" else 4 for group in order.groups())

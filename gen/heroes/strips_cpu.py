@@ -46,7 +46,7 @@ class StripPart:
 
 @dataclass(frozen=True)
 class StripsRecord:
-    """Printed by templates/kernels/strips_cpu.j2."""
+    """The record that templates/kernels/strips_cpu.j2 prints."""
 
     arrays: List[StripArray]
     parts: List[StripPart]

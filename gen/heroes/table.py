@@ -83,8 +83,8 @@ HERO = TableHero()
 
 
 def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
-    """The 16-bit parameter that determines each element of the result, if a table pays; else None. Raise Refused if
-    there are too few elements."""
+    """Return the 16-bit parameter that determines each element of the result, if a table pays; else None. Raise Refused
+    if there are too few elements."""
     numbers = device.table
     entry = nest.partition.entry
     if len(nest.partition.roots) != 1 or dtypes.storage_bytes(nest.partition.roots[0].shape.dtype) != 2 \
@@ -115,8 +115,8 @@ def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
 
 
 def _in_vectors(position: str) -> bool:
-    """True if elements are contiguous in memory, from positions at which a vector may begin. position: of an element by
-    its number."""
+    """Return true if elements are contiguous in memory, from positions at which a vector may begin. position: of an
+    element by its number."""
     digits, start, run = strides(position), algebra.evaluate(position, 0), 1
     for size, step in reversed(list(zip(*digits or ()))):
         if size > 1 and step != run:
@@ -126,14 +126,14 @@ def _in_vectors(position: str) -> bool:
 
 
 def _flats(nest: Nest, loop: LoopSchedule) -> "List[str]":
-    """The maps to the position of an element of a step and, if the end cuts a step, of a single element."""
+    """Return the maps to the position of an element of a step and, if the end cuts a step, of a single element."""
     (root,) = nest.partition.roots
     position = compose(root.map, memory_map(root.shape))
     return [compose(thread_map(nest, schedule), position) for schedule in (loop, loop.scalar())]
 
 
 def _table_kernel(context: Context, nest: Nest, loop: LoopSchedule, grid: Grid) -> Kernel:
-    """The kernel that looks up a function of one 16-bit value; the function itself fills its table, once, on the
+    """Return the kernel that looks up a function of one 16-bit value; the function itself fills its table, once, on the
     device."""
     d, helpers, source = context.target, context.helpers, _table_source(context.device, nest)
     assert source is not None

@@ -56,8 +56,8 @@ def inlined(nest: Nest) -> Nest:
 
 
 def takes(nest: Nest, context: Context) -> bool:
-    """True if a nest's elements are whole bytes and whole registers, written at their own index, and no neighbours are
-    spread over registers."""
+    """Return true if a nest's elements are whole bytes and whole registers, written at their own index, and no
+    neighbours are spread over registers."""
     return not (nest.reads_first or (nest.layout and not context.device.cpu)
                 or touches(nest,
                            {*dtypes.PACKED, *TINY, *COMPLEX})) and (context.device.lanes == 1
@@ -117,13 +117,13 @@ HERO = TransposeCpuHero()
 
 
 def joins(space: IterationSpace) -> bool:
-    """True if neighbours stay neighbours in all accesses, so that several are moved as one element."""
+    """Return true if neighbours stay neighbours in all accesses, so that several are moved as one element."""
     return _joined(space)[0] > 1
 
 
 def _joined(space: IterationSpace) -> "Tuple[int, IterationSpace]":
-    """The number of neighbouring elements that stay neighbours in all accesses and are joined to one element of at most
-    64 bits, and the iteration space of the joined elements."""
+    """Return the number of neighbouring elements that stay neighbours in all accesses and are joined to one element of
+    at most 64 bits, and the iteration space of the joined elements."""
     size, joined = space.sizes[-1], 1
     while size % (2 * joined) == 0 and all(a.strides and a.strides[-1] == 1 and a.width * joined < 8
                                            and not any(s % (2 * joined) for s in a.strides[:-1])
@@ -158,7 +158,7 @@ class Frame:
         return math.prod(self.space.sizes[k] for k in self.lanes)
 
     def fits(self, rows: int, lanes: int) -> bool:
-        """True if a tile fits. A tile at the end is moved back, by whole first digits if there are several."""
+        """Return true if a tile fits. A tile at the end is moved back, by whole first digits if there are several."""
         return all(step <= size and (len(run) == 1 or math.gcd(size, step) % self.space.sizes[run[0]] == 0
                                      or self.space.sizes[run[0]] % step == 0)
                    for step, size, run in ((rows, self.high, self.rows), (lanes, self.wide, self.lanes)))
@@ -181,8 +181,8 @@ class Frame:
 
 
 def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Frame:
-    """The frame of tiles. Digits that are too short for a tile are joined with those that follow in memory, for each
-    kind of access."""
+    """Return the frame of tiles. Digits that are too short for a tile are joined with those that follow in memory, for
+    each kind of access."""
     minor = len(space.sizes) - 1
     regular = [a.strides for a in space.accesses if a.strides]
     turned = [s for s in regular if s[digit] == 1 and s[-1] > 1]
@@ -199,7 +199,7 @@ def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Fr
 
 
 def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> Iterator[RegisterTileSchedule]:
-    """Tiles that fit, best first. kept: whether another kernel reads what they write."""
+    """Return the tiles that fit, best first. kept: true if another kernel reads what they write."""
     numbers = device.transpose_cpu
     space, digit = frame.space, frame.rows[0]
     turned = [a for a in space.accesses if a.strides and a.strides[digit] == 1 and a.strides[-1] > 1]
@@ -233,7 +233,8 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> 
 
 
 def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
-    """The counts in a work-item's number, slowest first: the other digits, the part along rows, the tile along lanes.
+    """Return the counts in a work-item's number, slowest first: the other digits, the part along rows, the tile along
+    lanes.
 
     Neighbouring work-items go down the source's rows, so that together they complete rows of the output. A tile that is
     moved back belongs to the work-item of the tile that it overlaps, so that the order of their stores is fixed.
@@ -256,7 +257,8 @@ class Origin(NamedTuple):
 
 
 def _origin(name: str, size: int, step: int) -> Origin:
-    """The origin of tiles along a digit; if tiles do not divide the digit, the last tile overlaps the one before it."""
+    """Return the origin of tiles along a digit; if tiles do not divide the digit, the last tile overlaps the one before
+    it."""
     unit = math.gcd(size, step)
     quanta, last = step // unit, (size - step) // unit
     return Origin(f"{name} * {unit}", f"{name}_tile < {size // step} ? {name}_tile * {quanta} : {last}" if size % step
@@ -277,7 +279,7 @@ class Turns:
 
 @dataclass(frozen=True)
 class TransposeCpuRecord:
-    """Printed by templates/kernels/transpose_cpu.j2.
+    """The record that templates/kernels/transpose_cpu.j2 prints.
 
     A work-item's number is split into the other digits, its part of the tiles along rows, and the strip of tiles along
     lanes. If tiles do not divide a digit, the last tile is moved back.
@@ -343,7 +345,7 @@ def _step(tiled: Candidate) -> TileStep:
 
 
 def _placing(tiled: Candidate) -> "Tuple[str, int]":
-    """The map from the ids of a work-item to the coordinates of its tiles, and the number of groups."""
+    """Return the map from the ids of a work-item to the coordinates of its tiles, and the number of groups."""
     frame, tile = tiled.frame, tiled.tile
     return place(_grid(frame, tile.lanes * tile.registers_down, tile.vec, tile.chunks), tile.threads)
 

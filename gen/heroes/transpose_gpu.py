@@ -157,7 +157,7 @@ class Frame:
 # ---- accesses through tiles ----
 
 def _accesses(nest: Nest, space: IterationSpace) -> List[DigitAccess]:
-    """The reads of the body (without loops and guards in it) and the writes, each once."""
+    """Return the reads of the body (without loops and guards in it) and the writes, each once."""
     partition, unmap = nest.partition, algebra.call("shape", "unmap", nest.shape.text)
     split = position(space.sizes)
     accesses: Dict[Tuple[Buffer, str], DigitAccess] = {}
@@ -178,7 +178,7 @@ def _accesses(nest: Nest, space: IterationSpace) -> List[DigitAccess]:
 
 
 def _frame(device: Device, space: IterationSpace, accesses: Sequence[DigitAccess]) -> "Optional[Tuple[Frame, List[DigitAccess]]]":
-    """The frame of rows and lanes, and the accesses along rows; None if there are none."""
+    """Return the frame of rows and lanes, and the accesses along rows; None if there are none."""
     last = len(space.sizes) - 1
     units = [1, space.sizes[-1]] if last and space.sizes[-1] * max(a.width for a in accesses) <= device.line else [1]
     for unit in units:
@@ -197,8 +197,8 @@ def _frame(device: Device, space: IterationSpace, accesses: Sequence[DigitAccess
 
 def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
           staged: Sequence[DigitAccess]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
-    """The digits of rows and lanes. If one digit is short, or would leave much of its last tile empty, digits that
-    continue it are joined."""
+    """Return the digits of rows and lanes. If one digit is short, or would leave much of its last tile empty, digits
+    that continue it are joined."""
     runs, line = {"rows": [row], "lanes": [lane]}, max(device.transpose_gpu.banks,
                                                        device.coalesced // min(a.width for a in staged) // unit)
 
@@ -226,7 +226,7 @@ def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
 # ---- tile sizes ----
 
 def _extent(size: int, most: int, quantum: int) -> int:
-    """A tile's side, in whole vectors; if there are few tiles, they are equal."""
+    """Return a tile's side, in whole vectors; if there are few tiles, they are equal."""
     if size >= 3 * most:
         return max(1, most // quantum) * quantum
     part = -(-size // -(-size // most))
@@ -234,13 +234,13 @@ def _extent(size: int, most: int, quantum: int) -> int:
 
 
 def _power(n: int, most: int) -> int:
-    """The largest power of two, at most `most`, that divides n."""
+    """Return the largest power of two, at most `most`, that divides n."""
     return min(most, n & -n)
 
 
 def _tiles(device: Device, frame: Frame, staged: Sequence[DigitAccess],
            others: Sequence[DigitAccess]) -> Iterator[SharedTileSchedule]:
-    """Tiles, best first: words of several rows, wide accesses, large tiles."""
+    """Return tiles, best first: words of several rows, wide accesses, large tiles."""
     numbers = device.transpose_gpu
     small = min(a.width for a in staged)
     widths = [a.width for a in others] or [a.width for a in staged]
@@ -266,8 +266,8 @@ def _tiles(device: Device, frame: Frame, staged: Sequence[DigitAccess],
 
 
 def _has_vectors(vec: int, side: int, size: int, other: int, others: int, pack: int, unit: int) -> bool:
-    """True if each vector along a run is wholly inside or outside of a tile and of the run; vectors may continue in the
-    next run if the whole run is in one tile."""
+    """Return true if each vector along a run is wholly inside or outside of a tile and of the run; vectors may continue
+    in the next run if the whole run is in one tile."""
     if side * unit % vec == 0 and size * unit % vec == 0:
         return True
     return side == size and pack == 1 and side * other * unit % vec == 0 and side * others * unit % vec == 0
@@ -285,7 +285,7 @@ class Local(NamedTuple):
 
 
 def _local(tile: SharedTileSchedule, vec: int, along: str) -> Local:
-    """A thread's elements in a phase along rows or lanes."""
+    """Return a thread's elements in a phase along rows or lanes."""
     by_lanes = along == "lanes"
     high = tile.rows // tile.pack if by_lanes else tile.rows
     units = high * tile.lanes_ * tile.unit // vec
@@ -309,7 +309,7 @@ def _box(frame: Frame, tile: SharedTileSchedule, vec: int, along: str) -> "Dict[
 
 
 def _in_tile(tile: SharedTileSchedule, vec: int, along: str) -> str:
-    """The map (th_x)[(pass, row,) vec] -> (r, l, e)."""
+    """Return the map (th_x)[(pass, row,) vec] -> (r, l, e)."""
     local = _local(tile, vec, along)
     names = [name for name in local.counts if name != "th_x"]
     domain = ", ".join(f"{name} in [0, {size - 1}]" for name, size in local.counts.items())
@@ -317,7 +317,8 @@ def _in_tile(tile: SharedTileSchedule, vec: int, along: str) -> str:
 
 
 def _in_output(frame: Frame, tile: SharedTileSchedule, vec: int, along: str) -> str:
-    """The map (g.., row_tile, lane_tile, th_x)[(pass, row,) vec] -> the position in the first result's memory."""
+    """Return the map (g.., row_tile, lane_tile, th_x)[(pass, row,) vec] -> the position in the first result's
+    memory."""
     local, counts = _local(tile, vec, along), dict(frame.counts(tile))
     inner = [name for name in local.counts if name != "th_x"]
     domain = ", ".join(f"{name} in [0, {size - 1}]" for name, size in {**counts, **local.counts}.items())
@@ -326,7 +327,7 @@ def _in_output(frame: Frame, tile: SharedTileSchedule, vec: int, along: str) -> 
 
 
 def _address(tile: SharedTileSchedule, stage: StagedAccess) -> str:
-    """The map (r, l, e) -> the word of a tile."""
+    """Return the map (r, l, e) -> the word of a tile."""
     pack = stage.held if tile.unit == 1 else 1
     count, words = tile.rows // pack, max(1, tile.unit // stage.held)
     word = (f"(r floordiv {pack})" if not stage.turn[1]
@@ -361,7 +362,7 @@ def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequen
 
 
 def _degree(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> int:
-    """The conflicts in both phases that use a tile."""
+    """Return the conflicts in both phases that use a tile."""
     degree = 1
     for vec, along, held in ((stage.vec, "rows", stage.held), (tile.vec, "lanes", stage.held if tile.unit > 1 else 1)):
         local = _in_tile(tile, vec, along)
@@ -481,20 +482,20 @@ HERO = TransposeGpuHero()
 
 
 def _flat(frame: Frame, tile: SharedTileSchedule, nest: Nest, access: DigitAccess, vec: int, along: str) -> str:
-    """A phase's map to an access's buffer."""
+    """Return a phase's map to an access's buffer."""
     return compose(compose(_in_output(frame, tile, vec, along), algebra.call("shape", "unmap", nest.shape.text)),
                    access.index)
 
 
 def _aligned(flat: str, width: int, vec: int, size: int) -> bool:
-    """True if `vec` elements are neighbours in words of `size` bytes."""
+    """Return true if `vec` elements are neighbours in words of `size` bytes."""
     access = algebra.access(flat, "vec")[0]
     return vec == 1 or (access.stride == 1 and access.align * width % size == 0)
 
 
 def _stages(device: Device, frame: Frame, tile: SharedTileSchedule, nest: Nest, staged: Sequence[DigitAccess],
             others: Sequence[DigitAccess]) -> "Optional[List[StagedAccess]]":
-    """The staged accesses; None if the tile's vectors are not aligned."""
+    """Return the staged accesses; None if the tile's vectors are not aligned."""
     for access in others:
         if not _aligned(_flat(frame, tile, nest, access, tile.vec, "lanes"), access.width, tile.vec,
                         min(device.line, tile.vec * access.width)):
@@ -562,8 +563,8 @@ class Held:
 
 @dataclass(frozen=True)
 class TransposeGpuRecord:
-    """Printed by templates/kernels/transpose_gpu.j2. loads, stores: the phases along rows. Between them, in each of
-    `passes`, each thread for which guard holds computes `pack` rows of a step."""
+    """The record that templates/kernels/transpose_gpu.j2 prints. loads, stores: the phases along rows. Between them, in
+    each of `passes`, each thread for which guard holds computes `pack` rows of a step."""
 
     placing: Placing
     tiles: List[SharedTile]
@@ -577,7 +578,7 @@ class TransposeGpuRecord:
 
 
 def _thread(tiled: Candidate) -> str:
-    """The map from a thread and its step, in the phase along lanes, to the index."""
+    """Return the map from a thread and its step, in the phase along lanes, to the index."""
     return compose(_in_output(tiled.frame, tiled.tile, tiled.tile.vec, "lanes"),
                    algebra.call("shape", "unmap", tiled.nest.shape.text))
 
@@ -589,24 +590,24 @@ def _form(tiled: Candidate, staged: "Dict[Tuple[str, str], str]") -> Form:
 
 
 def _at_last(index: str, vec: int, tile: SharedTileSchedule, box: "Dict[str, Tuple[int, int]]") -> str:
-    """The map of a vector's last element."""
+    """Return the map of a vector's last element."""
     return algebra.substitute(index, vec=vec - 1, **({"row": tile.pack - 1} if "row" in box else {}))
 
 
 def _cells(address: str, vec: int, held: int) -> "List[str]":
-    """The maps to the words of a vector in its tile."""
+    """Return the maps to the words of a vector in its tile."""
     return [algebra.substitute(address, vec=k) for k in range(0, vec, held)]
 
 
 def _held_cells(address: str, tile: SharedTileSchedule, stage: StagedAccess) -> "List[str]":
-    """The maps to the words that a thread holds."""
+    """Return the maps to the words that a thread holds."""
     per = 1 if tile.unit == 1 else stage.held
     return [algebra.substitute(address, vec=vec, **({"row": row} if tile.pack > 1 else {}))
             for vec in range(0, tile.vec, per) for row in range(0, tile.pack, stage.held // per)]
 
 
 def _placing(counts: "Sequence[Tuple[str, int]]") -> str:
-    """The map from a block to the coordinates of its tile; "" if there is one tile."""
+    """Return the map from a block to the coordinates of its tile; "" if there is one tile."""
     blocks = weight = math.prod(count for _, count in counts)
     results = []
     for _, count in counts:

@@ -105,8 +105,8 @@ HERO = TransposeLinesHero()
 
 
 def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Optional[LinesSchedule]":
-    """The schedule for moving one array into rows that may begin anywhere in a line; None for other nests, or if tiles
-    do not fit."""
+    """Return the schedule for moving one array into rows that may begin anywhere in a line; None for other nests, or if
+    tiles do not fit."""
     numbers = device.transpose_lines
     reads, writes = [a for a in space.accesses if not a.write], [a for a in space.accesses if a.write]
     if len(reads) != 1 or len(writes) != 1 or reads[0].strides is None or writes[0].strides is None:
@@ -130,14 +130,14 @@ def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Op
 
 
 def _strides(space: IterationSpace, write: bool) -> "Tuple[int, ...]":
-    """The strides of the only access that writes, or reads."""
+    """Return the strides of the only access that writes, or reads."""
     (strides,) = [a.strides for a in space.accesses if a.write == write]
     assert strides is not None, "lines are carried where both have strides"
     return strides
 
 
 def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
-    """The distinct offsets within a line of the first rows of all matrices, in elements after the first matrix's
+    """Return the distinct offsets within a line of the first rows of all matrices, in elements after the first matrix's
     offset."""
     strides, starts = _strides(space, True), {0}
     for k, size in enumerate(space.sizes):
@@ -152,9 +152,9 @@ def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
 
 @dataclass(frozen=True)
 class TransposeLinesRecord:
-    """Printed by templates/kernels/transpose_lines_cpu.j2. The stages of a work-item are "first" (or "again", if
-    another part has written the lines before), "next" and "last". edge: whether a further tile is moved back to the
-    last columns."""
+    """The record that templates/kernels/transpose_lines_cpu.j2 prints. The stages of a work-item are "first" (or
+    "again", if another part has written the lines before), "next" and "last". edge: true if a further tile is moved
+    back to the last columns."""
 
     placing: Placing
     tiles: str                                  # side by side in the work-item's columns
@@ -164,7 +164,7 @@ class TransposeLinesRecord:
     end: str
     parts: int
     blocks: int                                 # of columns
-    edge: bool                                  # whether whole tiles leave columns over
+    edge: bool                                  # true if whole tiles leave columns over
     # tiles of a step of stage "next"; the larger number comes first, for processors on which bursts of prefetches pay
     downs: "Tuple[int, ...]"
     starts: "Tuple[int, ...]"                   # offsets within a line at which the matrices of a batch begin

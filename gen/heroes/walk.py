@@ -12,7 +12,7 @@ from gen.statements import Statement
 class Walk:
     """A walk as C text, printed by templates/parts/walk.j2.
 
-    t: the type of an index. group, item: whether the text uses the number of the work-group, and of the work-item in
+    t: the type of an index. group, item: true if the text uses the number of the work-group, and of the work-item in
     it. chunks: steps of a work-item in each of its `streams`. step: elements of a step, which has `registers` rows of
     `registers_down` registers of `lanes` elements. burst: steps whose lines are prefetched together. prefetch: for each
     pointer, the lines of code that prefetch a step's elements; empty for no prefetch. whole: the condition that all

@@ -121,7 +121,7 @@ def inlined(nest: Nest) -> Partition:
 
 
 def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges: "Tuple[str, ...]" = ()) -> str:
-    """The map from the coordinates g0, g1, .. and a column to the index."""
+    """Return the map from the coordinates g0, g1, .. and a column to the index."""
     weights = [math.prod(sizes[k + 1:]) for k in range(len(sizes))]
     position = " + ".join([*(f"g{k} * {w}" for k, w in enumerate(weights[:-1])), column])
     names = [name for name in box if name not in ranges]
@@ -166,8 +166,8 @@ def _outer(sizes: "Tuple[int, ...]") -> Box:
 
 
 def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Optional[Tuple[int, int]]":
-    """The columns (first, end) at which no guard depends on the column; None if a guard depends on more than a range of
-    columns."""
+    """Return the columns (first, end) at which no guard depends on the column; None if a guard depends on more than a
+    range of columns."""
     box: Box = {**_outer(sizes), "column": (0, sizes[-1] - 1)}
     thread, low, high = _thread(nest, sizes, "column", box), 0, sizes[-1] - 1
     for region in regions(partition.entry.body):
@@ -195,8 +195,8 @@ def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Opti
 
 
 def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lanes: int) -> bool:
-    """True if walking by rows is better than the memory order: there are windows or borders, or the rows that are read
-    are not contiguous and end within a vector."""
+    """Return true if walking by rows is better than the memory order: there are windows or borders, or the rows that
+    are read are not contiguous and end within a vector."""
     opcodes = {entry.instruction.opcode for region in regions(partition.entry.body) for entry in region.entries}
     if opcodes.intersection(WINDOWS) or inside != (0, sizes[-1]):
         return True
@@ -219,7 +219,7 @@ def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "
 
 
 def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> bool:
-    """True if rows decide about borders; the memory order would need divisions for them in each vector."""
+    """Return true if rows decide about borders; the memory order would need divisions for them in each vector."""
     thread = _thread(nest, sizes, "column", {**_outer(sizes), "column": (0, sizes[-1] - 1)})
     maps = [compose(thread, region.map) for region in regions(partition.entry.body) if region.map]
     outer = _outer(sizes)
@@ -231,10 +231,10 @@ def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> boo
 
 @dataclass(frozen=True)
 class WindowCpuRecord:
-    """Printed by templates/kernels/window_cpu.j2. row: the coordinate that counts rows. first, last: a work-item's
-    rows, as C text. begin, end: the first vector of a row and the end vector, as C texts; vectors begin where a
-    cache line does. edges: single vectors, which overlap these. If the vectors bypass the caches, an edge stores
-    only its own elements, as writing a line both ways is slow. elements: the columns, first and end, that are
+    """The record that templates/kernels/window_cpu.j2 prints. row: the coordinate that counts rows. first, last: a
+    work-item's rows, as C text. begin, end: the first vector of a row and the end vector, as C texts; vectors begin
+    where a cache line does. edges: single vectors, which overlap these. If the vectors bypass the caches, an edge
+    stores only its own elements, as writing a line both ways is slow. elements: the columns, first and end, that are
     computed one by one."""
 
     placing: Placing
@@ -263,7 +263,7 @@ class RowForms(NamedTuple):
 
 
 def _row_forms(nest: Nest, schedule: WindowSchedule, index_type: str = "") -> RowForms:
-    """The forms of a row. index_type: "" to leave out texts that depend on it."""
+    """Return the forms of a row. index_type: "" to leave out texts that depend on it."""
     sizes, lanes, (low, high), partition = schedule.sizes, schedule.lanes, schedule.inside, inlined(nest)
     outer, ends = _outer(sizes), ""
 
@@ -296,7 +296,7 @@ def _row_forms(nest: Nest, schedule: WindowSchedule, index_type: str = "") -> Ro
 
 
 def _placing(schedule: WindowSchedule) -> "Tuple[str, int]":
-    """The map from a work-item to its coordinates, and the number of work-groups."""
+    """Return the map from a work-item to its coordinates, and the number of work-groups."""
     return place(_counts(schedule), 1)
 
 

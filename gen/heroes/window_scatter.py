@@ -49,9 +49,9 @@ class PlaceLoop:
 
 @dataclass(frozen=True)
 class WindowScatterRecord:
-    """Printed by templates/kernels/window_scatter_cpu.j2.
+    """The record that templates/kernels/window_scatter_cpu.j2 prints.
 
-    group: whether there are several work-items. chunk, size: rows of a work-item, and of the result. row: elements of a
+    group: true if there are several work-items. chunk, size: rows of a work-item, and of the result. row: elements of a
     row. pointer: of the result. begin: the lines that compute the initial value of the result, and that value. places:
     the loops over windows. window: the lines that read which element a window has selected. chosen: the variable with
     its number. none: the number for a window that contains no element. at_row: the row of the selected element.
@@ -118,13 +118,14 @@ HERO = WindowScatterHero()
 
 
 def _seen(hero: Instruction) -> str:
-    """The map from a window's position and an index in it to the element; EMPTY if windows cover padding only."""
+    """Return the map from a window's position and an index in it to the element; EMPTY if windows cover padding
+    only."""
     return algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(hero.operands[1].shape.dims)}",
                         f"in={algebra.numbers(hero.shape.dims)}", "joint=1", *window_words(hero.attributes["window"]))
 
 
 def _element(hero: Instruction) -> "Tuple[str, Tuple[str, ...]]":
-    """The map from a window's position and the number of an element in it to the element, and the names of its
+    """Return the map from a window's position and the number of an element in it to the element, and the names of its
     variables."""
     sizes, places, seen = loop_sizes(hero), hero.operands[1].shape.dims, _seen(hero)
     place, digit = [f"i{k}" for k in range(len(places))], [f"s{k}" for k in range(len(sizes))]
@@ -141,7 +142,8 @@ def _element(hero: Instruction) -> "Tuple[str, Tuple[str, ...]]":
 
 
 def _forms(nest: Nest) -> "List[Form]":
-    """The forms of the result's initial value, and of a window's selection and source at the window's position."""
+    """Return the forms of the result's initial value, and of a window's selection and source at the window's
+    position."""
     hero = nest.only(SCATTER)
     assert hero is not None
     choice, source, init = hero.operands
@@ -197,8 +199,8 @@ def _kernel(nest: Nest, form: WindowScatterSchedule, grid: Grid, context: Contex
 
 
 def _loop(n: int, size: int, form: WindowScatterSchedule, hero: Instruction, index_type: str) -> PlaceLoop:
-    """The loop over positions along a dimension: of all windows or, along the dimension that work-items share, of those
-    that contain their rows."""
+    """Return the loop over positions along a dimension: of all windows or, along the dimension that work-items share,
+    of those that contain their rows."""
     if n != form.dimension or form.items == 1:
         return PlaceLoop(f"i{n}", "0", str(size))
     begin, end = algebra.c_text(_bounds(form, hero), index_type).results
@@ -206,8 +208,8 @@ def _loop(n: int, size: int, form: WindowScatterSchedule, hero: Instruction, ind
 
 
 def _bounds(form: WindowScatterSchedule, hero: Instruction) -> str:
-    """The map from a work-item to the first position whose window contains its rows, and to the end position; "" if
-    there is one work-item."""
+    """Return the map from a work-item to the first position whose window contains its rows, and to the end position; ""
+    if there is one work-item."""
     if form.items == 1:
         return ""
     window, n = hero.attributes["window"], form.dimension

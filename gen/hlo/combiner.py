@@ -74,7 +74,7 @@ class Combiner:
 
     @property
     def starts_known(self) -> bool:
-        """True if partial results may start from known values."""
+        """Return true if partial results may start from known values."""
         return self.start is not None and None not in self.start
 
     def start_of(self, component: int) -> int:
@@ -113,7 +113,7 @@ def analyse(instruction: Instruction) -> Combiner:
 # ---- the computation -----------------------------------------------------------------------------------------------
 
 def _through(i: Instruction) -> Instruction:
-    """The value behind copies and tuples that are taken apart again."""
+    """Return the value behind copies and tuples that are taken apart again."""
     while True:
         if i.opcode == "copy":
             i = i.operands[0]
@@ -161,13 +161,13 @@ class _Body:
         return sorted(sorted(group) for group in groups)
 
     def one_op(self, k: int) -> bool:
-        """True if component k is one op of accumulator k and element k."""
+        """Return true if component k is one op of accumulator k and element k."""
         root = self.roots[k]
         return root.opcode in ONE_OP and sorted(id(_through(o)) for o in root.operands) == sorted(
             id(self.parameters[n]) for n in (k, self.half + k))
 
     def inexact(self, k: int) -> bool:
-        """True if rounding, or the sign of a zero, depends on the order of component k, which is one op."""
+        """Return true if rounding, or the sign of a zero, depends on the order of component k, which is one op."""
         return dtypes.TABLE[self.dtypes[k]].kind in ("float", "complex")
 
     def function(self, group: Sequence[int]) -> "Callable[[Tuple[int, ...], Tuple[int, ...]], Tuple[int, ...]]":
@@ -203,7 +203,7 @@ def components(heroes: Sequence[Instruction]) -> List[Component]:
 
 
 def _constant(i: Instruction) -> Optional[int]:
-    """The bit pattern of a constant scalar; None for other values."""
+    """Return the bit pattern of a constant scalar; None for other values."""
     i = _through(i)
     return i.literal[0] if i.opcode == "constant" and i.literal else None
 
@@ -218,8 +218,8 @@ def _is_float(dtype: str) -> bool:
 
 
 def _total(bits: int, dtype: str) -> int:
-    """A number whose order is the total order of the type's bit patterns; for floats -NaN, -inf, .., -0, 0, .., inf,
-    NaN."""
+    """Return a number whose order is the total order of the type's bit patterns; for floats -NaN, -inf, .., -0, 0, ..,
+    inf, NaN."""
     if not _is_float(dtype):
         return int(dtypes.decode_real(bits, dtype))
     sign = 1 << (dtypes.TABLE[dtype].bits - 1)
@@ -227,7 +227,7 @@ def _total(bits: int, dtype: str) -> int:
 
 
 def _pattern(total: int, dtype: str) -> int:
-    """The bit pattern of a number that _total has returned."""
+    """Return the bit pattern of a number that _total has returned."""
     size = dtypes.TABLE[dtype].bits
     if _is_float(dtype) and total < 0:
         return (1 << (size - 1)) - 1 - total
@@ -235,7 +235,7 @@ def _pattern(total: int, dtype: str) -> int:
 
 
 def _step(i: Instruction) -> "Callable[..., int]":
-    """An op of rule 1 or 2 as a function of bit patterns."""
+    """Return an op of rule 1 or 2 as a function of bit patterns."""
     opcode, of = i.opcode, i.operands[-1].shape.dtype if i.operands else i.shape.dtype
     if opcode == "constant":
         return lambda: literal_of(i)[0]
@@ -297,7 +297,7 @@ def identity(opcode: str, dtype: str) -> Optional[int]:
 
 
 def _one_op(body: _Body, k: int, simple: bool) -> Combiner:
-    """The combiner of component k, which is one op. simple: all other components are one op too."""
+    """Return the combiner of component k, which is one op. simple: all other components are one op too."""
     opcode, dtype, init = body.roots[k].opcode, body.dtypes[k], body.inits[k]
     rounds = body.inexact(k) and opcode in ("add", "multiply")
     assert simple or not rounds
@@ -311,7 +311,7 @@ def _one_op(body: _Body, k: int, simple: bool) -> Combiner:
 # ---- rule 2 --------------------------------------------------------------------------------------------------------
 
 def _sameness(level: int, dtype: str) -> "Callable[[int], Hashable]":
-    """The equivalence of bit patterns by level: all bits count (0); NaNs are equal (1); both zeros are equal too
+    """Return the equivalence of bit patterns by level: all bits count (0); NaNs are equal (1); both zeros are equal too
     (2)."""
     if not level or dtypes.TABLE[dtype].kind not in ("float", "complex"):
         return lambda bits: bits
@@ -324,7 +324,7 @@ def _sameness(level: int, dtype: str) -> "Callable[[int], Hashable]":
 
 
 def _why_not(ops: Sequence[Instruction]) -> str:
-    """The first op of a group that is not a comparison, in words; "" if rule 2 applies."""
+    """Return the first op of a group that is not a comparison, in words; "" if rule 2 applies."""
     for i in ops:
         of = i.operands[-1].shape.dtype if i.operands else i.shape.dtype
         if of and (dtypes.TABLE[of].kind == "complex" or dtypes.TABLE[of].style not in ("", "ieee")):
@@ -375,7 +375,7 @@ class _Class:
 
 
 def _classes(body: _Body, group: Sequence[int], ops: Sequence[Instruction]) -> List[_Class]:
-    """The class of each component of a group; components of one class share the object."""
+    """Return the class of each component of a group; components of one class share the object."""
     parent: Dict[int, int] = {}
 
     def find(i: Instruction) -> int:
@@ -459,7 +459,7 @@ def _has_nan(point: Point, kinds: Sequence[str]) -> bool:
 
 
 def _compared(body: _Body, group: List[int]) -> Combiner:
-    """The combiner of a group: its laws are proved by enumeration, or the order is kept."""
+    """Return the combiner of a group: its laws are proved by enumeration, or the order is kept."""
     ops = body.ops(group)
     problem = _why_not(ops)
     if problem:
@@ -495,13 +495,13 @@ def _compared(body: _Body, group: List[int]) -> Combiner:
 
 def _start(body: _Body, group: List[int], classes: List[_Class], table: _Table,
            level: int) -> Optional[List[Optional[int]]]:
-    """The init values, if combining them once more never changes a result that already includes them."""
+    """Return the init values, if combining them once more never changes a result that already includes them."""
     keys = [_sameness(level, t) for t in table.kinds]
 
     def same(a: Point, b: Point) -> bool:
         return all(key(x) == key(y) for key, x, y in zip(keys, a, b))
 
-    nan = any(_has_nan(p, table.kinds) for p in table.points)   # whether the laws hold for NaNs
+    nan = any(_has_nan(p, table.kinds) for p in table.points)   # true if the laws hold for NaNs
     inits = [body.inits[k] for k in group]
     known = tuple(v for v in inits if v is not None)
     if len(known) < len(group):

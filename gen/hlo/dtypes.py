@@ -82,7 +82,7 @@ def wider(a: str, b: str) -> str:
 
 
 def is_complex(name: str) -> bool:
-    """True for a complex type, given any dtype of a shape."""
+    """Return true for a complex type, given any dtype of a shape."""
     return name in TABLE and TABLE[name].kind == "complex"
 
 
@@ -122,7 +122,7 @@ def quiet_nan(name: str) -> int:
 
 
 def is_nan(bits: int, name: str) -> bool:
-    """True if a float's bit pattern is a NaN."""
+    """Return true if a float's bit pattern is a NaN."""
     dtype = TABLE[name]
     size = (1 << (dtype.exponent + dtype.mantissa)) - 1
     if dtype.style == "ieee":
@@ -133,7 +133,7 @@ def is_nan(bits: int, name: str) -> bool:
 
 
 def is_infinite(bits: int, name: str) -> bool:
-    """True if a float's bit pattern is an infinity."""
+    """Return true if a float's bit pattern is an infinity."""
     dtype = TABLE[name]
     size = (1 << (dtype.exponent + dtype.mantissa)) - 1
     return dtype.style == "ieee" and (bits & size) == ((1 << dtype.exponent) - 1) << dtype.mantissa
@@ -152,7 +152,7 @@ def _overflow(dtype: Dtype) -> int:
 
 
 def _round_magnitude(value: Fraction, dtype: Dtype) -> int:
-    """The bit pattern nearest to a value >= 0, ties to even; `_overflow` beyond the largest finite value."""
+    """Return the bit pattern nearest to a value >= 0, ties to even; `_overflow` beyond the largest finite value."""
     if value == 0:
         return quiet_nan(dtype.name) if dtype.style == "scale" else 0
     exponent = value.numerator.bit_length() - value.denominator.bit_length()
@@ -259,8 +259,8 @@ _DIGITS = 1200
 
 
 def _exact(sign: str, whole: str, part: str, power: str) -> "tuple[bool, Fraction]":
-    """The sign and magnitude of a decimal. Huge exponents and further digits are cut, so that the result rounds the
-    same way."""
+    """Return the sign and magnitude of a decimal. Huge exponents and further digits are cut, so that the result rounds
+    the same way."""
     digits = (whole + part).lstrip("0")
     shift = -len(part)
     if not digits:

@@ -102,7 +102,7 @@ class Expander:
         return added
 
     def _sum_of(self, of: Shape) -> Computation:
-        """The computation that adds two scalars."""
+        """Return the computation that adds two scalars."""
         computation = Computation(self._name(), line=self.of.line, col=self.of.col)
         parameters = [Instruction(name, "parameter", of, parameter_number=n, line=self.of.line, col=self.of.col,
                                   computation=computation) for n, name in enumerate(("a", "b"))]

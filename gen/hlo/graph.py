@@ -183,7 +183,7 @@ class Computation:
 @dataclass(eq=False)
 class Module:
     """A module. explicit_entry: false if no computation is marked ENTRY; the last one is then the entry, and the
-    fusion. several: whether its file has other modules. line, col: the position of its name."""
+    fusion. several: true if its file has other modules. line, col: the position of its name."""
 
     name: str
     computations: List[Computation] = field(default_factory=list)
@@ -275,13 +275,13 @@ def reachable(module: Module) -> List[Computation]:
 # ---- shapes: the C headers read them -----------------------------------------------------------------------
 
 def _dim(word: str) -> int:
-    """A dimension from `shape fields`: `<=N` counts as N, an unbounded dimension as -1."""
+    """Return a dimension from `shape fields`: `<=N` counts as N, an unbounded dimension as -1."""
     number = word[2:] if word.startswith("<=") else word
     return int(number) if number.lstrip("-").isdigit() else -1
 
 
 def _split_tuple(text: str) -> List[str]:
-    """The members of a canonical tuple's text, split at its top-level commas."""
+    """Return the members of a canonical tuple's text, split at its top-level commas."""
     parts, depth, start = [], 0, 1
     for position, char in enumerate(text):
         if char in "([{":
@@ -356,7 +356,7 @@ def row_major(shape: Shape) -> Shape:
 
 @lru_cache(maxsize=None)
 def is_row_major(shape: Shape) -> bool:
-    """True if an array's bytes are in row-major order."""
+    """Return true if an array's bytes are in row-major order."""
     plain = row_major(shape)
     return shape.bytes == plain.bytes and (algebra.call("shape", "map", shape.text)
                                            == algebra.call("shape", "map", plain.text))
@@ -368,14 +368,14 @@ def relaid(data: bytes, source: Shape, target: Shape) -> bytes:
 
 
 def _packed_text(shape: Shape) -> str:
-    """The shape's text with the width in memory of packed elements."""
+    """Return the shape's text with the width in memory of packed elements."""
     if shape.dtype not in dtypes.PACKED:
         return shape.text
     return f"{array_shape(shape.dtype, shape.dims, shape.minor_to_major).text[:-1]}:E({memory_bits(shape)})}}"
 
 
 def same_positions(to: Shape, of: Shape) -> bool:
-    """True if the elements of two arrays occupy the same set of positions."""
+    """Return true if the elements of two arrays occupy the same set of positions."""
     if to.elements != of.elements or to.bytes != of.bytes:
         return False
     index = layout_map(to, of) if to.elements else ""
@@ -384,7 +384,7 @@ def same_positions(to: Shape, of: Shape) -> bool:
 
 
 def same_shape(a: Shape, b: Shape) -> bool:
-    """True if types and dimensions are equal; layouts may differ."""
+    """Return true if types and dimensions are equal; layouts may differ."""
     if a is b:
         return True
     if a.kind != b.kind or a.dtype != b.dtype or a.dims != b.dims or len(a.children) != len(b.children):
@@ -409,7 +409,7 @@ def accumulator(instruction: Instruction) -> str:
 
 
 def unique_indices(scatter: Instruction) -> bool:
-    """True if the text promises that no two updates hit one element."""
+    """Return true if the text promises that no two updates hit one element."""
     return bool(scatter.attributes.get("raw", {}).get("unique_indices") == "true")
 
 
@@ -432,7 +432,7 @@ def index_parameter(scatter: Instruction) -> "Optional[Instruction]":
 
 
 def sorted_indices(scatter: Instruction) -> bool:
-    """True if the text promises that rows of indices do not decrease."""
+    """Return true if the text promises that rows of indices do not decrease."""
     return bool(scatter.attributes.get("raw", {}).get("indices_are_sorted") == "true")
 
 
@@ -476,7 +476,7 @@ _TELL_ZEROS_APART = frozenset(["divide", "atan2", "rsqrt", "power", "bitcast-con
 
 
 def zero_sign_matters(instruction: Instruction) -> bool:
-    """True if a later op's result can depend on the sign of this op's zeros by more than the sign of a zero."""
+    """Return true if a later op's result can depend on the sign of this op's zeros by more than the sign of a zero."""
     seen: Set[int] = set()
     waiting = list(instruction.users)
     while waiting:

@@ -115,7 +115,7 @@ class Inliner:
         return copy
 
     def _called(self, computation: Computation) -> Computation:
-        """The computation that an op applies to scalars, inlined too."""
+        """Return the computation that an op applies to scalars, inlined too."""
         if self.launches:
             return computation
         return self.inner.setdefault(id(computation), inlined(computation, self.filename))
@@ -174,7 +174,7 @@ def _selects_by_scalar(instruction: Instruction) -> bool:
 
 
 def _starts_in_array(instruction: Instruction) -> bool:
-    """True if a dynamic-slice or dynamic-update-slice has its start indices in one operand."""
+    """Return true if a dynamic-slice or dynamic-update-slice has its start indices in one operand."""
     first = {"dynamic-slice": 1, "dynamic-update-slice": 2}.get(instruction.opcode)
     return first is not None and len(instruction.operands) == first + 1 and instruction.operands[first].shape.rank == 1
 
@@ -185,8 +185,8 @@ MOST_WRITTEN = 512      # its instructions over all iterations, at most
 
 
 def written_out(loop: Instruction) -> bool:
-    """True if a loop is fully unrolled: it has few short iterations on large arrays, which then become one pass over
-    memory. A loop on small arrays stays a loop."""
+    """Return true if a loop is fully unrolled: it has few short iterations on large arrays, which then become one pass
+    over memory. A loop on small arrays stays a loop."""
     count, body = trips(loop), loop.called[1]
     return (count is not None and count <= MOST_TRIPS and count * len(body.instructions) <= MOST_WRITTEN
             and loop.shape.bytes >= LEAST_BYTES
@@ -199,14 +199,14 @@ _PLAIN = frozenset("""parameter constant iota tuple get-tuple-element broadcast 
 
 
 def _all(computation: Computation) -> "List[Instruction]":
-    """The instructions of a computation and of all that it calls."""
+    """Return the instructions of a computation and of all that it calls."""
     return [i for own in computation.instructions
             for i in [own, *(inner for called in own.called for inner in _all(called))]]
 
 
 def launches_fusions(instruction: Instruction) -> bool:
-    """True if an instruction of an entry is a call of a computation that contains fusions, directly or in further
-    calls; each fusion becomes a kernel."""
+    """Return true if an instruction of an entry is a call of a computation that contains fusions, directly or in
+    further calls; each fusion becomes a kernel."""
     waiting = list(instruction.called) if instruction.opcode == "call" else []
     seen: Set[int] = set()
     while waiting:
@@ -223,7 +223,7 @@ _INLINED = ("fusion", "call", "map", "opt-barrier")
 
 
 def _of_scalar_bits(instruction: Instruction) -> bool:
-    """True for a bitcast from scalar to scalar."""
+    """Return true for a bitcast from scalar to scalar."""
     return instruction.opcode == "bitcast" and not (instruction.shape.dims or instruction.operands[0].shape.dims)
 
 

@@ -155,9 +155,9 @@ class Kept(Check):
 
 
     def _ragged_dot(self) -> Shape:
-        """A dot whose rows come in groups. If the groups lie along a kept dimension of the left factor, each group has
-        its own right factor; along a contracted dimension, its own result; along a batch dimension, groups change
-        nothing."""
+        """Return a dot whose rows come in groups. If the groups lie along a kept dimension of the left factor, each
+        group has its own right factor; along a contracted dimension, its own result; along a batch dimension, groups
+        change nothing."""
         self.operands(3)
         sizes, lists = self.kinds(2, "su"), self.i.attributes
         for key in ("lhs_batch_dims", "lhs_contracting_dims", "rhs_batch_dims", "rhs_contracting_dims"):

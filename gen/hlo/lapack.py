@@ -76,7 +76,7 @@ class LapackCall(CheckedCall):
                   [operands[k] for k in sorted(operands)], [results[k] for k in sorted(results)])
 
     def _geev(self) -> Op:
-        """The eigenvectors that LAPACK returns for a real matrix are `packed`; those of the call are complex."""
+        """Return the op of geev. LAPACK returns `packed` eigenvectors of a real matrix; the call's are complex."""
         batch, n = self.square()
         modes = [self.code(key, _MODES) for key in ("compute_left", "compute_right")]
         lines = 1 if self.is_complex else 2

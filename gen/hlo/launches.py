@@ -19,7 +19,8 @@ from gen.hlo.reserved import program_name, unique
 STANDARD_INPUT = "<stdin>"  # file name of standard input
 
 def _wrapped(instruction: Instruction) -> Computation:
-    """A computation of one op. The op's operands become parameters, except scalar constants, which are copied."""
+    """Return a computation of one op. The op's operands become parameters, except scalar constants, which are
+    copied."""
     computation = Computation(instruction.name, line=instruction.line, col=instruction.col)
     copies: Dict[int, Instruction] = {}
     for operand in instruction.operands:
@@ -112,12 +113,12 @@ def _make_plan(module: Module) -> Launches:
 
 
 def is_step(instruction: Instruction) -> bool:
-    """True for an op that is a step of a program by itself: a loop, a branch, or an op on whole arrays."""
+    """Return true for an op that is a step of a program by itself: a loop, a branch, or an op on whole arrays."""
     return instruction.opcode in CONTROL or is_whole(instruction.opcode)
 
 
 def has_steps(computation: Computation) -> bool:
-    """True if a computation, or a computation that it calls, has such an op."""
+    """Return true if a computation, or a computation that it calls, has such an op."""
     waiting, seen = [computation], set()    # type: List[Computation], Set[int]
     while waiting:
         computation = waiting.pop()
@@ -131,7 +132,7 @@ def has_steps(computation: Computation) -> bool:
 
 
 def _laid_out_anew(call: Instruction) -> bool:
-    """True if the layouts inside a called computation differ from those of the call's operands and result."""
+    """Return true if the layouts inside a called computation differ from those of the call's operands and result."""
     called = call.called[0]
     return root_of(called).shape != call.shape or any(p.shape != o.shape
                                                       for p, o in zip(called.parameters, call.operands))
@@ -151,7 +152,7 @@ class Place(NamedTuple):
 
 
 def _leaf(of: Shape, path: str) -> int:
-    """The number of the leaf at a shape index; -1 if there is none."""
+    """Return the number of the leaf at a shape index; -1 if there is none."""
     before = 0
     for word in path.split(",") if path.strip() else []:
         if of.kind != "tuple" or int(word) >= len(of.children):
@@ -262,7 +263,7 @@ def whole(module: Module) -> Fusion:
 
 
 def _is_view(instruction: Instruction) -> bool:
-    """True if an op of the entry returns its operand's buffer unchanged, with other dimensions."""
+    """Return true if an op of the entry returns its operand's buffer unchanged, with other dimensions."""
     if instruction.opcode not in ("bitcast", "reshape") or instruction.shape.kind != "array":
         return False
     of = instruction.operands[0].shape

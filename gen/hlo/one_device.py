@@ -55,7 +55,7 @@ def _count(module: Module, key: str) -> int:
 
 
 def _handed_on(x: Expander, values: "List[Instruction]", to: Shape) -> Optional[Instruction]:
-    """The operands as the result, an array or a tuple; None if their shapes differ from the result's."""
+    """Return the operands as the result, an array or a tuple; None if their shapes differ from the result's."""
     if len(values) == 1 and same_shape(values[0].shape, to):
         return x.laid_out(values[0], to) if to.kind == "array" else values[0]
     if to.kind != "tuple" or len(to.children) != len(values):
@@ -79,7 +79,7 @@ def _zeros(x: Expander, to: Shape) -> Instruction:
 
 
 def _collective(x: Expander, instruction: Instruction, partitions: int, replicas: int) -> Optional[Instruction]:
-    """The operands of a collective if each of its groups has one member, else None."""
+    """Return the operands of a collective if each of its groups has one member, else None."""
     raw, to, values = instruction.attributes.get("raw", {}), instruction.shape, instruction.operands
     base = instruction.opcode.removesuffix("-start")
     if base != instruction.opcode and base in ("all-gather", "collective-permute") and to.kind == "tuple":
@@ -97,7 +97,7 @@ def _collective(x: Expander, instruction: Instruction, partitions: int, replicas
 
 
 def _single_members(raw: "dict[str, str]", partitions: int) -> bool:
-    """True if each group has one member. With a channel and no global ids, each group of replicas includes all
+    """Return true if each group has one member. With a channel and no global ids, each group of replicas includes all
     partitions."""
     if partitions != 1 and "channel_id" in raw and raw.get("use_global_device_ids") != "true":
         return False
@@ -109,7 +109,7 @@ def _single_members(raw: "dict[str, str]", partitions: int) -> bool:
 
 
 def _started(x: Expander, instruction: Instruction, base: str) -> Optional[Instruction]:
-    """The op that an asynchronous op starts, in its place."""
+    """Return the op that an asynchronous op starts, in its place."""
     to, attributes = instruction.shape, instruction.attributes
     if base == "copy":
         to = to.children[0] if to.kind == "tuple" else to

@@ -274,7 +274,7 @@ CALLING = frozenset(
 
 
 def is_opcode(opcode: str) -> bool:
-    """True if a word is an opcode of HLO, or a part of an asynchronous op: `slice-start`, `slice-done`."""
+    """Return true if a word is an opcode of HLO, or a part of an asynchronous op: `slice-start`, `slice-done`."""
     if opcode in OPCODES:
         return True
     base, _, suffix = opcode.rpartition("-")
@@ -282,6 +282,6 @@ def is_opcode(opcode: str) -> bool:
 
 
 def is_whole(opcode: str) -> bool:
-    """True for an op that reads and writes whole arrays."""
+    """Return true for an op that reads and writes whole arrays."""
     row = STRUCTURAL.get(opcode)
     return row is not None and row.element == WHOLE

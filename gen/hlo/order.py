@@ -107,7 +107,7 @@ def _lexicographic(first: Instruction, equal: Instruction, rest: Instruction) ->
 
 
 def _compared(i: Instruction, less: str, greater: str) -> Optional[Key]:
-    """The key of a comparison of both sides, if its direction is one of the two given."""
+    """Return the key of a comparison of both sides, if its direction is one of the two given."""
     if i.opcode != "compare" or i.attributes["direction"] not in (less, greater):
         return None
     a, b = i.operands
@@ -125,13 +125,13 @@ def _compared(i: Instruction, less: str, greater: str) -> Optional[Key]:
 
 
 def _sides(i: Instruction) -> Set[int]:
-    """The sides (0 or 1) whose parameters a value depends on."""
+    """Return the sides (0 or 1) whose parameters a value depends on."""
     return {(of.parameter_number or 0) % 2 for of in reached(i) if of.opcode == "parameter"}
 
 
 def _alike(a: Instruction, b: Instruction, distance: int, known: "Dict[Tuple[int, int], bool]") -> bool:
-    """True if two values have equal graphs, with parameter n + distance of the second in place of parameter n of the
-    first."""
+    """Return true if two values have equal graphs, with parameter n + distance of the second in place of parameter n of
+    the first."""
     at = id(a), id(b)
     if at not in known:
         if a.opcode == "parameter" or b.opcode == "parameter":

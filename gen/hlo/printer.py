@@ -9,7 +9,7 @@ from gen.hlo.graph import Computation, Instruction, Labels, Module, Shape, Windo
 
 
 def _literal_text(of: Shape, bits: "Iterator[int]") -> str:
-    """The values of a constant, with one pair of braces for each level. The recursion is as deep as the shape's
+    """Return the values of a constant, with one pair of braces for each level. The recursion is as deep as the shape's
     tuples."""
     if of.kind == "tuple":
         return "(" + ", ".join(_literal_text(child, bits) for child in of.children) + ")"

@@ -47,23 +47,23 @@ def random_bits(x: Expander, instruction: Instruction) -> Instruction:
 
 
 def _number(x: Expander, state: Instruction, number: int) -> Instruction:
-    """A number of the state, as a scalar."""
+    """Return a number of the state, as a scalar."""
     return x.reshape(x.slice(state, 0, number, number + 1), ())
 
 
 def _words(x: Expander, value: Instruction) -> List[Instruction]:
-    """The low and the high 32 bits of a u64."""
+    """Return the low and the high 32 bits of a u64."""
     return [x.convert(value, "u32"), x.convert(x.op("shift-right-logical", value, x.splat(32, value.shape)), "u32")]
 
 
 def _joined(x: Expander, low: Instruction, high: Instruction) -> Instruction:
-    """The u64 of two words."""
+    """Return the u64 of two words."""
     low, high = x.convert(low, "u64"), x.convert(high, "u64")
     return x.op("or", low, x.op("shift-left", high, x.splat(32, high.shape)))
 
 
 def _counters(x: Expander, start: Instruction, dims: "Tuple[int, ...]") -> Instruction:
-    """The counter of each block; blocks are numbered in row-major order."""
+    """Return the counter of each block; blocks are numbered in row-major order."""
     numbers = x.add("iota", array_shape("u64", (math.prod(dims),)), iota_dimension=0)
     return x.op("add", x.reshape(numbers, dims), x.broadcast(start, array_shape("u64", dims)))
 

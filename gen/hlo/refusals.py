@@ -87,8 +87,8 @@ def _misfits_signature(module: Module) -> Optional[HloError]:
 
 
 def _places(of: Shape) -> "Tuple[Tuple[int, ...], str]":
-    """The facts that decide the positions of an array's elements: the order of its dimensions, except those of size 1,
-    and its tiles."""
+    """Return the facts that decide the positions of an array's elements: the order of its dimensions, except those of
+    size 1, and its tiles."""
     tiles = re.search(r":((?:T\([^()]*\)(?:\([^()]*\))*)?(?:L\([0-9]+\))?)", of.text)
     return tuple(d for d in of.minor_to_major if of.dims[d] != 1), tiles.group(1) if tiles else ""
 
@@ -117,7 +117,7 @@ _NOT_OURS = {
 
 
 def _why_no_kernel(instruction: Instruction) -> Refusal:
-    """The refusal of an unsupported op, which may depend on its attributes."""
+    """Return the refusal of an unsupported op, which may depend on its attributes."""
     raw = instruction.attributes.get("raw", {})
     if instruction.opcode.startswith("custom-call") and "custom_call_target" in raw:
         return Refusal(f" calls {raw['custom_call_target']}, code from elsewhere", f"write ops of HLO, or {CUT}")
@@ -184,8 +184,8 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
 
 
 def _why_not_sorted(instruction: Instruction) -> Optional[Refusal]:
-    """The refusal of a sort or a topk, if any: elements must be whole bytes at constant distances, and row numbers must
-    fit 31 bits."""
+    """Return the refusal of a sort or a topk, if any: elements must be whole bytes at constant distances, and row
+    numbers must fit 31 bits."""
     of = instruction.operands[0].shape
     for leaf in [*(operand.shape for operand in instruction.operands), *instruction.shape.leaves()]:
         if leaf.tiled:
@@ -204,7 +204,7 @@ def _why_not_sorted(instruction: Instruction) -> Optional[Refusal]:
 
 
 def _why_not_matrices(shapes: List[Shape], any_numbers: bool, complex_too: bool) -> Optional[Refusal]:
-    """The refusal of an op on matrices whose element types, layouts or sizes have no kernel."""
+    """Return the refusal of an op on matrices whose element types, layouts or sizes have no kernel."""
     for of in shapes:
         if of.dtype not in ("f32", "f64", "s32", *("c64", "c128") * complex_too) and not any_numbers:
             return Refusal(f": expected f32 or f64, found {of.dtype}", "convert to f32 before it, and back after it")
@@ -229,7 +229,7 @@ def _why_not_constant(instruction: Instruction) -> Optional[Refusal]:
 
 
 def _why_not_bitcast(of: Shape, to: Shape) -> Optional[Refusal]:
-    """The refusal of a bitcast between types of different widths, or between layouts, that has no kernel."""
+    """Return the refusal of a bitcast between types of different widths, or between layouts, that has no kernel."""
     same = memory_bits(of) == memory_bits(to)
     if not same and "pred" in (of.dtype, to.dtype):
         return Refusal(f": expected pred and a type of eight bits, found {of.text} and {to.text}",
@@ -248,8 +248,8 @@ def _why_not_bitcast(of: Shape, to: Shape) -> Optional[Refusal]:
 
 
 def _why_not_product(instruction: Instruction) -> Optional[Refusal]:
-    """The refusal of a sum of products. Its operands must be floats, integers or complex numbers; only floats and
-    integers may be mixed."""
+    """Return the refusal of a sum of products. Its operands must be floats, integers or complex numbers; only floats
+    and integers may be mixed."""
     to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
     if dtypes.is_complex(to) or any(map(dtypes.is_complex, kinds)):
         good = set(kinds) == {to} and instruction.opcode != "scaled-dot"
@@ -298,8 +298,8 @@ def _why_not_shape(leaf: Shape) -> Optional[Refusal]:
 
 
 def _why_not_called(instruction: Instruction, filename: str) -> Optional[Refusal]:
-    """The refusal of an op whose computation on scalars (of a map, a reduce, a window, a scatter) has other than scalar
-    ops."""
+    """Return the refusal of an op whose computation on scalars (of a map, a reduce, a window, a scatter) has other than
+    scalar ops."""
     if instruction.opcode not in ("map", "reduce", "reduce-window", "select-and-scatter", "scatter", "sort"):
         return None
     for inner in (inner for called in instruction.called for inner in inlined(called, filename).instructions):
@@ -310,9 +310,9 @@ def _why_not_called(instruction: Instruction, filename: str) -> Optional[Refusal
 
 
 def _entry_layouts(module: Module, instruction: Instruction) -> Optional[Refusal]:
-    """The refusal of a fusion whose operand has another layout than its parameter: a kernel reads its operand by the
-    parameter's layout. Layouts of calls may differ, because computations are printed with default layouts before XLA
-    assigns layouts."""
+    """Return the refusal of a fusion whose operand has another layout than its parameter: a kernel reads its operand by
+    the parameter's layout. Layouts of calls may differ, because computations are printed with default layouts before
+    XLA assigns layouts."""
     if not module.explicit_entry or instruction.computation is not module.entry or instruction.opcode != "fusion":
         return None
     called, instead = instruction.called[0], "give both the same layout, or write a copy between them"

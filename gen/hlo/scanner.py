@@ -177,7 +177,7 @@ class Scanner:
         return self.text[start:pos]
 
     def at_shape(self) -> bool:
-        """True if a shape starts here: '(', or a type name with its '['."""
+        """Return true if a shape starts here: '(', or a type name with its '['."""
         pos = self.skip()
         if self.text.startswith("(", pos):
             return True
@@ -191,7 +191,7 @@ class Scanner:
         return self.text.startswith("[", end) or (word.group() == "b" and self.text.startswith("(", end))
 
     def _shape_end(self, pos: int) -> int:
-        """The end of the text of the shape at `pos`; only its brackets are checked."""
+        """Return the end of the text of the shape at `pos`; only its brackets are checked."""
         if self.text[pos] == "(" or self.text.startswith("b(", pos):
             end = self.balanced(self.text.index("(", pos))
             self._tuple_depth(pos, end)

@@ -35,7 +35,7 @@ def _has_token(shape: Shape) -> bool:
 
 
 def _stripped(shape: Shape) -> Shape:
-    """The shape without tokens; a token itself becomes an empty tuple."""
+    """Return the shape without tokens; a token itself becomes an empty tuple."""
     if _is_token(shape):
         return tuple_shape([])
     if shape.kind != "tuple" or not _has_token(shape):

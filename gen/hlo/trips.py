@@ -52,7 +52,7 @@ def trips(loop: Instruction) -> Optional[int]:
 
 
 def _carried(value: Instruction, computation: Computation) -> Optional[int]:
-    """The number of an element of the loop's tuple; None for any other value."""
+    """Return the number of an element of the loop's tuple; None for any other value."""
     if value.opcode != "get-tuple-element" or value.operands[0] not in computation.parameters:
         return None
     number: int = value.attributes["index"]
@@ -60,7 +60,7 @@ def _carried(value: Instruction, computation: Computation) -> Optional[int]:
 
 
 def _integer(value: Instruction) -> Optional[int]:
-    """The integer of a scalar constant."""
+    """Return the integer of a scalar constant."""
     kind = dtypes.TABLE[value.shape.dtype].kind if value.shape.kind == "array" else ""
     if value.opcode != "constant" or value.shape.dims or not value.literal or kind not in ("sint", "uint"):
         return None
@@ -69,19 +69,19 @@ def _integer(value: Instruction) -> Optional[int]:
 
 
 def _fits(value: int, dtype: str) -> bool:
-    """Whether an integer type holds a value, so that the counter has not wrapped around."""
+    """Return true if an integer type holds a value, so that the counter has not wrapped around."""
     kind, bits = dtypes.TABLE[dtype].kind, dtypes.TABLE[dtype].bits
     return -(1 << bits - 1) <= value < 1 << bits - 1 if kind == "sint" else 0 <= value < 1 << bits
 
 
 def _start(loop: Instruction, number: int) -> Optional[int]:
-    """The integer that an element of the tuple has before the first step."""
+    """Return the integer that an element of the tuple has before the first step."""
     first = loop.operands[0]
     return _integer(first.operands[number]) if first.opcode == "tuple" else None
 
 
 def _step(body: Computation, number: int) -> Optional[int]:
-    """What a step adds to an element of the tuple."""
+    """Return the number that a step adds to an element of the tuple."""
     root = body.root
     after = root.operands[number] if root is not None and root.opcode == "tuple" else None
     if after is not None and after.opcode == "subtract" and _carried(after.operands[0], body) == number:
@@ -96,7 +96,8 @@ def _step(body: Computation, number: int) -> Optional[int]:
 
 
 def _end(loop: Instruction, body: Computation, side: Instruction, condition: Computation) -> Optional[int]:
-    """What the counter is compared with: a constant, or an element of the tuple that no step changes."""
+    """Return the value with which the counter is compared: a constant, or an element of the tuple that no step
+    changes."""
     number = _carried(side, condition)
     if number is None:
         return _integer(side)

@@ -62,7 +62,7 @@ class _Counted:
         return 0 if self.vanishes(i) else None
 
     def vanishes(self, i: Instruction) -> bool:
-        """True if a right shift of a counted value gives zero."""
+        """Return true if a right shift of a counted value gives zero."""
         if i.opcode != "shift-right-logical":
             return False
         most, distance = self.most.get(i.operands[0]), i.operands[1]

@@ -14,7 +14,7 @@ from gen.hlo.copy import Added, replaced
 
 
 def changes(instruction: Instruction) -> bool:
-    """True if an op, or an op of a computation that it calls, has to be replaced."""
+    """Return true if an op, or an op of a computation that it calls, has to be replaced."""
     opcode, to = instruction.opcode, instruction.shape
     if any(map(changes, (step for called in instruction.called for step in called.instructions))):
         return True
@@ -100,5 +100,5 @@ class _Steps(Added):
 
 
 def _as(of: Shape, dtype: str) -> Shape:
-    """An array of another type with the same dims, row-major."""
+    """Return an array of another type with the same dims, row-major."""
     return array_shape(dtype, of.dims)

@@ -11,7 +11,7 @@ from gen.hlo.copy import replaced
 
 
 def single(instruction: Instruction) -> bool:
-    """True if each result of a reduce combines a single element."""
+    """Return true if each result of a reduce combines a single element."""
     return instruction.opcode == "reduce" and len(instruction.operands) == 2 and math.prod(
         instruction.operands[0].shape.dims[k] for k in instruction.attributes["dimensions"]) == 1
 

@@ -37,7 +37,7 @@ def _is_plain(shape: Shape) -> bool:
 
 
 def _part(shape: Shape, dims: "Sequence[int]") -> Shape:
-    """The layout of a part with these dims, in tiles no larger than the shape's."""
+    """Return the layout of a part with these dims, in tiles no larger than the shape's."""
     return of_text(algebra.call("shape", "cut", shape.text, algebra.numbers(dims)))
 
 

@@ -14,7 +14,7 @@ from gen.hlo.copy import Added, replaced
 
 
 def changes(instruction: Instruction) -> bool:
-    """True if an op is a bitcast between types of different widths."""
+    """Return true if an op is a bitcast between types of different widths."""
     return instruction.opcode in ("bitcast",
                                   "bitcast-convert") and memory_bits(instruction.shape) != memory_bits(
         instruction.operands[0].shape)

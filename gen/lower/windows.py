@@ -28,7 +28,7 @@ def _contiguous(shape: Shape) -> int:
 
 
 def splits(instruction: Instruction) -> bool:
-    """True if a window is split: its combiner may be regrouped, and two ops cost less."""
+    """Return true if a window is split: its combiner may be regrouped, and two ops cost less."""
     if instruction.opcode != "reduce-window" or len(instruction.operands) != 2:
         return False
     operand, window = instruction.operands[0].shape, instruction.attributes["window"]
@@ -94,6 +94,6 @@ def _but(values: "Sequence[int]", d: int, plain: int) -> "Tuple[int, ...]":
 
 
 def _follow(window: Window) -> bool:
-    """True if windows follow one another without gaps, overlap, padding or dilation."""
+    """Return true if windows follow one another without gaps, overlap, padding or dilation."""
     return window.stride == window.size and not window.dilated and not any((*window.low, *window.high,
                                                                            *window.reversal))

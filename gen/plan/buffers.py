@@ -34,7 +34,7 @@ def leads_of(shapes: "Iterable[Shape]") -> "Dict[str, Tuple[int, int]]":
 
 
 def strides_of(shape: Shape) -> "Tuple[int, ...]":
-    """The distances, in elements, between neighbours along each dimension of an array without tiles."""
+    """Return the distances, in elements, between neighbours along each dimension of an array without tiles."""
     steps = algebra.strides(shape.text)
     assert steps is not None, shape.text
     return tuple(step // dtypes.storage_bytes(shape.dtype) for step in steps)
@@ -106,12 +106,12 @@ def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, 
 
 
 def touches(nest: Nest, kinds: "Iterable[str]") -> bool:
-    """True if a nest reads, computes or writes elements of one of the types."""
+    """Return true if a nest reads, computes or writes elements of one of the types."""
     return has_types(nest.partition, kinds)
 
 
 def has_types(partition: Partition, kinds: "Iterable[str]") -> bool:
-    """True if a partition reads, computes or writes elements of one of the types."""
+    """Return true if a partition reads, computes or writes elements of one of the types."""
     roots = {root.shape.dtype for root in partition.roots}
     inner = {leaf.dtype for f in partition.functions for read, _ in reads_of(partition, f)
              for leaf in read.source.shape.leaves()}

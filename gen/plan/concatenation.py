@@ -89,7 +89,8 @@ def _parts(nest: Nest) -> "Optional[List[Nest]]":
 
 
 def _hero(nest: Nest) -> Optional[Entry]:
-    """The only concatenation that the nest computes element by element, at the same position in memory; else None."""
+    """Return the only concatenation that the nest computes element by element, at the same position in memory; else
+    None."""
     heroes = [e for e in nest.partition.entry.body.entries if e.instruction.opcode == "concatenate"
               and e.callee is None]
     return heroes[0] if len(heroes) == 1 and plan.same_place(Read(heroes[0].instruction, heroes[0].map),
@@ -97,7 +98,7 @@ def _hero(nest: Nest) -> Optional[Entry]:
 
 
 def _placed(concatenate: Instruction, operand: int) -> str:
-    """The map from an operand's index to the concatenation's index."""
+    """Return the map from an operand's index to the concatenation's index."""
     dims = [f"in{k}={','.join(map(str, o.shape.dims))}" for k, o in enumerate(concatenate.operands)]
     return algebra.call("op", "concatenate", str(operand), f"out={','.join(map(str, concatenate.shape.dims))}", *dims,
                         f"dimension={concatenate.attributes['dimensions'][0]}", "from=operand")
@@ -120,8 +121,8 @@ class _Piece(NamedTuple):
 
 
 def _piece(nest: Nest) -> Optional[_Piece]:
-    """The piece that the nest of a part writes; None if the algebra finds no constant strides, or if packed elements
-    share a byte."""
+    """Return the piece that the nest of a part writes; None if the algebra finds no constant strides, or if packed
+    elements share a byte."""
     (root,) = nest.partition.roots
     flat = compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, memory_map(root.shape)))
     digits, width = strides(flat), dtypes.storage_bytes(root.shape.dtype)
@@ -146,7 +147,7 @@ def _piece(nest: Nest) -> Optional[_Piece]:
 
 
 def _side_by_side(pieces: List[_Piece]) -> Optional[SideBySide]:
-    """The rows that the pieces of all parts fill; None if they do not fill rows."""
+    """Return the rows that the pieces of all parts fill; None if they do not fill rows."""
     first, end = pieces[0], 0
     for piece in pieces:
         if (piece.rows, piece.pitch, piece.start, piece.even) != (first.rows, first.pitch, end, True):

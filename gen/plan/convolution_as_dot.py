@@ -100,7 +100,7 @@ CONVOLUTION = ("window", "dim_labels", "feature_group_count", "batch_group_count
 
 
 def _is_row(value: Instruction, strides: Strides) -> bool:
-    """True if the last dimension is contiguous in memory."""
+    """Return true if the last dimension is contiguous in memory."""
     found = strides(value)
     return found is not None and found[-1] == 1
 
@@ -114,15 +114,15 @@ def _of_pixels(x: Expander, base: Instruction, count: int) -> Instruction:
 
 
 def _in_a_row(value: Instruction, first: int, count: int, strides: Strides) -> bool:
-    """True if `count` dimensions, from `first` on, can be merged to one in memory."""
+    """Return true if `count` dimensions, from `first` on, can be merged to one in memory."""
     found = strides(value)
     return found is not None and all(found[d] == found[d + 1] * value.shape.dims[d + 1]
                                      for d in range(first, first + count - 1))
 
 
 def _neighbours(base: Instruction, minor: "Sequence[int]", count: int, strides: Strides) -> bool:
-    """True if dimensions 1 to `count` can be merged in memory, both of the base and of a result whose dimensions are
-    `minor`, contiguous dimension first."""
+    """Return true if dimensions 1 to `count` can be merged in memory, both of the base and of a result whose dimensions
+    are `minor`, contiguous dimension first."""
     found = strides(base)
     at = minor.index(count)
     return found is not None and list(minor[at:at + count]) == list(range(count, 0, -1)) \

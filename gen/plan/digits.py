@@ -58,7 +58,7 @@ class IterationSpace:
 
 
 def _splits(flat: str) -> List[int]:
-    """The numbers by which a map of one variable divides it; its position must be split there."""
+    """Return the numbers by which a map of one variable divides it; its position must be split there."""
     name = algebra.info(flat).variables[0].name
     return [division.period for division in algebra.divisions(flat) if division.variable == name]
 
@@ -128,8 +128,8 @@ def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[Iteratio
 
 
 def in_words(space: IterationSpace, lines: bool = False) -> bool:
-    """True if the elements that `interleaved` finds fill 32-bit words, and its rows are whole registers. lines: rows
-    must be whole cache lines too."""
+    """Return true if the elements that `interleaved` finds fill 32-bit words, and its rows are whole registers. lines:
+    rows must be whole cache lines too."""
     n = space.sizes[-1]
     return n in (2, 4) and space.sizes[-2] % (16 * n if lines else 16) == 0 and all(
         a.strides is not None and (a.width * n == 4 if a.strides[-2:] == (n, 1) else a.strides[-2] == 1)
@@ -155,7 +155,7 @@ def interleaved(space: IterationSpace, lines: bool = False) -> int:
 
 
 def is_mixed_radix(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
-    """True if strides form a mixed radix: digits represent each number below their product exactly once."""
+    """Return true if strides form a mixed radix: digits represent each number below their product exactly once."""
     below = 1
     for stride, size in sorted((s, n) for s, n in zip(strides, sizes) if n > 1):
         if stride != below:
@@ -186,7 +186,8 @@ def merged_digits(digits: "Sequence[Tuple[int, Sequence[int]]]") -> "List[Tuple[
 
 
 def _merged(space: IterationSpace) -> IterationSpace:
-    """The space without digits of size 1, with neighbouring digits merged if every access has one stride along both."""
+    """Return the space without digits of size 1, with neighbouring digits merged if every access has one stride along
+    both."""
     regular = [a.strides for a in space.accesses if a.strides is not None]
     joined = merged_digits([(size, column) for size, *column in zip(space.sizes, *regular)])
     sizes = [size for size, _ in joined]
@@ -278,7 +279,7 @@ def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
 
 
 def moves(partition: Partition, space: IterationSpace) -> bool:
-    """True if a nest only moves elements."""
+    """Return true if a nest only moves elements."""
     return (
         len({a.width for a in space.accesses}) == 1
         and all(a.strides for a in space.accesses)

@@ -147,8 +147,8 @@ def _spaces(loop: Instruction, wanted: "Sequence[int]") -> "Iterator[List[Space]
 
 
 def _dropped(space: "Tuple[int, ...]", dims: "Tuple[int, ...]") -> "Optional[Tuple[int, ...]]":
-    """The dimensions to drop so that `dims` become those of a space, the last ones if there is a choice; None if that
-    is impossible, or if they have too many places."""
+    """Return the dimensions to drop so that `dims` become those of a space, the last ones if there is a choice; None if
+    that is impossible, or if they have too many places."""
     ways = combinations(reversed(range(len(dims))), len(dims) - len(space)) if len(dims) >= len(space) else ()
     for way in ways:
         if tuple(size for k, size in enumerate(dims) if k not in way) == space and math.prod(
@@ -369,7 +369,7 @@ class Asked(NamedTuple):
 
 
 def _conjuncts(condition: Computation) -> "List[Value]":
-    """The predicates whose conjunction a condition is."""
+    """Return the predicates whose conjunction a condition is."""
     parts, waiting = [], [Value(root_of(condition))]
     while waiting:
         value = waiting.pop(0)
@@ -402,7 +402,7 @@ def _asked(part: Value) -> "Optional[Asked]":
 
 
 def _below(scalars: "Sequence[Key]", roots: "Sequence[int]") -> "Set[int]":
-    """The scalars in `roots`, and all that they depend on."""
+    """Return the scalars in `roots`, and all that they depend on."""
     found, waiting = set(), list(roots)
     while waiting:
         n = waiting.pop()
@@ -484,7 +484,7 @@ def _loop(copied: Computation, loop: Instruction,
 
 
 def _step(walk: Walk, name: str) -> Computation:
-    """One step as a computation on scalars: the predicate, then the next value of each variable."""
+    """Return one step as a computation on scalars: the predicate, then the next value of each variable."""
     step = Computation(f"{name}.step")
     known: Dict[int, Instruction] = {}
     roots = [walk.predicate, *walk.ends]

@@ -60,7 +60,7 @@ def arranged(computation: Computation, group: "Sequence[Leaf]",
 
 
 def _rooted(kernel: Kernel, space: Optional[IterationSpace], same: str) -> "Tuple[Shape, List[Root]]":
-    """The shape of a kernel's index, and its results with their maps from that index."""
+    """Return the shape of a kernel's index, and its results with their maps from that index."""
     shape, order = _space([leaf for leaf, _ in kernel]), _as_read(space) if space else None
     if order:
         shape = _flat(shape)
@@ -117,7 +117,7 @@ def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "T
 
 
 def _space(group: "Sequence[Leaf]") -> Shape:
-    """The first result's shape, or a flat shape of its positions if shapes differ."""
+    """Return the first result's shape, or a flat shape of its positions if shapes differ."""
     first = group[0].shape.dense
     if all((leaf.shape.dims, leaf.shape.minor_to_major) == (first.dims, first.minor_to_major) for leaf in group):
         return first
@@ -130,8 +130,8 @@ def _flat(first: Shape) -> Shape:
 
 
 def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[str, str]]" = None) -> Root:
-    """A result with the map to its index: from the same position, or through a map of positions. order: the two maps of
-    `_as_read`, applied first."""
+    """Return a result with the map to its index: from the same position, or through a map of positions. order: the two
+    maps of `_as_read`, applied first."""
     number, shape, instruction, output = leaf
     own, unmap = identity(space.dims), algebra.call("shape", "unmap", shape.text)
     if order:
@@ -145,7 +145,7 @@ def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[st
 
 
 def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]") -> Reads:
-    """The accesses of a kernel of one result, as maps from the position in the result's memory."""
+    """Return the accesses of a kernel of one result, as maps from the position in the result's memory."""
     number, shape, instruction, output = leaf
     partition = Partition(computation, [Root(number, shape, instruction, output, identity(shape.dims))],
                           "alone", shape.dims, INLINE, cuts)
@@ -172,7 +172,7 @@ def _iteration_space(kernel: Kernel, reads: "Dict[int, Reads]") -> Optional[Iter
 
 
 def _contiguous(access: StridedAccess, row: Optional[int]) -> bool:
-    """True if an access is contiguous, or becomes so when a tile transposes the digit `row`."""
+    """Return true if an access is contiguous, or becomes so when a tile transposes the digit `row`."""
     return access.strides is not None and (abs(access.strides[-1]) <= 1
                                            or (row is not None and access.strides[row] == 1))
 
@@ -183,7 +183,7 @@ def _cost(space: IterationSpace) -> int:
 
 
 def _least(space: IterationSpace) -> int:
-    """The cost if each buffer were accessed once, in the order of its memory."""
+    """Return the cost if each buffer were accessed once, in the order of its memory."""
     return sum({a.name: a.bytes for a in space.accesses}.values())
 
 
@@ -196,8 +196,8 @@ def _traffic(kernel: Kernel, reads: "Dict[int, Reads]") -> int:
 
 
 def _ways(leaf: Leaf, kernel: Kernel, reads: "Dict[int, Reads]", same: str) -> List[str]:
-    """Maps from a kernel's position to a result's: the identity, and those by which both read the same element of a
-    buffer."""
+    """Return maps from a kernel's position to a result's: the identity, and those by which both read the same element
+    of a buffer."""
     ways = {same: None}
     for own in reads[leaf.number]:
         for other, at in kernel:

@@ -23,7 +23,7 @@ def stride_map(shape: Shape) -> str:
 
 
 def has_strides(shape: Shape) -> bool:
-    """True if BASE is large enough for an array."""
+    """Return true if BASE is large enough for an array."""
     return not shape.lead or shape.elements < BASE // 2
 
 

@@ -148,8 +148,8 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
 
 def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Dict[Instruction, int]",
             name: str, results: "Sequence[int]" = ()) -> Nest:
-    """A nest that stores values of one shape that do not depend on each other. results: the numbers of the results that
-    the last values are."""
+    """Return a nest that stores values of one shape that do not depend on each other. results: the numbers of the
+    results that the last values are."""
     count = len(values) - len(results)
     roots = [plan.value_root(value, 0, cuts[value], True) for value in values[:count]]
     roots += [plan.value_root(value, 0, number) for value, number in zip(values[count:], results)]
@@ -161,7 +161,7 @@ def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Di
 
 def _passes(computation: Computation, divided: plan.Plan,
             stored: "Collection[Instruction]") -> "List[List[Instruction]]":
-    """The cuts in a possible order of computation; stored values that are computed together are neighbours."""
+    """Return the cuts in a possible order of computation; stored values that are computed together are neighbours."""
     if not stored:
         return [[cut] for cut in divided.cuts]
     levels = storing.levels(computation, divided.cuts)
@@ -186,7 +186,7 @@ def _passes(computation: Computation, divided: plan.Plan,
 
 
 def _led(nest: Nest, heroes: List[Instruction]) -> Nest:
-    """A nest around reduces, or around scans."""
+    """Return a nest around reduces, or around scans."""
     return scan.scan(nest, heroes) if scan.prefix(heroes[0]) else plan.reduction(nest, heroes)
 
 

@@ -273,7 +273,7 @@ def runtime_map(instruction: Instruction) -> "Tuple[str, List[IndexRead]]":
 
 
 def _known(source: Instruction, last: int) -> Optional[int]:
-    """The start index if it is a constant; None if it is read at run time."""
+    """Return the start index if it is a constant; None if it is read at run time."""
     values = set(source.literal or []) if source.opcode == "constant" else set()
     if last == 0 or len(values) != 1:
         return 0 if last == 0 else None
@@ -305,7 +305,7 @@ def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Start, ...]]"
 
 @lru_cache(maxsize=1024)
 def _named(op: str, dims: "Tuple[int, ...]", operand: "Tuple[int, ...]") -> str:
-    """The map of an op from a function's index i0, i1, .. to an operand."""
+    """Return the map of an op from a function's index i0, i1, .. to an operand."""
     text = algebra.call("op", op, "0", f"out={algebra.numbers(dims)}", f"in={algebra.numbers(operand)}")
     return algebra.rename(text, *(f"i{k}" for k in range(len(dims)))) if dims and text != EMPTY else text
 
@@ -330,7 +330,8 @@ def numbers_of(parts: Instruction) -> Instruction:
 
 
 def moves_only(instruction: Instruction) -> bool:
-    """True if an op gives elements of its operand unchanged, at other indices (a bitcast to another type does not)."""
+    """Return true if an op gives elements of its operand unchanged, at other indices (a bitcast to another type does
+    not)."""
     if instruction.opcode == "bitcast":
         return instruction.shape.dtype == instruction.operands[0].shape.dtype
     return instruction.opcode in MOVES
@@ -433,7 +434,7 @@ class Partition:
         return compose(entry.map, step)
 
     def _bind(self, entry: Entry, kind: str) -> Region:
-        """The region of an operand that is read at a run-time index; start indices that are constants are
+        """Return the region of an operand that is read at a run-time index; start indices that are constants are
         substituted."""
         instruction, function = entry.instruction, entry.region.function
         step, indices = runtime_map(instruction)
@@ -506,7 +507,7 @@ class Partition:
         self._compute(instruction, function.body, function.index)
 
     def _inlined(self, instruction: Instruction, region: Region) -> bool:
-        """True if a value with one reader is computed where it is read."""
+        """Return true if a value with one reader is computed where it is read."""
         return region.depth < MOST_REGIONS
 
     def _compute(self, instruction: Instruction, region: Region, index: str) -> None:

@@ -74,8 +74,8 @@ def key_of(hero: Instruction) -> Key:
 
 
 def stops(instruction: Instruction) -> bool:
-    """True if an element must not be recomputed wherever it is read: it is computed from several elements, or the graph
-    says that it is stored. A scatter always has kernels of its own."""
+    """Return true if an element must not be recomputed wherever it is read: it is computed from several elements, or
+    the graph says that it is stored. A scatter always has kernels of its own."""
     if instruction.opcode == "scatter":
         return instruction.shape.leaves()[0].elements > 0
     if instruction.opcode == element_loops.OPCODE or instruction.attributes.get(STORED):
@@ -95,7 +95,8 @@ def value_root(root: Instruction, output: int, number: int, scratch: bool = Fals
 
 
 def is_free(reduce: Instruction) -> bool:
-    """True if partial results may be computed in any order (at least without NaNs), starting from known values."""
+    """Return true if partial results may be computed in any order (at least without NaNs), starting from known
+    values."""
     if reduce.opcode != "reduce":
         return False
     order = combiner.analyse(reduce)
@@ -103,12 +104,12 @@ def is_free(reduce: Instruction) -> bool:
 
 
 def leads(instruction: Instruction) -> bool:
-    """True if a nest may be built around an op: a reduce whose order is free, or a scan."""
+    """Return true if a nest may be built around an op: a reduce whose order is free, or a scan."""
     return is_free(instruction) or (prefix(instruction) is not None and stops(instruction))
 
 
 def same_place(read: Read, shape: Shape) -> bool:
-    """True if a value is read at the walk's own position, each element once."""
+    """Return true if a value is read at the walk's own position, each element once."""
     source = read.source.shape.leaves()[read.output]
     if read.map == EMPTY or source.elements != shape.elements:
         return False
@@ -119,7 +120,8 @@ def same_place(read: Read, shape: Shape) -> bool:
 
 def _reads(computation: Computation, roots: Sequence[Root], shape: Shape,
            ends: Dict[Instruction, int]) -> "List[Tuple[Read, bool]]":
-    """The reads of the ops in `ends`, and true for each read that is unconditional and not in a called function."""
+    """Return the reads of the ops in `ends`, and true for each read that is unconditional and not in a called
+    function."""
     partition = Partition(computation, list(roots), "", shape.dims, cuts=ends)
     return [(read, function is partition.entry and region is function.body) for function in partition.functions
             for read, region in reads_of(partition, function) if read.source in ends]

@@ -171,7 +171,7 @@ def _with_columns(
 
 
 def _orderable(groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]") -> bool:
-    """True if the groups can run one after another."""
+    """Return true if the groups can run one after another."""
     waiting, done = list(groups), set()     # type: List[List[Nest]], Set[Nest]
     while waiting:
         ready = [g for g in waiting if all(need in done or need in g for nest in g for need in needs[nest])]
@@ -183,14 +183,14 @@ def _orderable(groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]") -> bo
 
 
 def _reads(nest: Nest) -> "Set[Buffer]":
-    """The scratch buffers that a nest reads."""
+    """Return the scratch buffers that a nest reads."""
     return {buffer for part in (nest, *nest.sides) for partition in (part.partition, *part.further)
             for buffer in buffers_of(partition, partition.entry) if buffer.role is Role.SCRATCH}
 
 
 def _needs(nests: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
-    """For each nest, the nests that must run before it: those that write what it reads, and those that read or write
-    what it overwrites. Nests of other kinds keep their place in the order."""
+    """Return, for each nest, the nests that must run before it: those that write what it reads, and those that read or
+    write what it overwrites. Nests of other kinds keep their place in the order."""
     writers: "Dict[Buffer, Nest]" = {}
     readers: "Dict[Buffer, Set[Nest]]" = {}
     needs: "Dict[Nest, Set[Nest]]" = {}
@@ -212,7 +212,7 @@ def _needs(nests: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
 
 
 def _between(nest: Nest, group: "List[Nest]", groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]") -> bool:
-    """True if a nest needs a value that is computed from a group's totals outside of the group."""
+    """Return true if a nest needs a value that is computed from a group's totals outside of the group."""
     of = {member: other for other in groups for member in other}
     waiting = [member for member in needs[nest] if member not in group]
     seen: "Set[Nest]" = set()
@@ -228,7 +228,7 @@ def _between(nest: Nest, group: "List[Nest]", groups: "List[List[Nest]]", needs:
 
 
 def _candidate(nest: Nest, group: "List[Nest]") -> bool:
-    """True if a nest may be a stage of a group, as far as can be seen without its maps."""
+    """Return true if a nest may be a stage of a group, as far as can be seen without its maps."""
     first = group[0]
     if not isinstance(first, Reduction) or not _plain(first) or not _plain(nest):
         return False
@@ -241,7 +241,7 @@ def _candidate(nest: Nest, group: "List[Nest]") -> bool:
 
 
 def _plain(nest: Nest) -> bool:
-    """True if a nest is of a kind, and has types, that stages allow."""
+    """Return true if a nest is of a kind, and has types, that stages allow."""
     if type(nest) not in (Nest, Reduction) or nest.layout or nest.stored:
         return False
     if any(root.at or root.shape.place and not root.shape.lead or root.shape.dtype in dtypes.PACKED
@@ -256,7 +256,7 @@ def _plain(nest: Nest) -> bool:
 
 
 def _without(whole: Rows, inner: "Set[Buffer]") -> Rows:
-    """The same stages without writes to buffers that only they read."""
+    """Return the same stages without writes to buffers that only they read."""
     whole.inner = inner
     for stage in whole.stages:
         kept = [root for root in stage.row_writes if root.buffer not in inner]
@@ -278,7 +278,7 @@ def _partitions(whole: Rows) -> "List[Partition]":
 # ---- stages ----
 
 def _bitcast(of: Shape, to: Shape) -> str:
-    """The map from an index of one shape to the index of another shape at the same position in memory."""
+    """Return the map from an index of one shape to the index of another shape at the same position in memory."""
     step = algebra.call(
         "op",
         "bitcast",
@@ -292,7 +292,7 @@ def _bitcast(of: Shape, to: Shape) -> str:
 
 
 def _drop(space: Shape, gone: "Sequence[int]", kept: bool = False) -> str:
-    """The map from an index to the index of its row; kept: to the first index of its row."""
+    """Return the map from an index to the index of its row; kept: to the first index of its row."""
     names = [f"i{k}" for k in range(len(space.dims))]
     renamed = [n if k not in gone else "0" for k, n in enumerate(names) if kept or k not in gone]
     return algebra.simplify(
@@ -426,18 +426,18 @@ class _Stages:
         return compose(_bitcast(self.space, nest.space), compose(_drop(nest.space, nest.reduced), memory_map(totals)))
 
     def _deepest(self, partition: Partition) -> int:
-        """The last stage whose totals a partition reads."""
+        """Return the last stage whose totals a partition reads."""
         return max((self.level[read.source] for f in partition.functions for read, _ in reads_of(partition, f)
                     if read.source in self.level), default=0)
 
     def _moved(self, root: Root, to: Shape) -> Root:
-        """A result at the same positions in memory, over the index of another shape."""
+        """Return a result at the same positions in memory, over the index of another shape."""
         return Root(root.result, root.shape, root.value, root.output, _bitcast(to, root.shape), root.scratch)
 
     # ---- partitions ----
 
     def _inputs(self, stage: _Stage) -> Partition:
-        """The partition of the values that a stage computes for each position."""
+        """Return the partition of the values that a stage computes for each position."""
         operands = [o for hero in stage.heroes for o in hero.operands[:1]]
         roots = [Root(n, o.shape, o, 0, _bitcast(self.space, o.shape)) for n, o in enumerate(operands)]
         columns = [o for hero in stage.columns for o in hero.operands[:1]]
@@ -448,7 +448,7 @@ class _Stages:
                                [*stage.of_row, *stage.reads_kept], self.space)
 
     def _totals(self, stage: _Stage) -> Partition:
-        """The partition of the values that a stage computes for each row."""
+        """Return the partition of the values that a stage computes for each row."""
         partition = self._partition(
             f"{self.name}_totals{self.stages.index(stage)}",
             [*stage.row_writes, *stage.row_values.values()],
@@ -468,7 +468,7 @@ class _Stages:
         shape: Shape,
         scalars: "Sequence[Instruction]" = (),
     ) -> Partition:
-        """A partition that may read totals, at the row of its position, but no other value of the stages."""
+        """Return a partition that may read totals, at the row of its position, but no other value of the stages."""
         partition = Partition(self.computation, roots, name, shape.dims, INLINE, self.cuts, [*self.heroes, *given],
                               scalars)
         row = self.row_of if shape is self.space else compose(self.row, memory_map(self.rows))
@@ -482,8 +482,8 @@ class _Stages:
     # ---- values of a row, and kept values ----
 
     def _of_row(self, partition: Partition) -> "Dict[Instruction, Root]":
-        """The values that a partition computes from totals for a whole row and uses for its elements, as results of the
-        row."""
+        """Return the values that a partition computes from totals for a whole row and uses for its elements, as results
+        of the row."""
         once = _once(partition)
         alone: "Set[Instruction]" = set()       # depend on the row alone
         roots: "Dict[Instruction, Root]" = {}
@@ -499,8 +499,8 @@ class _Stages:
         return roots
 
     def _kept(self, number: int) -> "List[Instruction]":
-        """The values that a stage reads from earlier stages. Values that are worth keeping are kept by the first stage
-        that computes them."""
+        """Return the values that a stage reads from earlier stages. Values that are worth keeping are kept by the first
+        stage that computes them."""
         stage = self.stages[number]
         partition = self._inputs(stage)
         once = _once(partition)
@@ -532,7 +532,7 @@ class _Stages:
         return values
 
     def _cost(self, partition: Partition, entries: "Dict[Instruction, Entry]", entry: Entry) -> int:
-        """The number of vector instructions for a value and all that is computed for it."""
+        """Return the number of vector instructions for a value and all that is computed for it."""
         waiting, seen = [entry.instruction], set()      # type: List[Instruction], Set[Instruction]
         while waiting:
             i = waiting.pop()
@@ -544,13 +544,13 @@ class _Stages:
 
 
 def _simple(entry: Entry) -> bool:
-    """True if an entry is computed from single elements."""
+    """Return true if an entry is computed from single elements."""
     return (entry.callee is None and not entry.regions and len(entry.instruction.shape.leaves()) == 1
             and entry.instruction.opcode in (*ELEMENTWISE, "map"))
 
 
 def _once(partition: Partition) -> "Set[Instruction]":
-    """The values that a partition computes at exactly one place, in its body."""
+    """Return the values that a partition computes at exactly one place, in its body."""
     count: "Dict[Instruction, int]" = {}
     for function in partition.functions:
         for region in regions(function.body):
@@ -560,12 +560,12 @@ def _once(partition: Partition) -> "Set[Instruction]":
 
 
 def _inside(entry: Entry) -> "List[Region]":
-    """The regions of an entry, nested ones included."""
+    """Return the regions of an entry, nested ones included."""
     return [inner for region in entry.regions for inner in regions(region)] if entry.callee is None else []
 
 
 def _uses(partition: Partition) -> "List[Tuple[Read, Optional[Instruction]]]":
-    """The reads of a partition, each with the op that reads (None for a root)."""
+    """Return the reads of a partition, each with the op that reads (None for a root)."""
     reads: "List[Tuple[Read, Optional[Instruction]]]" = [(partition.root_read(root), None) for root in partition.roots]
     for region in regions(partition.entry.body):
         for entry in region.entries:

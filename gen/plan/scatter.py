@@ -66,8 +66,8 @@ def nests(computation: Computation, instruction: Instruction, targets: "List[Roo
 
 
 def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
-    """The map from an update's index to the result's index; for each runtime variable, its largest value in range and
-    the map to where it is read."""
+    """Return the map from an update's index to the result's index; for each runtime variable, its largest value in
+    range and the map to where it is read."""
     a, count = instruction.attributes, len(instruction.operands) // 2
     words = [f"out={algebra.numbers(instruction.operands[0].shape.dims)}",
              *(f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands))]
@@ -114,8 +114,8 @@ def combined_by(combiner: Computation, k: int, count: int) -> "Optional[str]":
 
 
 def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
-    """True if a result has the same bits in any order of the updates. (A maximum of floats may be either zero, or any
-    of several NaNs.)"""
+    """Return true if a result has the same bits in any order of the updates. (A maximum of floats may be either zero,
+    or any of several NaNs.)"""
     return combined_by(combiner, k, count) not in (None,
                                                    "overwrite") and dtypes.TABLE[dtype].kind not in ("float", "complex")
 

@@ -111,8 +111,8 @@ class Evaluations(Partition):
                 self._place(instruction, list(self._uses[instruction]))
 
     def _inlined(self, instruction: Instruction, region: Region) -> bool:
-        """True if a value is computed where it is read: it is read about once per element, or it depends elementwise on
-        totals of a reduction, as kernels of rows compute it once for each row."""
+        """Return true if a value is computed where it is read: it is read about once per element, or it depends
+        elementwise on totals of a reduction, as kernels of rows compute it once for each row."""
         reads, elements = self._weight(region) * math.prod(region.function.dims), instruction.shape.leaves()[0].elements
         return super()._inlined(instruction, region) and (reads < 2 * elements
                                                           or elements <= self._totals.get(instruction, 0))
@@ -120,14 +120,14 @@ class Evaluations(Partition):
     # ---- counting ----
 
     def _weight(self, region: Region) -> float:
-        """How often a region runs in one execution of its function."""
+        """Return how often a region runs in one execution of its function."""
         if region not in self._weights:
             weight = 1.0 if region.parent is None else self._weight(region.parent)
             self._weights[region] = weight * self._share(region)
         return self._weights[region]
 
     def _share(self, region: Region) -> float:
-        """How often a region runs in one execution of the enclosing region."""
+        """Return how often a region runs in one execution of the enclosing region."""
         entry = region.owner
         if entry is None:
             return 1.0
@@ -182,7 +182,7 @@ class Evaluations(Partition):
         return counts
 
     def _shared(self, passes: bool, function: Function, callee: Function) -> bool:
-        """True if a value is computed once for this reader and others of its kind. Nests that visit each of its
+        """Return true if a value is computed once for this reader and others of its kind. Nests that visit each of its
         elements once share a pass. A value that depends elementwise on totals of a reduction and is then broadcast is
         computed once for each row."""
         work, elements = self.work[function], math.prod(callee.dims)
@@ -213,7 +213,8 @@ class Evaluations(Partition):
         return time
 
     def _again(self, stored: "FrozenSet[Function]") -> "Dict[Function, int]":
-        """The number of repeated entries in each function's text if all values that are not stored are inlined."""
+        """Return the number of repeated entries in each function's text if all values that are not stored are
+        inlined."""
         entries: "Dict[Function, int]" = {}
         again: "Dict[Function, int]" = {}
         for function in reversed(self.functions):
@@ -271,8 +272,8 @@ class Evaluations(Partition):
         return self._improved(frozenset(stored), costs)
 
     def _improved(self, stored: "FrozenSet[Function]", costs: Costs) -> "FrozenSet[Function]":
-        """The best of four choices: these values, all values, those that results read directly, and none; each without
-        the values that cost more than they save."""
+        """Return the best of four choices: these values, all values, those that results read directly, and none; each
+        without the values that cost more than they save."""
         best, least = frozenset(), math.inf     # type: FrozenSet[Function], float
         tried = [stored, frozenset(self.candidates), frozenset(self.last.intersection(self.candidates)),
                  best]     # type: List[FrozenSet[Function]]
@@ -297,7 +298,7 @@ class Evaluations(Partition):
 
 
 def _totals(computation: Computation, ends: "Collection[Instruction]") -> "Dict[Instruction, int]":
-    """For each value, the largest number of elements of a reduce that it depends on."""
+    """Return, for each value, the largest number of elements of a reduce that it depends on."""
     most: "Dict[Instruction, int]" = {}
     for instruction in computation.instructions:
         counts = [max(most.get(o, 0), o.shape.leaves()[0].elements if o.opcode == "reduce" and o in ends else 0)
@@ -360,7 +361,7 @@ def levels(computation: Computation, cuts: "Collection[Instruction]") -> "Dict[I
 
 
 def _known(computation: Computation) -> "Set[Instruction]":
-    """The scalars that depend on constants only; compilers fold them."""
+    """Return the scalars that depend on constants only; compilers fold them."""
     known: "Set[Instruction]" = set()
     for instruction in computation.instructions:
         if not instruction.shape.dims and instruction.shape.kind == "array" and (
@@ -371,13 +372,14 @@ def _known(computation: Computation) -> "Set[Instruction]":
 
 
 def storable(instruction: Instruction) -> bool:
-    """True if a value may be in a scratch buffer: it is one array of whole bytes, and not a view of memory."""
+    """Return true if a value may be in a scratch buffer: it is one array of whole bytes, and not a view of memory."""
     return instruction.shape.kind == "array" and instruction.shape.dtype not in dtypes.PACKED \
         and not instruction.attributes.get(PARTS)
 
 
 def _reads_back(instruction: Instruction) -> bool:
-    """True if a value consists of moved elements of stored copies: they are already in memory in a suitable order."""
+    """Return true if a value consists of moved elements of stored copies: they are already in memory in a suitable
+    order."""
     waiting, seen = [instruction], {instruction}
     while waiting:
         value = waiting.pop()
@@ -431,6 +433,6 @@ def _per_byte(function: Function, costs: Costs) -> float:
 
 
 def _loaded(function: Function, costs: Costs) -> float:
-    """The time to read an element of a stored value: one instruction, and its bytes."""
+    """Return the time to read an element of a stored value: one instruction, and its bytes."""
     elements = math.prod(function.dims)
     return costs.instruction + _bytes(function) / max(1, elements) * _per_byte(function, costs)

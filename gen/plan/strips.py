@@ -71,19 +71,20 @@ def _reads(nest: Nest) -> "Set[Buffer]":
 
 
 def _left(first: Nest, second: Nest) -> "List[Buffer]":
-    """The scratch buffers that a nest leaves for another one."""
+    """Return the scratch buffers that a nest leaves for another one."""
     written = {root.buffer for _, root in first.written_roots(True)} - first.inner
     return [buffer for buffer in sorted(written & _reads(second)) if buffer.role is Role.SCRATCH]
 
 
 def _feeds(first: Nest, second: Nest, nests: "Sequence[Nest]") -> bool:
-    """True if a nest leaves one buffer, which only the other nest reads."""
+    """Return true if a nest leaves one buffer, which only the other nest reads."""
     left = _left(first, second)
     return len(left) == 1 and not any(left[0] in _reads(nest) for nest in nests if nest not in (first, second))
 
 
 def _strips(chain: "List[Nest]", nests: "Sequence[Nest]", panels: Panels) -> Optional[Strips]:
-    """The nests combined in strips; None if a strip's rows are not neighbours in each nest, or a strip is too large."""
+    """Return the nests combined in strips; None if a strip's rows are not neighbours in each nest, or a strip is too
+    large."""
     producer, rows = chain[0], chain[1]
     assert isinstance(producer, Contraction) and isinstance(rows, Rows)
     between = [_left(first, second)[0] for first, second in zip(chain, chain[1:])]
@@ -118,8 +119,8 @@ def _strips(chain: "List[Nest]", nests: "Sequence[Nest]", panels: Panels) -> Opt
 
 def _rows_of_strip(producer: Contraction, length: int, between: "Sequence[Buffer]", chain: "Sequence[Nest]",
                    panels: Panels) -> int:
-    """The number of rows of a strip, the largest divisor of the rows that share the other operand; 0 if a strip is too
-    large for the caches, or too small for register tiles."""
+    """Return the number of rows of a strip, the largest divisor of the rows that share the other operand; 0 if a strip
+    is too large for the caches, or too small for register tiles."""
     size = max(dtypes.storage_bytes(buffer.shape.dtype) for buffer in between)
     for nest in chain:
         if isinstance(nest, Contraction):
@@ -134,7 +135,7 @@ def _rows_of_strip(producer: Contraction, length: int, between: "Sequence[Buffer
 
 
 def _in_strips(nest: Nest, places: "Dict[Buffer, str]", elements: int) -> Optional[Nest]:
-    """The nest with buffers of one strip."""
+    """Return the nest with buffers of one strip."""
     if isinstance(nest, Contraction):
         part = Nest(nest.name, nest.shape, _placed(nest.partition, places))
         made = tiled(part, elements)
@@ -155,7 +156,7 @@ def _roots(roots: "Sequence[Root]", places: "Dict[Buffer, str]") -> "List[Root]"
 
 
 def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
-    """The partition with buffers of one strip between the parts."""
+    """Return the partition with buffers of one strip between the parts."""
     made = copy.copy(partition)
     made.roots = _roots(partition.roots, places)
     numbers = {buffer.number: place for buffer, place in places.items()}
@@ -164,21 +165,21 @@ def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
 
 
 def _goes_by_strips(nest: Contraction, strips: int) -> bool:
-    """True if the digits of a contraction's work-items, major first, begin with those of the strip's number."""
+    """Return true if the digits of a contraction's work-items, major first, begin with those of the strip's number."""
     digits = [nest.outer[k] for k in nest.order if nest.outer[k].strips]
     return math.prod(digit.size for digit in digits) == strips and is_mixed_radix(
         [digit.strips for digit in digits], [digit.size for digit in digits])
 
 
 def _reads_as_single(nest: Contraction, between: "Sequence[Buffer]") -> bool:
-    """True if a contraction reads the buffers in between only as its operand `single`, whose rows are those of the
-    strip."""
+    """Return true if a contraction reads the buffers in between only as its operand `single`, whose rows are those of
+    the strip."""
     return nest.units not in between and not any(buffer in between for function in nest.epilogue.functions
                                                  for buffer in buffers_of(nest.epilogue, function))
 
 
 def _in_order(rows: Rows, between: "Sequence[Buffer]") -> bool:
-    """True if stages access the buffers in between at their own position only."""
+    """Return true if stages access the buffers in between at their own position only."""
     unmap, flats = algebra.call("shape", "unmap", rows.space.text), []
     for stage in rows.stages:
         flats += [compose(root.map, memory_map(root.shape)) for root in stage.writes if root.buffer in between]

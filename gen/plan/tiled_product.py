@@ -139,7 +139,7 @@ class TiledProduct(StridedProduct):
         return self._of_steps(vec, Inside(number))
 
     def along_steps(self, operand: int) -> bool:
-        """True if neighbours in an operand's memory are steps, not lines."""
+        """Return true if neighbours in an operand's memory are steps, not lines."""
         def least(digits: "Sequence[Digit]") -> int:
             return min((abs(digit.strides[operand]) or 1 << 62 for digit in digits), default=1 << 62)
         return least(self.steps) < least(self.lines(operand))
@@ -186,7 +186,7 @@ class Moves(NamedTuple):
     sums: List[Digit]
 
     def moved(self, digit: Digit, operand: int) -> bool:
-        """True if the address in an operand, or one of the operand's conditions, changes along a digit."""
+        """Return true if the address in an operand, or one of the operand's conditions, changes along a digit."""
         return digit.strides[operand] != 0 or any(
             worth for worth, condition in zip(digit.inside, self.conditions) if condition.operand == operand)
 
@@ -199,7 +199,7 @@ class Strides(NamedTuple):
 
 
 def _strides(text: str) -> Optional[Strides]:
-    """The strides of a map's only result; None if one is not constant."""
+    """Return the strides of a map's only result; None if one is not constant."""
     names = [variable.name for variable in algebra.info(text).variables]
     steps = {name: algebra.access(text, name)[0].stride for name in names}
     start = algebra.evaluate(text, *[0] * len(names))
@@ -271,7 +271,7 @@ def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) ->
 
 
 def _groups(dot: Instruction, at: str) -> "List[str]":
-    """The map from the position to the group of a convolution's feature, if there are groups."""
+    """Return the map from the position to the group of a convolution's feature, if there are groups."""
     groups = group_count(dot)
     if groups == 1:
         return []
@@ -282,7 +282,7 @@ def _groups(dot: Instruction, at: str) -> "List[str]":
 
 
 def _steps(dot: Instruction, sums: "List[Digit]") -> "List[Digit]":
-    """The digits of the sum, major first. Those of a window and of features are ordered so that neighbours in an
+    """Return the digits of the sum, major first. Those of a window and of features are ordered so that neighbours in an
     operand's memory are neighbours in the sum."""
     if dot.opcode != "convolution":
         return sums

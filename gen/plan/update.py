@@ -91,7 +91,7 @@ def renamed(update: Update, name: str) -> Update:
 
 
 def _root(number: int, dus: Instruction, group: int) -> Root:
-    """An update as a root: its value at its own index, written at its place in the result."""
+    """Return an update as a root: its value at its own index, written at its place in the result."""
     update = dus.operands[1]
     index = identity(update.shape.dims)
     at, starts = update_map(dus, f"at{group}_")
@@ -100,7 +100,7 @@ def _root(number: int, dus: Instruction, group: int) -> Root:
 
 def _aliases(fusion: Fusion, partition: Partition,
              updates: "Sequence[Instruction]") -> "Tuple[Dict[Buffer, Buffer], str]":
-    """The parameter of each result, or {} and the reason why there is none."""
+    """Return the parameter of each result, or {} and the reason why there is none."""
     aliases: Dict[Buffer, Buffer] = {}
     for root, dus in zip(partition.roots, updates):
         whole = Partition(partition.computation,
@@ -132,7 +132,7 @@ def _aliases(fusion: Fusion, partition: Partition,
 
 
 def _same_element(partition: Partition, buffer: Buffer, index: str, root: Root) -> bool:
-    """True if a read is at the position that the root writes; equal runtime variables are recognised."""
+    """Return true if a read is at the position that the root writes; equal runtime variables are recognised."""
     known: "Dict[Tuple[object, int], str]" = {}
     for runtime in partition.starts(root):
         if known.setdefault((runtime.read, runtime.last), runtime.name) != runtime.name:

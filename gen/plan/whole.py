@@ -57,7 +57,7 @@ def places(op: Instruction) -> List[int]:
 
 
 def _counted(value: Instruction) -> Optional[int]:
-    """The dimension along which an iota, possibly broadcast, counts; None for other values."""
+    """Return the dimension along which an iota, possibly broadcast, counts; None for other values."""
     if value.opcode == "broadcast":
         inner = _counted(value.operands[0])
         return None if inner is None else int(value.attributes["dimensions"][inner])

@@ -66,7 +66,7 @@ def program(module: Module, block: "Optional[Block]" = None) -> Program:
 
 
 def _stepped(module: Module, whole: Fusion, block: "Optional[Block]") -> Program:
-    """The program of a module with loops, branches or ops on whole arrays."""
+    """Return the program of a module with loops, branches or ops on whole arrays."""
     params = [Array(name, shape) for name, shape in zip(hlo.param_names(whole), hlo.param_leaves(whole))]
     distinct = _Distinct(whole.name)
     cutter = Cutter(module.filename, distinct.named)
@@ -125,13 +125,13 @@ def _finished(program: Program, block: "Optional[Block]" = None) -> Program:
 
 
 def _is_one(module: Module, steps: "Sequence[FusionCall]") -> bool:
-    """True if a module is one fusion of the module's own parameters and results."""
+    """Return true if a module is one fusion of the module's own parameters and results."""
     return len(steps) == 1 and (steps[0].operands, steps[0].results) == (hlo.module_parameters(module),
                                                                          hlo.module_results(module))
 
 
 def copied(shape: Shape, name: str, literal: "Optional[Sequence[int]]" = None) -> Fusion:
-    """The fusion that copies an array or, given a literal, writes a constant."""
+    """Return the fusion that copies an array or, given a literal, writes a constant."""
     return Fusion(name, copy_of(shape, shape, name, literal), "")
 
 
@@ -172,12 +172,12 @@ class _Distinct:
 
 
 def _bytes(computation: Computation) -> int:
-    """The bytes of a computation's parameters and results."""
+    """Return the bytes of a computation's parameters and results."""
     return sum(leaf.bytes for i in [*computation.parameters, root_of(computation)] for leaf in i.shape.leaves())
 
 
 def _with_constants(computation: Computation, inside: "Mapping[Instruction, Instruction]") -> Computation:
-    """A copy of a computation that reads constants in place of some parameters. The parameters stay, unused."""
+    """Return a copy of a computation that reads constants in place of some parameters. The parameters stay, unused."""
     own = {parameter: replace(constant, users=[], computation=computation) for parameter, constant in inside.items()}
     with_own = replace(computation, instructions=[*own.values(), *computation.instructions])
     return read_from(with_own, own)

@@ -35,7 +35,7 @@ Run = List[Step]
 
 
 def _small(step: Step) -> bool:
-    """True if every kernel of a step is run by a single work-item."""
+    """Return true if every kernel of a step is run by a single work-item."""
     return all(launch.threads == 1 and launch.kernel.threads == 1 and launch.kernel.table is None
                for launch in launches_of([step]))
 
@@ -47,8 +47,8 @@ def _is_chain(run: Run, block: "Optional[BlockNumbers]") -> bool:
 
 
 def fits(step: Step, block: BlockNumbers) -> bool:
-    """True if one block of threads can run a loop or a branch. The threads of the block wait for each other between
-    kernels; a kernel with barriers of its own must have as many threads as the block."""
+    """Return true if one block of threads can run a loop or a branch. The threads of the block wait for each other
+    between kernels; a kernel with barriers of its own must have as many threads as the block."""
     launches = launches_of([step])
     threads = max((launch.kernel.threads for launch in launches), default=1)
     return threads <= block.threads and all(

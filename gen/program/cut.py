@@ -79,12 +79,13 @@ class _Cut:
                 self.light.add(i)
 
     def _is_call(self, step: Instruction) -> bool:
-        """True if a step becomes a call of a fusion of its own (an update, a loop inside a kernel). Cheap ops around it
-        are part of that fusion."""
+        """Return true if a step becomes a call of a fusion of its own (an update, a loop inside a kernel). Cheap ops
+        around it are part of that fusion."""
         return not is_step(step) or self.refused.get(step) == ""
 
     def _updates(self, instruction: Instruction) -> bool:
-        """True if an op updates a slice of an array that a loop or a branch owns, so that it can be done in place."""
+        """Return true if an op updates a slice of an array that a loop or a branch owns, so that it can be done in
+        place."""
         if instruction.opcode != "dynamic-update-slice":
             return False
         of = resolved(instruction.operands[0], 0)
@@ -131,15 +132,15 @@ class _Cut:
         return nodes, [self.arrays[value] for value in results]
 
     def _given(self, value: Value) -> bool:
-        """True if a value is an array by itself: a parameter's or a step's result."""
+        """Return true if a value is an array by itself: a parameter's or a step's result."""
         return value.producer.opcode == "parameter" or value.producer in self.made
 
     def _wanted(self, step: Instruction) -> "FrozenSet[int]":
-        """The leaves of a step's result that are read."""
+        """Return the leaves of a step's result that are read."""
         return frozenset(leaf for leaf in range(len(step.shape.leaves())) if Value(step, leaf) in self.read)
 
     def _needed(self, step: Instruction) -> "List[FrozenSet[int]]":
-        """For each operand of a step, the leaves that are needed for the wanted leaves of the step's result."""
+        """Return, for each operand of a step, the leaves that are needed for the wanted leaves of the step's result."""
         if step.opcode in ("while", "conditional"):
             return self.cutter.needed.operands(step, self._wanted(step))
         computed = places(step)
@@ -147,14 +148,14 @@ class _Cut:
                 for k, operand in enumerate(step.operands)]
 
     def _operands(self, instruction: Instruction, leaves: "Optional[List[FrozenSet[int]]]" = None) -> List[Value]:
-        """The values of an op's operands. leaves: for each operand, the leaves that are read (None: all)."""
+        """Return the values of an op's operands. leaves: for each operand, the leaves that are read (None: all)."""
         return [resolved(operand, leaf) for n, operand in enumerate(instruction.operands)
                 for leaf, shape in enumerate(operand.shape.leaves())
                 if shape.kind == "array" and (leaves is None or leaf in leaves[n])]
 
     def _reads(self, goals: "Dict[Value, None]", at: int, want: "Callable[[Value, int], None]") -> "Dict[Value, None]":
-        """The arrays that a segment reads. If a value of an earlier segment is among them, that segment is told to give
-        it."""
+        """Return the arrays that a segment reads. If a value of an earlier segment is among them, that segment is told
+        to give it."""
         reads: Dict[Value, None] = {}
         waiting, seen = [value.producer for value in goals], set()     # type: List[Instruction], Set[Instruction]
         while waiting:
@@ -174,7 +175,7 @@ class _Cut:
         return dict(sorted(((v, None) for v in reads), key=lambda item: (self.order[item[0].producer], item[0].leaf)))
 
     def _segment(self, goals: "List[Value]", reads: "List[Value]") -> Call:
-        """The call that computes the goals. An update's result may be written over its operand."""
+        """Return the call that computes the goals. An update's result may be written over its operand."""
         last = goals[0].producer
         update = last in self.made and last.opcode != "while"
         aliases = {0: reads.index(resolved(last.operands[0], 0))} if update else {}
@@ -254,7 +255,7 @@ class _Cut:
 
 
 def _named_leaves(body: Computation) -> List[str]:
-    """Names for the leaves of a body's parameter, taken from the ops that read them."""
+    """Return names for the leaves of a body's parameter, taken from the ops that read them."""
     parameter = body.parameters[0]
     names: Dict[int, str] = {}
     for user in parameter.users:

@@ -21,7 +21,7 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
     copies: Dict[Instruction, Instruction] = {}
 
     def operand(of: Instruction) -> Optional[Instruction]:
-        """The copy of an operand; None if another op has to be copied first."""
+        """Return the copy of an operand; None if another op has to be copied first."""
         if of.shape.kind == "array":
             value = resolved(of, 0)
             if value in known:
@@ -39,7 +39,7 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
         return own.add(Instruction(of.name, "tuple", of.shape, parts)) if parts is not None else None
 
     def copied(operands: "Iterable[Instruction]") -> "Optional[List[Instruction]]":
-        """The copies of all operands; None if another op has to be copied first."""
+        """Return the copies of all operands; None if another op has to be copied first."""
         copies = [operand(of) for of in operands]
         known = [copy for copy in copies if copy is not None]
         return known if len(known) == len(copies) else None
@@ -65,7 +65,7 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
 
 
 def _taken(to: Computation, value: Instruction, leaf: int, name: str) -> Instruction:
-    """A leaf of a value, taken out of tuples within tuples."""
+    """Return a leaf of a value, taken out of tuples within tuples."""
     while value.shape.kind == "tuple":
         index = 0
         while leaf >= len(value.shape.children[index].leaves()):

@@ -40,7 +40,7 @@ def steps_of(nodes: "Sequence[Node]", launched: "Callable[[Call], List[Launch]]"
 
 
 def is_copy(call: Call) -> bool:
-    """True if a call copies an array and does nothing else."""
+    """Return true if a call copies an array and does nothing else."""
     root = call.fusion.computation.root
     return root is not None and root.opcode == "copy" and root.operands[0].opcode == "parameter" and (
         root.shape == root.operands[0].shape) and not call.fusion.aliases
@@ -210,7 +210,7 @@ class Interference:
         return self.results.get(array, array)
 
     def _steps(self, steps: "Sequence[Step]", live: Set[Array]) -> Set[Array]:
-        """The arrays that are needed before the steps. live: those that are needed after them."""
+        """Return the arrays that are needed before the steps. live: those that are needed after them."""
         for step in reversed(steps):
             if isinstance(step, Repeat):
                 live = self._repeat(step, live)
@@ -313,7 +313,7 @@ def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array
 
 
 def all_arrays(steps: "Sequence[Step]") -> "Set[Array]":
-    """Every array that the steps name."""
+    """Return all arrays that the steps name, each once."""
     found: Set[Array] = set()
     for step in steps:
         if isinstance(step, Launch):

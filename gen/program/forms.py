@@ -19,7 +19,7 @@ def form(computation: Computation) -> Any:
 
 
 def _attributes(instruction: Instruction) -> str:
-    """The attributes that decide what an instruction does. Called computations are compared separately."""
+    """Return the attributes that decide what an instruction does. Called computations are compared separately."""
     plain = {key: value for key, value in instruction.attributes.items()
              if key != "raw" and not isinstance(value, Computation)}
     raw = {key: value for key, value in instruction.attributes.get("raw", {}).items()

@@ -60,7 +60,7 @@ class Loop:
 
     @property
     def is_short(self) -> bool:
-        """True if the loop is known to run at most twice."""
+        """Return true if the loop is known to run at most twice."""
         return self.trips is not None and self.trips <= 2
 
 
@@ -78,7 +78,7 @@ class Branch:
 
 
 def holds_loop(fusion: Fusion) -> bool:
-    """True if a kernel of a fusion holds a loop (gen/plan/element_loops.py)."""
+    """Return true if a kernel of a fusion holds a loop (gen/plan/element_loops.py)."""
     return any(i.opcode == "while" for i in fusion.computation.instructions)
 
 
@@ -86,7 +86,7 @@ Node = Union[Call, Loop, Branch]
 
 
 def calls_of(nodes: "Sequence[Node]") -> "Iterator[Call]":
-    """All calls, in the order of the text."""
+    """Return all calls, in the order of the text."""
     for node in nodes:
         if isinstance(node, Call):
             yield node
@@ -96,7 +96,7 @@ def calls_of(nodes: "Sequence[Node]") -> "Iterator[Call]":
 
 
 def all_written(nodes: "Sequence[Node]") -> "Iterator[Array]":
-    """The arrays that nodes write, and those that the nodes inside of them write."""
+    """Return the arrays that nodes write, and those that the nodes inside of them write."""
     for node in nodes:
         yield from node.results
         if isinstance(node, Loop):
@@ -106,7 +106,7 @@ def all_written(nodes: "Sequence[Node]") -> "Iterator[Array]":
 
 
 def all_trips(nodes: "Sequence[Node]") -> "Iterator[int]":
-    """The trip counts of all loops that have a known one."""
+    """Return the trip counts of all loops that have a known one."""
     for node in nodes:
         if isinstance(node, Loop) and node.trips is not None:
             yield node.trips
@@ -141,7 +141,7 @@ class Program:
 
     @property
     def read_only(self) -> "Set[Array]":
-        """The arrays that a run must not write, except parameters that are updated in place."""
+        """Return the arrays that a run must not write, except parameters that are updated in place."""
         return {*self.params, *self.prepared}
 
     @property
@@ -152,7 +152,7 @@ class Program:
 
     @property
     def plain_params(self) -> List[Array]:
-        """The parameters with a pointer of their own."""
+        """Return the parameters with a pointer of their own."""
         return [array for array in self.params if array not in self.weights]
 
     @property
@@ -174,14 +174,14 @@ class Program:
 
     @property
     def straight(self) -> bool:
-        """True if the program has neither loops nor branches. If results may share parameters' buffers, a loop inside a
-        kernel counts too."""
+        """Return true if the program has neither loops nor branches. If results may share parameters' buffers, a loop
+        inside a kernel counts too."""
         return not (self.aliases and any(map(holds_loop, self.fusions))) and all(
             isinstance(node, Call) for node in self.body)
 
     @property
     def is_one(self) -> bool:
-        """True if it is one call and nothing else."""
+        """Return true if it is one call and nothing else."""
         return len(self.body) == 1 and isinstance(self.body[0], Call)
 
     def with_symbols(self) -> "Program":
@@ -200,5 +200,5 @@ class Program:
 
     @property
     def fusions(self) -> List[Fusion]:
-        """The fusions that the program calls, each once."""
+        """Return the fusions that the program calls, each once."""
         return list(dict.fromkeys(call.fusion for call in self.calls))

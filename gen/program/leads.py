@@ -33,7 +33,7 @@ def row_of(shape: Shape) -> int:
 
 
 def most_of(shape: Shape) -> int:
-    """The largest leading dimension."""
+    """Return the largest leading dimension."""
     return MOST_ELEMENTS // (shape.elements // row_of(shape))
 
 
@@ -89,12 +89,12 @@ def _placed(shape: Shape, name: str) -> Shape:
 
 
 def _is_in_place(program: Program, array: Array) -> bool:
-    """True if an array is used by calls alone, and the kernels of all these calls support leading dimensions."""
+    """Return true if an array is used by calls alone, and the kernels of all these calls support leading dimensions."""
     return all(isinstance(node, Call) and _takes_leads(node.fusion) for node in program.body if array in _named(node))
 
 
 def _named(node: Node) -> "Set[Optional[Array]]":
-    """The arrays that a node reads or writes, those of nodes inside it included."""
+    """Return the arrays that a node reads or writes, those of nodes inside it included."""
     own = {*node.operands} if isinstance(node, Call) else {*node.begins, *node.ends, node.predicate} \
         if isinstance(node, Loop) else {node.selector, *(array for ends in node.ends for array in ends)}
     inner = [] if isinstance(node, Call) else [each for part in parts_of(node) for each in part]

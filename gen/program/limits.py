@@ -23,8 +23,8 @@ def unlimited(fusion: Fusion) -> "Optional[Instruction]":
 
 
 def is_limited(program: Program) -> bool:
-    """True if a check of a program limits its iterations: it has loops or branches, or a kernel that contains a loop
-    with no known trip count."""
+    """Return true if a check of a program limits its iterations: it has loops or branches, or a kernel that contains a
+    loop with no known trip count."""
     return not program.straight or any(unlimited(fusion) for fusion in program.fusions)
 
 

@@ -56,7 +56,7 @@ def before_loops(steps: "Sequence[Step]", stays: "Callable[[Repeat], bool]") -> 
 
 
 def _unchanging(loop: Repeat) -> "List[Launch]":
-    """The launches of a loop that do the same in each iteration, in order."""
+    """Return the launches of a loop that do the same in each iteration, in order."""
     changed = {array for step in all_steps([loop]) for array in _written(step)}
     candidates = _alone([loop], {loop.predicate, *loop.loop.ends})
     moved: List[Launch] = []
@@ -84,8 +84,8 @@ def prepared(program: Program, steps: "Sequence[Step]",
 
 
 def _alone(steps: "Sequence[Step]", others: "Set[Array]") -> "Set[Launch]":
-    """The launches that may be moved: no other step writes their results, and their results are neither copied nor in
-    `others`."""
+    """Return the launches that may be moved: no other step writes their results, and their results are neither copied
+    nor in `others`."""
     counts = Counter(array for step in all_steps(steps) for array in _written(step))
     fixed = {*others, *(array for step in leaves(steps) for array in (
         [step.source] if isinstance(step, Move) else step.same))}
@@ -94,20 +94,20 @@ def _alone(steps: "Sequence[Step]", others: "Set[Array]") -> "Set[Launch]":
 
 
 def _keeps_size(launch: Launch) -> bool:
-    """True if a launch writes few bytes, or not many more than it reads."""
+    """Return true if a launch writes few bytes, or not many more than it reads."""
     written, read = (sum(array.shape.bytes for array in arrays) for arrays in (launch.writes, launch.reads))
     return written <= max(SMALL_BYTES, GROWTH * read)
 
 
 def _read(step: Step) -> "Sequence[Array]":
-    """The arrays that a step itself reads."""
+    """Return the arrays that a step itself reads."""
     if isinstance(step, (Launch, Move)):
         return step.reads if isinstance(step, Launch) else [step.source]
     return [step.predicate if isinstance(step, Repeat) else step.selector]
 
 
 def _written(step: Step) -> "Iterator[Array]":
-    """The arrays that a step itself writes."""
+    """Return the arrays that a step itself writes."""
     if isinstance(step, Launch):
         yield from step.writes
     elif isinstance(step, Move):

@@ -51,7 +51,8 @@ def parts_of(fusion: Fusion, plan: Planned) -> List[Part]:
 
 
 def _stored(fusion: Fusion, plan: Planned) -> Dict[Value, Place]:
-    """The scratch buffers that still hold a value of the text, in the value's own layout, after all nests have run."""
+    """Return the scratch buffers that still hold a value of the text, in the value's own layout, after all nests have
+    run."""
     known = {i.name: i for i in fusion.computation.instructions}
     inner = {buffer for nest in plan.nests for buffer in nest.inner}
     values: Dict[Buffer, Optional[Value]] = {}
@@ -72,7 +73,7 @@ def _shape_at(instruction: Instruction, leaf: int) -> object:
 
 
 def _reads(goal: Value, given: Collection[Value]) -> List[Value]:
-    """The given values that the goal depends on."""
+    """Return the given values that the goal depends on."""
     if goal in given:
         return [goal]
     reads: Dict[Value, None] = {}

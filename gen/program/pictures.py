@@ -43,7 +43,7 @@ def drawn(placement: Placement) -> List[str]:
 
 
 def _boxes(placement: Placement) -> "List[Tuple[Live, int]]":
-    """The buffers that have bytes, with their offsets."""
+    """Return the buffers that have bytes, with their offsets."""
     return [(live, placement.offsets[live.name]) for live in placement.lives if live.bytes]
 
 
@@ -62,19 +62,19 @@ def _axis(points: "Sequence[int]", most: int) -> List[int]:
 
 
 def _covered(edges: "Sequence[int]", begin: int, end: int) -> List[int]:
-    """The parts of an axis whose middle lies within begin <= middle < end."""
+    """Return the parts of an axis whose middle lies within begin <= middle < end."""
     return [part for part in range(len(edges) - 1) if begin <= (edges[part] + edges[part + 1]) // 2 < end]
 
 
 def _box(name: str, width: int) -> str:
-    """A line of a box, with the name or its end where there is room."""
+    """Return a line of a box, with the name or its end where there is room."""
     room = width - 2
     text = name if len(name) <= room else f"..{name[2 - room:]}" if room > 5 else ""
     return "[" if width == 1 else f"[{text:<{room}}]"
 
 
 def _marks(steps: "Sequence[int]", width: int) -> str:
-    """The numbers of steps, above the left edges of their columns, where there is room."""
+    """Return the numbers of steps, above the left edges of their columns, where there is room."""
     text = ""
     for part, step in enumerate(steps[:-1]):
         if len(text) <= width * part:

@@ -41,7 +41,7 @@ class Chain:
         return next(self.names)
 
     def functions(self) -> List[Kernel]:
-        """The kernels as functions of the file."""
+        """Return the kernels as functions of the file."""
         return [kernel.as_function() for kernel in {kernel.name: kernel for kernel in self.kernels}.values()]
 
 
@@ -113,16 +113,16 @@ def all_steps(steps: "Sequence[Step]") -> "Iterator[Step]":
 
 
 def deciding(steps: "Sequence[Step]") -> "List[Array]":
-    """The predicates and selectors that loops and branches read, in the order of the text."""
+    """Return the predicates and selectors that loops and branches read, in the order of the text."""
     return [step.selector if isinstance(step, Switch) else step.predicate for step in all_steps(steps)
             if isinstance(step, Switch) or isinstance(step, Repeat) and step.loop.trips is None]
 
 
 def leaves(steps: "Sequence[Step]") -> "Iterator[Union[Launch, Move]]":
-    """All launches and copies, in the order of the text."""
+    """Return all launches and copies, in the order of the text."""
     return (step for step in all_steps(steps) if isinstance(step, (Launch, Move)))
 
 
 def launches_of(steps: "Sequence[Step]") -> "List[Launch]":
-    """All launches, in the order of the text."""
+    """Return all launches, in the order of the text."""
     return [step for step in all_steps(steps) if isinstance(step, Launch)]

@@ -76,7 +76,7 @@ def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") ->
 
 def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bool) -> "Dict[Array, Array]":
     """Return the arrays that a launch may overwrite with its result, each with that result: the array is not needed
-    afterwards, belongs to the program, and the kernel's maps allow it. in_results: whether the result may be one of the
+    afterwards, belongs to the program, and the kernel's maps allow it. in_results: true if the result may be one of the
     program's results. The two pointers lose `restrict`."""
     first: Dict[Array, int] = {}
     last: Dict[Array, int] = {}
@@ -135,7 +135,7 @@ def spans_of(steps: "Sequence[Iterable[Array]]") -> "Dict[Array, Tuple[int, int]
 def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: "Collection[int]", alignment: int,
            in_results: bool, local: "Sequence[Array]" = (), once: "Sequence[Launch]" = ()) -> Storage:
     """Return the place of each array. spans: the first and the last step that uses each array. aliases: results that
-    share a parameter's buffer. alignment: of arrays in the scratch block, in bytes. in_results: whether arrays may lie
+    share a parameter's buffer. alignment: of arrays in the scratch block, in bytes. in_results: true if arrays may lie
     in the buffers of results that are written later. local: arrays that are variables of the function. once: launches
     of NAME_prepare."""
     places = {array: Place("params", n, offset, array.shape) for array, (n, offset) in program.pointers.items()}
@@ -201,7 +201,7 @@ def local(program: Program, launches: "Sequence[Launch]", room: int, once: "Sequ
 
 
 def _names(arrays: "Iterable[Array]") -> Dict[Array, str]:
-    """Names of arrays; equal names get numbers."""
+    """Return names of arrays; equal names get numbers."""
     counts: Dict[str, int] = {}
     names = {}
     for array in arrays:

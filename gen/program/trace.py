@@ -179,13 +179,13 @@ class _Tracer:
 
 
 def _at(places: "Sequence[Place]", arrays: "Sequence[Optional[Array]]", kept: "Dict[int, Array]") -> List[Any]:
-    """The arrays at the places of a part. arrays: the parameters or the results of its call. kept: its scratch
+    """Return the arrays at the places of a part. arrays: the parameters or the results of its call. kept: its scratch
     buffers."""
     return [kept[place.number] if isinstance(place, Buffer) else arrays[place] for place in places]
 
 
 def _read(nodes: "Sequence[Node]") -> List[Array]:
-    """All arrays that nodes, or nodes inside them, read; each once."""
+    """Return all arrays that nodes, or nodes inside them, read; each once."""
     found: Dict[Array, None] = {}
     for node in nodes:
         if isinstance(node, Call):
@@ -210,7 +210,7 @@ def _op(to: Computation, opcode: str, of: Shape, *operands: Instruction, literal
 
 
 def _counting() -> Computation:
-    """The computation count + 1."""
+    """Return the computation count + 1."""
     to, of = Computation("next"), array_shape("u32", ())
     _op(to, "add", of, _op(to, "parameter", of), _op(to, "constant", of, literal=[1]))
     return to

@@ -85,7 +85,7 @@ class Block:
         return own, arrays
 
     def _arrays(self, computation: Computation) -> "List[Array]":
-        """The arrays of the large constants in a computation and in those that its loops and branches call."""
+        """Return the arrays of the large constants in a computation and in those that its loops and branches call."""
         return list(dict.fromkeys(array for i in computation.instructions for array in (
             [self._array(i)] if _is_large(i) else self._arrays_within(i))))
 
@@ -145,7 +145,7 @@ class Block:
 
 
 def _with(shape: Shape, arrays: "Sequence[Array]") -> Shape:
-    """The tuple of a value and some arrays."""
+    """Return the tuple of a value and some arrays."""
     return tuple_shape([shape, *(array.shape for array in arrays)])
 
 
@@ -155,7 +155,7 @@ def _added(into: Computation, like: Instruction, opcode: str, shape: Shape, oper
 
 
 def _is_large(i: Instruction) -> bool:
-    """True for a constant that is not printed in the text: it is large, and its elements differ."""
+    """Return true for a constant that is not printed in the text: it is large, and its elements differ."""
     return i.opcode == "constant" and i.shape.bytes > LARGEST_IN_TEXT and len(set(i.literal or [])) > 1
 
 

@@ -175,7 +175,7 @@ class File:
                     [*self.functions, *other.functions])
 
     def agrees(self, other: "File") -> bool:
-        """True if the functions of both files can be in one file: equal names have equal texts."""
+        """Return true if the functions of both files can be in one file: equal names have equal texts."""
         return not self.alone and not other.alone and all(
             other.library.get(name, text) == text for name, text in self.library.items())
 

@@ -49,7 +49,7 @@ def flat(value: Lowered) -> List[Instruction]:
 
 
 def _regrouped(shape: Shape, leaves: Iterator[Lowered]) -> Lowered:
-    """The leaves in the tuples of a shape."""
+    """Return the leaves in the tuples of a shape."""
     return [_regrouped(child, leaves) for child in shape.children] if shape.kind == "tuple" else next(leaves)
 
 
@@ -58,7 +58,7 @@ def is_complex(value: Lowered) -> bool:
 
 
 def _flat_computation(computation: Computation) -> Computation:
-    """The same computation on real numbers, without tuples among its parameters."""
+    """Return the same computation on real numbers, without tuples among its parameters."""
     return Lowering(computation).out
 
 

@@ -41,7 +41,7 @@ def loop(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
 
 
 def _handed_on(body: Computation) -> FrozenSet[int]:
-    """The numbers of the leaves of a body's result that are the same leaf of its parameter."""
+    """Return the numbers of the leaves of a body's result that are the same leaf of its parameter."""
     real = real_computation(body)
     leaves = [Leaf(parameter, n) for parameter in real.parameters for n in range(len(parameter.shape.leaves()))]
     return frozenset(n for n, leaf in enumerate(leaves) if resolved(root_of(real), n) == leaf)
@@ -80,8 +80,8 @@ def _results(arrays: "Sequence[Optional[Array]]") -> str:
 
 
 def _function(walk: Walk, e: Emitter, called: Computation, unwritten: FrozenSet[int] = frozenset()) -> str:
-    """The name of the function of a computation that the current step calls. unwritten: the numbers of results that it
-    does not write."""
+    """Return the name of the function of a computation that the current step calls. unwritten: the numbers of results
+    that it does not write."""
     known, key = e.functions, (id(called), unwritten)
     if key not in known:
         name = known[key] = unique(f"do_{c_identifier(called.name)}", {*known.values()})
@@ -94,7 +94,7 @@ def _function(walk: Walk, e: Emitter, called: Computation, unwritten: FrozenSet[
 
 
 def _text(walk: Walk, e: Emitter, called: Computation, name: str, unwritten: FrozenSet[int]) -> Dict[str, str]:
-    """The functions that a computation's function needs; the last one is the function itself."""
+    """Return the functions that a computation's function needs; the last one is the function itself."""
     inner, real = Emitter(), real_computation(called)
     inner.functions, inner.bodies = e.functions, e.bodies
     arguments: List[Value] = []

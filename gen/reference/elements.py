@@ -12,7 +12,8 @@ from gen.reference.values import Scalar
 
 
 def _functions() -> "Dict[str, str]":
-    """The functions of double by opcode: the function of values.c with the op's name, else that of C's library."""
+    """Return the functions of double by opcode: the function of values.c with the op's name, else that of C's
+    library."""
     of_values = functions(VALUES)
     names = {row.opcode: row.opcode.replace("-", "_") for row in ELEMENTWISE.values() if (row.ulps or 0) > 0.5}
     found = {opcode: name if name in of_values else ELEMENTWISE[opcode].function for opcode, name in names.items()}

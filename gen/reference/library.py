@@ -60,7 +60,7 @@ def statements(piece: str, **words: "str | int | Sequence[Statement]") -> List[s
 
 @lru_cache(maxsize=None)
 def _steps() -> Mapping[str, List[str]]:
-    """The lines of each piece of steps.c, by the name at the beginning of the comment above it."""
+    """Return the lines of each piece of steps.c, by the name at the beginning of the comment above it."""
     _, *sections = STEPS.read_text().split("\n/* ---- ")
     heads = (section.split(" ---- */\n") for section in sections)
     return {about.split(":")[0]: text.strip("\n").split("\n") for about, text in heads}

@@ -37,7 +37,7 @@ def count_of(dims: Sequence[int]) -> int:
 
 
 def is_row_major(shape: Shape) -> bool:
-    """True if the layout stores the elements in row-major order; dimensions of size 1 do not matter."""
+    """Return true if the layout stores the elements in row-major order; dimensions of size 1 do not matter."""
     kept = [d for d in shape.minor_to_major if shape.dims[d] != 1]
     return not shape.tiled and (kept == sorted(kept, reverse=True) or shape.elements == 0)
 

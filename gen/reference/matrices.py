@@ -60,7 +60,7 @@ def for_each(count: int, statement: Statement) -> Statement:
 
 
 def _work(i: Instruction, dims: "Sequence[int]") -> int:
-    """The number of elements in a function's work array."""
+    """Return the number of elements in a function's work array."""
     m, n = dims[-2:]
     k, size = min(m, n), max(m, n)
     return {"triangular-solve": size, "householder-product": m, **dict.fromkeys(TRIDIAGONAL, 6 * m + 2 * m * n), "eigh": 2 * n * n,
@@ -101,7 +101,7 @@ def _householder_product(i: Instruction, dims: "Sequence[int]", x: "List[str]", 
 
 def _tridiagonal_solve(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]",
                        w: str) -> "List[str | int]":
-    """The arguments of both ops, for real numbers or for parts of complex ones."""
+    """Return the arguments of both ops, for real numbers or for parts of complex ones."""
     perturbed, real = i.opcode != "tridiagonal-solve", _WORDS[i.operands[0].shape.dtype]["real"]
     results = [*["NULL"] * (6 if len(x) == 8 else 3), *out] if perturbed else out[:len(x)]
     return [*(f"({kind} *const[]){{{', '.join(arrays if len(x) == 8 else [a for of in arrays for a in (of, 'NULL')])}}}"

@@ -30,7 +30,7 @@ class Reduction:
 
     @property
     def behind(self) -> bool:
-        """True if the accumulator is the combiner's second operand."""
+        """Return true if the accumulator is the combiner's second operand."""
         return self.along is not None and self.along[1]
 
     def loops(self, start: Sequence[Statement], step: Sequence[Statement], end: Sequence[Statement]) -> List[Statement]:

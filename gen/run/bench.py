@@ -82,28 +82,28 @@ def _time(event: run.Event) -> Row:
 
 
 def _fastest(events: Sequence[run.Event]) -> Optional[run.Event]:
-    """The fastest one of those that ran to the end."""
+    """Return the fastest one of those that ran to the end."""
     last = max((e["rounds"] for e in events), default=0)
     return min((e for e in events if e["rounds"] == last), key=lambda e: e["median"] / max(1.0, e["bytes"]),
                default=None)
 
 
 def _share(kernel: run.Event, rival: run.Event) -> float:
-    """The median, over the turns, of the kernel's throughput relative to the rival's: in a turn, both meet the same
-    noise."""
+    """Return the median, over the turns, of the kernel's throughput relative to the rival's: in a turn, both meet the
+    same noise."""
     speed = kernel["bytes"] / rival["bytes"]
     return speed * median(theirs / ours for ours, theirs in zip(kernel["times"], rival["times"]))
 
 
 def _mixed_share(kernel: run.Event, copy: run.Event, read: run.Event, manifest: run.Manifest) -> float:
-    """The throughput relative to a copy of the written bytes followed by a read of the rest."""
+    """Return the throughput relative to a copy of the written bytes followed by a read of the rest."""
     written = int(manifest["bytes_written"])
     copied, rest = 2 * written / copy["bytes"], max(0, int(manifest["bytes_read"]) - written) / read["bytes"]
     return median((copied * c + rest * r) / k for k, c, r in zip(kernel["times"], copy["times"], read["times"]))
 
 
 def _libraries(kernel: run.Event, answer: run.Answer, libraries: Sequence[rivals.Library]) -> List[Row]:
-    """A row for each library: its times, or the reason why there are none."""
+    """Return a row for each library: its times, or the reason why there are none."""
     times = {e["name"]: e for e in answer.of("time") if e["kind"] == "library"}
     said = {e["name"]: e for e in answer.of("library")}  # the last message counts
     rows: List[Row] = []
@@ -149,7 +149,7 @@ def _timed_row(row: Row, answer: run.Answer, device: run.Event, manifest: run.Ma
 
 def _operations(built: run.Built,
                 libraries: Sequence[rivals.Library]) -> "List[Tuple[rivals.Library, rivals.Operation]]":
-    """The operation of each library that can do a fusion."""
+    """Return the operation of each library that can do a fusion."""
     single = rivals.operation(built.source) if libraries else None
     whole = rivals.whole(built.source, built.folder) if any(x.name in rivals.WHOLE for x in libraries) else None
     pairs = [(x, whole if x.name in rivals.WHOLE else single) for x in libraries]
@@ -233,8 +233,8 @@ def expected_seconds(of: "Sequence[Program]", options: BenchOptions) -> float:
 
 
 def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = None, apart: bool = False) -> Report:
-    """`gen bench`: the programs of all files, or each fusion separately. RunError with status 3 if there is no
-    device."""
+    """Run `gen bench` on the programs of all files, or on each fusion separately. It raises RunError with status 3 if
+    there is no device."""
     options = options or BenchOptions()
     options.run.larger = False      # timed kernels make no copies
     if options.run.leads and apart:
@@ -278,7 +278,7 @@ def bytes_text(value: float) -> str:
 
 
 def _spread(row: Row) -> float:
-    """The middle half of the turns, relative to the median."""
+    """Return the middle half of the turns, relative to the median."""
     return (row["high_s"] - row["low_s"]) / row["median_s"]
 
 
@@ -307,7 +307,7 @@ def _library_cell(row: Row, name: str) -> str:
 
 
 def _cells(row: Row, libraries: Sequence[str]) -> Dict[str, str]:
-    """A row's texts by heading."""
+    """Return a row's texts by heading."""
     cells = {"kernel": row["kernel"], "hero": row["hero"], "moved": bytes_text(row["bytes"]),
              "max error": row.get("error", "not checked")}
     if "median_s" not in row:
@@ -330,7 +330,7 @@ BUSY = 0.25     # above this spread, something else uses the machine at times
 
 
 def _legend(names: Sequence[str]) -> str:
-    """Explains the columns of the table."""
+    """Explain the columns of the table."""
     return (
         f"GB/s, copy, read, memcpy{''.join(f', {name}' for name in names)}: GB/s of the bytes moved; share, of read: the kernel's GB/s in those of "
         "the fastest copy, read; +-: of the share (95%); spread: of the middle half of the turns. bench/README.md explains them"
@@ -376,8 +376,8 @@ def differing(report: Report) -> List[str]:
 
 
 def _summary(report: Report) -> List[str]:
-    """A line for each library that was timed with several kernels: the geometric mean of the kernels' speedup over
-    it."""
+    """Return a line for each library that was timed with several kernels: the geometric mean of the kernels' speedup
+    over it."""
     lines = []
     for name in rivals.NAMES:
         ahead: Dict[bool, List[Tuple[float, str]]] = {False: [], True: []}

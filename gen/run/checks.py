@@ -40,7 +40,7 @@ def _with_indices(reason: str, results: "Sequence[Dict[str, Any]]") -> str:
 
 def _result(name: str, hero: str, event: Event, results: "Sequence[Dict[str, Any]]", device: str,
             unknown: "Callable[[], List[str]]") -> CheckResult:
-    """The result of a comparison. unknown: returns the ops that let gen/bounds allow any value."""
+    """Return the result of a comparison. unknown: returns the ops that let gen/bounds allow any value."""
     free, nan, integers, moderate = (int(event.get(name, 0)) for name in ("unbounded", "unbounded_nan",
                                                                           "unbounded_integers", "unbounded_moderate"))
     return CheckResult(name, hero, event["status"], _with_indices(event["reason"], results), event.get("max_abs", 0.0),
@@ -51,8 +51,8 @@ def _result(name: str, hero: str, event: Event, results: "Sequence[Dict[str, Any
 
 
 def _results(built: Built, calls: "Sequence[Event]", event: Event, device: str, excess: bool) -> List[CheckResult]:
-    """A result for each call of a program of several calls, and one for faults that belong to no call; otherwise one
-    result."""
+    """Return a result for each call of a program of several calls, and one for faults that belong to no call; otherwise
+    one result."""
     def unknown(fusion: Optional[Fusion]) -> List[str]:
         return bounds.unknown(fusion.computation, excess) if fusion else []
 
@@ -114,8 +114,8 @@ def _compiled(group: "Dict[int, Built]", target: str, options: Options) -> "Dict
 
 def _checked(fusions: Sequence[Built], target: str, options: Options, round_seconds: float,
              all_seconds: float) -> "List[List[CheckResult]]":
-    """The results of each fusion, from one process for all; after a crash, a new process for the rest. round_seconds,
-    all_seconds: the expected time of the longest round and of all rounds."""
+    """Return the results of each fusion, from one process for all; after a crash, a new process for the rest.
+    round_seconds, all_seconds: the expected time of the longest round and of all rounds."""
     results: Dict[int, List[CheckResult]] = {}
     waiting: List[int] = []
     compiled = {number: built for number, built in enumerate(fusions) if not built.problem}
@@ -157,7 +157,8 @@ def _checked(fusions: Sequence[Built], target: str, options: Options, round_seco
 
 
 def _named_in(line: str, fusions: "Sequence[Built]") -> "Optional[Built]":
-    """The fusion whose kernel a fault's line names (the longest name, if one is a prefix of another), or None."""
+    """Return the fusion whose kernel a fault's line names (the longest name, if one is a prefix of another), or
+    None."""
     named = re.match(r"cuda_on_cpu: (?:after )?sett_(\w+)", line)
     return max((built for built in fusions if named and named[1].startswith(built.name)),
                key=lambda built: len(built.name), default=None)
@@ -223,7 +224,8 @@ def check_each(fusions: Sequence[Built], target: str, options: Options) -> "List
 
 
 def check(file: str, target: str, options: Optional[Options] = None) -> List[CheckResult]:
-    """`gen check`: every call of a file's program against its reference. HloError, RunError if it cannot be checked."""
+    """Run `gen check`: compare every call of a file's program with its reference. It raises HloError, or RunError if it
+    cannot be checked."""
     options = options or Options()
     program = pipeline.with_leads(programs.program(load(file, options.fill_constants, options.sizes)), options.leads)
     find_device(target, options)

@@ -82,8 +82,8 @@ def cost(fusion: Fusion) -> Cost:
 
 
 def _counts(computation: Computation) -> "Tuple[int, int, int]":
-    """The numbers of steps, of operations, and of float operations of a computation. A loop inside a kernel runs its
-    own in each iteration."""
+    """Return the numbers of steps, of operations, and of float operations of a computation. A loop inside a kernel runs
+    its own in each iteration."""
     steps = operations = rounded = 0
     for i in computation.instructions:
         if i.opcode in hlo.LOOPS and (prefix(i) is None

@@ -60,7 +60,7 @@ def _fault(what: str, text: str, column: int, message: str) -> run.RunError:
 
 
 def _shape(text: str) -> hlo.Shape:
-    """The array without a layout: its plain row-major shape."""
+    """Return the array without a layout: its plain row-major shape."""
     try:
         shape = hlo.shape(algebra.shape(text))
     except algebra.AlgebraError as error:
@@ -75,7 +75,7 @@ def _shape(text: str) -> hlo.Shape:
 
 
 def _first_tile(shape: hlo.Shape, tiles: str) -> Tuple[int, ...]:
-    """The first tile in a `shape info` line, one size for each logical dimension; () if there is none, or if it
+    """Return the first tile in a `shape info` line, one size for each logical dimension; () if there is none, or if it
     combines dimensions."""
     match = re.match(r"\((\d+(?:,\d+)*)\)", tiles)
     if not match:
@@ -85,12 +85,12 @@ def _first_tile(shape: hlo.Shape, tiles: str) -> Tuple[int, ...]:
 
 
 def _picked(extent: int) -> List[int]:
-    """At most eight numbers below `extent`: all of them, or four pairs of neighbours."""
+    """Return at most eight numbers below `extent`: all of them, or four pairs of neighbours."""
     return list(range(extent)) if extent <= 8 else [k * (extent // 4) + step for k in range(4) for step in (0, 1)]
 
 
 def _walk(shape: hlo.Shape, tile: Sequence[int]) -> Tuple[Tuple[int, int], ...]:
-    """Points of the first two by two tiles of the last two dimensions, in the order of memory."""
+    """Return points of the first two by two tiles of the last two dimensions, in the order of memory."""
     rows, columns = [1, *(min(2 * t, d) for t, d in zip(tile, shape.dims))][-2:]
     points = []
     for i, row in enumerate(_picked(rows)):
@@ -185,7 +185,7 @@ def _commas(numbers: Sequence[int]) -> str:
 
 
 def _row(text: str, name: str, report: bench.Report) -> Row:
-    """The bench's row of one kernel; or REFUSED and the reason, if gen cannot generate it."""
+    """Return the bench's row of one kernel; or REFUSED and the reason, if gen cannot generate it."""
     row: Row = {"kernel": name, "status": "REFUSED", "bytes": 0, "libraries": []}
     try:
         module = hlo.parse(text, f"{name}.hlo")
@@ -253,7 +253,7 @@ def ways(matrix: Matrix) -> List[str]:
 
 
 def _command(words: Sequence[str], target: str, options: bench.BenchOptions) -> str:
-    """The command line that repeats the measurement."""
+    """Return the command line that repeats the measurement."""
     usual = bench.BenchOptions()
     extra = [f"--target {target}"]
     extra += [f"--device {options.run.schedule}"] if options.run.schedule else []

@@ -28,7 +28,7 @@ def _narrow(i: Instruction) -> bool:
 
 
 def _lines(i: Instruction, inputs: bool) -> List[str]:
-    """An instruction with 64-bit floats. inputs: parameters belong to the module and keep their types."""
+    """Return an instruction with 64-bit floats. inputs: parameters belong to the module and keep their types."""
     text = printer.print_instruction(i)
     rounded = i.opcode == "constant" or (i.opcode == "parameter" and inputs) or (
         i.opcode == "convert" and dtypes.TABLE[i.shape.dtype].bits < 64)
@@ -68,7 +68,7 @@ def exact_text(computation: Computation) -> Optional[str]:
 
 
 def _numbers(data: bytes, dtype: str) -> Sequence[float]:
-    """The elements of a buffer, or an evenly spaced sample of them."""
+    """Return the elements of a buffer, or an evenly spaced sample of them."""
     size = dtypes.storage_bytes(dtype)
     step = max(1, len(data) // size // MOST)
     if dtype == "bf16":

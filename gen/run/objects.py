@@ -90,7 +90,7 @@ class Built:
     """A program's files as gen build wrote them: its folder and its manifest. source: the whole program as one fusion.
     library: the shared object into which it is compiled, and its number there, as the harness reads them. traced: for a
     check of a program of several calls, the program whose results are those of all calls, made from `trace`
-    (gen/program/trace.py). oracle, oracles: the references for it, and for its calls. larger: whether arrays with
+    (gen/program/trace.py). oracle, oracles: the references for it, and for its calls. larger: true if arrays with
     leading dimensions are placed inside larger ones."""
 
     folder: Path
@@ -139,7 +139,7 @@ class Buffer(NamedTuple):
 
 
 def _buffers(entries: Sequence[Dict[str, Any]], aligned: "Optional[Sequence[int]]" = None) -> List[Buffer]:
-    """The buffers of entries. aligned: the required alignment of each pointer; None if there are no pointers."""
+    """Return the buffers of entries. aligned: the required alignment of each pointer; None if there are no pointers."""
     buffers = []
     for entry, alignment in zip(entries, aligned or [0] * len(entries)):
         if entry["dtype"] not in BITS_AND_KIND:
@@ -167,7 +167,7 @@ WIDER = 3  # elements between the rows of a check's larger arrays; not a multipl
 
 
 def _leads(manifest: Manifest) -> List[Lead]:
-    """The leading dimensions that a program takes, in order."""
+    """Return the leading dimensions that a program takes, in order."""
     found = {of["lead"]["number"]: Lead(side, n, of["elements"] // of["lead"]["least"], of["lead"]["least"],
                                         of["lead"]["least"] + WIDER, dtypes.storage_bytes(of["dtype"]))
              for side, key in enumerate(("params", "results")) for n, of in enumerate(manifest[key]) if "lead" in of}
@@ -175,7 +175,7 @@ def _leads(manifest: Manifest) -> List[Lead]:
 
 
 class ComparedFusion(NamedTuple):
-    """A fusion whose calls are compared separately. proof: whether a proof replaces its reference."""
+    """A fusion whose calls are compared separately. proof: true if a proof replaces its reference."""
 
     name: str
     results: List[Buffer]
@@ -224,7 +224,7 @@ def weights_file(manifest: Manifest, folder: Path) -> Path:
 class Entry:
     """A program in a library, printed by templates/files/harness.c.j2. at: the prefix of its functions' names. header:
     the path of its API. weights: the number of the weights' pointer among the parameters; 0 if there is none. leads:
-    its leading dimensions. larger: whether its arrays are placed inside larger ones."""
+    its leading dimensions. larger: true if its arrays are placed inside larger ones."""
 
     at: str
     name: str
@@ -268,7 +268,7 @@ def glue(all_: "Sequence[Built]", runner: Runner, with_reference: bool = False) 
 
 
 def _compared(built: Built, traced: str) -> Compared:
-    """The comparison of a program. traced: the name of its traced program, if it has one."""
+    """Return the comparison of a program. traced: the name of its traced program, if it has one."""
     oracle = _own_oracle(built)
     bound = bool(oracle and oracle.bound)
     return Compared(bool(oracle), bound, bool(bound and built.source and bounds.is_proved(built.source.computation)),
@@ -276,8 +276,8 @@ def _compared(built: Built, traced: str) -> Compared:
 
 
 def _compared_calls(built: Built) -> Compared:
-    """The comparison of a traced program: each call with its fusion's reference. If it has loops or branches, its
-    iterations are limited, to more than the trip counts in its text."""
+    """Return the comparison of a traced program: each call with its fusion's reference. If it has loops or branches,
+    its iterations are limited, to more than the trip counts in its text."""
     assert built.program and built.trace
     trace, seen = built.trace, built.trace.seen
     place = dict(trace.program.pointers)
@@ -306,15 +306,15 @@ LONG_SOURCE = 1 << 20  # above this many bytes of C, one long function is optimi
 
 
 def _compiled(command: Sequence[str], source: Path) -> str:
-    """The object of a source."""
+    """Return the object of a source."""
     output = f"{source}.o"
     call([*command, "-o", output, str(source)], source.name)
     return output
 
 
 def _compiled_once(command: Sequence[str], source: Path) -> str:
-    """The object of a source that includes only system headers. If $SETT_OBJECTS names a folder, objects are cached
-    there by their text."""
+    """Return the object of a source that includes only system headers. If $SETT_OBJECTS names a folder, objects are
+    cached there by their text."""
     if not os.environ.get("SETT_OBJECTS"):
         return _compiled(command, source)
     kept = Path(os.environ["SETT_OBJECTS"]) / hashlib.sha256(
@@ -366,7 +366,7 @@ SHORT_OF_100_OPS = 0.25  # the same for a function of 100 ops; the time grows as
 
 
 def _reference_level(source: Optional[Fusion], rounds: int) -> str:
-    """The optimisation level of a fusion's reference and its bound; their values do not depend on it."""
+    """Return the optimisation level of a fusion's reference and its bound; their values do not depend on it."""
     if source is None:
         return "-O2"
     seconds = costs.cost(source).check_seconds(False) * (abs(rounds) or MOST_ROUNDS)
@@ -374,13 +374,13 @@ def _reference_level(source: Optional[Fusion], rounds: int) -> str:
 
 
 def _longest(computation: Computation) -> int:
-    """The largest number of ops in one computation, called ones included."""
+    """Return the largest number of ops in one computation, called ones included."""
     return max([len(computation.instructions), *(_longest(c) for i in computation.instructions for c in i.called)])
 
 
 def _is_comparable(built: Built) -> bool:
-    """True if a reference of the whole program determines each result. No bound is known through loops and branches, so
-    such programs qualify only if nothing is rounded."""
+    """Return true if a reference of the whole program determines each result. No bound is known through loops and
+    branches, so such programs qualify only if nothing is rounded."""
     return built.program is None or built.program.straight or not any(
         dtypes.TABLE[array.shape.dtype].kind in ("float", "complex")
         for call in built.calls for array in call.results)
@@ -390,7 +390,7 @@ TOGETHER = 4    # minimum number of C++ kernels in one file, if there are more
 
 
 def _kernel_files(all_: Sequence[Built], runner: Runner, stem: Path) -> List[KernelFile]:
-    """The files of programs' kernels; several programs share a file if the runner allows it."""
+    """Return the files of programs' kernels; several programs share a file if the runner allows it."""
     files: Dict[Tuple[bool, str], List[KernelFile]] = {}
     for built in all_:
         kernels = built.folder / (runner.kernels(built.name) or ".")
@@ -424,7 +424,7 @@ def _own_oracle(built: Built) -> Optional[Oracle]:
 
 
 def _oracle_files(all_: Sequence[Built], rounds: int) -> "List[Tuple[str, File]]":
-    """The references of programs in few files, each with its optimisation level."""
+    """Return the references of programs in few files, each with its optimisation level."""
     files: Dict[str, List[File]] = {}
     for built in all_:
         own = _own_oracle(built)
@@ -477,7 +477,7 @@ def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = F
 
 
 def build(source: pipeline.Source, folder: Path, target: str, options: Options, checked: bool = True) -> Built:
-    """gen build of a fusion or a program into a folder of its own. checked: also make what a check compares it with."""
+    """Build a fusion or a program into a folder of its own. checked: also build what a check compares it with."""
     program, runner = pipeline.program_of(source), runner_of(target)
     whole = program.whole
     options.step(f"generate {program.name} ({len(whole.computation.instructions)} ops)")

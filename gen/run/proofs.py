@@ -49,7 +49,7 @@ def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:
 
 
 def _levels(kernels: "Sequence[Nest]") -> "List[Sequence[Nest]]":
-    """The nests, then their members, down to nests that are not combined."""
+    """Return the nests, then their members, down to nests that are not combined."""
     levels = [kernels]
     while any(nest.members for nest in levels[-1]):
         levels.append(divided(levels[-1]))
@@ -66,8 +66,8 @@ def places(fusion: Fusion, kernels: "Sequence[Nest]") -> "Dict[Buffer, int]":
 
 
 def _indices_inside(index: str, shape: Shape) -> bool:
-    """True if each index is inside its dimension: its interval is; or the interval of a constraint is that differs from
-    it by a constant; or the map is empty where it is outside."""
+    """Return true if each index is inside its dimension: its interval is; or the interval of a constraint is that
+    differs from it by a constant; or the map is empty where it is outside."""
     info = algebra.info(index)
     names, domain = ", ".join(v.name for v in info.variables), [f"{v.name} in [{v.lo}, {v.hi}]" for v in info.variables]
     domain += [f"{c.text} in [{c.lo}, {c.hi}]" for c in info.constraints]
@@ -139,7 +139,7 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Opt
 
 
 def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
-    """The steps of a walk's digits; a digit whose step is the length of another one continues it."""
+    """Return the steps of a walk's digits; a digit whose step is the length of another one continues it."""
     joined: "List[int]" = []
     end = -1
     for step, size in sorted((abs(step), size) for size, step in zip(sizes, steps) if size > 1):
@@ -149,8 +149,8 @@ def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
 
 
 def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Optional[str]:
-    """The fault if the maps of walks to one result do not reach each position exactly once; with `whole` false, at most
-    once."""
+    """Return the fault if the maps of walks to one result do not reach each position exactly once; with `whole` false,
+    at most once."""
     digits = [strides(flat) if shape.elements > 1 else ((), ()) for shape, flat in pieces]
     weights = sorted({1, *(step for digit in digits if digit for step in _steps(*digit))})
     if 0 in weights or any(high % low for low, high in zip(weights, weights[1:])) or None in digits:

@@ -71,7 +71,7 @@ def error_text(results: Sequence[CheckResult]) -> str:
 
 
 def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
-    """The number of values without a limit, the inputs that they belong to, and the reasons."""
+    """Return the number of values without a limit, the inputs that they belong to, and the reasons."""
     nans, integers, ordinary, unbounded = (sum(getattr(r, name) for r in results) for name in
                                            ("unbounded_nan", "unbounded_integers", "unbounded_moderate", "unbounded"))
     numbers = ["overflow or a pole", *dict.fromkeys(why for r in results for why in r.unknown)]

@@ -46,7 +46,7 @@ def _is_row_major(shape: Shape) -> bool:
 
 
 def _reduction(root: Instruction) -> Tuple[str, int]:
-    """The name of a reduce's operation, and the number of the result that has it; "" for other reduces."""
+    """Return the name of a reduce's operation, and the number of the result that has it; "" for other reduces."""
     combiner = root_of(root.attributes["to_apply"])
     values = root.operands[: len(root.operands) // 2]
     if len(values) == 1 and all(x.opcode == "parameter"
@@ -156,12 +156,12 @@ def whole(fusion: Fusion, folder: Path) -> Optional[Operation]:
 
 
 def matrix_products(fusion: Fusion) -> bool:
-    """True if a fusion contains a matrix product or a convolution."""
+    """Return true if a fusion contains a matrix product or a convolution."""
     return any(i.opcode in ("dot", "convolution") for i in fusion.computation.instructions)
 
 
 def may_keep_f32(fusion: Fusion, libraries: "Sequence[Library]") -> bool:
-    """True if a library that takes whole fusions may round 16-bit values at other places than the kernel."""
+    """Return true if a library that takes whole fusions may round 16-bit values at other places than the kernel."""
     return bool(fusion) and any(x.name in WHOLE and x.command for x in libraries) and any(
         leaf.dtype in ("f16", "bf16") for i in fusion.computation.instructions for leaf in i.shape.leaves())
 

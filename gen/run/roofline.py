@@ -43,7 +43,7 @@ class Roof:
 class Chart:
     points: List[Point]
     roofs: List[Roof]       # those of memory, and last that of arithmetic
-    arithmetic: bool        # whether the last one is that of arithmetic
+    arithmetic: bool        # true if the last one is that of arithmetic
     across: List[Tuple[float, str]]     # ticks: positions and texts
     up: List[Tuple[float, str]]
 
@@ -109,7 +109,7 @@ def chart(report: bench.Report) -> Optional[Chart]:
 
 
 def _decades(low: float, high: float) -> Tuple[float, float]:
-    """The bounds of an axis around the values: 1, 2 or 5 times a power of ten."""
+    """Return the bounds of an axis around the values: 1, 2 or 5 times a power of ten."""
     steps = [m * 10.0 ** e for e in range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
              for m in (1, 2, 5)]
     return max(s for s in steps if s <= low), min(s for s in steps if s >= high)

@@ -65,7 +65,7 @@ def make_folder(folder: Path) -> None:
 
 
 def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Options] = None) -> List[Path]:
-    """`gen run`: p0.bin, p1.bin, .. of in_dir through a module to r0.bin, .. of out_dir, in the module's layouts or
+    """Run `gen run`: p0.bin, p1.bin, .. of in_dir through a module to r0.bin, .. of out_dir, in the module's layouts or
     row-major."""
     options = options or Options()
     module = load(file, options.fill_constants, options.sizes)

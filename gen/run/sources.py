@@ -68,7 +68,7 @@ def of_function(function: from_jax.Lowered, file: str, fill_constants: Optional[
 
 
 def _read(file: str, sizes: "Mapping[str, Sequence[int]]") -> hlo.Module:
-    """The module of a text file, as written."""
+    """Return the module of a text file, as written."""
     path, name = split(file)
     if path.endswith(".py"):
         raise RunError(f"{path}: expected a function of this file: {path}:NAME")
@@ -85,7 +85,7 @@ def _read(file: str, sizes: "Mapping[str, Sequence[int]]") -> hlo.Module:
 
 
 def _supported(module: hlo.Module, fill_constants: Optional[int]) -> hlo.Module:
-    """The module in the ops that the generator supports; HloError if that is impossible."""
+    """Return the module in the ops that the generator supports; HloError if that is impossible."""
     if fill_constants is not None:
         fill.fill_constants(module, fill_constants)
     hlo.expanded(module)

@@ -58,7 +58,7 @@ class LoopSchedule(Schedule):
         return -(-self.padded(elements) // (self.step * self.chunks * self.threads * self.streams))
 
     def cut(self, elements: int) -> bool:
-        """True if the end of the elements, or of a row, may be inside a step."""
+        """Return true if the end of the elements, or of a row, may be inside a step."""
         return (self.row or elements) % self.step != 0
 
     def padded(self, elements: int) -> int:

@@ -71,7 +71,7 @@ class Builder(ABC):
         self.made: Dict[Tuple[Any, ...], Computation] = {}
         self.open: List[str] = []       # functions that are being built
         self.depth = 0
-        # whether the module has open sizes, so that a function is built once for each set of sizes that it is called
+        # true if the module has open sizes, so that a function is built once for each set of sizes that it is called
         # with
         self.open_sizes = any(argument.of.dynamic for function in text.functions.values()
                               for argument in function.body.arguments)
@@ -261,7 +261,7 @@ class Builder(ABC):
         return [(key, value) for key, value in found if not self.repeated(value)]
 
     def repeated(self, value: Instruction) -> bool:
-        """True if a region repeats a value from outside: a constant or an iota, or a broadcast of one."""
+        """Return true if a region repeats a value from outside: a constant or an iota, or a broadcast of one."""
         while value.opcode == "broadcast":
             value = value.operands[0]
         return value.opcode in _REPEATED and not value.operands

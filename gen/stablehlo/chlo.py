@@ -156,7 +156,7 @@ HALF_LOG_2_PI_LESS_HALF = 0.41893853320467274178
 
 
 def lgamma(x: Real) -> Real:
-    """log |gamma(x)|: Stirling's formula for |x| >= 8, and reflection at 0 for x < 0."""
+    """Return log |gamma(x)|: Stirling's formula for |x| >= 8, and reflection at 0 for x < 0."""
     z, below = abs(x), x < 0
     small, large = z < 0.75, z >= 8
     w = small.select(z + 1, z)
@@ -175,7 +175,7 @@ def lgamma(x: Real) -> Real:
 
 
 def digamma(x: Real) -> Real:
-    """The derivative of lgamma: the asymptotic series for |x| >= 8, and reflection at 0 for x < 0."""
+    """Return the derivative of lgamma: the asymptotic series for |x| >= 8, and reflection at 0 for x < 0."""
     z, below = abs(x), x < 0
     small, large = z < 0.5, z >= 8
     w = small.select(z + 1, z)
@@ -195,7 +195,8 @@ def digamma(x: Real) -> Real:
 
 
 def exp_of_minus_square(z: Real) -> Real:
-    """e^(-z^2) for z >= 0. The rounding error of the square is corrected: the upper half of z has an exact square."""
+    """Return e^(-z^2) for z >= 0. The rounding error of the square is corrected: the upper half of z has an exact
+    square."""
     width, lower = {"f32": (32, 12), "f64": (64, 27)}[z.dtype]
     bits = z.to(f"u{width}", "bitcast-convert")
     high = (bits & bits.number((1 << width) - (1 << lower))).to(z.dtype, "bitcast-convert")
@@ -206,7 +207,7 @@ def exp_of_minus_square(z: Real) -> Real:
 
 
 def erfc(x: Real) -> Real:
-    """1 - erf(x)."""
+    """Return 1 - erf(x)."""
     z = abs(x)
     small = 1 - x * (x * x).quotient("ERF")
     z = z.op("minimum", {"f32": 10.5, "f64": 28.0}[x.dtype])     # erfc is 0 from here on
@@ -216,7 +217,7 @@ def erfc(x: Real) -> Real:
 
 
 def erf_inv(x: Real) -> Real:
-    """The inverse of erf."""
+    """Return the inverse of erf."""
     z = abs(x)
     centre = x * (x * x).quotient("ERF_INV")
     w = -((1 - z) * (1 + z)).op("log")
@@ -228,7 +229,7 @@ def erf_inv(x: Real) -> Real:
 
 
 def bessel_i1e(x: Real) -> Real:
-    """e^-|x| I1(x), I1 the modified Bessel function of the first kind."""
+    """Return e^-|x| I1(x), I1 the modified Bessel function of the first kind."""
     z = abs(x)
     *edges, last = {"f32": (3, 8), "f64": (3, 8, 13, 20)}[x.dtype]
     near = x * z.quotient("BESSEL_I1", [z > edge for edge in edges])
@@ -241,10 +242,10 @@ ZETA_TERMS = {"f32": 5, "f64": 10}
 
 
 def positive_zeta(s: Real, q: Real) -> Real:
-    """The sum of (q + k)^-s over k >= 0, for s > 1 and q > 0: the first terms, then the Euler-Maclaurin formula for the
-    rest."""
+    """Return the sum of (q + k)^-s over k >= 0, for s > 1 and q > 0: the first terms, then the Euler-Maclaurin formula
+    for the rest."""
     def power(k: int, exponent: Real) -> Real:
-        """(q + k)^exponent. The rounding error of q + k is small, so a first-order correction is enough."""
+        """Return (q + k)^exponent. The rounding error of q + k is small, so a first-order correction is enough."""
         total = q + k
         back = total - q
         lost = (q - (total - back)) + (k - back)
@@ -265,8 +266,8 @@ def positive_zeta(s: Real, q: Real) -> Real:
 
 
 def zeta(s: Real, q: Real) -> Real:
-    """Hurwitz' zeta function. For q < 0 and an integer s, it is the sum over all integers minus the sum over those
-    below q."""
+    """Return Hurwitz' zeta function. For q < 0 and an integer s, it is the sum over all integers minus the sum over
+    those below q."""
     even, integer = is_integer(s * 0.5), is_integer(s)
     below = q < 0
     right = positive_zeta(s, below.select(1 - q, q))
@@ -287,7 +288,8 @@ EXACT_FACTORIALS = 12       # in f32: 12! has 19 significant bits
 
 
 def factorial(n: Real) -> Real:
-    """n! for an integer n >= 0: a product up to 12!, then Stirling's formula, with a root that does not overflow."""
+    """Return n! for an integer n >= 0: a product up to 12!, then Stirling's formula, with a root that does not
+    overflow."""
     product = (n >= 2).select(n.number(2), 1)
     for k in range(3, EXACT_FACTORIALS + 1):
         product = product * (n >= k).select(n.number(k), 1)
@@ -300,7 +302,7 @@ def factorial(n: Real) -> Real:
 
 
 def polygamma(n: Real, x: Real) -> Real:
-    """The derivative of order n of digamma."""
+    """Return the derivative of order n of digamma."""
     even = is_integer(n * 0.5)
     value = factorial(n) * zeta(n + 1, x)
     value = n.equals(0).select(digamma(x), even.select(-value, value))
@@ -327,12 +329,12 @@ HUGE = {"f32": 2.0 ** 60, "f64": 2.0 ** 508}
 
 
 def with_sign(magnitude: Real, of: Real) -> Real:
-    """A nonnegative number with the sign of another one."""
+    """Return a nonnegative number with the sign of another one."""
     return of.is_negative().select(-magnitude, magnitude)
 
 
 def hypotenuse(x: Real, y: Real) -> Real:
-    """sqrt(x^2 + y^2) for numbers whose squares do not overflow."""
+    """Return sqrt(x^2 + y^2) for numbers whose squares do not overflow."""
     return (x * x + y * y).op("sqrt")
 
 
@@ -408,14 +410,14 @@ def atan(x: Real, y: Real) -> Complex:
 
 
 def complex_square(x: Real, y: Real) -> Complex:
-    """(x + yi)^2. x^2 - y^2 is computed without rounded squares; it is 0 if |x| = |y|, as the product of the factors
-    might be 0 times infinity."""
+    """Return (x + yi)^2. x^2 - y^2 is computed without rounded squares; it is 0 if |x| = |y|, as the product of the
+    factors might be 0 times infinity."""
     difference, half = abs(x) - abs(y), x * y
     return abs(x).equals(abs(y)).select(difference, difference * (abs(x) + abs(y))), half + half
 
 
 def complex_exponential(x: Real, y: Real) -> Complex:
-    """e^x cos y and e^x sin y; they may be finite when e^x overflows. As in XLA, infinity times NaN is NaN."""
+    """Return e^x cos y and e^x sin y; they may be finite when e^x overflows. As in XLA, infinity times NaN is NaN."""
     size, half = x.op("exponential"), (x * 0.5).op("exponential")
     overflows = size.equals(math.inf)
 
@@ -439,7 +441,7 @@ def of_parts(rule: "Callable[[Real, Real], Complex]") -> "Callable[[Expander, In
 # ---- bits, and ops that HLO has ----
 
 def next_after(x: Expander, i: Instruction) -> Instruction:
-    """The number next to a in the direction of b; b if they are equal."""
+    """Return the number next to a in the direction of b; b if they are equal."""
     formula = Formula(x)
     a, b = map(formula.real, i.operands)
     about = dtypes.TABLE[a.dtype]
@@ -464,7 +466,7 @@ def is_infinite(*signs: float) -> "Callable[[Expander, Instruction], Instruction
 
 
 def conjugate(x: Expander, i: Instruction) -> Instruction:
-    """The complex conjugate; a real number becomes complex."""
+    """Return the complex conjugate; a real number becomes complex."""
     (operand,) = i.operands
     if not dtypes.is_complex(operand.shape.dtype):
         return x.add("complex", i.shape, [operand, x.splat(0, operand.shape)])
@@ -480,7 +482,7 @@ def arctangent_of(x: Real) -> Real:
 
 
 def square(x: Expander, i: Instruction) -> Instruction:
-    """The product of a number with itself."""
+    """Return the product of a number with itself."""
     return x.op("multiply", i.operands[0], i.operands[0])
 
 

@@ -46,7 +46,7 @@ def dense_bits(scanner: MlirScanner, value: Dense, resources: "Dict[str, str]") 
 
 
 def _of_bytes(scanner: MlirScanner, value: Dense, data: bytes, splat: bool) -> List[int]:
-    """The elements, each in bytes of its own; eight elements of pred may share a byte."""
+    """Return the elements, each in bytes of its own; eight elements of pred may share a byte."""
     of = value.of
     width = dtypes.storage_bytes(of.dtype)
     mask = (1 << dtypes.TABLE[of.dtype].bits) - 1

@@ -20,7 +20,7 @@ _BEGINS = re.compile(r"\s*(?:(?://[^\n]*|#[A-Za-z_][^\n=]*=[^\n]*)\s+)*"
 
 
 def is_stablehlo(text: str) -> bool:
-    """True if a text is MLIR, not HLO."""
+    """Return true if a text is MLIR, not HLO."""
     return _BEGINS.match(text) is not None
 
 
@@ -71,7 +71,7 @@ def entry_of(read: Text) -> Function:
 
 
 def _in_order(entry: Computation) -> List[Computation]:
-    """The computations that the entry needs, callees before callers."""
+    """Return the computations that the entry needs, callees before callers."""
     ordered: Dict[Computation, None] = {}
     stack: List[Tuple[Computation, bool]] = [(entry, False)]
     while stack:
@@ -154,7 +154,7 @@ def _symbols(read: Text, entry: Function) -> "Dict[int, List[str]]":
 
 
 def _split(text: str) -> List[str]:
-    """The parts of a text between commas outside brackets."""
+    """Return the parts of a text between commas outside brackets."""
     parts, depth = [""], 0
     for char in text:
         depth += (char == "(") - (char == ")")

@@ -392,7 +392,7 @@ class Lowering(Builder):
     # ---- indices that are read ----
 
     def _sorted(self, op: Op, *keys: str) -> "Dict[str, str]":
-        """The boolean attributes that are true, as texts for HLO."""
+        """Return the boolean attributes that are true, as texts for HLO."""
         return {key: "true" for key in keys if self.boolean(op, key)}
 
     def _gather_of(self, op: Op, scope: Scope, operands: "List[Instruction]", slice_sizes: "Tuple[int, ...]") -> Instruction:
@@ -698,7 +698,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "custom-call", operands, written, called=called, raw=raw)
 
     def _laid_out(self, op: Op) -> Optional[Shape]:
-        """The results' shapes in the layouts that a call specifies."""
+        """Return the results' shapes in the layouts that a call specifies."""
         layouts = op.attributes.get("result_layouts")
         if self.written(op) is None:
             self.fail(op.types_pos, f"{op.name}: expected results of known sizes from "
@@ -829,7 +829,7 @@ _COMPOSED = frozenset(f"chlo.{name}" for name in "acos acosh asin asinh atan ata
 
 
 def same_type(a: Shape, b: Shape) -> bool:
-    """True if two shapes have the same element types and sizes."""
+    """Return true if two shapes have the same element types and sizes."""
     if a.kind != b.kind or len(a.children) != len(b.children):
         return False
     return (a.dtype, a.dims) == (b.dtype, b.dims) and all(map(same_type, a.children, b.children))

@@ -173,7 +173,7 @@ class MlirScanner(Scanner):
     # ---- types ----
 
     def at_type(self) -> bool:
-        """True if a type comes next."""
+        """Return true if a type comes next."""
         return self.text.startswith(("tensor<", "tuple<", "!"), self.skip())
 
     def type(self, depth: int = 0) -> Shape:

@@ -38,7 +38,7 @@ def values_of(instruction: Instruction) -> "Optional[List[int]]":
 
 
 def _sources(of: Instruction) -> "Sequence[Instruction]":
-    """The instructions whose values determine an instruction's value; for a call, the function's result."""
+    """Return the instructions whose values determine an instruction's value; for a call, the function's result."""
     if of.opcode == "get-tuple-element":
         (whole,) = of.operands
         root = whole.called[0].root if whole.opcode == "call" else whole
@@ -90,7 +90,7 @@ def _folded(of: Instruction, operands: "List[Optional[List[int]]]") -> Optional[
 
 
 def _divided(opcode: str, given: "List[List[int]]", dtype: str) -> Optional[List[int]]:
-    """Quotients rounded towards zero, and their remainders."""
+    """Return quotients rounded towards zero, and their remainders."""
     if 0 in given[1]:
         return None
     quotients = [abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) for a, b in zip(*given)]

@@ -753,7 +753,7 @@ class Reader:
 
 
 def _applied(name: str, pos: int, of: Shape) -> Region:
-    """The region of the single op that `applies` names."""
+    """Return the region of the single op that `applies` names."""
     arguments = [Argument(("lhs", 0), of, pos), Argument(("rhs", 0), of, pos)]
     uses = [Use(argument.key, pos) for argument in arguments]
     made = Op(name, pos, [("0", 0)], uses, types=[of, of], results=[of], types_pos=pos, line_pos=pos)

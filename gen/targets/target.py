@@ -82,20 +82,20 @@ class Target:
     vector_test: str = ""             # macro of compilers with vectors of any length
     may_alias: str = ""               # attribute by which a vector pointer may alias elements
     longest_vector: int = 0           # lanes of the longest named vector type
-    declares_vectors: bool = False    # whether the file's template defines the vector types
-    # whether the language itself loads vectors from, and stores them to, addresses aligned to one element
+    declares_vectors: bool = False    # true if the file's template defines the vector types
+    # true if the language itself loads vectors from, and stores them to, addresses aligned to one element
     loads_anywhere: bool = False
-    words: bool = True                # whether several elements are loaded as one word of a union
-    # whether a call chooses, by the alignment of its pointers, between accesses of whole words and of single elements
+    words: bool = True                # true if several elements are loaded as one word of a union
+    # true if a call chooses, by the alignment of its pointers, between accesses of whole words and of single elements
     chooses_words: bool = False
-    takes_pointers: bool = True       # whether a program's function takes pointers, not objects of a runtime
-    vector_functions: bool = True     # whether the library's functions take vectors
+    takes_pointers: bool = True       # true if a program's function takes pointers, not objects of a runtime
+    vector_functions: bool = True     # true if the library's functions take vectors
     has_rsqrt: bool = True
-    has_remainder: bool = True        # whether the library's remainder of doubles is exact
-    integer_functions: bool = False   # whether max, min and abs take integers and integer vectors
-    shifts_modulo: bool = False       # whether a shift by s means a shift by s mod the width
+    has_remainder: bool = True        # true if the library's remainder of doubles is exact
+    integer_functions: bool = False   # true if max, min and abs take integers and integer vectors
+    shifts_modulo: bool = False       # true if a shift by s means a shift by s mod the width
     zeros: int = 256                  # number of zeros at `unknown_zeros`
-    half_by_bits: bool = False        # whether f16 is converted by integer operations
+    half_by_bits: bool = False        # true if f16 is converted by integer operations
     # else, expressions that convert the bits {x} of an f16 to a float, and a float or a double to bits ("": through
     # memory)
     half_value: str = "vload_half(0, (const half *)&{x})"
@@ -105,20 +105,20 @@ class Target:
     atomic_space: str = ""            # address space of a pointer for atomics
     compare_and_swap: str = ""        # function (word, expected, new) that returns the old value
     atomic_read: str = ""             # expression for a `word` that others may write meanwhile
-    block_chains: bool = False        # whether one block of threads runs a small loop as one kernel
-    chains: bool = False              # whether small kernels are chained in one launch (gen/program/chains.py)
-    matrix_instructions: bool = False  # whether kernels may use PTX's mma, ldmatrix and cp.async
-    prepares: bool = False            # whether NAME_prepare computes the values that depend on weights alone
-    has_libraries: bool = False       # whether kernels may call libraries of the host
+    block_chains: bool = False        # true if one block of threads runs a small loop as one kernel
+    chains: bool = False              # true if small kernels are chained in one launch (gen/program/chains.py)
+    matrix_instructions: bool = False  # true if kernels may use PTX's mma, ldmatrix and cp.async
+    prepares: bool = False            # true if NAME_prepare computes the values that depend on weights alone
+    has_libraries: bool = False       # true if kernels may call libraries of the host
     # alignment of arrays in a block, in bytes: the largest that a device may require of an OpenCL sub-buffer
     alignment: int = 64
-    scratch_in_results: bool = True   # whether arrays may lie in result buffers before the results are written
+    scratch_in_results: bool = True   # true if arrays may lie in result buffers before the results are written
     local_bytes: int = 0              # bytes of a program's small arrays that are local variables
     headers: Tuple[str, ...] = ()     # headers of a GPU's runtime, and of its f16
     api_headers: Tuple[str, ...] = ()  # headers that the API header includes
     # the line by which a file forbids fusing products and sums, if `product` does not already prevent it
     unfused: str = ""
-    flushes: bool = False             # whether atomic sums of f32 flush subnormals
+    flushes: bool = False             # true if atomic sums of f32 flush subnormals
     # the same target without vectors, if the file has a second program for compilers without them
     plain: "Optional[Target]" = None
     embedded: bool = False            # small machines: no compiler extensions, no threads
@@ -152,7 +152,7 @@ class Target:
                        last=", size_t number")
 
     def head(self, words: bool) -> str:
-        """Return the qualifiers of a kernel. words: whether it accesses words of several elements."""
+        """Return the qualifiers of a kernel. words: true if it accesses words of several elements."""
         return self.external + self.kernel
 
     def of_chain(self, name: str, words: bool) -> str:

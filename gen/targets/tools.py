@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class RunError(Exception):
-    """What stops a command: bad input (status 2), a missing tool or device (3), a wrong kernel (1)."""
+    """An error that stops a command: bad input (status 2), a missing tool or device (3), a wrong kernel (1)."""
 
     def __init__(self, message: str, status: int = 2) -> None:
         super().__init__(message)
@@ -23,7 +23,7 @@ class RunError(Exception):
 
 
 def _first(what: str, instead: str, *names: str, variable: str = "") -> str:
-    """The program that an environment variable names, else the first of names that is there."""
+    """Return the program that an environment variable names, else the first of names that is there."""
     named = os.environ.get(variable, "")
     if named and not shutil.which(named):
         raise RunError(f"{variable}: expected the name or the path of a {what}, found '{named}'", 3)
@@ -34,12 +34,12 @@ def _first(what: str, instead: str, *names: str, variable: str = "") -> str:
 
 
 def c_compiler() -> str:
-    """$CC, cc, gcc or clang."""
+    """Return $CC, cc, gcc or clang, the first that is installed."""
     return _first("C compiler", "install gcc or clang, or name one in CC", "cc", "gcc", "clang", variable="CC")
 
 
 def cxx_compiler() -> str:
-    """$CXX, g++, clang++ or c++."""
+    """Return $CXX, g++, clang++ or c++, the first that is installed."""
     return _first("C++ compiler", "install g++ or clang++, or name one in CXX", "g++", "clang++", "c++",
                   variable="CXX")
 
@@ -53,7 +53,7 @@ def hipcc() -> str:
 
 
 def native() -> "Tuple[str, ...]":
-    """The C compiler's words for this machine's instructions, where it has them."""
+    """Return the C compiler's words for this machine's instructions, where it has them."""
     return _native_of(c_compiler())
 
 

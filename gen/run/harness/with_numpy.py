@@ -17,13 +17,13 @@ TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "s32": "int32", "
 
 
 def slabs(length: int, count: int) -> List[slice]:
-    """A dimension cut into as many parts."""
+    """Return a dimension cut into as many parts."""
     return [slice(length * i // count, length * (i + 1) // count) for i in range(count)]
 
 
 def calls(name: str, x: Any, y: Any, order: List[int], threads: int) -> List[Callable[[], Any]]:
-    """What the threads do for one call from x into y; a full reduction goes to a value for each, which the caller
-    joins."""
+    """Return the functions that threads run for one call from x into y. In a full reduction each thread has a value,
+    which the caller joins."""
     if name == "transpose":
         return [partial(np.copyto, y[s], x.transpose(order)[s]) for s in slabs(y.shape[0], threads)]
     function, axis = getattr(np, name), order[0] if name.startswith("arg") else tuple(order)

@@ -28,7 +28,7 @@ AHEAD = 4  # calls that are started before one must have ended: XLA runs no more
 
 
 def compiled(text: str) -> Any:
-    """The executable of an HLO module's text, and the shapes of its parameters and results, with layouts."""
+    """Return the executable of an HLO module's text, and the shapes of its parameters and results, with layouts."""
     proto = _hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
     shape = _hlo.XlaComputation(proto).program_shape()
     options = xla_client.CompileOptions()
@@ -41,12 +41,12 @@ def compiled(text: str) -> Any:
 
 
 def order(shape: Any) -> List[int]:
-    """Dimensions from the major to the minor one."""
+    """Return the dimensions from the major to the minor one."""
     return list(reversed(shape.layout().minor_to_major()))
 
 
 def parameters(shapes: List[Any], source: str) -> List[Any]:
-    """NumPy arrays of the file's bytes, parameter by parameter."""
+    """Return NumPy arrays of the file's bytes, parameter by parameter."""
     arrays, at = [], 0
     data = np.fromfile(source, np.uint8)
     for shape in shapes:
@@ -67,7 +67,7 @@ def main(file: str, threads: int, footprint: int, source: str, result: str) -> N
     formats = [Format(Layout(tuple(order(shape))), sharding) for shape in shapes]
 
     def put() -> List[Any]:
-        """The parameters in memory of their own: device_put may keep the array that it is given."""
+        """Return the parameters in memory of their own: device_put may keep the array that it is given."""
         return [jax.device_put(np.array(x), as_) for x, as_ in zip(given, formats)]
 
     def start(set_: List[Any]) -> List[Any]:
