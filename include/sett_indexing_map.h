@@ -5528,7 +5528,8 @@ SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattic
   if (front[1] >= 0) front[1] = settp_map_lin_mix(e, front[0], 1, front[1], -g[0], 0);
   if (front[1] < 0) ways = 1;
   if (ways > 1) {
-    settp_map_lattice_sort(way + 1);
+    if (way[1].meets > 1 && way[0].meets > 1) settp_map_lattice_reduce(e, way + 1);
+    else settp_map_lattice_sort(way + 1);
     g[1] *= -g[0];
   }
   first = ways > 1 && settp_map_lattice_numbers(e, front[1], way + 1) < settp_map_lattice_numbers(e, front[0], way);
