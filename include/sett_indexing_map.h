@@ -6938,7 +6938,8 @@ SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_sho
 SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth,
                                           sett_expr *expr) {
   int32_t size;
-  int i, j, before;
+  int64_t number;
+  int i, j, before, last;
   do before = n, n = settp_map_chain_group(e, op, x, n, make, depth);
   while (n < before && n > 1);
   size = n - 1;
@@ -6950,7 +6951,12 @@ SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map
     }
     if (!one.size || (make && one.expr < SETT_MAP_ERROR_COUNT)) return 0;
     size += one.size;
-    for (j = i; make && j > 0 && settp_map_order(e->arena, one.expr, x[j - 1].expr) < 0; --j) x[j] = x[j - 1];
+    last = make && settp_map_is_constant(e->arena, one.expr, &number); /* a number is the last operand */
+    for (j = i; make && j > 0 && !last &&
+                (settp_map_is_constant(e->arena, x[j - 1].expr, &number) ||
+                 settp_map_order(e->arena, one.expr, x[j - 1].expr) < 0);
+         --j)
+      x[j] = x[j - 1];
     x[j] = one;
   }
   for (*expr = x[0].expr, i = 1; make && i < n; ++i) *expr = settp_map_binary(e->arena, op, *expr, x[i].expr);

@@ -530,7 +530,7 @@ MINIMA = [
     ("max(d0, d1) + min(d1, d0) - max(d1 - d0, 0) - d0", "min(d0, d1)"),
     ("max(d0 + 5, d1 * 2) - max(d1 * 2 - 5, d0)", "5"),
     ("min(d0 * 3 - 6, d1 * -3)", "min(d0 - 2, -d1) * 3"),
-    ("(min(d0, d1) * 8 + min(d2, 7)) floordiv 8", "min(7, d2) floordiv 8 + min(d0, d1)"),
+    ("(min(d0, d1) * 8 + min(d2, 7)) floordiv 8", "min(d2, 7) floordiv 8 + min(d0, d1)"),
     ("min(d0, d1 * 4) mod 4", "min(d1 * 4, d0) mod 4"),
     ("max(d0 mod 6, d1 mod 4 + 6) - d1 mod 4", "6"),
     ("min((d0 floordiv 8) * 8 + 7, d0)", "d0"),
