@@ -330,7 +330,7 @@ class Named:
 
     @property
     def texts(self) -> "Tuple[str, ...]":
-        """Return its arguments in a C function."""
+        """Return the array's arguments in a C function, the leading dimension included."""
         pointer = f"{'const ' if self.side == 'params' else ''}{self.type} *{self.name}"
         return (pointer, f"size_t {self.lead}") if self.lead else (pointer,)
 

@@ -307,7 +307,7 @@ static inline range range_magnitude(range x, range y) {
 /* ---- Sums and products of floats in any order ---- */
 
 typedef struct {
-  double lo, hi, mass; /* of the finite terms; mass: the sum of the magnitudes */
+  double lo, hi, mass; /* the ends of the sum of the finite terms; mass: the sum of their magnitudes */
   bool plus, minus, nan, unknown;
   bool fraction; /* true if some term may not be a whole number */
 } range_sum;

@@ -61,7 +61,7 @@ typedef struct {
   size_t length;                       /* of the whole answer; above capacity - 1, it did not fit */
   const char *option[COMMAND_OPTIONS]; /* the words of --lane, .., --svg (which makes the answer SVG), or NULL */
   int terminal;                        /* columns of the terminal, for an answer in colours; 0: not a terminal */
-  int column, word;                    /* of an error: its column, and the word that was read last */
+  int column, word;                    /* the column of an error, and the word that was read last */
   sett_map_arena arena;
 } command;
 
@@ -72,7 +72,7 @@ typedef struct {
   /* A name for each word; [..] is optional, .. stands for any number of words; words with = may come in any order,
      and the verb checks them. An option [--lane NAME] is listed first, and may stand anywhere. */
   const char *arguments;
-  const char *what;    /* what the verb answers */
+  const char *what;    /* the answer of the verb, in words */
   const char *example; /* the words of an example, separated by tabs */
   int (*run)(command *);
 } command_verb;
@@ -97,7 +97,7 @@ static void say(command *self, const char *text, size_t length) {
 
 static void say_text(command *self, const char *text) { say(self, text, strlen(text)); }
 
-enum { INT_CHARACTERS = 20 }; /* of the longest number */
+enum { INT_CHARACTERS = 20 }; /* the length of the longest number */
 
 /* Writes the characters of a number at the end of a buffer, and returns their number. */
 static size_t int_characters(long long value, char buffer[INT_CHARACTERS]) {
@@ -179,7 +179,7 @@ static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static size_t command_distance(const char *a, const char *b) {
   size_t row[3][MISTYPED_MOST], n = strlen(a), m = strlen(b), i, j;
   if (n >= MISTYPED_MOST || m >= MISTYPED_MOST) return SIZE_MAX;
-  if (n > 1 && n < m && !strncmp(a, b, n)) return 1; /* a prefix of it */
+  if (n > 1 && n < m && !strncmp(a, b, n)) return 1; /* a is a prefix of b */
   for (j = 0; j <= m; ++j) row[0][j] = j;
   for (i = 1; i <= n; ++i) {
     size_t *now = row[i % 3], *before = row[(i + 2) % 3], *second = row[(i + 1) % 3];
@@ -373,7 +373,7 @@ static int say_unknown_verb(command *self, const command_group *group, const cha
   return 2;
 }
 
-/* Writes the same for a group; for a verb without its group, names the groups that have it. */
+/* Writes the fault of an unknown group, with the nearest name. If the word is a verb, the fault names its groups. */
 static int say_unknown_group(command *self, const char *word) {
   command_mistyped mistyped = command_look_for(word);
   size_t i, j, of = 0;

@@ -27,7 +27,8 @@ typedef struct {
   char cells[256];          /* memory for the text `cell` */
   int rank;
   draw_axis axis[DRAW_AXES];
-  int numbers, owner;           /* of a cell; owner 1: they name the owner of the element, 0: its place */
+  int numbers, owner;           /* the count of numbers in a cell; owner 1: they name the owner of the element, 0:
+                                   its place */
   unsigned shown;               /* bit k: number k is printed */
   int colour_by;                /* the number that selects the colour */
   int64_t unit;                 /* memory neighbours that share a colour; 0: the longest runs of the picture */
@@ -37,15 +38,15 @@ typedef struct {
   int64_t *number;
   unsigned char *state, *tint, *differs;
   int64_t *others; /* the number of further owners of each cell */
-  int64_t most;    /* the largest of them */
+  int64_t most;    /* the maximum of these numbers */
   sett_tile_plan *plan;
   sett_notation layout;
   sett_nested_layout *nested;
   sett_map map;
-  int64_t *point;          /* of the map: a value for each variable */
-  int variable[DRAW_AXES]; /* of the map: the variable of each axis, or of each number (DRAW_OWNERS) */
+  int64_t *point;          /* a value for each variable of the map */
+  int variable[DRAW_AXES]; /* the map's variable of each axis, or of each number (DRAW_OWNERS) */
   int dims;                /* DRAW_OWNERS: numbers that are dimensions; one more is the slot, for all ranges */
-  int64_t bits;            /* of an accessed element; 0: not an access */
+  int64_t bits;            /* bits of an accessed element; 0: not an access */
 } draw_table;
 
 /* Limits of a picture. */
@@ -747,7 +748,7 @@ static void draw_say_page(command *self, const draw_table *t, int64_t page) {
 /* Widths of a table, in characters. */
 typedef struct {
   size_t corner, cell, line;
-  char names[2 * DRAW_NAME + 4]; /* in the corner */
+  char names[2 * DRAW_NAME + 4]; /* the text in the corner */
 } draw_widths;
 
 /* Measures a table; columns that would make a line longer than room are left out. */
@@ -1354,7 +1355,7 @@ static void draw_compare(draw_picture *p) {
       if (!draw_index(t, page, row, column, index)) continue;
       other = draw_cell(u, index);
       for (d = 0; d < u->rank; ++d) outside |= draw_along(&u->axis[d], index[d]) < 0;
-      if (other < 0 && !outside) continue; /* it is not drawn */
+      if (other < 0 && !outside) continue; /* the element is not drawn */
       same = other >= 0 && t->state[cell] == u->state[other] &&
              (t->state[cell] != DRAW_CELL || draw_same(t, cell, u, other));
       if (outside && t->state[cell] == DRAW_EMPTY) same = 1; /* only padding */

@@ -23,7 +23,7 @@ typedef struct {
   int operands, *operand;
   int attributes;
   hlo_attribute *attribute;
-  int number; /* of a parameter */
+  int number; /* the number of a parameter */
   int body;   /* 1 + the computation that calls={..} or to_apply={..} defines inline */
 } hlo_instruction;
 
@@ -327,7 +327,7 @@ static int hlo_same_dims(const hlo_instruction *a, const hlo_instruction *b) {
   return 1;
 }
 
-/* Do they have the same dimensions and types? */
+/* Do the arrays of two instructions have the same dimensions and types? */
 static int hlo_same_arrays(const hlo_instruction *a, const hlo_instruction *b) {
   int i;
   if (!hlo_same_dims(a, b)) return 0;

@@ -42,7 +42,7 @@ typedef struct {
 } indexing_whole;
 
 typedef struct {
-  int reader; /* the value that reads it */
+  int reader; /* the value that reads the operand */
   const char *key;
 } indexing_name;
 
@@ -52,7 +52,7 @@ typedef struct {
   sett_map_arena *arena;
   sett_map_mark empty;
   sett_analysis_store store;
-  indexing_whole *whole; /* for each computation */
+  indexing_whole *whole; /* one entry for each computation */
   int *at, *owner;       /* the first value of each instruction, and the instruction of each value */
   int names;             /* runtime variables of the current instruction */
   indexing_name *name;

@@ -69,9 +69,9 @@ def compiler_version() -> str:
 
 
 def footprint(device: run.Event, wanted: int) -> int:
-    """Return the bytes of rotated buffers: sixteen times the last-level cache (which keeps a part of a loop over twice
-    its size), at most 1 GiB but at least twice the cache; within an eighth of the host's memory and a quarter of the
-    device's."""
+    """Return the bytes of rotated buffers: sixteen times the last-level cache, at most 1 GiB but at least twice the
+    cache, and at most an eighth of the host's memory and a quarter of the device's. A loop over twice the cache still
+    has hits."""
     cache, most = int(device["cache"]), min(costs.machine_memory() // 8, int(device["memory"]) // 4)
     return min(wanted or max(2 * cache, min(16 * cache, 1 << 30)) or 256 << 20, most)
 

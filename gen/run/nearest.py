@@ -18,7 +18,7 @@ from gen import hlo, reference, run
 from gen.hlo import Computation, Instruction, dtypes, printer
 from gen.plan.partition import moves_only
 
-MOST = 1 << 18   # elements of a result that are compared, at most
+MOST = 1 << 18   # maximum number of elements of a result that are compared
 _NARROW = re.compile(r"\b(?:f16|bf16|f32)\[")
 _BY_BITS = frozenset(["bitcast-convert", "reduce-precision", "rng-bit-generator"])
 

@@ -32,7 +32,7 @@ struct rotation {
   struct buffer *param, *result; /* sets * params, sets * results */
   struct buffer *packed;         /* for each set: the allocation of its smaller buffers */
   struct buffer scratch;         /* one for all sets */
-  struct buffer *from, *to;      /* copy_sets each */
+  struct buffer *from, *to;      /* copy_sets buffers each */
   unsigned char **from_host, **to_host;
   size_t half; /* bytes of one side of a copy */
 };

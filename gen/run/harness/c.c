@@ -89,7 +89,7 @@ void backend_close(void) { copies_close(); }
 /* ---- buffers: private mappings, between unmapped pages if guarded; the data ends as late as its alignment allows
    ---- */
 
-enum { GUARD = 4096, ALIGN = 64 /* what a fusion's header promises */ };
+enum { GUARD = 4096, ALIGN = 64 /* the alignment that a fusion's header promises */ };
 
 int backend_allocate(struct buffer *buffer, size_t bytes, int guarded)
 {

@@ -13,16 +13,16 @@ void data_fill(const struct sett_buffer *type, void *to, enum data_style style, 
 
 struct data_error {
   size_t compared;            /* elements */
-  size_t unbounded;           /* of these, elements for which any value is allowed: */
+  size_t unbounded;           /* compared elements for which any value is allowed, of which: */
   size_t unbounded_nan;       /* floats that are NaN in the reference */
   size_t unbounded_integers;  /* integers and preds; the rest are floats that are numbers in the reference */
   size_t unbounded_moderate;  /* all of these in rounds of moderate inputs (counted by harness.c) */
   size_t failures;
-  double max_abs, max_ulp; /* of the other elements, if both values are finite */
+  double max_abs, max_ulp; /* errors of the other elements, if both values are finite */
   double max_share;        /* the largest error relative to the bound, if the bound is not 0 */
   size_t nearest;          /* the element of max_share */
   double nearest_abs, nearest_bound;
-  size_t worst;            /* of the failures */
+  size_t worst;            /* the element of the worst failure */
   double worst_abs, worst_bound;
 };
 

@@ -13,7 +13,7 @@ enum sett_kind {
 };
 
 struct sett_buffer {
-  size_t bytes;    /* of the whole buffer, in its layout */
+  size_t bytes;    /* bytes of the whole buffer, in its layout */
   size_t elements; /* in buffer order; `bits` bits each; narrower ones are packed from the low bits of a byte */
   int bits;
   enum sett_kind kind;
@@ -59,7 +59,7 @@ struct sett_fusion {
   const char *name;
   int params, results;
   const struct sett_buffer *param, *result; /* at least one entry each */
-  const int *alias; /* for each result: the parameter whose buffer it is, updated in place, or -1 */
+  const int *alias; /* for each result: the parameter whose buffer it updates in place, or -1 */
   const int *may_alias; /* the same for results that may be a parameter's buffer or have their own; NULL: none */
   int (*ref)(const void *const *params, void *const *results); /* NULL: not checked */
   int (*bound)(const void *const *params, double *const *bounds); /* NULL: zero everywhere */
@@ -67,8 +67,8 @@ struct sett_fusion {
      judge. NULL: no such function. */
   const char *(*holds)(const void *const *params, const void *const *results, size_t *unknown);
   size_t scratch; /* bytes of memory for a run */
-  int (*prepare)(const void *const *params, void *scratch); /* fills the part of it that runs only read; NULL:
-                                                               nothing to fill */
+  int (*prepare)(const void *const *params, void *scratch); /* fills the part of the scratch that runs only read;
+                                                               NULL: nothing to fill */
 
   /* A program of several calls is checked through another one, `traced`, whose results are those of all calls, and
      which has `call`. The program's own results are the first ones. */

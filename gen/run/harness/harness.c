@@ -43,7 +43,7 @@ static struct {
 
 static struct {
   unsigned processor, passing;
-} limit; /* of a launch, in seconds */
+} limit; /* the time limit of a launch, in seconds */
 
 static int near(const struct buffer *buffer, const unsigned char *at)
 {
@@ -116,7 +116,7 @@ struct job {
   struct buffer param[MOST_BUFFERS], result[MOST_BUFFERS], scratch;
   void *in[MOST_BUFFERS], *out[MOST_BUFFERS], *wanted[MOST_BUFFERS];
   double *bound[MOST_BUFFERS];
-  int moved; /* whether buffers have only the alignment that they must have */
+  int moved; /* true if buffers have only the alignment that they must have */
 };
 
 static int job_failed(const char *status, const char *reason)

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETT_LEAD_GUARD = 0xFF /* a NaN of floats: what a kernel reads of it shows */, SETT_LEAD_END = 64 /* guard bytes before and after an array */ };
+enum { SETT_LEAD_GUARD = 0xFF /* a NaN in floats: a kernel that reads a guard gives NaN */, SETT_LEAD_END = 64 /* guard bytes before and after an array */ };
 
 struct sett_lead {
-  int result, number;              /* a result or a parameter, and its number */
+  int result, number;              /* true for a result, and the number of the result or the parameter */
   size_t rows, row, lead, element; /* rows, elements of a row, elements from row to row, bytes of an element */
 };
 
