@@ -6874,49 +6874,59 @@ SETT_INLINE int32_t settp_map_lin_common(settp_map_engine *e, int32_t a, int32_t
 SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth,
                                           sett_expr *expr);
 
-/* (x - common) / f, where x has all of common and f divides what is left, and its symbols are *saved fewer; SETTP_MAP_NONE: it is not so, or none are saved. */
-SETT_INLINE int32_t settp_map_group_member(settp_map_engine *e, int32_t x, int32_t common, int64_t f, int32_t *saved) {
+/* (x - common) / f, where x, of `own` symbols, has all of common and f divides what is left, and its symbols are *saved fewer; SETTP_MAP_NONE: it is not so, or none
+ * are saved. */
+SETT_INLINE int32_t settp_map_group_member(settp_map_engine *e, int32_t x, int32_t own, int32_t common, int64_t f,
+                                           int32_t *saved) {
   int32_t rest;
   if (x < 0 || settp_map_lin_common(e, common, x) != common) return SETTP_MAP_NONE;
   rest = settp_map_lin_mix(e, x, 1, common, -1, 0);
   if (rest < 0 || settp_map_lin_gcd_with(e, rest, f) % f || e->lin[rest].constant % f) return SETTP_MAP_NONE;
   rest = settp_map_lin_shrink(e, rest, f, e->lin[rest].constant / f);
-  *saved = rest < 0 ? 0 : settp_map_symbols(e, x, 0, 0) - settp_map_symbols(e, rest, 0, 0);
+  *saved = rest < 0 ? 0 : own - settp_map_symbols(e, rest, 0, 0);
   return *saved > 0 ? rest : SETTP_MAP_NONE;
 }
 
 /* P8: of operands common + f * x the x become one minimum or maximum, where that saves the most symbols; the number of operands then. */
 SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth) {
   settp_map_shown group[SETTP_MAP_SHOWN_MAX];
-  int32_t best = SETTP_MAP_NONE, most = 0, size, zero = settp_map_lin_constant(e, 0);
+  int32_t best = SETTP_MAP_NONE, most = 0, size, zero = settp_map_lin_constant(e, 0), own[SETTP_MAP_SHOWN_MAX];
   int64_t best_f = 1;
   sett_expr expr = 0;
   int i, j, m, members, way;
+  if (n < 2 || (n == 2 && !depth)) return n; /* of all of an atom's operands its caller takes it out */
+  for (i = 0; i < n; ++i) own[i] = x[i].lin < 0 ? 0 : settp_map_symbols(e, x[i].lin, 0, 0);
   for (i = 0; i < n; ++i)
-    for (j = i + 1; j < n; ++j)
+    for (j = i + 1; j < n; ++j) {
+      int32_t common = zero, all, saved, a, b;
+      int64_t g = 0;
       for (way = 0; way < 8 && x[i].lin >= 0 && x[j].lin >= 0; ++way) {
-        int32_t common = way & 4 ? zero : settp_map_lin_common(e, x[i].lin, x[j].lin), all = 0, saved, a, b;
-        int64_t f;
-        a = settp_map_lin_mix(e, x[i].lin, 1, common, -1, 0);
-        b = settp_map_lin_mix(e, x[j].lin, 1, common, -1, 0);
-        if (common < 0 || a < 0 || b < 0) continue;
-        f = settp_map_gcd(settp_map_lin_gcd_with(e, a, settp_map_lin_gcd(e, b)),
-                          settp_map_gcd(e->lin[a].constant, e->lin[b].constant));
-        if (!(way & 2)) f = 1;
-        else if (f < 2) continue;
+        int64_t f = way & 2 ? g : 1;
+        if (!(way & 3)) { /* what both have in common goes out, then only a factor */
+          common = way ? zero : settp_map_lin_common(e, x[i].lin, x[j].lin);
+          if (!way && common == zero) way = 4;
+          a = settp_map_lin_mix(e, x[i].lin, 1, common, -1, 0);
+          b = settp_map_lin_mix(e, x[j].lin, 1, common, -1, 0);
+          g = common < 0 || a < 0 || b < 0 ? 0
+                                           : settp_map_gcd(settp_map_lin_gcd_with(e, a, settp_map_lin_gcd(e, b)),
+                                                           settp_map_gcd(e->lin[a].constant, e->lin[b].constant));
+          if (!g) way += 3;
+        }
+        if (!g || (way & 2 && g < 2)) continue;
         if (way & 1) f = -f;
-        if (common == zero && (f == 1 || !(way & 4))) continue;
-        for (members = m = 0; m < n; ++m)
-          if (settp_map_group_member(e, x[m].lin, common, f, &saved) >= 0) all += saved, ++members;
+        if (common == zero && f == 1) continue;
+        for (members = m = all = 0; m < n; ++m)
+          if (settp_map_group_member(e, x[m].lin, own[m], common, f, &saved) >= 0) all += saved, ++members;
         all -= settp_map_symbols(e, common, f, 1) - 1;
         if (members < 2 || all <= most || (members == n && !depth)) continue;
         most = all;
         best = common;
         best_f = f;
       }
+    }
   if (best < 0) return n;
   for (members = i = m = 0; m < n; ++m) {
-    int32_t rest = settp_map_group_member(e, x[m].lin, best, best_f, &size);
+    int32_t rest = settp_map_group_member(e, x[m].lin, own[m], best, best_f, &size);
     if (rest < 0) x[i++] = x[m];
     else group[members++].lin = rest;
   }
@@ -7037,11 +7047,10 @@ typedef struct
   int32_t moved, left, size;
 } settp_map_share;
 
-/* How `rest` beside q, both times what they have, is spread; see settp_map_lattice_amount. 0: numbers are too large. */
-SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, int32_t q, const int32_t *leaf, int leaves, int32_t rest,
-                                         int how, settp_map_share *out) {
+/* How `rest` beside leaves, both times what they have, is spread; see settp_map_lattice_amount. 0: numbers are too large. */
+SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const int32_t *leaf, int leaves, int32_t rest, int how,
+                                         settp_map_share *out) {
   int64_t at[SETTP_MAP_SHOWN_MAX], amount = 0;
-  sett_expr none = 0;
   int32_t i, j;
   int n, k;
   out->moved = settp_map_lin_constant(e, 0);
@@ -7065,11 +7074,7 @@ SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, int32_t q, const i
     }
   }
   out->left = settp_map_lin_mix(e, rest, 1, out->moved, -out->factor, 0);
-  if (out->left < 0) return 0;
-  out->size = settp_map_lattice_print(e, q, out->k, out->moved, 0, 0, &none);
-  if (!out->size) return 0;
-  out->size = settp_map_symbols(e, out->left, out->factor, out->size);
-  return 1;
+  return out->left >= 0;
 }
 
 /* Whether a leaf has a quotient that l has, too. */
@@ -7087,8 +7092,9 @@ SETT_INLINE int settp_map_leaves_divide(const settp_map_engine *e, int32_t l, co
 /* P8: the first minimum or maximum in l, of those that share quotients with l where asked, spread so that it has the fewest symbols, then with the greater factor, then
  * with less outside; the form that is left. */
 SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int shared, settp_map_part *part) {
-  int32_t leaf[SETTP_MAP_SHOWN_MAX], rest, at;
-  int count, leaves = 0, which, how;
+  int32_t leaf[SETTP_MAP_SHOWN_MAX], tried[5], rest, at;
+  int count, leaves = 0, which, how, n;
+  sett_expr none = 0;
   settp_map_share best, one;
   settp_map_term t;
   int64_t g[3];
@@ -7101,7 +7107,7 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
   if (at < 0 || at == e->lin[l].count) return SETTP_MAP_NONE;
   t = e->term[e->lin[l].first + at];
   rest = settp_map_lin_plus(e, l, t.atom, -t.k);
-  best.left = SETTP_MAP_NONE;
+  best.left = one.left = SETTP_MAP_NONE;
   best.size = 0;
   best.factor = best.k = 1;
   best.moved = 0;
@@ -7115,7 +7121,12 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
     if (which > 1 && (one.factor == t.k || one.factor == -t.k || (which > 3 && (g[1] == 1 || g[1] == -1)))) continue;
     for (how = 0; how < 5; ++how) {
       int32_t a, b;
-      if (!settp_map_lattice_spread(e, t.atom, leaf, leaves, rest, how, &one)) continue;
+      tried[how] = settp_map_lattice_spread(e, leaf, leaves, rest, how, &one) ? one.moved : SETTP_MAP_NONE;
+      for (n = 0; tried[n] != tried[how]; ++n) {}
+      if (tried[how] < 0 || n < how) continue;
+      one.size = settp_map_lattice_print(e, t.atom, one.k, one.moved, 0, 0, &none);
+      if (!one.size) continue;
+      one.size = settp_map_symbols(e, one.left, one.factor, one.size);
       if (best.left >= 0 && one.size > best.size) continue;
       if (best.left >= 0 && one.size == best.size) {
         int64_t x = one.factor < 0 ? -one.factor : one.factor, y = best.factor < 0 ? -best.factor : best.factor;
