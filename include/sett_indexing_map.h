@@ -6232,6 +6232,14 @@ SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_
   return settp_map_lin_make(e, settp_map_absorbs_constant(e, c, k, inner, rest, &up) ? 0 : e->lin[rest].constant, n);
 }
 
+/* Whether a form is a sum of several negative numbers: C, which divides positive numbers, then needs a number more. */
+SETT_INLINE int settp_map_all_negative(settp_map_engine *e, int32_t l) {
+  int32_t i;
+  for (i = 0; i < e->lin[l].count; ++i)
+    if (e->term[e->lin[l].first + i].k > 0) return 0;
+  return e->lin[l].count > 1 && settp_map_lin_interval(e, l).hi <= 0;
+}
+
 /* P4: the heaviest quotient of l with the terms it can take in; the form that is left. A form with a negative coefficient, or of a negative factor, is tried turned
  * around, too; so is one as heavy and of the other sign that takes the heaviest one in. */
 SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, settp_map_part *part) {
@@ -6282,7 +6290,8 @@ SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, sett
           if (own < 0 || (absorb && (inner = settp_map_absorb(e, form.c, k, moves[absorb], own, alone)) < 0) ||
               !e->lin[inner].count)
             continue;
-          nodes = settp_map_estimate(e, inner) + 2 + settp_map_factor_nodes(k);
+          nodes =
+              settp_map_estimate(e, inner) + 2 + settp_map_factor_nodes(k) + (settp_map_all_negative(e, inner) ? 2 : 0);
           if (best >= 0 && nodes > best_nodes) continue;
           if (absorb && (rest = settp_map_absorb_rest(e, form.c, k, moves[absorb], own, alone)) < 0) continue;
           left = settp_map_estimate(e, rest);
@@ -8023,6 +8032,14 @@ SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, 
     c.expr = settp_map_a(n);
     c.lo = lo;
     c.hi = hi;
+    n = settp_map_at(e->arena, c.expr);
+  }
+  if (n->op == SETTP_MAP_MUL && settp_map_is_constant(e->arena, settp_map_b(n), &k) && k == -1 && c.lo != INT64_MIN &&
+      c.hi != INT64_MIN) {
+    lo = c.lo;
+    c.expr = settp_map_a(n);
+    c.lo = -c.hi;
+    c.hi = -lo;
   }
   return c;
 }
