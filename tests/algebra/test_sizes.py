@@ -34,7 +34,19 @@ POINTS = 150    # of a row whose domain is larger
 HERE = Path(__file__).resolve().parent
 
 # Rows whose results may stay larger than expected, and why.
-LARGER: "dict[str, str]" = {}
+DIGIT = "equal on every period of the divisor, which only an enumeration of that period shows"
+BOUND = "that a remainder is less than its divisor is not used in a minimum where the divisor is an expression"
+SMALL = "on a domain of few points another form has as few terms, with a number more"
+INNER = "a remainder inside a remainder or quotient became a quotient, and the search for digits does not find it again"
+CONSTANT = "a result of one value is that number, whose sign is a symbol; the other keeps a variable"
+NODES = "no larger in symbols: the other system counts a subtraction as a sum and a product"
+LARGER = {
+    "canonical_split_index_simplify_18": DIGIT, "print_10": DIGIT, "neighbours_6": DIGIT, "symbolic_32": BOUND,
+    "expr_neg:77": SMALL, "expr_neg:84": INNER, "expr_neg_con:105": INNER, "expr_negdiv_con:149": SMALL, "expr_pos_con:211": SMALL,
+    "expr_negdiv:121": INNER, "expr_negdiv:132": INNER, "expr_negdiv:140": INNER, "expr_pos:172": NODES, "expr_neg:85": NODES,
+    "expr_negdiv_con:158": NODES, "expr_negdiv_con:152": CONSTANT, "expr_negdiv_con:156": CONSTANT,
+    "bitcast_r6_k4:12": INNER, "bitcast_ml_r3_k3:48": INNER, "bitcast_ml_r6_k4:51": NODES, "gpu_tile:237": INNER, "mixed_r6_k4:381": INNER,
+}
 
 
 def symbols(text: str) -> int:
@@ -181,8 +193,9 @@ COMMAND = str(ROOT / "build/sett")
 
 
 def hold(rows: "list[Row]") -> None:
-    """No row is wrong."""
-    assert rows and not [row.line() for row in rows if row.wrong or row.undecided.startswith("different")]
+    """No row is wrong, not decided, or larger than expected but for LARGER."""
+    assert rows and not [row.line() for row in rows if row.wrong or row.undecided]
+    assert not [row.line() for row in rows if row.larger and row.name not in LARGER]
 
 
 def test_own_rows() -> None:
