@@ -16,7 +16,7 @@ from gen.reference.select_and_scatter import chosen, selection
 from gen.reference.types import FLOATS
 from gen.reference.values import Array, Scalar
 
-MOST_COMPARED = 256     # elements of a window whose selection is tracked, at most
+MOST_COMPARED = 256     # maximum number of elements of a window whose selection is tracked
 
 
 def select_and_scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:

@@ -25,7 +25,7 @@ from gen.hlo import distribution
 from gen.plan.nest import Nest
 from gen.schedule import LANES, LoopSchedule
 
-SHOWN = (16, 110)         # lines and columns of a picture, at most
+SHOWN = (16, 110)         # maximum number of lines and columns of a picture
 
 
 @dataclass(frozen=True)

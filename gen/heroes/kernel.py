@@ -241,7 +241,7 @@ class Kernel:
 
     @property
     def buffers(self) -> List[Buffer]:
-        """Return its buffers in the order of its arguments."""
+        """Return the kernel's buffers in the order of its arguments."""
         return [argument.buffer for argument in self.arguments]
 
     @property

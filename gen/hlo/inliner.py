@@ -179,9 +179,9 @@ def _starts_in_array(instruction: Instruction) -> bool:
     return first is not None and len(instruction.operands) == first + 1 and instruction.operands[first].shape.rank == 1
 
 
-MOST_TRIPS = 8          # iterations of a loop that is unrolled, at most
-LEAST_BYTES = 16384     # bytes of the state of such a loop, at least
-MOST_WRITTEN = 512      # its instructions over all iterations, at most
+MOST_TRIPS = 8          # maximum number of iterations of a loop that is unrolled
+LEAST_BYTES = 16384     # minimum bytes of the state of such a loop
+MOST_WRITTEN = 512      # maximum number of instructions over all iterations
 
 
 def written_out(loop: Instruction) -> bool:

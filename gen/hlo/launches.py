@@ -315,7 +315,7 @@ def parameter_names(module: Module) -> List[str]:
     return [name for n, p in enumerate(_plan(module).entry.parameters) for name in leaf_names(f"p{n}", p.shape)]
 
 
-NOTED = 10  # buffers that layout_note names, at most
+NOTED = 10  # maximum number of buffers that layout_note names
 
 
 def layout_note(module: Module) -> str:

@@ -9,7 +9,7 @@ from gen.hlo import dtypes
 from gen.hlo.graph import Shape
 from gen.hlo.scanner import Scanner
 
-SPLAT_LIMIT = 1 << 24  # elements of a constant with one value for all, at most
+SPLAT_LIMIT = 1 << 24  # maximum number of elements of a constant with one value for all
 _VALUE = re.compile(r"-?nan\([^)\s]*\)|[^\s{}(),/]+")
 
 

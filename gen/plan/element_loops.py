@@ -37,11 +37,11 @@ from gen.hlo.trips import trips
 from gen.plan.partition import compose, identity, only_side, operand_map, to_scalar
 
 OPCODE = "element-loop"
-MOST_VARIABLES = 16     # variables of an element, at most; more do not stay in registers
-MOST_OPS = 512          # ops of a step, at most
+MOST_VARIABLES = 16     # maximum number of variables of an element; more do not stay in registers
+MOST_OPS = 512          # maximum number of ops of a step
 LIMITED = 16            # further variables and ops allowed in a loop that a check limits
 MOST_PLACES = 8         # elements of an array with more dimensions that one element may use
-MOST_REDUCED = 8        # elements that a reduce in a step combines, at most
+MOST_REDUCED = 8        # maximum number of elements that a reduce in a step combines
 EXACT = ("pred", "f32", "f64", *(f"{sign}{bits}" for sign in "su" for bits in (8, 16, 32, 64)))
 UNKNOWN_STEPS = 16      # estimated trip count of a loop that has no known one
 

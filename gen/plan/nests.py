@@ -18,7 +18,7 @@ from gen.plan.update import Update
 from gen.schedule import CPU_COSTS, GPU_COSTS, SMALL_COSTS, Costs, Panels, PlanClass
 
 
-MOST_STORED = 4     # stored values of one nest, at most
+MOST_STORED = 4     # maximum number of stored values of one nest
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from gen.plan.partition import LEAVES, MOVES
 from gen.program.extract import copy_of
 from gen.program.ir import Array, Call, Loop, Node, Program, parts_of
 
-MOST_ELEMENTS = 1 << 48     # elements of the enclosing matrix, at most
+MOST_ELEMENTS = 1 << 48     # maximum number of elements of the enclosing matrix
 # ops whose kernels, of any hero, compute addresses from maps alone
 IN_PLACE = {*ELEMENTWISE, *MOVES, *LEAVES, "reduce", "dot", "convolution", "pad", "concatenate", "tuple"}
 

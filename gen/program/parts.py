@@ -14,7 +14,7 @@ from gen.plan.nests import Planned
 from gen.plan.scatter import Scatter
 from gen.program.extract import extracted
 
-MOST_TOGETHER = 4       # nests that are compared as one part, at most
+MOST_TOGETHER = 4       # maximum number of nests that are compared as one part
 
 Place = Union[int, Buffer]
 

@@ -210,7 +210,7 @@ def _names(arrays: "Iterable[Array]") -> Dict[Array, str]:
     return names
 
 
-MOST_INSIDE = 32    # arrays that are tried in the buffer of one result, at most
+MOST_INSIDE = 32    # maximum number of arrays that are tried in the buffer of one result
 
 
 def _inside(result: Array, due: int, arrays: "Sequence[Array]", live: "Mapping[Array, Live]") -> Dict[Array, int]:

@@ -21,7 +21,7 @@ from gen.run.results import CheckResult, counted
 from gen.run.sources import load
 from gen.targets import RunError
 
-TOGETHER = 16   # fusions in one library, at most
+TOGETHER = 16   # maximum number of fusions in one library
 
 
 def _with_indices(reason: str, results: "Sequence[Dict[str, Any]]") -> str:

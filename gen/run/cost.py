@@ -28,7 +28,7 @@ DEVICE = 100
 # factors by which steps and operations take longer if the host emulates a device
 EMULATED_STEPS, EMULATED_OPERATIONS = 100, 10
 MATRIX_STEPS = 4    # steps of the reference and the bound of an op on matrices, for each multiplication of its kernel
-LAUNCHES = 15   # launches of a bench, at least: for warm-up, and for nine turns
+LAUNCHES = 15   # minimum number of launches of a bench: for warm-up, and for nine turns
 
 
 @dataclass(frozen=True)

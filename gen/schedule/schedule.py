@@ -67,5 +67,5 @@ class Schedule:
         return [("L2", self.l2_prefetch), ("L1", self.l1_prefetch)]
 
     def text(self) -> str:
-        """Return a line for people."""
+        """Return a line that describes the schedule, for explain."""
         return f"threads {self.threads}"
