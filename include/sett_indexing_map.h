@@ -2448,9 +2448,12 @@ typedef struct settp_map_lin { /* constant + sum of count terms from first on */
   uint32_t expr; /* memo of its print, when nodes > 0 */
   int32_t nodes;
   int32_t estimate;       /* memo of settp_map_estimate, when > 0 */
+  int32_t plain;          /* memo of settp_map_terms_estimate, when > 0 */
   unsigned char affine;   /* 1: of variables alone, 2: not, 0: not asked yet */
   unsigned char printing; /* its print has begun: met again inside, it is printed without fields */
+  unsigned char op;       /* the first operation of the map that it is the form of, or 0: none that P12 looks at */
   int64_t lo, hi;         /* memo of its interval, when known */
+  int32_t a, b, tree;     /* where op: forms of its operands, and about the nodes of its tree */
   /* when bounded: an interval that the expressions which it is the form of are known to lie in */
   sett_map_interval bound;
 } settp_map_lin;
@@ -2662,8 +2665,8 @@ SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, in
   l->count = count;
   l->next = *bucket;
   l->expr = 0;
-  l->nodes = l->estimate = 0;
-  l->affine = l->printing = 0;
+  l->nodes = l->estimate = l->plain = 0;
+  l->affine = l->printing = l->op = 0;
   l->known = l->busy = l->entered = l->bounded = 0;
   l->sample = SETTP_MAP_NONE;
   *bucket = e->lins;
@@ -4460,7 +4463,7 @@ SETT_INLINE int32_t settp_map_monomial_add(settp_map_engine *e, int32_t a, const
   return settp_map_lin_mix(e, a, 1, l, m->k, 0);
 }
 
-/* t * (F - m * q), q = Q(F, m), taken out of l whole: the rest; *digit: F - m * q, *name: that name of q. SETTP_MAP_NONE: l holds none. */
+/* t * (F - m * q), q = Q(F, m), taken out of l whole: the rest; *digit, where it is asked: F - m * q; *name: that name of q. SETTP_MAP_NONE: l holds none. */
 SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *t, int32_t *digit, int32_t *name) {
   int32_t i, f, rest;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -4471,10 +4474,10 @@ SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *
       int32_t own = e->lin[form.lin].count;
       if (q.k % form.c || settp_map_lin_shared(e, form.lin, l) < own) continue;
       *t = -(q.k / form.c);
-      rest = settp_map_lin_take(e, l, form.lin, form.c, q.atom, *t, e->lin[l].count - own - 1);
-      *digit = settp_map_lin_plus(e, form.lin, q.atom, -form.c);
       *name = f;
-      if (rest >= 0 && *digit >= 0) return rest;
+      rest = settp_map_lin_take(e, l, form.lin, form.c, q.atom, *t, e->lin[l].count - own - 1);
+      if (rest >= 0 && digit) *digit = settp_map_lin_plus(e, form.lin, q.atom, -form.c);
+      if (rest >= 0 && (!digit || *digit >= 0)) return rest;
     }
   }
   return SETTP_MAP_NONE;
@@ -5724,6 +5727,17 @@ SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_no
   return SETTP_MAP_NONE;
 }
 
+/* Remembers for P12 that l is the form of an operation of the map: not of sums and products with forms of variables. */
+SETT_INLINE void settp_map_lin_made(settp_map_engine *e, int32_t l, int op, int32_t a, int32_t b) {
+  const settp_map_lin *x = e->lin + a, *y = e->lin + b;
+  int32_t tree = 1 + (x->op ? x->tree : 2 * x->count + 1) + (y->op ? y->tree : 2 * y->count + 1);
+  if (a == l || b == l || (op <= SETTP_MAP_MUL && (settp_map_lin_affine(e, a) || settp_map_lin_affine(e, b)))) return;
+  e->lin[l].op = (unsigned char)op;
+  e->lin[l].a = a;
+  e->lin[l].b = b;
+  e->lin[l].tree = tree < 1 << 20 ? tree : 1 << 20;
+}
+
 /* The linear forms of all nodes of known->list from known->done on: known->lin, or NULL. What overflows inside the rules stays as the operation that it was.
  * map: on whose domain they are asked, where its constraints may be used. */
 SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_known *known, const sett_map *map) {
@@ -5750,7 +5764,7 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
   for (i = known->done; i < list->count; ++i) {
     const settp_map_node *n = settp_map_at(e->arena, list->handle[i]);
     sett_map_interval r;
-    int32_t l;
+    int32_t l, a = 0, b = 0;
     if (n->op == SETTP_MAP_CONST) {
       l = settp_map_lin_constant(e, n->value);
       r = settp_map_interval(n->value, n->value);
@@ -5759,8 +5773,9 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
       r = settp_map_interval(e->bounds[n->value].lo, e->bounds[n->value].hi);
     } else {
       uint32_t at = settp_map_at(e->arena, settp_map_a(n))->mark, bt = settp_map_at(e->arena, settp_map_b(n))->mark;
-      int32_t a = lin[at], b = lin[bt];
       int64_t c = 0;
+      a = lin[at];
+      b = lin[bt];
       r = settp_map_interval_op((int)n->op, range[at], range[bt]);
       if ((n->op == SETTP_MAP_FLOORDIV || n->op == SETTP_MAP_MOD) &&
           settp_map_is_constant(e->arena, settp_map_b(n), &c) && c > 1) {
@@ -5796,6 +5811,7 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
                      settp_map_at(e->arena, settp_map_b(n))->op != SETTP_MAP_CONST))
         l = settp_map_same_values(e, l);
       if (l < 0) l = lin[i]; /* 64 bits do not do: as it was */
+      if (!e->lin[l].op && e->lin[l].count) settp_map_lin_made(e, l, (int)n->op, a, b);
     }
     range[i] = r;
     lin[i] = l;
@@ -5986,19 +6002,25 @@ SETT_INLINE int32_t settp_map_terms_estimate(settp_map_engine *e, int32_t first,
 
 SETT_INLINE int32_t settp_map_mod_estimate(settp_map_engine *e, int32_t l, int64_t m, int turned);
 
+SETT_INLINE int32_t settp_map_plain_estimate(settp_map_engine *e, int32_t l) {
+  int32_t n = e->lin[l].plain;
+  if (n) return n;
+  n = settp_map_terms_estimate(e, e->lin[l].first, e->lin[l].count, e->lin[l].constant);
+  return e->lin[l].plain = n;
+}
+
 /* And of a sum that holds a digit whole, with that digit as a remainder, where this is less. */
 SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   int32_t n = e->lin[l].estimate;
   int count;
   if (!n && e->lattices && !e->lin[l].printing && settp_map_lattice_at(e, l, &count) >= 0) n = settp_map_print(e, l);
   if (!n) {
-    int32_t digit = 0, name = 0, rest, other;
+    int32_t name = 0, rest, other;
     int64_t t = 0;
-    n = settp_map_terms_estimate(e, e->lin[l].first, e->lin[l].count, e->lin[l].constant);
+    n = settp_map_plain_estimate(e, l);
     e->lin[l].estimate = n;
-    rest = e->lin[l].count > 1 && !settp_map_lin_affine(e, l) && settp_map_print_searches(e)
-               ? settp_map_digit_of(e, l, &t, &digit, &name)
-               : SETTP_MAP_NONE;
+    rest =
+        e->lin[l].count > 1 && settp_map_print_searches(e) ? settp_map_digit_of(e, l, &t, NULL, &name) : SETTP_MAP_NONE;
     if (rest >= 0) {
       int32_t left = settp_map_estimate(e, rest);
       other = settp_map_mod_estimate(e, e->form[name].lin, e->form[name].c, 0) + settp_map_factor_nodes(t);
@@ -6103,8 +6125,7 @@ SETT_INLINE int settp_map_lin_apart(const settp_map_engine *e, int32_t l) {
 /* P1: the best step that writes a quotient q = floor(F / m) and its dividend as F mod m, or, where F has a negative number,
  * as m - 1 - (m - 1 - F) mod m; the form that is left. */
 SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map_part *part) {
-  int32_t i, f, best = SETTP_MAP_NONE, best_q = 0, n, first, digit, left,
-                best_nodes = settp_map_terms_estimate(e, e->lin[l].first, e->lin[l].count, e->lin[l].constant);
+  int32_t i, f, best = SETTP_MAP_NONE, best_q = 0, n, first, digit, left, best_nodes = settp_map_plain_estimate(e, l);
   int64_t best_t = 0, m, up;
   int best_positive = settp_map_all_positive(e, l), best_turned = 0, turned;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -7162,6 +7183,25 @@ SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
          settp_map_all_positive(e, e->form[x->form].lin);
 }
 
+/* P12: the operation that the map had for l, of the prints of its operands, where that is shorter; its nodes, or those of *expr. */
+SETT_INLINE int32_t settp_map_print_operation(settp_map_engine *e, int32_t l, int32_t nodes, sett_expr *expr) {
+  int32_t a, b, x, y;
+  sett_expr made;
+  if (!e->lin[l].op || nodes < 4 || e->lin[l].tree > nodes || !settp_map_print_searches(e)) return nodes;
+  a = e->lin[l].a;
+  b = e->lin[l].b;
+  x = settp_map_print(e, a);
+  y = x && x < nodes ? settp_map_print(e, b) : 0;
+  if (!y || x + y > nodes) return nodes;
+  made = settp_map_binary(e->arena, e->lin[l].op, e->lin[a].expr, e->lin[b].expr);
+  if (made < SETT_MAP_ERROR_COUNT) return nodes;
+  x = settp_map_expr_symbols(e->arena, made);
+  if (x >= settp_map_expr_symbols(e->arena, *expr)) return nodes;
+  e->renamed = 1;
+  *expr = made;
+  return x;
+}
+
 SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
   settp_map_part *part;
   int32_t n = 0, room, left, work = l, i, j, nodes = 0, quotients, xors, again;
@@ -7297,6 +7337,7 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
   e->lin[l].expr = sum; /* a field of l may be of a form that holds l */
   e->lin[l].nodes = nodes;
   if (e->xors && quotients && !xors && !again) nodes = settp_map_print_flipped(e, l, nodes, &sum);
+  if (!again) nodes = settp_map_print_operation(e, l, nodes, &sum);
   e->lin[l].expr = sum;
   e->lin[l].nodes = nodes;
   return e->lin[l].nodes;
