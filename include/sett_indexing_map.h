@@ -2385,13 +2385,13 @@ THE NORMAL FORM
     R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
   Sums, rests and results (settp_map_same_values). R12 to R14 are tried where the values at a few sample points agree, and then proved:
     R13 a known form x, cheaper or plainer, with L = s * x + n, s = 1 or -1, replaces L; L in [v, v] is v    R14 a result that equals the dimension of its place is written so
+  Products are sums:  M1 (x + y) * z = x * z + y * z, a digit being one summand.  Quotients by a form b >= 1 (settp_map_divide_by):  S1 floor((b * A + B) / b) = A + floor(B / b);
+    S2 floor((g * a + k) / (g * b)) = floor((a + floor(k / g)) / b), g a number, or a form and k in [0, g - 1];  S3 j, if j * b <= a < (j + 1) * b;  S4 -1 - floor((-1 - a) / b)
   Minima and maxima (settp_map_lin_lattice) are a maximum of minima of forms, the leaves, or a minimum of maxima:
-    N1  k * min(x, y) + z = min(k * x + z, k * y + z), and max(..) for k < 0
+    N1  k * min(x, y) + z = min(k * x + z, k * y + z), max(..) for k < 0     N6  min(x, y) * max(x, y) = x * y;  min(x * z, y * z) = min(x, y) * z for z >= 0
     N2  min(max(x, y), z) = max(min(x, z), min(y, z)), max(x, min(x, y)) = x: the way with fewer leaves is the atom
-    N3  min(x, y) = x where x - y <= 0 is proved, for leaves and for the minima of a maximum
+    N3  min(x, y) = x where x - y <= 0 is proved, of leaves and of minima in a maximum     N5  floor(min(x, y) / c) = min(floor(x / c), floor(y / c)), if it has fewer quotients
     N4  the least coefficients over the leaves, and what divides all leaves, stand before the atom (N1); one atom serves a lattice and its negative
-    N5  floor(min(x, y) / c) = min(floor(x / c), floor(y / c)): the side with fewer quotients
-    N6  min(x, y) * max(x, y) = x * y;  min(x * z, y * z) = min(x, y) * z for z >= 0
   Intervals (settp_map_prove) of a form:  I1 the sum over its terms;  I2 those of constraints and known nodes of the same form;  I3 t * (F - m * q) + rest, q = Q(F, m), lies in
     t * [r, m - g + r] + rest, g = gcd of m and F's coefficients, r = F's constant mod g;  I4 the same, t chosen so that an atom of F goes;  I5 k * Q(F, m) + k * A + rest =
     k * Q(F + m * A, m) + rest;  I6 at last all points of few variables;  I7 max(x, y) <= h where both are, >= l where one is, >= (x + y) / 2; min likewise
@@ -2405,7 +2405,7 @@ THE NORMAL FORM
     C9 both of max(x, y) in [l, h] are at most h, and it is x in [l, h] where y is below l, or l is implied; min likewise
   Print takes the fewest nodes, then the smaller divisor:  P1 t * (F - m * q) is t * (F mod m), or t * (m - 1) - t * ((m - 1 - F) mod m);  P2 a quotient beside it may be such a
     digit;  P4 k * Q(F, m) takes in what k divides;  P6 m * (y * b) is (x - r) * b for x = m * y + r;  P7 places are fields 2^t * ((x floordiv 2^p) mod 2^n) xor ..;  P8 leaves take
-    in terms and factors beside them, or give out common ones, if that is shorter. Coefficients in a mod are least residues or not negative. Ties: the expressions; texts of constraints. */
+    in, or give out;  P9 a - b * floor(a / b) is a mod b;  P10 x * z + y * z is (x + y) * z;  P11 floor(a / b) + 1 is (a + 1) ceildiv b;  P12 the map's own operation, if shorter. */
 
 /* Points of the domain at which the values of forms are known: what differs there needs no proof. More of them are asked last. */
 enum { SETTP_MAP_SAMPLES = 6, SETTP_MAP_MORE = 24 };
@@ -4611,7 +4611,7 @@ SETT_INLINE int32_t settp_map_lin_cofactor(settp_map_engine *e, int32_t l, int32
   return out;
 }
 
-/* S1: a = b * A + B: A, with B in *rest. Of a divisor of one part k * M every part of a that M divides leaves a residue of k; a sum comes out where fewer parts stay. */
+/* S1: A of a = b * A + B, with B in *rest. Of a divisor of one part k * M every part of a that M divides leaves a residue of k; a sum comes out where fewer parts stay. */
 SETT_INLINE int32_t settp_map_lin_multiples(settp_map_engine *e, int32_t a, int32_t b, int32_t *rest) {
   settp_map_monomial lead, m, left;
   int32_t out = settp_map_lin_constant(e, 0), i;
@@ -4644,7 +4644,7 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
   int64_t g, j;
   if (a < 0 || b < 0 || e->error) return SETTP_MAP_NONE;
   if (!e->lin[b].count) return settp_map_divide(e, a, e->lin[b].constant);
-  /* S2: a number that divides b and the parts of a */
+  /* S2 */
   g = settp_map_gcd(settp_map_lin_gcd(e, b), e->lin[b].constant);
   if (e->lin[a].count) g = settp_map_lin_gcd_with(e, a, g);
   if (g > 1) {
@@ -4659,7 +4659,7 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
     if (settp_map_at_least(e, settp_map_lin_mix(e, a, 1, b, -j, 0), 0) &&
         settp_map_at_least(e, settp_map_lin_mix(e, b, j + 1, a, -1, 0), 1))
       return settp_map_lin_constant(e, j);
-  if (!e->lin[b].constant) { /* S4: a factor that is at least 1, and what is less than it goes */
+  if (!e->lin[b].constant) { /* S2 */
     settp_map_monomial m;
     if (!settp_map_monomial_of(e, e->term[e->lin[b].first].atom, 1, &m)) m.count = 0;
     for (i = 0; i < m.count; ++i) {
@@ -4673,7 +4673,7 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
       return settp_map_divide_by(e, part, settp_map_lin_cofactor(e, b, f, &none));
     }
   }
-  if (e->lin[a].count && e->term[e->lin[a].first].k < 0) /* S5: floor(a / b) = -1 - floor((-1 - a) / b) */
+  if (e->lin[a].count && e->term[e->lin[a].first].k < 0) /* S4 */
     return settp_map_lin_scale(e, settp_map_divide_by(e, settp_map_lin_scale(e, a, -1, -1), b), -1, -1);
   return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_FLOORDIV, a, b), 1, 0);
 }
@@ -6157,7 +6157,7 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
         positive = settp_map_all_positive_terms(e->term + first, n) && c >= 0 && k > 0;
         nodes += left + (n > 0) + (!n && c <= 0 && k < 0);
         if (k > 0 && n && c <= 0 && settp_map_no_positive_terms(e->term + first, n)) --nodes;
-        for (j = 0; k != 1 && k != -1 && j < n; ++j) /* P11 */
+        for (j = 0; k != 1 && k != -1 && j < n; ++j) /* P10 */
           if (e->term[first + j].k == k || e->term[first + j].k == -k) {
             nodes -= 2;
             break;
@@ -6368,7 +6368,7 @@ SETT_INLINE int settp_map_fold_product(settp_map_engine *e, settp_map_term t, se
   return part->nodes > 0;
 }
 
-/* Whether a sum holds a product or a quotient by a form: then P8 to P10 are tried. */
+/* Whether a sum holds a product or a quotient by a form: then P9 and P10 are tried. */
 SETT_INLINE int settp_map_has_products(const settp_map_engine *e, int32_t l) {
   int32_t i;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -6398,7 +6398,7 @@ SETT_INLINE int32_t settp_map_pair_nodes(settp_map_engine *e, int32_t a, int32_t
   return x && y ? x + y + 1 + settp_map_factor_nodes(k) : 1 << 28;
 }
 
-/* P8: t * (a - b * q), q = floor(a / b) of a form b, is t * (a mod b); and so for a turned around where b is at least 1. */
+/* P9: t * (a - b * q), q = floor(a / b) of a form b, is t * (a mod b); and so for a turned around where b is at least 1. */
 SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_a = 0, best_b = 0;
   int64_t best_k = 0;
@@ -6441,7 +6441,7 @@ SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_ma
   return best;
 }
 
-/* P9: the product of two sums that takes the most nodes away: of a factor and the parts that have it, and what else their sum is multiplied with; or one that the map
+/* P10: the product of two sums that takes the most nodes away: of a factor and the parts that have it, and what else their sum is multiplied with; or one that the map
  * had. */
 SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_pair[2] = {0, 0}, seen[32], pair[2],
@@ -6512,7 +6512,7 @@ SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_
   return part->nodes ? best : SETTP_MAP_NONE;
 }
 
-/* P10: k * floor(a / b) + k of a form b that is at least 1 is k * ((a + 1) ceildiv b). 0: it is not shorter. */
+/* P11: k * floor(a / b) + k of a form b that is at least 1 is k * ((a + 1) ceildiv b). 0: it is not shorter. */
 SETT_INLINE int settp_map_fold_ceiling(settp_map_engine *e, settp_map_term t, int64_t *constant, settp_map_part *part) {
   const settp_map_atom *x = e->atom + t.atom;
   int32_t up, b = x->b, a = x->a;
@@ -6528,7 +6528,7 @@ SETT_INLINE int settp_map_fold_ceiling(settp_map_engine *e, settp_map_term t, in
   return 1;
 }
 
-/* P11: parts of one coefficient k or -k, k > 1, are k times their sum. The number of parts that are left. */
+/* P10: parts of one coefficient k or -k, k > 1, are k times their sum. The number of parts that are left. */
 SETT_INLINE int32_t settp_map_fold_coefficients(settp_map_engine *e, settp_map_part *part, int32_t n) {
   int32_t i, j, m;
   for (i = 0; i + 1 < n; ++i) {

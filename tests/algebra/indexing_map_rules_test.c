@@ -12,7 +12,8 @@
   X(N1) X(N2) X(N3) X(N4) X(N5) X(N6) \
   X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(I7) \
   X(C1) X(C2) X(C3) X(C4) X(C5) X(C6) X(C7) X(C8) X(C9) \
-  X(P1) X(P2) X(P4) X(P6) X(P7) X(P8) \
+  X(M1) X(S1) X(S2) X(S3) X(S4) \
+  X(P1) X(P2) X(P4) X(P6) X(P7) X(P8) X(P9) X(P10) X(P11) X(P12) \
   X(X1) X(X2) X(X3) X(X4)
 /* clang-format on */
 #define RULE_ENUM(name) name,
@@ -228,6 +229,28 @@ static void constraints(void) {
       }
 }
 
+static void products(void) {
+  EACH(b, 1, 9)
+    EACH(a, -40, 40) {
+      law(S4, 1, Q(a, b) == -1 - Q(-1 - a, b));
+      EACH(j, -6, 6) law(S3, j * b <= a && a < (j + 1) * b, Q(a, b) == j);
+      EACH(k, -7, 7) {
+        law(S1, 1, Q(b * k + a, b) == k + Q(a, b));
+        EACH(g, 1, 7) law(S2, 1, Q(g * a + k, g * b) == Q(a + Q(k, g), b)); /* k in [0, g - 1] vanishes */
+        law(P9, 1, k * a - k * b * Q(a, b) == k * residue(a, b));
+        law(P9, 1, k * (b - 1) - k * residue(-1 - a, b) == k * residue(a, b)); /* turned around */
+        law(P11, 1, k * Q(a, b) + k == k * ceiling(a + 1, b));
+      }
+    }
+  EACH(x, -9, 9)
+    EACH(y, -9, 9)
+      EACH(z, -9, 9) {
+        law(M1, 1, (x + y) * z == x * z + y * z);
+        law(P10, 1, x * z - y * z == (x - y) * z);
+        EACH(c, 1, 5) law(P12, x - c * Q(x, c) == y, residue(x, c) == y); /* an operation has the values of its form */
+      }
+}
+
 static void prints(void) {
   EACH(m, 1, 12)
     EACH(f, -30, 30) {
@@ -324,6 +347,7 @@ static void bits(void) {
 #define LARGE "domain: d0 in [0, 199999]"
 #define WIDE "domain: d0 in [0, 9999], d1 in [0, 146]"
 #define TILE "domain: d0 in [0, 4999], d1 in [0, 5], d2 in [0, 15]"
+#define DIVISOR "domain: d0 in [-1000, 1000], d1 in [1, 1000]"
 #define BOX "domain: d0 in [0, 99], d1 in [0, 49]"
 #define SQUARE "domain: d0 in [0, 99], d1 in [0, 99]"
 
@@ -383,7 +407,7 @@ static const struct row {
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [28, 69], d1 in [28, 65], d2 in [0, 2], d0 * 37 + d1 * 41 in [3701, 3701]"},
     {R4, "(d0) -> ((d0 * 64) * d0, d0 mod -8), domain: d0 in [0, 1]",
      "(d0) -> (d0 * 64, d0 * -7), domain: d0 in [0, 1]", "(d0) -> ((d0 * 64) * d0, d0 mod -8), domain: d0 in [0, 2]",
-     "(d0) -> ((d0 * d0) * 64, -((-d0) mod 8)), domain: d0 in [0, 2]"},
+     "(d0) -> ((d0 * d0) * 64, d0 mod -8), domain: d0 in [0, 2]"},
     {R6, "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 3), " D0, "(d0) -> (((d0 + 1) mod 2) * 2), " D0,
      "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 4), " D0, "(d0) -> ((d0 floordiv 2 + d0 + 2) mod 4), " D0},
     {R7, "(d0) -> ((d0 * 2 + d0 mod 2) mod 6), " D0, "(d0) -> ((d0 mod 3) * 2 + d0 mod 2), " D0,
@@ -440,7 +464,7 @@ static const struct row {
      "(d0, d1) -> (d1, max(d0, d1)), domain: d0 in [0, 99], d1 in [0, 99], d0 - d1 in [-1, 4]",
      "(d0, d1) -> (d1, max(d0, d1)), domain: d0 in [0, 99], d1 in [0, 99], d0 - d1 in [-1, 4]"},
     {I2, "(d0) -> (max((d0 mod 4) ceildiv 12, 1)), " D0, "(d0) -> (1), " D0,
-     "(d0) -> (max((d0 mod 14) ceildiv 12, 1)), " D0, "(d0) -> (max((d0 mod 14 + 11) floordiv 12, 1)), " D0},
+     "(d0) -> (max((d0 mod 14) ceildiv 12, 1)), " D0, "(d0) -> (max((d0 mod 14) ceildiv 12, 1)), " D0},
     {I3, "(d0) -> (min(d0 mod 3, (d0 mod 10) * -3)), " D0, "(d0) -> ((d0 mod 10) * -3), " D0,
      "(d0) -> (min(d0 mod 3, (d0 mod 10) * -3 + 1)), " D0, "(d0) -> (min(1 - (d0 mod 10) * 3, d0 mod 3)), " D0},
     {I4, "(d0) -> (d0 - ((d0 + 7) floordiv 8) * 10), domain: d0 in [0, 8]",
@@ -577,6 +601,28 @@ static const struct row {
      "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-9, 7]"},
     {P4, "(d0) -> (d0 * 4 + d0 floordiv 3), " D0, "(d0) -> ((d0 * 13) floordiv 3), " D0,
      "(d0) -> (d0 * 3 + (d0 floordiv 3) * 2), " D0, "(d0) -> ((d0 floordiv 3) * 2 + d0 * 3), " D0},
+    {M1, "(d0, d1) -> ((d0 + d1) * (d0 - d1) - d0 * d0), " BOX, "(d0, d1) -> (-(d1 * d1)), " BOX,
+     "(d0, d1) -> ((d0 + d1) * (d0 - d1) - d0 * d0 * d0), " BOX, "(d0, d1) -> ((d0 - d0 * d0) * d0 - d1 * d1), " BOX},
+    {S1, "(d0, d1) -> ((d0 * d1 * 6 + d0) floordiv (d1 * 3)), " DIVISOR, "(d0, d1) -> (d0 * 2 + d0 floordiv (d1 * 3)), " DIVISOR,
+     "(d0, d1) -> ((d0 * 7 + d0) floordiv (d1 * 3)), " DIVISOR, "(d0, d1) -> ((d0 * 8) floordiv (d1 * 3)), " DIVISOR},
+    {S2, "(d0, d1) -> ((d0 * 4 + 3) floordiv (d1 * 4)), " DIVISOR, "(d0, d1) -> (d0 floordiv d1), " DIVISOR,
+     "(d0, d1) -> ((d0 * 4 + 3) floordiv (d1 * 5)), " DIVISOR, "(d0, d1) -> ((d0 * 4 + 3) floordiv (d1 * 5)), " DIVISOR},
+    {S2, "(d0, d1) -> ((d0 * d1 * 2) floordiv (d1 * 5)), " DIVISOR, "(d0, d1) -> ((d0 * 2) floordiv 5), " DIVISOR,
+     "(d0, d1) -> ((d0 * d1 * 2 + 1) floordiv (d1 * 5)), " DIVISOR, "(d0, d1) -> (((d0 * d1) * 2 + 1) floordiv (d1 * 5)), " DIVISOR},
+    {S3, "(d0, d1) -> (d0 mod 4 floordiv (d1 + 3)), " DIVISOR, "(d0, d1) -> (0), " DIVISOR,
+     "(d0, d1) -> ((d0 mod 4) floordiv (d1 + 2)), " DIVISOR, "(d0, d1) -> ((d0 mod 4) floordiv (d1 + 2)), " DIVISOR},
+    {S4, "(d0, d1) -> ((-d0 - 1) floordiv d1 + d0 floordiv d1), " DIVISOR, "(d0, d1) -> (-1), " DIVISOR,
+     "(d0, d1) -> ((-d0) floordiv d1 + d0 floordiv d1), " DIVISOR, "(d0, d1) -> (d0 floordiv d1 - d0 ceildiv d1), " DIVISOR},
+    {P9, "(d0, d1) -> (d0 - (d0 floordiv d1) * d1), " DIVISOR, "(d0, d1) -> (d0 mod d1), " DIVISOR,
+     "(d0, d1) -> (d0 * 2 - (d0 floordiv d1) * d1), " DIVISOR, "(d0, d1) -> (d0 mod d1 + d0), " DIVISOR},
+    {P10, "(d0, d1) -> (d0 * 10 + d0 * d1), " BOX, "(d0, d1) -> ((d1 + 10) * d0), " BOX, "(d0, d1) -> (d0 + d0 * d1), " BOX,
+     "(d0, d1) -> (d0 * d1 + d0), " BOX},
+    {P10, "(d0, d1) -> (d0 * 6 - d1 * 6), " BOX, "(d0, d1) -> ((d0 - d1) * 6), " BOX, "(d0, d1) -> (d0 * 6 - d1 * 3), " BOX,
+     "(d0, d1) -> (d0 * 6 - d1 * 3), " BOX},
+    {P11, "(d0, d1) -> ((d0 + d1 - 1) floordiv d1), " DIVISOR, "(d0, d1) -> (d0 ceildiv d1), " DIVISOR,
+     "(d0, d1) -> ((d0 + d1 - 3) floordiv d1), " DIVISOR, "(d0, d1) -> ((d0 - 2) ceildiv d1), " DIVISOR},
+    {P12, "(d0) -> ((d0 mod 6) mod 4), domain: d0 in [-7, -2]", "(d0) -> ((d0 mod 6) mod 4), domain: d0 in [-7, -2]",
+     "(d0) -> (((d0 floordiv 6) * 2 + d0) mod 4), domain: d0 in [-7, -2]", "(d0) -> (((d0 floordiv 6) * 2 + d0) mod 4), domain: d0 in [-7, -2]"},
     {P6, "(d0, d1) -> (((d0 - 3) * d1) * 2), " BOX ", d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
      "(d0, d1) -> (((d0 - 3) * d1) * 2), domain: d0 in [3, 98], d1 in [0, 48], d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
      "(d0, d1) -> (((d0 floordiv 5) * (d1 floordiv 4)) * 2), " BOX ", d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
@@ -639,7 +685,7 @@ static void in_manual(const char *header) {
   *end = 0;
   for (char *word = strtok(from, " \n:;,.()"); word; word = strtok(NULL, " \n:;,.()")) {
     int rule = 0;
-    if (!strchr("RNICPX", *word) || !word[1] || word[1 + strspn(word + 1, "0123456789")]) continue;
+    if (!strchr("RNICPXMS", *word) || !word[1] || word[1 + strspn(word + 1, "0123456789")]) continue;
     while (rule < RULE_COUNT && strcmp(word, names[rule])) ++rule;
     if (rule < RULE_COUNT) ++seen[rule];
     else ++failures, printf("FAIL %s: a rule of the manual without a test\n", word);
@@ -652,6 +698,7 @@ int main(int argc, char **argv) {
   quotients();
   intervals();
   constraints();
+  products();
   prints();
   lattices();
   bits();
