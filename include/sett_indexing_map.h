@@ -187,6 +187,9 @@ HISTORY
   X(EXPECTED_DOMAIN, "expected ', domain:' or the end of the map")                                          \
   X(EXPECTED_IN, "expected 'in [lo, hi]'")                                                                  \
   X(EXPECTED_RELATION, "expected <=, <, =, >=, > or divides")                                               \
+  X(EXPECTED_AFFINE, "expected affine_map<..> or affine_set<..>")                                           \
+  X(EXPECTED_COLON, "expected ':' and the constraints")                                                     \
+  X(EXPECTED_CLOSE, "expected '>'")                                                                         \
   X(EXPECTED_INTEGER, "expected an integer")                                                                \
   X(INTEGER, "expected an integer of 64 bits")                                                              \
   X(EXPECTED_COMMA, "expected ','")                                                                         \
@@ -1951,14 +1954,14 @@ SETT_INLINE sett_map_constraint settp_map_fact(settp_map_parser *p) {
     c.lo = relation == SETTP_MAP_BELOW;
     if (relation == SETTP_MAP_DIVIDES) {
       c.expr = sett_map_mod(p->arena, b, a);
+    } else if (settp_map_is_constant(p->arena, b, &k)) { /* a bound of a */
+      c.expr = a;
+      c.hi = c.lo && k == INT64_MIN ? -1 : k - c.lo;
+      c.lo = relation == SETTP_MAP_IS ? k : c.hi > k ? 0 : INT64_MIN;
     } else if (settp_map_is_constant(p->arena, a, &k)) { /* a bound of b */
       c.expr = b;
       c.lo = c.lo && k == INT64_MAX ? 1 : k + c.lo;
       c.hi = relation == SETTP_MAP_IS ? k : c.lo < k ? 0 : INT64_MAX;
-    } else if (settp_map_is_constant(p->arena, b, &k)) {
-      c.expr = a;
-      c.hi = c.lo && k == INT64_MIN ? -1 : k - c.lo;
-      c.lo = relation == SETTP_MAP_IS ? k : c.hi > k ? 0 : INT64_MIN;
     } else {
       c.expr = sett_map_sub(p->arena, b, a);
     }

@@ -1,4 +1,4 @@
-/* sett_notation.h - v0.4 - layouts in the notations of CuTe, Triton, Mosaic, oneDNN and strided arrays: read, printed, evaluated, combined
+/* sett_notation.h - v0.5 - layouts in the notations of CuTe, Triton, Mosaic, oneDNN and strided arrays: read, printed, evaluated, combined
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -61,9 +61,10 @@ THE MODEL
                 layout goes from the index to the offset, like an array. {order = [1, 0], shape = [16, 32]} is row-major
   f o c o g     x -> f(c + g(x)), any number of times: S<2,0,3> o 0 o (8,8):(8,1). Operations change the innermost layout
   [a;b;_]       a tile: one tiler per mode; _ leaves a mode unchanged. A tuple (4,8) is [4:1;8:1]
+  affine        affine_map<(d0)[s0] -> (d0 + s0)> is (d0)[s0] -> (d0 + s0) without bounds, affine_set<(d0) : (d0 >= 0)> a map without results: MLIR's, as sett_map
 
 FUNCTIONS
-  text      sett_notation_parse, _print, _message, _refused
+  text      sett_notation_parse, _print, _message, _refused; _affine_parse, _affine_print
   ask       sett_notation_size, _cosize, _at, _map
   combine   sett_notation_coalesce, _composition, _complement, _right_inverse, _left_inverse, _divide, _product, _blocked_product, _tile_to_shape,
             _max_common_layout, _nullspace, _recast
@@ -80,6 +81,7 @@ LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
   6 linear         compose is b(a(x)); invert_and_compose R has b(R(x)) = a(x); divide_by R has b * R = a; reshape keeps packed inputs and
                     values; at consecutive() * x + j, packed, the value is that at consecutive() * x, plus j; an encoding has one owner of each element, or copies;
                     the two accesses of shared memory laid out by _shared take the turns that are counted, and no layout has fewer (tests/layouts/test_swizzles.py).
+  7 affine        affine_print(affine_parse(t)) is t to the letter for all t that MLIR prints (tests/algebra/test_affine.py).
 
 ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
@@ -105,6 +107,7 @@ LIMITS
   64 leaves, 32 nested parentheses, 8 functions in a chain, 64-bit sizes. If strides do not divide, composition visits up to 65536 points.
 
 HISTORY
+  0.5  MLIR's affine_map and affine_set.
   0.4  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.3  left inverses of strides that overlap; sizes of 0 of strides and tags; encodings of sizes that are no powers of two.
   0.2  Triton's padded_shared; shared memory between two distributions (sett_notation_shared).
@@ -117,7 +120,7 @@ HISTORY
 #error "include sett_indexing_map.h before sett_notation.h"
 #endif
 
-#define SETT_NOTATION_VERSION 400 /* 0.4.0: 10000 * major + 100 * minor + patch */
+#define SETT_NOTATION_VERSION 500 /* 0.5.0: 10000 * major + 100 * minor + patch */
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -148,6 +151,7 @@ HISTORY
   X(ERROR_OFFSET, "expected an offset of integers")                                                                   \
   X(ERROR_TILE_END, "expected ';' or ']'")                                                                            \
   X(ERROR_END, "expected the end of the layout")                                                                      \
+  X(ERROR_AFFINE, "expected a map with results or constraints that an affine map has: no min, max or xor")            \
   X(ERROR_KIND, "expected a layout of the kind that this operation takes: shape:stride, linear or an encoding")       \
   X(ERROR_COORDINATE, "expected a coordinate of integers, 0 or more, no deeper than the shape")                       \
   X(ERROR_OUTSIDE, "expected a coordinate below the sizes of the layout")                                             \
@@ -444,6 +448,14 @@ typedef struct sett_notation_exchange {
 SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, const sett_notation *store,
                                                         const sett_notation *load, int64_t bits);
 
+/* MLIR's affine_map<(d0, d1)[s0] -> (d0 + s0, d1 floordiv 4)> and affine_set<(d0)[s0] : (d0 - s0 >= 0, d0 == 0)> as maps. Dimensions are dimensions, symbols are
+ * ranges; none has a bound. A set is a map without results that has the set's constraints. Error: map.error and map.column, SETT_MAP_ERROR_... */
+SETT_PUBLIC sett_map sett_notation_affine_parse(sett_map_arena *arena, const char *text, size_t length);
+/* The results as MLIR prints an affine_map, or with set the domain as an affine_set; ranges and runtime variables are symbols. Law: what MLIR prints comes back
+ * to the letter. *error: SETT_NOTATION_ERROR_AFFINE (or NULL: not asked), or 0; length and end as sett_notation_print. */
+SETT_PUBLIC size_t sett_notation_affine_print(sett_map_arena *arena, sett_map map, int set, char *out, size_t capacity,
+                                              int *error);
+
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
 /* clang-format off */
 #define SETT_NOTATION_FUNCTIONS(X) \
@@ -458,7 +470,8 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
   X(sett_notation_compose) X(sett_notation_invert) X(sett_notation_invert_and_compose) \
   X(sett_notation_linear_product) X(sett_notation_divide_by) X(sett_notation_quotient) X(sett_notation_sublayout) \
   X(sett_notation_reshape) X(sett_notation_is_zero) X(sett_notation_is_injective) X(sett_notation_is_surjective) \
-  X(sett_notation_free_masks) X(sett_notation_consecutive) X(sett_notation_shared)
+  X(sett_notation_free_masks) X(sett_notation_consecutive) X(sett_notation_shared) X(sett_notation_affine_parse) \
+  X(sett_notation_affine_print)
 /* clang-format on */
 SETT_NOTATION_FUNCTIONS(SETTP_LINK_RENAME)
 #endif
@@ -4894,6 +4907,214 @@ SETT_PUBLIC size_t sett_notation_print(const sett_notation *layout, char *out, s
   }
   if (capacity) out[writer.length < capacity ? writer.length : capacity - 1] = 0;
   return writer.length;
+}
+
+/* ---- bodies: MLIR's affine maps and sets ------------------------------------------------------------------------ */
+
+/* What our expressions have and MLIR's have not: *column of the first one from 1, and the error; 0: there is none. */
+SETT_INLINE int settp_notation_not_affine(const char *text, size_t length, int *column) {
+  size_t i = 0, n;
+  for (; i < length; i += n ? n : 1) {
+    char c = text[i];
+    for (n = 0; i + n < length && (settp_map_letter(text[i + n]) || settp_map_digit(text[i + n])); ++n) {}
+    *column = (int)i + 1;
+    if (settp_map_same("min", text + i, n) || settp_map_same("max", text + i, n))
+      return SETT_MAP_ERROR_EXPECTED_OPERAND;
+    if (settp_map_same("xor", text + i, n) || c == '%' || c == '^' || c == '/') return SETT_MAP_ERROR_EXPECTED_OPERATOR;
+  }
+  return 0;
+}
+
+SETT_INLINE sett_map settp_notation_affine_body(settp_map_parser *p, int set) {
+  size_t commas = 3, i, top;
+  sett_map_variable *variable;
+  sett_map_constraint *constraint;
+  sett_expr *result;
+  int v;
+  for (i = 0; i < p->length; ++i) commas += p->text[i] == ',';
+  variable = (sett_map_variable *)settp_map_take(p->arena, commas * sizeof *variable);
+  if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  p->map.variable = variable;
+  if (!settp_map_eat(p, "(")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPEN, p->at);
+  else settp_map_names(p, variable, &p->map.dims, ")");
+  if (!p->error && settp_map_eat(p, "[")) settp_map_names(p, variable, &p->map.ranges, "]");
+  if (!p->error && !settp_map_eat(p, set ? ":" : "->"))
+    settp_map_fail(p, set ? SETT_MAP_ERROR_EXPECTED_COLON : SETT_MAP_ERROR_EXPECTED_ARROW, p->at);
+  if (!p->error && !settp_map_eat(p, "(")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_RESULTS, p->at);
+  if (p->error) return p->map;
+  top = p->arena->top;
+  result = (sett_expr *)settp_map_take(p->arena, commas * sizeof *result);
+  constraint = (sett_map_constraint *)settp_map_take(p->arena, commas * sizeof *constraint);
+  if (!result || !constraint || !settp_map_parser_stacks(p)) {
+    settp_map_fail(p, SETT_MAP_ERROR_FULL, 0);
+    return p->map;
+  }
+  for (v = 0; v < sett_map_variables(p->map); ++v) {
+    variable[v].lo = INT64_MIN;
+    variable[v].hi = INT64_MAX;
+  }
+  while (!p->error && !settp_map_eat(p, ")")) {
+    if ((p->map.results || p->map.constraints) && !settp_map_eat(p, ",")) {
+      settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, p->at);
+    } else if (set) {
+      constraint[p->map.constraints] = settp_map_fact(p);
+      if (p->error == SETT_MAP_ERROR_EXPECTED_IN) p->error = SETT_MAP_ERROR_EXPECTED_RELATION;
+      p->map.constraints += !p->error;
+    } else {
+      result[p->map.results++] = settp_map_expression(p);
+    }
+  }
+  if (!p->error && !settp_map_eat(p, ">")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_CLOSE, p->at);
+  if (!p->error && settp_map_peek(p)) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_END, p->at);
+  if (!p->error && p->no_value) settp_map_fail(p, p->no_value, p->no_value_at);
+  if (p->error) return p->map;
+  p->map.result = result;
+  p->map.constraint = constraint;
+  return settp_map_store(p->arena, p->map, top);
+}
+
+SETT_PUBLIC sett_map sett_notation_affine_parse(sett_map_arena *arena, const char *text, size_t length) {
+  settp_map_parser p = settp_map_parser_make(arena, text, length);
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_map map;
+  int column, set, error;
+  if (length > (size_t)SETTP_MAP_TEXT_MAX) return sett_map_fail(SETT_MAP_ERROR_LONG, 0);
+  error = settp_notation_not_affine(text, length, &column);
+  if (error) return sett_map_fail(error, column);
+  set = settp_map_eat_word(&p, "affine_set");
+  if ((!set && !settp_map_eat_word(&p, "affine_map")) || !settp_map_eat(&p, "<"))
+    return sett_map_fail(SETT_MAP_ERROR_EXPECTED_AFFINE, (int)p.at + 1);
+  map = settp_notation_affine_body(&p, set);
+  if (p.error) map = sett_map_fail(p.error, (int)p.error_at + 1);
+  if (map.kind != SETT_MAP_DEFINED) sett_map_arena_rewind(arena, mark);
+  return map;
+}
+
+SETT_INLINE void settp_notation_affine_expr(sett_map_arena *arena, const sett_map *map, settp_map_out *out, sett_expr e,
+                                            int *error) {
+  settp_map_tasks tasks = {NULL, 0, 0, 0};
+  size_t keep = arena->top;
+  settp_map_task_push(arena, &tasks, NULL, e, 0);
+  while (tasks.count && !tasks.error && !*error && out->length < out->most) {
+    settp_map_task t = tasks.task[--tasks.count];
+    const settp_map_node *n;
+    uint32_t a, b;
+    int64_t k = 0;
+    if (t.text) {
+      settp_map_put(out, t.text);
+      continue;
+    }
+    n = settp_map_at(arena, t.expr);
+    a = settp_map_a(n);
+    b = settp_map_b(n);
+    if (n->op >= SETTP_MAP_MIN) {
+      *error = SETT_NOTATION_ERROR_AFFINE;
+    } else if (n->op == SETTP_MAP_CONST) {
+      settp_map_put_int(out, n->value);
+    } else if (n->op == SETTP_MAP_VAR) {
+      settp_map_put(out, n->value < map->dims ? "d" : "s");
+      settp_map_put_int(out, n->value < map->dims ? n->value : n->value - map->dims);
+    } else {
+      if (t.strong) {
+        settp_map_put(out, "(");
+        settp_map_task_push(arena, &tasks, ")", 0, 0);
+      }
+      if (n->op == SETTP_MAP_MUL && settp_map_is_constant(arena, b, &k) && k == -1) {
+        settp_map_put(out, "-");
+        settp_map_task_push(arena, &tasks, NULL, a, 1);
+      } else if (n->op != SETTP_MAP_ADD) {
+        settp_map_task_push(arena, &tasks, NULL, b, 1);
+        settp_map_task_push(arena, &tasks,
+                            n->op == SETTP_MAP_MUL        ? " * "
+                            : n->op == SETTP_MAP_MOD      ? " mod "
+                            : n->op == SETTP_MAP_FLOORDIV ? " floordiv "
+                                                          : " ceildiv ",
+                            0, 0);
+        settp_map_task_push(arena, &tasks, NULL, a, 1);
+      } else { /* a sum: minus a negative number, or minus a product with one */
+        const settp_map_node *m = settp_map_at(arena, b);
+        uint32_t factor = settp_map_a(m);
+        int times = m->op == SETTP_MAP_MUL && settp_map_is_constant(arena, settp_map_b(m), &k);
+        if (!times && m->op == SETTP_MAP_CONST) k = m->value;
+        if ((times || m->op == SETTP_MAP_CONST) && k < 0 && k > INT64_MIN) {
+          if (!times || k < -1) settp_map_task_push(arena, &tasks, NULL, sett_map_constant(arena, -k), 0);
+          if (times && k < -1) settp_map_task_push(arena, &tasks, " * ", 0, 0);
+          if (times)
+            settp_map_task_push(arena, &tasks, NULL, factor,
+                                k < -1 || settp_map_at(arena, factor)->op == SETTP_MAP_ADD);
+          settp_map_task_push(arena, &tasks, " - ", 0, 0);
+        } else {
+          settp_map_task_push(arena, &tasks, NULL, b, 0);
+          settp_map_task_push(arena, &tasks, " + ", 0, 0);
+        }
+        settp_map_task_push(arena, &tasks, NULL, a, 0);
+      }
+    }
+  }
+  if (!*error && (tasks.error || tasks.count)) *error = SETT_NOTATION_ERROR_FULL;
+  arena->top = keep;
+}
+
+/* e in [lo, hi], as constraints of a set; -inf and inf: none. */
+SETT_INLINE void settp_notation_affine_bounds(sett_map_arena *arena, const sett_map *map, settp_map_out *out,
+                                              sett_expr e, int64_t lo, int64_t hi, int *any, int *error) {
+  int side;
+  for (side = 0; side < 2; ++side) {
+    sett_expr f = e;
+    if (side ? hi == INT64_MAX || lo == hi : lo == INT64_MIN) continue;
+    if (side) /* hi - e */
+      f = sett_map_add(arena, sett_map_mul(arena, e, sett_map_constant(arena, -1)), sett_map_constant(arena, hi));
+    else if (lo) f = lo == INT64_MAX ? SETT_MAP_ERROR_OVERFLOW : sett_map_add(arena, e, sett_map_constant(arena, -lo));
+    if (f < SETT_MAP_ERROR_COUNT) {
+      *error = f == SETT_MAP_ERROR_FULL ? SETT_NOTATION_ERROR_FULL : SETT_NOTATION_ERROR_OVERFLOW;
+      return;
+    }
+    if ((*any)++) settp_map_put(out, ", ");
+    settp_notation_affine_expr(arena, map, out, f, error);
+    settp_map_put(out, lo == hi ? " == 0" : " >= 0");
+  }
+}
+
+SETT_INLINE void settp_notation_affine_names(settp_map_out *out, const char *open, const char *letter, int count,
+                                             const char *close) {
+  int i;
+  settp_map_put(out, open);
+  for (i = 0; i < count; ++i) {
+    settp_map_put(out, i ? ", " : "");
+    settp_map_put(out, letter);
+    settp_map_put_int(out, i);
+  }
+  settp_map_put(out, close);
+}
+
+SETT_PUBLIC size_t sett_notation_affine_print(sett_map_arena *arena, sett_map map, int set, char *text, size_t capacity,
+                                              int *error) {
+  settp_map_out out = settp_map_out_make(text, capacity);
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  int i, any = 0, wrong = map.kind == SETT_MAP_DEFINED ? 0 : SETT_NOTATION_ERROR_AFFINE;
+  settp_map_put(&out, set ? "affine_set<" : "affine_map<");
+  settp_notation_affine_names(&out, "(", "d", map.dims, ")");
+  if (map.ranges + map.rts) settp_notation_affine_names(&out, "[", "s", map.ranges + map.rts, "]");
+  settp_map_put(&out, set ? " : (" : " -> (");
+  for (i = 0; i < map.results && !set && !wrong; ++i) {
+    if (i) settp_map_put(&out, ", ");
+    settp_notation_affine_expr(arena, &map, &out, map.result[i], &wrong);
+  }
+  for (i = 0; i < sett_map_variables(map) && set && !wrong; ++i)
+    settp_notation_affine_bounds(arena, &map, &out, sett_map_var(arena, i), map.variable[i].lo, map.variable[i].hi,
+                                 &any, &wrong);
+  for (i = 0; i < map.constraints && set && !wrong; ++i)
+    settp_notation_affine_bounds(arena, &map, &out, map.constraint[i].expr, map.constraint[i].lo, map.constraint[i].hi,
+                                 &any, &wrong);
+  settp_map_put(&out, set && !any ? "0 == 0)>" : ")>");
+  sett_map_arena_rewind(arena, mark);
+  if (wrong) {
+    out.length = 0;
+    settp_map_put(&out, "error: ");
+    settp_map_put(&out, sett_notation_message(wrong));
+  }
+  if (error) *error = wrong;
+  return settp_map_finish(&out);
 }
 
 SETTP_MAP_QUICK_END

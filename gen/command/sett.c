@@ -62,6 +62,7 @@ typedef struct {
   const char *option[COMMAND_OPTIONS]; /* the words of --lane, .., --svg (which makes the answer SVG), or NULL */
   int terminal;                        /* columns of the terminal, for an answer in colours; 0: not a terminal */
   int column, word;                    /* the column of an error, and the word that was read last */
+  int affine;                          /* the notation of the first map: see sett_map.c */
   sett_map_arena arena;
 } command;
 

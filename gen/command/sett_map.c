@@ -1,6 +1,7 @@
 /* The commands `map ...` (a part of gen/command/sett.c): each parses its words, calls include/sett_indexing_map.h
    and writes the answer. */
 #include "../../include/sett_indexing_analysis.h"
+#include "../../include/sett_notation.h"
 
 static int say_map_error(command *self, sett_map map) {
   return say_error(self, map.column, sett_map_message(map.error));
@@ -11,11 +12,24 @@ static char *answer_end(command *self, char *none, size_t *room) {
   return *room ? self->out + self->length : none;
 }
 
+/* What the first word was: a map in our notation, or MLIR's affine_map or affine_set. Answers that are maps are written as it was. */
+enum { AFFINE_NO, AFFINE_MAP, AFFINE_SET };
+
+static int say_affine(command *self, sett_map_arena *arena, sett_map map, int set) {
+  char none[1], *end;
+  size_t room;
+  int error;
+  end = answer_end(self, none, &room);
+  self->length += sett_notation_affine_print(arena, map, set, end, room, &error);
+  return error ? say_error(self, 0, sett_notation_message(error)) : 0;
+}
+
 static int say_map(command *self, sett_map_arena *arena, sett_map map) {
   char none[1], *end;
   size_t room;
   if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
   end = answer_end(self, none, &room);
+  if (self->affine && map.kind == SETT_MAP_DEFINED) return say_affine(self, arena, map, self->affine == AFFINE_SET);
   self->length += sett_map_print(arena, map, end, room);
   return 0;
 }
@@ -28,7 +42,10 @@ static void say_expr(command *self, sett_map_arena *arena, sett_map map, sett_ex
 }
 
 static sett_map read_map(command *self, sett_map_arena *arena, int word) {
-  return sett_map_parse(arena, reading(self, self->argv[word]), strlen(self->argv[word]));
+  const char *text = reading(self, self->argv[word]), *at = text + strspn(text, " \t\r\n");
+  int affine = strncmp(at, "affine_", 7) ? AFFINE_NO : strncmp(at, "affine_set", 10) ? AFFINE_MAP : AFFINE_SET;
+  if (word == 2) self->affine = affine;
+  return affine ? sett_notation_affine_parse(arena, text, strlen(text)) : sett_map_parse(arena, text, strlen(text));
 }
 
 /* Reads the integer at *at, with spaces around it; see read_integer. */
@@ -613,6 +630,33 @@ static int map_parse(command *self) {
   return say_map(self, arena, read_map(self, arena, 2));
 }
 
+static int map_mlir(command *self) {
+  sett_map_arena *arena = &self->arena;
+  sett_map map = read_map(self, arena, 2);
+  int affine = self->affine, i, bounded = map.constraints > 0;
+  self->affine = AFFINE_NO;
+  if (affine && map.kind == SETT_MAP_DEFINED) { /* bounds are constraints there */
+    sett_map_variable *variable =
+        (sett_map_variable *)settp_map_take(arena, (size_t)sett_map_variables(map) * sizeof *variable + 8);
+    sett_map_constraint *constraint =
+        (sett_map_constraint *)settp_map_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
+    if (!variable || !constraint) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
+    memcpy(variable, map.variable, (size_t)sett_map_variables(map) * sizeof *variable);
+    if (map.constraints) memcpy(constraint, map.constraint, (size_t)map.constraints * sizeof *constraint);
+    map = settp_map_tidy(arena, variable, constraint, &map.constraints)
+              ? sett_map_make(arena, map.dims, map.ranges, map.rts, variable, map.results, map.result, map.constraints,
+                              constraint)
+              : sett_map_empty();
+  }
+  if (affine || map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
+  for (i = 0; i < sett_map_variables(map); ++i)
+    bounded |= map.variable[i].lo != INT64_MIN || map.variable[i].hi != INT64_MAX;
+  if (say_affine(self, arena, map, 0)) return 2;
+  if (!bounded) return 0;
+  say_text(self, "\t");
+  return say_affine(self, arena, map, 1);
+}
+
 static int map_simplify(command *self) {
   sett_map_arena *arena = &self->arena;
   return say_map(self, arena, sett_map_simplify(arena, read_map(self, arena, 2)));
@@ -641,6 +685,9 @@ static const command_verb map_verbs[] = {
     {"parse", "MAP", "the map in canonical print", "(d0)->(d0*2+1), domain: d0 in [0,7]", map_parse},
     {"simplify", "MAP", "the simplified map, with the same variables",
      "(d0) -> ((d0 * 6 + 3) floordiv 2), domain: d0 in [0, 7]", map_simplify},
+    {"mlir", "MAP",
+     "the map as MLIR's affine_map<..>, and where it is bounded its domain as affine_set<..>; one of these as a map",
+     "(d0)[n] -> (d0 * 2 + n), domain: d0 in [0, inf], n in [1, inf], d0 < n", map_mlir},
     {"xor", "MAP", "the simplified map, with sums of bits modulo 2 as xor",
      "(u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]", map_xor},
     {"expand", "MAP", "the simplified map without xor: a sum modulo 2 for each place",
