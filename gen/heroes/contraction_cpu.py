@@ -458,7 +458,7 @@ def _is_packed(nest: Contraction, context: Context) -> bool:
     panel."""
     numbers, panels, unit = context.device.contraction_cpu, context.device.panels, nest.unit
     if nest.windows or nest.wide is not None or nest.units.shape.dtype != nest.dot.shape.dtype \
-            or nest.next_unit != unit or panels is None:
+            or nest.next_unit != unit or panels is None or _is_skinny(nest, context):
         return False
     steps = math.prod(digit.size for digit in nest.steps)
     return _bytes(nest) > panels.in_place_bytes and steps >= numbers.packed_least_steps \
@@ -483,7 +483,7 @@ def _is_skinny(nest: Contraction, context: Context) -> bool:
     if nest.next_unit != nest.unit and nest.wide != 0:
         return False
     large = panels is not None and _bytes(nest) > panels.in_place_bytes and nest.steps[-1].size >= numbers.chunk
-    if nest.line.size > 1 and rows * nest.line.size > max(numbers.skinny):
+    if (nest.line.size > 1 or nest.windows) and rows * nest.line.size > numbers.skinny_places:
         return False
     return rows <= max(numbers.few_rows) or (rows in numbers.skinny and large)
 

@@ -322,11 +322,16 @@ class ContractionCpuNumbers:
     # steps of up to `units` units each, then through the next units, which were prefetched. This holds for the rows of
     # few_rows, and for those of `skinny` if the other operand is large. skinny: the units of a tile, by rows, so that
     # units are read once or twice (f32 9x4096x4096 in one thread: 5.8 ms, with 3 units 7.0; 16 rows: 8.0, with 2 units
-    # 10.5; as other products 19.8 and 25). skinny_blocks: maximum number of blocks of a row, which threads share.
-    # skinny_units and skinny_chunk were chosen by f32 8x4096x4096 on two threads, with 4 units in a tile: 2.1 ms; 32
-    # and 16: 2.7; 64 and 8: 2.3; 128 and 8 without prefetches: 3.1
+    # 10.5; as other products 19.8 and 25; in two threads 17 rows 2.5 ms with 2 units, 2.8 with 3, with panels 5.1; 24:
+    # 3.1, 3.3, 5.2; 32: 4.4, 4.3, 5.9; 48: 5.5, 5.7, 7.3; 64: 8.6, 7.5, 8.8; 17x3072x768: 0.35, 0.41, 0.60).
+    # skinny_places: maximum number of rows of a convolution, or of several lines, for which this holds. skinny_blocks:
+    # maximum number of blocks of a row, which threads share. skinny_units and skinny_chunk were chosen by f32
+    # 8x4096x4096 on two threads, with 4 units in a tile: 2.1 ms; 32 and 16: 2.7; 64 and 8: 2.3; 128 and 8 without
+    # prefetches: 3.1
     skinny: Mapping[int, int] = field(default_factory=lambda: {
-        9: 2, 10: 2, 11: 2, 12: 2, 13: 3, 14: 3, 15: 3, 16: 3})
+        **dict.fromkeys(range(9, 13), 2), **dict.fromkeys(range(13, 17), 3), **dict.fromkeys(range(17, 49), 2),
+        **dict.fromkeys(range(49, 65), 3)})
+    skinny_places: int = 16
     skinny_units: int = 64
     skinny_blocks: int = 4
     skinny_chunk: int = 32

@@ -872,16 +872,30 @@ def test_explain_says_where_tiles_do_not_move_evenly(tmp_path: Path) -> None:
 
 def test_few_rows_of_a_large_operand() -> None:
     """A large operand is read in place, in tiles that hold all rows or half of them. A small operand, or one for more rows, is copied."""
-    for m, k, tile in ((8, 300, 3), (12, 300, 2), (15, 300, 3), (12, 60, 0), (17, 300, 3)):
+    for m, k, tile in ((8, 300, 3), (12, 300, 2), (15, 300, 3), (12, 60, 0), (17, 300, 2), (64, 300, 3), (65, 300, 3)):
         (fusion,) = fusions(dot(f"f32[{m},{k}]{{1,0}}", f"f32[{k},1100]{{1,0}}", f"f32[{m},1100]{{1,0}}", ROWS))
         (kernel,) = target_file(fusion, "c", "cpu").kernels
         assert isinstance(kernel.loop, ContractionSchedule) and kernel.loop.tile_units == tile, (m, k, kernel.loop)
-        assert kernel.loop.packed == (m > 16)
-    for m, n in itertools.product(range(1, 17), (144, 256, 288, 448, 1024)):    # a block is at least as wide as a tile
+        assert kernel.loop.packed == (m > 64)
+    for m, n in itertools.product((*range(1, 18), 48, 49), (144, 256, 288, 448, 1024)):    # a block is at least as wide as a tile
         (fusion,) = fusions(dot(f"f32[{m},1024]{{1,0}}", f"f32[1024,{n}]{{1,0}}", f"f32[{m},{n}]{{1,0}}", ROWS))
         for kernel in target_file(fusion, "c", "cpu").kernels:
             if isinstance(kernel.loop, ContractionSchedule) and kernel.loop.tile_units:
                 assert kernel.loop.units - (kernel.loop.long_blocks < kernel.loop.unit_blocks) >= kernel.loop.tile_units, (m, n, kernel.loop)
+
+
+@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+def test_values_of_rows_of_a_large_operand(target: str, device: str, tmp_path: Path) -> None:
+    """They are right for rows that leave 0, 1 or 5 rows beside whole tiles, with columns that two units share, and batches."""
+    texts = {f"rows_{m}": dot(f"f32[{m},300]{{1,0}}", f"f32[300,{n}]{{1,0}}", f"f32[{m},{n}]{{1,0}}", ROWS)
+             for m, n in ((17, 250), (24, 256), (49, 250), (64, 1050))}
+    texts["batch"] = dot("f64[2,19,260]{2,1,0}", "f64[2,260,150]{2,1,0}", "f64[2,19,150]{2,1,0}",
+                         "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}")
+    for name, text in texts.items():
+        (fusion,) = fusions(text, name)
+        loop = target_file(fusion, target, device).kernels[-1].loop
+        assert isinstance(loop, ContractionSchedule) and loop.ahead, name    # in place
+    agree(texts, target, device, tmp_path)
 
 
 FAR = """HloModule e
