@@ -75,7 +75,7 @@ def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, lau
     except Unknown as error:
         return [Verdict(launch["kernel"], view, "UNKNOWN", 0, 0.0, file, reason=error.place(file)) for launch in launches]
     walk = Walk(reader, target)
-    done: "List[Tuple[Verdict, Solvers, List[Access]]]" = []
+    done: "List[Done]" = []
     for launch in launches:
         start = time.perf_counter()
         solvers = Solvers(folder, f"{launch['kernel']}_{view.replace(' ', '_')}")
@@ -103,27 +103,36 @@ def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, lau
     return verdicts
 
 
-def _written(manifest: "Mapping[str, Any]", places: "_Places", done: "Sequence[Tuple[Verdict, Solvers, List[Access]]]") -> None:
-    """Ask of each result that is no parameter's buffer whether all of it is written; the last launch that writes it
-    answers."""
+Done = Tuple[Verdict, Solvers, List[Access]]
+
+
+def _written(manifest: "Mapping[str, Any]", places: "_Places", done: "Sequence[Done]") -> None:
+    """Ask whether all of each result is written that is no parameter's buffer, and all of what one launch leaves in
+    scratch memory for another. The last launch that writes it answers."""
     in_place = {alias["result"] for alias in manifest["aliases"]}
-    for number, result in enumerate(manifest["results"]):
-        memory = places.known.get(("results", number, 0))
-        if number in in_place or not result["bytes"] or memory is None:
-            continue
-        writers = [(verdict, solvers, accesses) for verdict, solvers, accesses in done
-                   if any(access.memory is memory and access.write for access in accesses)]
-        if not writers or memory.bytes is None:
-            continue
-        verdict, solvers, _ = writers[-1]
-        start = time.perf_counter()
-        of_all = [a for _, _, accesses in writers for a in accesses if a.memory is memory]
+    for (buffer, number, offset), memory in list(places.known.items()):
+        if buffer == "results" and not offset and number not in in_place:
+            _all_of(f"result {number}", memory, done)
+        elif buffer in ("scratch", "local", "state") or buffer == "results" and offset:
+            _all_of(memory.name, memory, done)
+
+
+def _all_of(name: str, memory: Memory, done: "Sequence[Done]") -> None:
+    writers = [each for each in done if any(access.memory is memory and access.write for access in each[2])]
+    if not writers or not memory.bytes:
+        return
+    verdict, solvers, accesses = writers[-1]
+    start = time.perf_counter()
+    try:
+        of_all = [access for _, _, of in writers for access in of if access.memory is memory]
         kind, why = queries.all_written(of_all, memory.bytes, solvers)
-        verdict.seconds += time.perf_counter() - start
-        if why:
-            at = next(a.at for a in reversed(writers[-1][2]) if a.memory is memory)
-            said = "is written" if kind == "refuted" else "is proved written"
-            verdict.failures.append(Failure(kind, f"not all of result {number} {said}: {why}", at.line, at.column))
+    except Unknown as error:
+        kind, why = "unknown", error.message
+    verdict.seconds += time.perf_counter() - start
+    if why:
+        at = next(access.at for access in reversed(accesses) if access.memory is memory)
+        said = "is written" if kind == "refuted" else "is proved written"
+        verdict.failures.append(Failure(kind, f"not all of {name} {said}: {why}", at.line, at.column))
 
 
 class _Places:

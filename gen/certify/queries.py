@@ -110,8 +110,11 @@ class Questions:
         for begin in range(0, len(others), TOGETHER):
             part = others[begin:begin + TOGETHER]
             printer, question, line = self._race(a, part, groups)
-            if self.solvers.ask(printer.lines + [f"(assert {line})"], question).kind != "proved":
+            if self.solvers.ask(printer.lines + [f"(assert {line})"], question, True).kind != "proved":
                 for b in part:
+                    atoms = self.found.groups if groups else self.found.items | self.found.groups
+                    if a is b and _determined(a, atoms, self.solvers):
+                        continue
                     printer, question, line = self._race(a, [b], groups)
                     self._ask(printer, [line], (), [a.offset, b.offset, *a.path, *b.path], question, a)
 
@@ -261,6 +264,8 @@ def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tu
             return True, f"{total} of {bytes_of} bytes are written at most"
         if total == bytes_of and _apart(writes, solvers):
             return False, ""
+    if _covers(writes, bytes_of, solvers):
+        return False, ""
     return _enumerated(writes, bytes_of)
 
 
@@ -268,7 +273,7 @@ def _apart(writes: "Sequence[Access]", solvers: Solvers) -> bool:
     """True if no two writes, and no two steps of one write, have an element in common."""
     for n, a in enumerate(writes):
         for b in writes[n:]:
-            printer = Printer()
+            printer, free = Printer(), set()    # type: Printer, Set[Atom]
             lines = [overlap(printer, a, b, frozenset())]
             if a is b:
                 free = terms.all_free([a.offset, *a.path])
@@ -276,10 +281,126 @@ def _apart(writes: "Sequence[Access]", solvers: Solvers) -> bool:
                     continue
                 lines.append(_different(printer, free))
             lines += [printer.condition(c, "@1") for c in a.path] + [printer.condition(c, "@2") for c in b.path]
-            if solvers.ask(printer.lines + [f"(assert {line})" for line in lines],
-                           f"an element of {a.memory.name} is written twice").kind != "proved":
+            asserted, about = [f"(assert {line})" for line in lines], f"an element of {a.memory.name} is written twice"
+            answer = solvers.ask(printer.lines + asserted, about, True)
+            if answer.kind == "unknown" and not (a is b and _determined(a, free, solvers)):
+                answer = solvers.ask(printer.lines + asserted, about)
+                if answer.kind != "proved":
+                    return False
+            elif answer.kind == "refuted":
                 return False
     return True
+
+
+def _covers(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> bool:
+    """True if for each element one of the writes has a step that writes it. The step is computed from the element: the
+    numbers of work-items and steps are digits, and the largest stride that fits takes as much as it can. The solver
+    checks that the step exists and writes the element, so that a bad choice proves nothing."""
+    unit = gcd(*(a.unit for a in writes))
+    printer, misses = Printer(), []
+    printer.lines.append("(declare-const element Int)")
+    for number, access in enumerate(writes):
+        text = _step_of(printer, access, access.unit // unit, f"{number}")
+        if text:
+            misses.append(f"(not {text})")
+    if not misses or bytes_of % unit:
+        return False
+    lines = ["(<= 0 element)", f"(< element {bytes_of // unit})", *misses]
+    name = writes[0].memory.name
+    return solvers.ask(printer.lines + [f"(assert {line})" for line in lines],
+                       f"an element of {name} is left out").kind == "proved"
+
+
+def _step_of(printer: Printer, access: Access, factor: int, name: str) -> str:
+    """Return the condition that a step of an access, computed from `element`, reaches it; "" where none is found."""
+    found = _inverse(printer, access, factor, name)
+    if found is None:
+        return ""
+    rest, sums, path = found
+    within = [f"(<= {printer.term(total)} {atom.hi})" for atom, total in sums]
+    conditions = [printer.condition(c) for c in path]
+    return f"(and (<= 0 {rest}) (< {rest} {access.width * factor}) {' '.join([*within, *conditions])})"
+
+
+def _determined(access: Access, atoms: "Set[Atom]", solvers: Solvers) -> bool:
+    """True if an element that an access touches tells the values of variables: no two of them touch the same one."""
+    printer = Printer()
+    printer.lines.append("(declare-const element Int)")
+    found = _inverse(printer, access, 1, "")
+    if found is None:
+        return False
+    totals = dict(found[1])
+    if not atoms <= totals.keys():
+        return False
+    offset = printer.term(access.offset, "@1")
+    differ = [f"(not (= {printer.atom(atom, '@1', frozenset())} {printer.term(totals[atom])}))" for atom in atoms]
+    lines = [f"(<= {offset} element)", f"(< element (+ {offset} {access.width}))", f"(or {' '.join(differ)} false)",
+             *(printer.condition(c, "@1") for c in access.path)]
+    return solvers.ask(printer.lines + [f"(assert {line})" for line in lines],
+                       f"an element of {access.memory.name} does not tell the step that touches it").kind == "proved"
+
+
+def _inverse(printer: Printer, access: Access, factor: int,
+             name: str) -> "Optional[Tuple[str, List[Tuple[Atom, Term]], List[Condition]]]":
+    """Define an access's variables by `element`: return what is left of it behind them, the variables with their
+    values, and the access's conditions for these."""
+    parts: "List[object]" = [access.offset, *access.path]
+    digits: "Dict[Atom, int]" = {}
+    sums: "List[Tuple[Atom, Term]]" = []
+    for atom in sorted(terms.all_free(parts), key=lambda a: a.number):
+        by, total = [1, *_divisors(parts, atom)], terms.ZERO
+        if any(b % a for a, b in zip(by, by[1:])):
+            return None
+        for at, divisor in enumerate(by):
+            most = atom.hi // divisor if at + 1 == len(by) else by[at + 1] // divisor - 1
+            digit = terms.variable(f"digit{name}", 0, most, True)
+            digits[digit.parts[0][0]] = 0
+            total = total + digit.times(divisor)
+        sums.append((atom, total))
+    offset, path = access.offset, list(access.path)
+    for atom, total in sums:
+        offset = terms.substituted(offset, atom, total)
+        path = [terms.substituted(c, atom, total) for c in path]
+    if any(atom not in digits for atom, _ in offset.parts):
+        return None
+    strides = {atom: f * factor for atom, f in offset.parts}
+    rest = f"(- element {terms._int(offset.constant * factor + sum(f * a.hi for a, f in strides.items() if f < 0))})"
+    for atom in sorted(digits, key=lambda a: -abs(strides.get(a, 0))):
+        stride, own = strides.get(atom, 0), f"|{atom.name}|"
+        printer.names[atom, ""] = own
+        if not stride:
+            printer.lines.append(f"(define-fun {own} () Int 0)")
+            continue
+        fit = f"(div {rest} {abs(stride)})"
+        fit = f"(ite (< {fit} 0) 0 (ite (< {fit} {atom.hi}) {fit} {atom.hi}))"
+        taken = f"{own[:-1]}.t|"
+        printer.lines.append(f"(define-fun {taken} () Int {fit})")
+        printer.lines.append(f"(define-fun {own} () Int {taken if stride > 0 else f'(- {atom.hi} {taken})'})")
+        printer.lines.append(f"(define-fun {own[:-1]}.r| () Int (- {rest} (* {abs(stride)} {taken})))")
+        rest = f"{own[:-1]}.r|"
+    return rest, sums, path
+
+
+def _divisors(parts: "Sequence[object]", atom: Atom) -> "List[int]":
+    """Return the numbers by which terms divide sums with a variable, in order."""
+    found: "Set[int]" = set()
+    waiting, seen = list(parts), set()      # type: List[object], Set[int]
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen or not isinstance(part, (Term, Condition, Atom)) or atom not in part.free:
+            continue
+        seen.add(id(part))
+        if isinstance(part, Term):
+            waiting += [of for of, _ in part.parts]
+        else:
+            waiting += part.of
+        if isinstance(part, Atom) and part.kind in ("div", "mod"):
+            inner, by = part.of
+            assert isinstance(inner, Term) and isinstance(by, int)
+            stride = dict(inner.parts).get(atom, 0)
+            if stride and by % abs(stride) == 0 and by // abs(stride) <= atom.hi:
+                found.add(by // abs(stride))
+    return sorted(found - {1})
 
 
 def _count(path: "Sequence[Condition]", free: "Set[Atom]") -> "Optional[int]":

@@ -212,10 +212,18 @@ def quotient(a: Term, by: int) -> Term:
         return a
     if a.is_constant:
         return number(a.constant // by)
-    lo, hi = bounds(a)
+    whole, rest = _split(a, by)
+    lo, hi = bounds(rest)
     if lo // by == hi // by:
-        return number(lo // by)
+        return whole + number(lo // by)
+    lo, hi = bounds(a)
     return _atom("div", (a, by), lo // by, hi // by)
+
+
+def _split(a: Term, by: int) -> "Tuple[Term, Term]":
+    """Return terms w and r with a = w * by + r, where w has the multiples of `by`."""
+    whole = Term(tuple((atom, f // by) for atom, f in a.parts if f % by == 0), a.constant // by)
+    return whole, Term(tuple((atom, f) for atom, f in a.parts if f % by), a.constant % by)
 
 
 def quotient_of(a: Term, by: Term) -> Term:
@@ -243,10 +251,11 @@ def remainder(a: Term, by: int) -> Term:
 
 def modulo(a: Term, by: int) -> Term:
     """Return a - by * (a / by), the quotient rounded down."""
-    lo, hi = bounds(a)
+    _, rest = _split(a, by)
+    lo, hi = bounds(rest)
     if lo // by == hi // by:
-        return a - number(lo // by * by)
-    return _atom("mod", (a, by), 0, by - 1)
+        return rest - number(lo // by * by)
+    return _atom("mod", (rest, by), 0, by - 1)
 
 
 def chosen(c: Condition, a: Term, b: Term) -> Term:
