@@ -2549,6 +2549,7 @@ typedef struct settp_map_engine {
   struct settp_map_bits *bits; /* NULL: no bit was asked yet */
   /* sums that products of two sums are, and these two: the last ones */
   int32_t product[SETTP_MAP_PRODUCTS_MAX][3], products;
+  int divided; /* an atom is a quotient by a form */
 } settp_map_engine;
 
 SETT_INLINE void *settp_map_grow(settp_map_engine *e, void *old, int32_t *room, size_t size) {
@@ -3201,6 +3202,8 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_sides(settp_map_engine *e, 
   return r;
 }
 
+SETT_INLINE sett_map_interval settp_map_lin_interval_rest(settp_map_engine *e, int32_t l, sett_map_interval r);
+
 SETT_INLINE sett_map_interval settp_map_lin_interval(settp_map_engine *e, int32_t a) {
   sett_map_interval r;
   if (e->lin[a].known) return settp_map_interval(e->lin[a].lo, e->lin[a].hi);
@@ -3214,6 +3217,7 @@ SETT_INLINE sett_map_interval settp_map_lin_interval(settp_map_engine *e, int32_
     e->lin[a].busy = 1;
     ++e->depth;
     r = settp_map_lin_interval_moved(e, a, settp_map_lin_interval_digits(e, a, r));
+    if (e->divided) r = settp_map_lin_interval_rest(e, a, r);
     if (e->lattices) r = settp_map_lin_interval_sides(e, a, r);
     --e->depth;
     e->lin[a].busy = 0;
@@ -4357,7 +4361,7 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   e->scaled = 0;
   e->sampled = 1;
   e->stepped = SETTP_MAP_NONE;
-  e->fixed = e->renamed = e->refolded = e->xors = e->lattices = e->products = 0;
+  e->fixed = e->renamed = e->refolded = e->xors = e->lattices = e->products = e->divided = 0;
   e->bits = NULL;
   e->step = 0;
   e->step_hash = 0;
@@ -4678,7 +4682,52 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
   }
   if (e->lin[a].count && e->term[e->lin[a].first].k < 0) /* S4 */
     return settp_map_lin_scale(e, settp_map_divide_by(e, settp_map_lin_scale(e, a, -1, -1), b), -1, -1);
+  e->divided = 1;
   return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_FLOORDIV, a, b), 1, 0);
+}
+
+/* l - k * x, where k is what makes the first part of x vanish and all parts of x vanish with it: then *k is that, else SETTP_MAP_NONE. */
+SETT_INLINE int32_t settp_map_lin_less(settp_map_engine *e, int32_t l, int32_t x, int64_t *k) {
+  settp_map_term lead;
+  int64_t own;
+  int32_t left;
+  if (x < 0 || !e->lin[x].count) return SETTP_MAP_NONE;
+  lead = e->term[e->lin[x].first];
+  own = settp_map_lin_coefficient(e, l, lead.atom);
+  if (!own || own == INT64_MIN || own % lead.k) return SETTP_MAP_NONE;
+  *k = own / lead.k;
+  left = settp_map_lin_mix(e, l, 1, x, -*k, 0);
+  return left >= 0 && e->lin[left].count == e->lin[l].count - e->lin[x].count ? left : SETTP_MAP_NONE;
+}
+
+/* I3 of a form that is at least 1: l = t * (a - b * q) + rest, q = floor(a / b), lies between rest and t * (b - 1) + rest. */
+SETT_INLINE sett_map_interval settp_map_lin_interval_rest(settp_map_engine *e, int32_t l, sett_map_interval r) {
+  settp_map_monomial m;
+  int32_t i, digit;
+  int j;
+  for (i = 0; i < e->lin[l].count && !e->error; ++i) {
+    if (!settp_map_monomial_of(e, e->term[e->lin[l].first + i].atom, 1, &m)) continue;
+    for (j = 0; j < m.count; ++j) {
+      const settp_map_lin *own = e->lin + m.factor[j];
+      const settp_map_atom *x = e->atom + (own->count ? e->term[own->first].atom : 0);
+      int32_t b = x->b, a = x->a, rest, most;
+      int64_t k = 0;
+      sett_map_interval p, q;
+      if (x->own != m.factor[j] || x->kind != SETTP_MAP_ATOM_OTHER || x->op != SETTP_MAP_FLOORDIV ||
+          !settp_map_at_least(e, b, 1))
+        continue;
+      digit = settp_map_lin_product(e, b, m.factor[j]);
+      if (digit < 0 || settp_map_lin_less(e, l, digit, &k) < 0 || k == INT64_MIN) continue;
+      digit = settp_map_lin_mix(e, a, 1, digit, -1, 0);
+      rest = settp_map_lin_mix(e, l, 1, digit, k, 0);
+      most = settp_map_lin_mix(e, rest, 1, b, -k, k);
+      if (rest < 0 || most < 0 || e->lin[rest].count >= e->lin[l].count) continue;
+      p = settp_map_lin_interval(e, rest);
+      q = settp_map_lin_interval(e, most);
+      r = settp_map_interval_meet(r, k < 0 ? settp_map_interval(p.lo, q.hi) : settp_map_interval(q.lo, p.hi));
+    }
+  }
+  return r;
 }
 
 /* ---- bits: what is linear over two elements ----
@@ -6379,20 +6428,6 @@ SETT_INLINE int settp_map_has_products(const settp_map_engine *e, int32_t l) {
     if (x->kind == SETTP_MAP_ATOM_OTHER && x->op <= SETTP_MAP_FLOORDIV) return 1;
   }
   return 0;
-}
-
-/* l - k * x, where k is what makes the first part of x vanish and all parts of x vanish with it: then *k is that, else SETTP_MAP_NONE. */
-SETT_INLINE int32_t settp_map_lin_less(settp_map_engine *e, int32_t l, int32_t x, int64_t *k) {
-  settp_map_term lead;
-  int64_t own;
-  int32_t left;
-  if (x < 0 || !e->lin[x].count) return SETTP_MAP_NONE;
-  lead = e->term[e->lin[x].first];
-  own = settp_map_lin_coefficient(e, l, lead.atom);
-  if (!own || own == INT64_MIN || own % lead.k) return SETTP_MAP_NONE;
-  *k = own / lead.k;
-  left = settp_map_lin_mix(e, l, 1, x, -*k, 0);
-  return left >= 0 && e->lin[left].count == e->lin[l].count - e->lin[x].count ? left : SETTP_MAP_NONE;
 }
 
 /* The nodes of k * (a mod b), or of k * (a * b). */

@@ -41,7 +41,7 @@ INNER = "a remainder inside a remainder or quotient became a quotient, and the s
 CONSTANT = "a result of one value is that number, whose sign is a symbol; the other keeps a variable"
 NODES = "no larger in symbols: the other system counts a subtraction as a sum and a product"
 LARGER = {
-    "canonical_split_index_simplify_18": DIGIT, "print_10": DIGIT, "neighbours_6": DIGIT, "symbolic_32": BOUND,
+    "canonical_split_index_simplify_18": DIGIT, "print_10": DIGIT, "neighbours_6": DIGIT,
     "expr_neg:77": SMALL, "expr_neg:84": INNER, "expr_neg_con:105": INNER, "expr_negdiv_con:149": SMALL, "expr_pos_con:211": SMALL,
     "expr_negdiv:121": INNER, "expr_negdiv:132": INNER, "expr_negdiv:140": INNER, "expr_pos:172": NODES, "expr_neg:85": NODES,
     "expr_negdiv_con:158": NODES, "expr_negdiv_con:152": CONSTANT, "expr_negdiv_con:156": CONSTANT,
