@@ -1,7 +1,7 @@
 """A sample of the maps with minima, maxima, products and symbolic divisors that indexing_map_property_test.c draws, compared with their simplified texts by isl and z3.
 
 isl takes the maps whose divisors are constants and whose products have a constant factor, z3 the others too; what takes either one too long is counted and left
-out. `ninja test-drawn-maps` compares more of them, by SETT_SEED and SETT_COUNT.
+out. `ninja test-maps` compares more of them, by SETT_SEED and SETT_COUNT.
 """
 
 from __future__ import annotations
