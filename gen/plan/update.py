@@ -37,7 +37,7 @@ class Update(Nest):
 
 
 def _dus(instruction: Instruction) -> Optional[Instruction]:
-    # bitcasts from tiled layouts excepted
+    # bitcasts from tiled layouts are not among them
     while instruction.opcode == "bitcast" and moves_only(instruction) and "map" not in instruction.attributes:
         instruction = instruction.operands[0]
     return instruction if instruction.opcode == OPCODE else None
