@@ -26,11 +26,18 @@ What is asked of a launch, each as a query that has no solution where the kernel
 A part of the text that is not known makes the kernel UNKNOWN, never PROVED. A counterexample is REFUTED only where it
 names ids and steps alone; if it needs a value that the walk does not follow, the kernel is UNKNOWN.
 
-What is trusted: the reader and the walk; the compiler macros of `cases.py` (the text of other macros is not read); the
-manifest's sizes of buffers, launches, and the buffer of each pointer, and that the host launches so; that a local array
-is written before it is read; functions of the languages by their names.
-What is not asked yet: values, which operand an element is read from (the semantics of HLO), shuffles that not all lanes
-reach, registers and shared memory that are read before they are written, and buffers of the arena that share bytes.
+What is trusted: the reader and the walk; the compiler macros of `cases.py` (the text under other macros is not read);
+the manifest's launches, with the buffer of each pointer and its size, and that the host launches so; functions of the
+languages by their names.
+
+What is not proved: values, and so which element is read (the semantics of HLO); that registers and shared memory are
+written before they are read; the order of reads and writes of one work-item in place; lifetimes of buffers that share
+bytes of the arena; shuffles that not all lanes reach; elements that an update in place leaves as they were. A mutant of
+a text that reads another element of the same buffer is therefore not refuted.
+
+What is not followed, so that a kernel is UNKNOWN: a table that bits of a float select (sine and cosine of large
+arguments), clamps by a mask of vector lanes in C, loops that run until two counters meet, assembly and matrix
+instructions in assembly, leading dimensions that the caller gives, queries that take longer than `smt.py` allows.
 """
 
 from gen.certify.cases import Verdict, certify, missing
