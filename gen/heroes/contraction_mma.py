@@ -97,10 +97,10 @@ class ContractionMmaRecord:
     """The record that templates/kernels/contraction_mma.j2 prints.
 
     kind, element: the types of the sums, and of elements in memory; mma: the function of an instruction. register: the
-    type of the `registers` that a lane has of 16 lines and 32 bytes of the steps. bytes: of an element. parts: the
-    number of 32 bytes of steps in a tile. downs, acrosses: the numbers of a warp's instructions down and across. row,
-    group: the row in the tile of a thread's row `i`, and the column of its columns `j` in groups of `vec`. steps,
-    part_steps, rows, columns, vec, exact, step: as in ContractionGpuRecord.
+    type of the `registers` in which a lane has its part of 16 lines and 32 bytes of the steps. bytes: of an element.
+    parts: the number of groups of 32 bytes of steps in a tile. downs, acrosses: the numbers of a warp's instructions
+    down and across. row, group: the row in the tile of a thread's row `i`, and the column of its columns `j` in groups
+    of `vec`. steps, part_steps, rows, columns, vec, exact, step: as in ContractionGpuRecord.
     """
 
     placing: Placing

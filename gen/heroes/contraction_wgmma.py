@@ -64,7 +64,7 @@ class ContractionWgmmaRecord:
     """The record that templates/kernels/contraction_wgmma.j2 prints.
 
     element: the type of elements in memory; bytes: of an element; wgmma: the function of an instruction. parts: the
-    number of 16 steps in a tile. row, group, steps, part_steps, rows, columns, vec, exact, step: as in
+    number of groups of 16 steps in a tile. row, group, steps, part_steps, rows, columns, vec, exact, step: as in
     ContractionMmaRecord.
     """
 
