@@ -15,7 +15,7 @@
                               and with --dump-after=sett_map_simplify a file of counts for each map
 
    A time is the minimum of some repetitions, with the arena rewound in between. Chains have ranks 2 to 6 and 2 to 6 steps in
-   equal shares, as upstream's; identities are 1 to 4 steps and as many inverse ones; GPU tiles reach ranks 2 to 4 by 1 to 3 steps. */
+   equal shares, as upstream's; identities are 1 to 4 steps and their inverses; GPU tiles reach ranks 2 to 4 by 1 to 3 steps. */
 #include "../tests/algebra/indexing_map_draw.h"
 
 #include <time.h>
@@ -144,7 +144,7 @@ static void keep(int i, times t) {
   simple[i] = t.simplify;
 }
 
-/* Draws map i of a class, with its rank and depth. An identity has as many inverse steps again. */
+/* Draws map i of a class, with its rank and depth. An identity has each step's inverse, too. */
 static void draw_number(draw *r, int which, int i) {
   if (which == DRAW_ID_RESHAPE || which == DRAW_ID_MOVES || which == DRAW_ID_ALL) draw_map(r, which, 2 + i % 5, 1 + i / 5 % 4, &chain);
   else if (which == DRAW_GPU) draw_map(r, which, 2 + i % 3, 1 + i / 3 % 3, &chain);

@@ -1,9 +1,10 @@
-"""Place the buffers of hard inputs in one block, and print its size over the maximum of bytes alive at once.
+"""Place the buffers of hard inputs in one block, and print its size relative to the maximum of live bytes.
 
 python3 bench/arena.py [--seconds S,..] FILE.csv ..
 
-After a head line, a file has a line for each buffer: its name, its first step, the step after its last one, its bytes.
-`first`: the best of the three orders that are tried before the search. Seconds are for each input, on one core.
+A file has a header line, then a line per buffer: its name, its first step, the step after its last step, and its bytes.
+The column `first` is the best of the three orders that are tried before the search. The search has S seconds of
+processor time for each input, on one core.
 """
 
 from __future__ import annotations

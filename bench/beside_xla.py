@@ -2,11 +2,15 @@
 
 python3 bench/beside_xla.py [--target T] [--json F] FILE|FOLDER ..
 
-time: of one call of all kernels of a module's fusion. XLA:CPU: of one call from Python, with its dispatch, which takes
-some 10 us. times: XLA:CPU's time divided by ours, the median of the turns. share: our throughput as a share of the
-fastest copy or read of as many bytes. Results are compared before they are timed; if they differ by more than another
-order of sums explains, the row is measured again with the reference (bench/README.md, Libraries). Files share as few
-processes as possible. A folder stands for its .hlo files.
+The columns of the table:
+  time     of one call, which runs all kernels of a module's fusion
+  XLA:CPU  time of one call from Python, including its dispatch, which takes some 10 us
+  times    XLA:CPU's time divided by ours, the median of the turns
+  share    our throughput relative to the fastest copy or read of the same number of bytes
+
+Results are compared before they are timed. If they differ by more than another order of summation explains, the row is
+measured again with the reference (bench/README.md, Libraries). Files share as few processes as possible. A folder
+stands for its .hlo files.
 """
 
 from __future__ import annotations

@@ -3,10 +3,13 @@ other libraries.
 
 python3 bench/functions.py [--cc CC] [--flags=FLAGS] [--run EMULATOR] [--step N] [--only NAME,..] [--time]
 
-A line for each function: the maximum error over every N-th float (1: all of them), and its argument. Functions of f64
-and of two arguments have as many samples, 2^26 at most. --run: an emulator, if CC compiles for another machine. --time:
-nanoseconds per element on one core, with data in the cache, beside libm, SLEEF and glibc's libmvec (if SLEEF's header
-and AVX-512 are there), and XLA:CPU (an installed jax; 2^18 elements, the smallest arrays that hide its dispatch).
+The output has a line per function: the maximum error over every N-th float (1: all floats), and the argument with
+that error. Functions of f64 and of two arguments have the same number of samples, but at most 2^26.
+
+  --run    an emulator, if CC compiles for another machine
+  --time   also prints nanoseconds per element on one core, with data in the cache, beside libm, SLEEF and glibc's
+           libmvec (if SLEEF's header and AVX-512 are available), and XLA:CPU (an installed jax; 2^18 elements, the smallest
+           arrays that hide its dispatch)
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-/* Prints the throughput of a generated C kernel whose data are in cache: one core runs the first of the parts for threads again
-   and again, and its inputs stay in the core's own cache. README.md beside this file has the commands.
+/* Prints the throughput of a generated C kernel whose data are in cache: one core repeatedly runs the part of the kernel that the
+   first thread gets, so that its inputs stay in the core's L2. README.md in this folder has the commands.
 
      cc -DKERNEL=row_sum_128_f32 -IDIR in_cache.c DIR/row_sum_128_f32.c -lm */
 #define TEXT(x) #x

@@ -2,12 +2,14 @@
 
 python3 bench/products.py [--json F] [WORD ..]
 
-With words, only the rows whose names have one of them are timed. ours: time of one call of the generated function on
-the machine's threads, its operands where the last call left them. XLA:CPU: as in programs.py. Libraries: time of one
-call from C; "-" if the library is absent or has no such function. times: the time of the fastest of the others divided
-by ours. peak: our operations per second as a share of those that independent multiply-adds of f32 (of f64 in f64 rows)
-reach in the same run. read: if operations are few, the bytes of parameters and results per second as a share of the
-throughput of a sum of as many bytes.
+With words, only the rows whose names contain one of the words are timed. The columns of the table:
+  ours       time of one call of the generated function on the machine's threads; caches keep what the last call left
+  XLA:CPU    as in programs.py
+  libraries  time of one call from C; "-" if the library is absent or has no such function
+  times      the time of the fastest library or XLA:CPU divided by ours
+  peak       our operations per second relative to independent multiply-adds of f32 (of f64 in f64 rows) in the same run
+  read       for rows with few operations per byte: bytes of parameters and results per second, relative to the
+             throughput of a sum over the same number of bytes
 """
 
 from __future__ import annotations
@@ -36,12 +38,12 @@ from gen.targets.tools import c_compiler
 LIBRARIES = {"OpenBLAS": ["-DOPENBLAS", "-lopenblas"], "oneDNN": ["-DONEDNN", "-ldnnl"], "LIBXSMM": ["-DXSMM", "-lxsmm", "-lblas", "-ldl"]}
 TYPES = {"f32": 0, "f64": 1, "bf16": 2, "s8": 3, "u8": 4, "s32": 5}
 FEW = 16    # operations per byte below which reading limits the time
-FEW_BYTES = 1 << 18     # one thread reads as many bytes before a second one starts
+FEW_BYTES = 1 << 18     # one thread reads this many bytes before a second thread starts
 DIMS = ctypes.c_int64 * 12
 
 
 class Product(ctypes.Structure):
-    """The arguments `struct product` of products.c."""
+    """The arguments of a product: `struct product` of products.c."""
 
     _fields_ = [*((name, ctypes.c_int64) for name in ("batch", "m", "n", "k")),
                 *((name, ctypes.c_int) for name in ("a_is_transposed", "b_is_transposed", "dtype", "result")),
@@ -49,7 +51,7 @@ class Product(ctypes.Structure):
 
 
 class Convolution(ctypes.Structure):
-    """The arguments `struct convolution` of products.c."""
+    """The arguments of a convolution: `struct convolution` of products.c."""
 
     _fields_ = [("kind", ctypes.c_int), *((name, DIMS) for name in ("input", "input_strides", "weights", "output", "output_strides",
                                                                      "strides", "low", "high")),
@@ -259,7 +261,7 @@ class Library:
 
 
 class Reading:
-    """A reader of as many bytes as a row's parameters and results have, by a sum."""
+    """A sum that reads the same number of bytes as a row's parameters and results have."""
 
     def __init__(self, limits: Any, size: int, threads: int) -> None:
         self.limits, self.threads, self.buffer = limits, threads if size > FEW_BYTES else 1, np.ones(max(size, 4096), np.uint8)

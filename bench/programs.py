@@ -2,10 +2,13 @@
 
 python3 bench/programs.py [--json F] FILE.hlo|FOLDER ..
 
-A folder may hold the inputs p0.bin, .. beside its text, and the expected results r0.bin, ..; else inputs are drawn.
-time: of one call of the generated function on the machine's threads. XLA:CPU: of one call from Python, minus the time
-of a call of an empty function, which is printed first. times: XLA:CPU's time divided by ours, medians of turns. arena:
-bytes of our scratch as compiled here; XLA: bytes of XLA's temporaries.
+A folder may hold the inputs p0.bin, .. and the expected results r0.bin, .. beside its HLO text; otherwise inputs are
+drawn. The columns of the table:
+  time     of one call of the generated function on the machine's threads
+  XLA:CPU  time of one call from Python, minus the time of a call of an empty function, which is printed first
+  times    XLA:CPU's time divided by ours, as the ratio of the medians of turns
+  arena    bytes of our scratch as compiled here
+  XLA      bytes of XLA's temporaries
 """
 
 from __future__ import annotations

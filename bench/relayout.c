@@ -1,10 +1,10 @@
-/* Times relayouts of 256 MiB (include/sett_relayout.h) beside the naive loop, oneDNN's reorder and NumPy, each as a share of a
-   copy: the fastest of memcpy and streaming-store copies of the same bytes with the same threads in the same run.
+/* Times relayouts of 256 MiB (include/sett_relayout.h) beside the naive loop, oneDNN's reorder and NumPy, each relative to
+   the copy: the fastest of memcpy and copies with streaming stores, of the same bytes with the same threads in the same run.
 
      relayout [THREADS [ROUNDS [CASE]]]     CASE: only cases whose name contains this
 
    Each contender has a turn in each round, on the next of two pairs of buffers; a share is the median of the rounds' ratios. A turn
-   is a run on the other pair and then the timed run, so that the caches hold the contender's own data: after plain stores many lines
+   is an untimed run on the other pair and then the timed run, so that the caches hold the contender's own data: after plain stores many lines
    are still unwritten, and the next run would write them back. The last column is the share of the simplest fast copy, whose threads
    each walk one place in memory with streaming stores. Every result is compared with the naive loop's. */
 #include "../gen/run/harness/copies.h"
@@ -64,7 +64,7 @@ typedef struct shared {
   int set;
 } shared;
 
-/* Runs of pieces are taken by the thread that is ready first. */
+/* The thread that is ready first takes the next run of pieces. */
 static void our_share(void *argument, int thread, int all) {
   shared *s = argument;
   long long part = plan.pieces / (16 * all) + 1;

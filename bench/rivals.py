@@ -1,13 +1,15 @@
 """Compare sizes and times of simplified maps: ours, TVM's (PyPI: apache-tvm), Halide's (PyPI: halide) and XLA's
 (1e203b53, stored with ../shared/peer/random_maps.tsv).
 
-python3 bench/rivals.py [COUNT]     COUNT drawn maps a class (default 200), simplify_pairs.tsv and random_maps.tsv by
-their classes
+python3 bench/rivals.py [COUNT]
 
-needs build/sett and build/algebra; a rival that is not installed says SKIP. A size is the number of operators,
-variables and constants of the results. A time is the minimum of several calls of simplify, in microseconds. Our
-simplify handles the domain too; TVM's *whole* includes making an analyzer and telling it the domain. Halide's integers
-have 32 bits, and its remainders differ from ours for negative divisors: it is not given maps with such a divisor.
+The maps are COUNT drawn maps per class (default 200), simplify_pairs.tsv, and random_maps.tsv by classes. The script
+needs build/sett and build/algebra. The line of a rival that is not installed says SKIP.
+
+A size is the number of operators, variables and constants of the results. A time is the minimum of several calls of
+simplify, in microseconds. Our simplify also handles the domain; TVM's *whole* includes the creation of an analyzer with
+the domain. Halide's integers have 32 bits, and its remainders differ from ours for negative divisors, so it does not get
+maps with such a divisor.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 /* Times the decision of equality of two layouts: fragments of matrix instructions, and tiled arrays of 64-bit sizes with their CuTe texts. Prints the
-   median and the worst of drawn pairs, in microseconds. same [pairs] */
+   median and the maximum over drawn pairs, in microseconds. Usage: same [pairs] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
