@@ -196,7 +196,7 @@ def cases() -> Iterator[Case]:
     for m in (1, 4):
         yield product(m, 1000, 1000, dtype="c64")
     yield product(1000, 4, 1000, dtype="c64")
-    for m in (1, 2, 4, 8, 12, 16, 17, 64):
+    for m in (1, 2, 4, 8, 12, 16, 17, 32, 64):
         yield product(m, 4096, 4096)
     for m in (1, 2, 8, 17):
         yield product(m, 4096, 4096, tb=True)
