@@ -89,6 +89,8 @@ def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, lau
             Questions(found, solvers, verdict.failures).all()
         except Unknown as error:
             verdict.kind, verdict.reason = "UNKNOWN", error.place(file)
+        except (AssertionError, AttributeError, RecursionError, KeyError) as error:     # of the walk: it proves nothing
+            verdict.kind, verdict.reason = "UNKNOWN", f"{file}: the walk fails, {type(error).__name__} {error}"
         verdict.seconds = time.perf_counter() - start
         done.append((verdict, solvers, accesses))
         verdicts.append(verdict)

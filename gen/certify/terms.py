@@ -96,7 +96,7 @@ def _atom(kind: str, parts: "Tuple[object, ...]", lo: int, hi: int) -> Term:
     key = (kind, *parts)
     if key not in _atoms:
         known = all(a.known for part in parts if isinstance(part, (Term, Condition)) for a in part.free)
-        _atoms[key] = Atom(kind, f"{kind}!{len(_atoms)}", parts, lo, hi, known)
+        _atoms[key] = Atom(kind, f"{kind}!{next(_numbers)}", parts, lo, hi, known)
     return of(_atoms[key])
 
 

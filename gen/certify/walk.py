@@ -330,12 +330,10 @@ class Walk:
                 low, high = bounds(value.term, self.path[-5:])
             if lo <= low and high <= hi:
                 return Number(type, value.term, value.data, value.condition)
-            if value.data:
+            if value.data or type.bits < 32:    # no index is as narrow: it is an element's value
                 return self._fresh(type, self._varies(value.term))
-            if type.signed:
+            if type.signed or type.bits < source.bits:
                 self._oblige(value.term, lo, hi, at)
-            elif type.bits < source.bits:       # the value modulo a power of 2
-                return Number(type, self._wrapped(value.term, type, at), value.data)
             return Number(type, value.term, value.data)
         if isinstance(value, Number) and isinstance(type, Float):
             return Number(type, None, True)
@@ -357,11 +355,6 @@ class Walk:
         if isinstance(value, Lanes) and isinstance(type, (Int, Float)):     # bits of a small vector
             return self._fresh(type, self._varies())
         raise Unknown(f"a conversion to {type}", at)
-
-    def _wrapped(self, term: Term, type: Int, at: Token) -> Term:
-        """Return the residue of an index that is cut to a narrower type: the index itself, which it has to be."""
-        self._oblige(term, *type.range, at)
-        return term
 
     @staticmethod
     def _is_condition(value: Number) -> bool:

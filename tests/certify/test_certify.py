@@ -99,6 +99,8 @@ CUDA_IDS = "const unsigned g = blockIdx.x, t = threadIdx.x;\n"
     ("for (uint k = t; k < 64; k += 16) if (g == 0) r0[k] = p0[k];", "PROVED", ""),
     ("for (uint k = t; k <= 64; k += 16) if (g == 0) r0[k] = p0[k];", "REFUTED", "outside"),
     ("float x[4]; x[g + 1] = 0.0f; r0[g * 16 + t] = x[g];", "REFUTED", "an index leaves [0, 3]"),
+    ("const uchar x = (uchar)(t * 300); r0[g * 16 + t] = x;", "PROVED", ""),
+    ("for (uint k = 0; k < 2; ++k) { if (k == 1) continue; r0[g * 16 + t] = p0[k]; }", "PROVED", ""),
     ("r0[g * 16 + t] = frobnicate(p0[0]);", "UNKNOWN", "unknown function frobnicate"),
     ("if (t < 8) barrier(CLK_LOCAL_MEM_FENCE); r0[g * 16 + t] = p0[0];", "REFUTED", "a barrier that not all"),
     ("if (g < 2) barrier(CLK_LOCAL_MEM_FENCE); r0[g * 16 + t] = p0[0];", "PROVED", ""),
