@@ -7683,17 +7683,18 @@ SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, 
 }
 
 /* p in [lo, hi], brought to the cheapest primitive form; cuts variables on the way. */
-/* C9: of max(x, y) in [lo, hi] both are at most hi, of min(x, y) at least lo. */
+/* Bounds the atoms of a form in [lo, hi] by C4, or by C9 through the sides of a minimum or maximum: one is at least lo where the other is not. */
 SETT_INLINE void settp_map_cut_sides(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi,
                                      int depth) {
   int32_t side[2];
   int count, op, j;
   int32_t i = settp_map_lattice_at(e, p, &count);
   op = i < 0 || depth > 4 ? 0 : settp_map_lattice_sides(e, p, i, side, side + 1);
+  if (!op) settp_map_cut_atoms(e, d, p, lo, hi, 0);
   for (j = 0; op && j < 2 && !d->empty; ++j) {
-    int64_t low = op == SETTP_MAP_MIN ? lo : INT64_MIN, high = op == SETTP_MAP_MAX ? hi : INT64_MAX;
-    settp_map_cut_atoms(e, d, side[j], low, high, 0);
-    settp_map_cut_sides(e, d, side[j], low, high, depth + 1);
+    sett_map_interval r = settp_map_lin_interval(e, side[!j]);
+    settp_map_cut_sides(e, d, side[j], op == SETTP_MAP_MIN || r.hi < lo ? lo : INT64_MIN,
+                        op == SETTP_MAP_MAX || r.lo > hi ? hi : INT64_MAX, depth + 1);
   }
 }
 
@@ -7750,7 +7751,6 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
     *low = lo;
     *high = hi;
     r = settp_map_lin_interval(e, p);
-    settp_map_cut_atoms(e, d, p, lo, hi, 0);
     settp_map_cut_sides(e, d, p, lo, hi, 0);
     settp_map_cut_residues(e, d, p, lo, hi);
     if (lo != INT64_MIN && hi != INT64_MAX) settp_map_cut_digits(e, d, p, lo, hi);
@@ -10798,6 +10798,41 @@ SETT_INLINE sett_map_footprint settp_map_no_footprint(int error) {
   return out;
 }
 
+/* A bound of how much a form changes where variable v changes by one, of a minimum or maximum by its sides; INT64_MAX: none is known. */
+SETT_INLINE int64_t settp_map_lin_change(settp_map_engine *e, int32_t l, int v, int depth) {
+  int64_t sum = 0, own, other;
+  int32_t i, a, b;
+  int count;
+  if (depth > SETTP_MAP_LEAVES_MAX) return INT64_MAX;
+  i = settp_map_lattice_at(e, l, &count);
+  if (i >= 0 && settp_map_lattice_sides(e, l, i, &a, &b)) {
+    own = settp_map_lin_change(e, a, v, depth + 1);
+    other = settp_map_lin_change(e, b, v, depth + 1);
+    return own > other ? own : other;
+  }
+  for (i = 0; i < e->lin[l].count; ++i) {
+    settp_map_term t = e->term[e->lin[l].first + i];
+    settp_map_atom x = e->atom[t.atom];
+    if (!(x.support >> (v & 63) & 1)) continue;
+    if (x.kind == SETTP_MAP_ATOM_OTHER) return INT64_MAX;
+    own = x.kind == SETTP_MAP_ATOM_VAR ? x.a == v : settp_map_lin_change(e, x.a, v, depth + 1);
+    if (x.kind == SETTP_MAP_ATOM_QUOTIENT && own != INT64_MAX) own = settp_map_ceil(own, x.c);
+    sum = settp_map_sat_add(sum, settp_map_sat_mul(t.k < 0 ? -t.k : t.k, own));
+  }
+  return sum;
+}
+
+/* Whether the one result of a map on a box never leaves out a number of its class: where a variable changes by one, it changes by m at most. */
+SETT_INLINE int settp_map_has_no_gaps(sett_map_arena *arena, sett_map map, int64_t m) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  settp_map_asked a;
+  int v, none = !map.constraints && !settp_map_ask(arena, map, &a);
+  for (v = 0; none && v < sett_map_variables(map); ++v)
+    none = settp_map_lin_change(&a.engine, a.lin[settp_map_at(arena, map.result[0])->mark], v, 0) <= m;
+  sett_map_arena_rewind(arena, mark);
+  return none;
+}
+
 SETT_INLINE sett_map_footprint settp_map_footprint(sett_map_arena *arena, const settp_map_study *y, int results) {
   sett_map_footprint out;
   sett_map s = y->s, u;
@@ -10863,6 +10898,12 @@ SETT_INLINE sett_map_footprint settp_map_footprint(sett_map_arena *arena, const 
     exact[i] = settp_map_some_point(&v, point, image) &&
                settp_map_attained(&v, point, image, i, value[i].lo, divisor, divisors) &&
                settp_map_attained(&v, point, image, i, value[i].hi, divisor, divisors);
+  }
+  if (results == 1 && out.count < 0 && exact[0] && value[0].modulus > 0 &&
+      settp_map_has_no_gaps(arena, s, value[0].modulus)) {
+    out.count = settp_map_product_of(value, 1);
+    out.product = 1;
+    out.reason = "";
   }
   return out;
 }

@@ -611,6 +611,15 @@ def test_constraints_of_minima() -> None:
         assert algebra.simplify(f"(d0, d1) -> (d0), domain: {before}") == wanted
 
 
+def test_images_of_clamps() -> None:
+    """The image of one minimum or maximum on a large box is counted where no number of its class is left out."""
+    wide = ", domain: " + ", ".join(f"d{i} in [-100000, 100000]" for i in range(2))
+    for text, points in [("min(max(d0, 0), 7)", 8), ("min(max(d0 - d1, 0), 7)", 8), ("max(d0, d1) - d1", 200001), ("min(d0 * 4, 100)", 100026),
+                         ("min(d0 * 8, d1 * 8 + 24)", 200001), ("max(d0 floordiv 3, 5)", 33329)]:
+        assert algebra.call("map", "image", f"(d0, d1) -> ({text}){wide}").startswith(f"{points} points"), text
+    assert algebra.call("map", "image", f"(d0, d1) -> (min(d0 * 4, 99)){wide}").startswith("not counted")
+
+
 def test_equal_by_cases() -> None:
     """Maps whose minima no rule makes one text are equal or different by the order of the operands."""
     wide = ", domain: " + ", ".join(f"d{i} in [-100000, 100000]" for i in range(3))
