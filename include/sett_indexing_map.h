@@ -6306,11 +6306,13 @@ SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_
 }
 
 /* Whether a form is a sum of several negative numbers: C, which divides positive numbers, then needs a number more. */
-SETT_INLINE int settp_map_all_negative(settp_map_engine *e, int32_t l) {
-  int32_t i;
-  for (i = 0; i < e->lin[l].count; ++i)
-    if (e->term[e->lin[l].first + i].k > 0) return 0;
-  return e->lin[l].count > 1 && settp_map_lin_interval(e, l).hi <= 0;
+SETT_INLINE int settp_map_all_negative(const settp_map_engine *e, int32_t l) {
+  int32_t i, count = e->lin[l].count;
+  for (i = 0; i < count; ++i) {
+    settp_map_term t = e->term[e->lin[l].first + i];
+    if (t.k > 0 || e->atom[t.atom].lo < 0) return 0;
+  }
+  return count > 1 && e->lin[l].constant <= 0;
 }
 
 /* P4: the heaviest quotient of l with the terms it can take in; the form that is left. A form with a negative coefficient, or of a negative factor, is tried turned
