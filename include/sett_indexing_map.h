@@ -6552,19 +6552,22 @@ SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_
   return part->nodes ? best : SETTP_MAP_NONE;
 }
 
-/* P11: k * floor(a / b) + k of a form b that is at least 1 is k * ((a + 1) ceildiv b). 0: it is not shorter. */
+/* P11: k * floor(a / b) + k of a form b that is at least 1 is k * ((a + 1) ceildiv b), k taken out of the constant. 0: it is not shorter. */
 SETT_INLINE int settp_map_fold_ceiling(settp_map_engine *e, settp_map_term t, int64_t *constant, settp_map_part *part) {
   const settp_map_atom *x = e->atom + t.atom;
   int32_t up, b = x->b, a = x->a;
-  int whole = *constant == t.k;
-  if (x->kind != SETTP_MAP_ATOM_OTHER || x->op != SETTP_MAP_FLOORDIV || !whole || !settp_map_at_least(e, b, 1))
+  int64_t left;
+  if (x->kind != SETTP_MAP_ATOM_OTHER || x->op != SETTP_MAP_FLOORDIV || t.k == INT64_MIN ||
+      settp_map_add(*constant, -t.k, &left) || !settp_map_at_least(e, b, 1))
     return 0;
   up = settp_map_lin_scale(e, a, 1, 1);
-  if (up < 0 || settp_map_pair_nodes(e, up, b, t.k) >= settp_map_pair_nodes(e, a, b, t.k) + 2) return 0;
+  if (up < 0 ||
+      settp_map_pair_nodes(e, up, b, t.k) + (left ? 2 : 0) >= settp_map_pair_nodes(e, a, b, t.k) + (*constant ? 2 : 0))
+    return 0;
   part->k = t.k;
   part->nodes = e->lin[up].nodes + e->lin[b].nodes + 1;
   part->expr = sett_map_ceildiv(e->arena, e->lin[up].expr, e->lin[b].expr);
-  *constant = 0;
+  *constant = left;
   return 1;
 }
 

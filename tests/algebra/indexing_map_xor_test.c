@@ -46,7 +46,7 @@ static const struct row {
 } rows[] = {
     /* of d1, which has no bounds, nothing is known but that two places are 0 */
     {"(d0, d1) -> (d0 xor d1 * 4, d0 xor d1 * -2), domain: d0 in [0, 3], d1 in [0, 9223372036854775807]", NULL,
-     "(d0, d1) -> ((d1 * 4) xor d0, (d1 * -2) xor d0), domain: d0 in [0, 3], d1 in [0, 9223372036854775807]", NULL},
+     "(d0, d1) -> ((d1 * 4) xor d0, (d1 * -2) xor d0), domain: d0 in [0, 3], d1 in [0, inf]", NULL},
     /* a field of a form that holds the field's source */
     {"(d0, d1, d2) -> ((((d2 * -2 + d1 + d2) mod 3) xor ((d0 xor d2 xor 2) mod 12)) mod 4, ((d0 xor d2 xor 2) mod 12 + 2) xor ((d0 xor d2 xor 2) mod 12)), domain: d0 in [0, 0], d1 in [-2, 1], d2 in [8, 15], (d2 * -2 + d1 + d2) mod 3 in [1, 2]",
      NULL,
