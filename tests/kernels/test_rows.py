@@ -293,7 +293,7 @@ def test_last_stage_of_the_row_before(target: str, device: str, part: str, tmp_p
     """Kept values are read for the results of a row just before the next row's values replace them; results that need more of their row do not wait."""
     for name, (text, late) in of_part(LATE.items(), part):
         (fusion,) = fusions(text)
-        assert ("and the last one of the row before" in target_file(fusion, target, device).text) == late, name
+        assert ("and the last stage of the row before" in target_file(fusion, target, device).text) == late, name
     agree({f"f{k}": text for k, (text, _) in enumerate(LATE.values())}, target, device, tmp_path, part)
 
 

@@ -212,7 +212,7 @@ def test_ptx() -> None:
 def test_manual_example() -> None:
     """The manual's line about lane 0 of m16n8k16 is right."""
     it = next(it for it in intrinsics() if it.name == "NV_MMA_SYNC_F32_16x8x16_F16")
-    for which, verb in (("upstream:", "mma"), ("PTX:     ", "ptx")):
+    for which, verb in (("IREE:    ", "mma"), ("PTX:     ", "ptx")):
         said = re.search(rf"{which} (.*)", MMA)
         assert said
         assert layout(it, "a", verb)[0] == [(int(r), int(x)) for r, ks in re.findall(r"row (\d+) k ([\d,]+)", said[1]) for x in ks.split(",")]
