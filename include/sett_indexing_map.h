@@ -2,13 +2,13 @@
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  An indexing map says which index another index comes from: it takes dimensions, ranges and runtime variables, each in an interval, and gives
-  results; constraints cut its domain further. A layout, an HLO operation, a schedule and a memory access are all such maps. This header reads,
-  prints, evaluates, composes and simplifies them, and writes them as C expressions. It needs no allocator and no library, only <stddef.h> and <stdint.h>.
+  An indexing map is a function from dimensions, ranges and runtime variables, each in an interval, to results; constraints restrict its domain
+  further. A layout, an HLO operation, a schedule and a memory access are all such maps. This header reads, prints, evaluates, composes and
+  simplifies maps, and writes them as C expressions. It needs no allocator and no library, only <stddef.h> and <stdint.h>.
 
 INCLUDE
-  Copy this one file. C11 or C++17, hosted or freestanding. All functions are static inline: unused ones leave nothing behind.
-  On a device this header is not included: a map goes there as the C text that sett_map_print_c wrote.
+  Copy this one file. C11 or C++17, hosted or freestanding. All functions are static inline, so unused ones take no space.
+  Device code does not include this header: it contains a map as the C text that sett_map_print_c wrote.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
   SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
   can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
@@ -21,7 +21,7 @@ OPTIONS
   SETT_VISIBILITY       with these two, attributes of public functions (default: hidden, so that a shared library does not export them)
   SETT_INLINE           how all functions are declared without these macros (default: static inline)
   SETT_FULL_SPEED       with SETT_IMPLEMENTATION, compile the functions of maps in 7 s, not in 2.6 s: simplify takes a sixth less time (gcc 12 -O2)
-  SETT_MAP_POINTS_MAX   where rules end, domains of at most so many points are looked at (default: 65536, at most 2^24)
+  SETT_MAP_POINTS_MAX   maximum number of points of a domain that is enumerated if no rule decides (default: 65536, at most 2^24)
 
 A FIRST LOOK
     #include <stdio.h>
@@ -43,44 +43,45 @@ A FIRST LOOK
 
 THE MODEL
   map      (d0, d1)[s0]{rt0} -> (results), domain: d0 in [0, 9], ..., expression in [lo, hi], ...
-           dimensions in ( ), ranges in [ ], runtime variables in { }. Names are free; d0.., s0.., rt0.. are the defaults. Also a map is
-           KNOWN EMPTY (no point) or UNDEFINED (nothing is known; {0} is this one).
+           Dimensions are in ( ), ranges in [ ], runtime variables in { }. Names are free; d0.., s0.., rt0.. are the defaults. Two further maps
+           are KNOWN EMPTY (no point) and UNDEFINED (nothing is known; {0} is this one).
   operator + - * floordiv mod ceildiv, // / % for floordiv and mod, min(a, b) max(a, b), -x, a xor b. A divisor may be any expression.
            Quotients round down: x floordiv c is floor(x / c) for any sign of c; x mod c = x - c * (x floordiv c); x ceildiv c = -((-x) floordiv c).
-           a xor b (^ is read, too) is the exclusive or of 64 bits in two's complement, so that it has a value for all a and b. It binds weaker than + and -,
-           as in C and Python: r * 8 + c xor r mod 8 is (r * 8 + c) xor (r mod 8), which is how it prints.
+           a xor b (the parser also accepts ^) is the exclusive or of 64 bits in two's complement, so it has a value for all a and b. It has a lower
+           precedence than + and -, as in C and Python: r * 8 + c xor r mod 8 is (r * 8 + c) xor (r mod 8), and prints so.
            A swizzle is x xor ((x floordiv 2^p) mod 2^n) * 2^t.
-  value    an expression is a handle of a node in the caller's arena; equal nodes are one handle. Where 64 bits do not do, evaluation says so.
-  domain   all points inside the bounds where every constraint holds. A point where one does not hold is outside, whether the others have a value there or
-           not; at any other point a constraint or a result without a value (a divisor is 0, or 64 bits do not do) is an error.
-           An end may be -inf or inf: then there is no bound, as for a symbol n in [1, inf], and INT64_MIN and INT64_MAX are read as these. A fact
-           A <= B, A < B, A = B, A >= B, A > B or C divides A is read for B - A in [0, inf] and so on, and for A mod C in [0, 0].
+  value    an expression is a handle of a node in the caller's arena; equal nodes have equal handles. Evaluation reports an overflow of 64 bits.
+  domain   all points inside the bounds where every constraint holds. A point where a constraint does not hold is outside, even if other constraints have
+           no value there. At any other point, a constraint or result without a value (a divisor is 0, or 64 bits overflow) is an error.
+           A bound may be -inf or inf, for no bound, as of a symbol n in [1, inf]; INT64_MIN and INT64_MAX are read as these. The parser reads a fact
+           A <= B, A < B, A = B, A >= B or A > B as a constraint B - A in [0, inf] and so on, and C divides A as A mod C in [0, 0].
 
 FUNCTIONS
   The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
-  What sett_map_simplify does, THE NORMAL FORM, stands before its bodies, with a name for each rule.
+  THE NORMAL FORM, before the bodies, describes sett_map_simplify, with a name for each rule.
 
-LAWS (f is the function of a map on its domain; tests/algebra/test_indexing_map.py, tests/algebra/indexing_map_test.c, indexing_map_ops_test.c and indexing_map_xor_test.c enumerate them)
-  L1  parse(print(m)) = m, and print(parse(print(m))) is print(m) to the letter
-  L2  simplify(m): where m is inside, it is inside with m's values; where m is outside, it is outside, within the bounds and beyond. Where m is an error it may be
-      any of the three. The same text always gives the same text, which simplify leaves as it is
-  L3  compose(a, b)(d; ranges of b, of a; rts of b, of a) = b(a(d; ranges, rts of a); ranges, rts of b), inside where both are inside, outside where a is
-      outside, or a is inside and b outside
-  L4  range(m, e) holds every value of e on the domain
-  L5  strides: value(v) = value(lo) + stride * (v - lo) and align divides value(lo)
-  L6  guards: inside m's bounds they hold exactly on the domain, and where m is outside one does not hold, as in L2
-  L7  print_c: in the type that it says, the text has the map's values on the domain, and its constraints are the domain's truth on the bounds
-  L8  substitute(m, v = k)(p) = m(p with v = k), and so for replace with an expression of the other variables
-  L9  points_next gives the points of the domain, each once, the last variable fastest; an evaluator says what evaluate says
-  L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..); remove_unused: the domain is m's projection, the values are m's; to_dims, to_ranges, move: another order of variables
-  L11 congruence(m, e) holds every value of e on the domain
+LAWS (tests/algebra/test_indexing_map.py, indexing_map_test.c, indexing_map_ops_test.c and indexing_map_xor_test.c enumerate them)
+  L1  parse(print(m)) = m, and print(parse(print(m))) equals print(m) byte by byte
+  L2  simplify(m): a point that is inside m is inside with m's values; a point that is outside m is outside, also beyond the bounds. A point where m is an error
+      may become any of the three. The same text always gives the same text, and simplify does not change its own result
+  L3  compose(a, b)(d; ranges of b, of a; rts of b, of a) = b(a(d; ranges, rts of a); ranges, rts of b). A point is inside if it is inside in both, and outside
+      if it is outside a, or inside a and then outside b
+  L4  range(m, e) contains every value of e on the domain
+  L5  strides: value(v) = value(lo) + stride * (v - lo), and align divides value(lo)
+  L6  guards: inside m's bounds all guards hold exactly on the domain; at a point outside m one does not hold, as in L2
+  L7  print_c: in the stated type, the text has the map's values on the domain, and its constraints hold exactly on the domain within the bounds
+  L8  substitute(m, v = k)(p) = m(p with v = k); replace likewise, with an expression of the other variables
+  L9  points_next returns the points of the domain, each once, the last variable fastest; an evaluator returns the values of evaluate
+  L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..); remove_unused: the domain is m's projection, the values are m's; to_dims, to_ranges, move: another order of
+      variables
+  L11 congruence(m, e) contains every value of e on the domain
   L12 inverse(m)(m(p)) = p on the domain, m(inverse(m)(y)) = y on the box
-  L13 is_injective, covers, is_bijective: yes and no are true, and a witness is one
-  L14 image: values hold all images, exact ends are taken, count and product are what an enumeration says
-  L15 runs: contiguous, broadcast and vector divide what an enumeration says, and are it where they are exact
-  L16 with_xor(m), without_xor(m): inside, outside and values as in L2; the same text always gives the same text. with_xor leaves its own text as it is.
-      without_xor's holds no xor and is not simplified again: simplify and without_xor may write it otherwise
-  L17 fits(m, t): print_c writes m in t; in the first type that fits, of uint, int and long, where it may choose
+  L13 is_injective, covers, is_bijective: yes and no are true, and a witness is a counterexample
+  L14 image: values contain all images, exact ends are reached, count and product equal those of an enumeration
+  L15 runs: contiguous, broadcast and vector divide those of an enumeration, and equal them if they are exact
+  L16 with_xor(m), without_xor(m): inside, outside and values as in L2; the same text always gives the same text. with_xor does not change its own result. The
+      result of without_xor has no xor; simplify and without_xor may change it
+  L17 fits(m, t): print_c writes m in t; if the type is free, print_c takes the first of uint, int and long that fits
 
 ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
@@ -96,15 +97,15 @@ ARGUMENTS (in all sett headers)
   is an int, 0 for none; sett_<module>_message(error) returns its text, a constant.
 
 ERRORS
-  A failed expression is a handle below SETT_MAP_ERROR_COUNT, a failed map has kind SETT_MAP_FAILED with an error and, from a text, a column counted from 1. Failed
-  values pass through every function unchanged. A full arena (arena.full says that it once was) and an overflow leave it usable. An overflow inside a rule only means that the rule is not used.
-  An expression that has no value anywhere (3 mod 0, a sum of numbers beyond 64 bits) fails; a map that holds it fails too, unless its constraints leave no point:
-  then it is KNOWN EMPTY. The laws from L11 on count a point where a map is an error as the simplified map does.
+  A failed expression is a handle below SETT_MAP_ERROR_COUNT. A failed map has kind SETT_MAP_FAILED with an error and, from a text, a column counted from 1.
+  Failed values pass through every function unchanged. The arena stays usable after it was full (arena.full records that) and after an overflow. If a rule
+  overflows, it is not applied. An expression that has no value anywhere (3 mod 0, a sum of numbers beyond 64 bits) fails. A map that contains it fails too,
+  unless its constraints leave no point: it is then KNOWN EMPTY. In the laws from L11 on, a point where a map is an error counts as in the simplified map.
 
 LIMITS
-  Quotients, min, max and products nest at most 250 deep; nothing recurses deeper than that, whatever the text. Bounds stay within 64 bits; ends at INT64_MIN and
-  INT64_MAX count as no bound. Texts are at most 64 MiB. Searches have budgets (the SETTP_MAP_..._MAX): beyond them a map stays right, is less simple, and may change
-  when it is simplified again. Intervals are sound, not always exact. An empty domain is found where the rules or an enumeration show it.
+  Quotients, min, max and products nest at most 250 deep, which also limits recursion for every text. Bounds have 64 bits; INT64_MIN and INT64_MAX mean no bound.
+  Texts have at most 64 MiB. Searches have budgets (the SETTP_MAP_..._MAX): beyond them a map stays correct but less simple, and may change when it is simplified
+  again. Intervals are sound, but not always exact. An empty domain is recognised if the rules or an enumeration show it.
 
 HISTORY
   0.6  inf and -inf as ends; facts in a domain; sett_map_rescale rescales unbounded ranges; rounds over unbounded domains end.
