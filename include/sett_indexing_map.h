@@ -12195,8 +12195,8 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
                    : span == UINT64_MAX                ? lo[i]
                                                        : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
         if (i && round % 4 == 3) { /* close to the first, where minima change sides */
-          int64_t x = settp_map_sat_add(point[0], (int64_t)(random % 9) - 4);
-          point[i] = x < lo[i] ? lo[i] : x > hi[i] ? hi[i] : x;
+          int64_t beside = settp_map_sat_add(point[0], (int64_t)(random % 9) - 4);
+          point[i] = beside < lo[i] ? lo[i] : beside > hi[i] ? hi[i] : beside;
         }
         if (point[i] < lo[i] || point[i] > hi[i]) point[i] = lo[i];
       }
