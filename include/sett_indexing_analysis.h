@@ -2997,8 +2997,8 @@ SETT_INLINE int settp_map_proof_row_tighten(settp_map_proof *p, const settp_map_
     if (!form->k[j]) continue;
     k = form->k[j] * sign;
     if (!open) { /* without its own part */
-      t = -k * (k > 0 ? b->hi : b->lo);
-      if (settp_map_add(rest, t, &rest)) continue;
+      t = k * (k > 0 ? b->hi : b->lo);
+      if (t == INT64_MIN || settp_map_add(rest, -t, &rest)) continue;
     }
     if (rest == INT64_MIN || k == INT64_MIN) continue;
     if (k > 0) { /* column >= -rest / k */
@@ -3070,7 +3070,7 @@ SETT_INLINE int settp_map_proof_settle(settp_map_proof_system *s, int row) {
   }
   if (k[first] < 0) {
     int64_t lo = s->lo[row];
-    for (j = first; j < s->monomials; ++j) k[j] = settp_map_neg(k[j]); /* none is INT64_MIN */
+    for (j = first; j < s->monomials; ++j) k[j] = -k[j]; /* none is INT64_MIN */
     s->lo[row] = settp_map_neg(s->hi[row]);
     s->hi[row] = settp_map_neg(lo);
   }
@@ -3568,7 +3568,9 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_divide(settp_map_proof *
     int64_t k = 0;
     for (j = p->monomials - 1; j > 0; --j) {
       if (!(*upper)->k[j] || kept[j]) continue;
-      k = (*upper)->k[j] / lower->k[lead];
+      k = (*upper)->k[j];
+      if (k == INT64_MIN) return NULL;
+      k /= lower->k[lead];
       over = k ? settp_map_proof_over(p, j, lead) : -1;
       if (over >= 0) break;
       kept[j] = 1;
@@ -3604,7 +3606,7 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_quotient_by(settp_map_pr
   sett_map_interval r;
   int64_t g = c;
   int j;
-  if (!whole || !rest) return NULL;
+  if (!upper || !whole || !rest) return NULL;
   for (j = 0; j < p->monomials; ++j) {
     whole->k[j] = settp_map_floor(upper->k[j], c);
     rest->k[j] = settp_map_mod(upper->k[j], c);
@@ -3814,11 +3816,9 @@ SETT_INLINE void settp_map_proof_know(settp_map_proof *p, const sett_map_constra
     for (j = 1; j < p->monomials; ++j)
       for (i = 0; i < p->column[j].factors && row->k[j] && j != column; ++i) alone &= p->column[j].factor[i] != column;
     if (!alone) continue;
-    {
-      settp_map_proof_form *known = settp_map_proof_form_new(p);
-      for (j = 0; known && j < p->monomials; ++j)
-        known->k[j] = j == column ? 0 : row->k[column] > 0 ? settp_map_neg(row->k[j]) : row->k[j];
-      p->instead[v] = known;
+    { /* column - (its coefficient) * row has no column */
+      const settp_map_proof_form *own = settp_map_proof_single(p, column, 1, 0);
+      p->instead[v] = own ? settp_map_proof_mix(p, row, -row->k[column], own, 1, 0) : NULL;
     }
     return;
   }

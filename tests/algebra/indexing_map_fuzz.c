@@ -25,6 +25,8 @@ static const char *const seeds[] = {
     "(d0, s)[vec] -> ((d0 floordiv 64) mod 8, (s + vec) mod 64 floordiv 4), domain: d0 in [0, 1023], s in [0, 63], vec in [0, 3], d0 + s in [1, 900]",
     "(th_x, bl_x) -> ((bl_x * 128 + th_x) // 300, ((bl_x * 128 + th_x) % 300) / 20), domain: bl_x * 128 + th_x in [0, 599], th_x in [0, 127], bl_x in [0, 4]",
     "()[s0, s1] -> ((s0 * 2 + s1 floordiv 64) floordiv 3, s0 * 4611686018427387904), domain: s0 in [0, 1233], s1 in [0, 127]",
+    "(d0)[n] -> (d0 mod n, n floordiv 8, d0 - n), domain: d0 in [0, inf], n in [1, inf], d0 < n, 8 divides n, d0 * 3 <= n + 100",
+    "(x, y) -> (min(x, y) floordiv 4, x mod 6), domain: x in [-inf, 7], y in [-inf, inf], x mod 6 in [3, 4], y floordiv 3 in [-2, inf], 2 * y >= x",
     "(d0, d1) -> ((d0 * 30 + d1) mod 12, (d0 * 30 + d1) floordiv 12 - d0 * 2), domain: d0 in [0, 1], d1 in [0, 29], (d0 * 30 + d1) floordiv 12 in [0, 3]",
 };
 
