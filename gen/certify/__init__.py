@@ -36,8 +36,9 @@ bytes of the arena; shuffles that not all lanes reach; elements that an update i
 a text that reads another element of the same buffer is therefore not refuted.
 
 What is not followed, so that a kernel is UNKNOWN: a table that bits of a float select (sine and cosine of large
-arguments), clamps by a mask of vector lanes in C, loops that run until two counters meet, assembly and matrix
-instructions in assembly, leading dimensions that the caller gives, queries that take longer than `smt.py` allows.
+arguments); plain reads beside atomic operations (the first guess of a loop around atomicCAS); clamps by a mask of
+vector lanes in C; loops that run until two counters meet; assembly; leading dimensions that the caller gives; queries
+that take longer than `smt.py` allows.
 """
 
 from gen.certify.cases import Verdict, certify, missing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
@@ -116,7 +116,11 @@ class Questions:
                     if a is b and _determined(a, atoms, self.solvers):
                         continue
                     printer, question, line = self._race(a, [b], groups)
+                    before = len(self.failures)
                     self._ask(printer, [line], (), [a.offset, b.offset, *a.path, *b.path], question, a)
+                    if len(self.failures) > before and (a.atomic and not b.write or b.atomic and not a.write):
+                        said = f"{question} (a plain read beside an atomic operation, as a loop around atomicCAS begins)"
+                        self.failures[-1] = replace(self.failures[-1], kind="unknown", question=said)
 
     def _race(self, a: Access, others: "List[Access]", groups: bool) -> "Tuple[Printer, str, str]":
         """Return the query that an access meets one of others."""

@@ -129,6 +129,16 @@ for (unsigned k = 0; k < 4; ++k) {
 """
 
 
+def test_a_guess_beside_an_atomic_is_not_decided() -> None:
+    """A plain read of what others change by atomic operations is a race that a loop around atomicCAS allows for."""
+    cas = "unsigned *const w = (unsigned *)r0 + (g * 16 + t) / 2;\nunsigned seen = *w, was;\n" \
+          "do { was = seen; seen = atomicCAS(w, was, was + 1); } while (seen != was);\n"
+    found = verdict("cuda", CUDA_IDS + cas)
+    assert found.kind == "UNKNOWN" and "a plain read beside an atomic operation" in found.line(), found.line()
+    found = verdict("cuda", CUDA_IDS + "atomicAdd(r0 + t / 2, 1.0f);\nr0[g * 16 + t] = p0[t];\n")
+    assert found.kind == "REFUTED", found.line()
+
+
 @pytest.mark.parametrize("body, kind, said", [
     (TILE.replace("{barrier}", "__syncthreads();"), "PROVED", ""),
     (TILE.replace("{barrier}", ""), "REFUTED", "two work-items of a group meet at an element of tile"),
