@@ -7234,6 +7234,7 @@ SETT_INLINE int32_t settp_map_print_operation(settp_map_engine *e, int32_t l, in
   if (!e->lin[l].op || nodes < 4 || e->lin[l].tree > nodes || !settp_map_print_searches(e)) return nodes;
   a = e->lin[l].a;
   b = e->lin[l].b;
+  if (settp_map_estimate(e, a) + settp_map_estimate(e, b) > nodes + 8) return nodes; /* to print them takes long */
   x = settp_map_print(e, a);
   y = x && x < nodes ? settp_map_print(e, b) : 0;
   if (!y || x + y > nodes) return nodes;
