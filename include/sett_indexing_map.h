@@ -205,18 +205,18 @@ HISTORY
 #define SETT_MAP_ERROR_ENUM(name, text) SETT_MAP_ERROR_##name,
 enum { SETT_MAP_ERRORS(SETT_MAP_ERROR_ENUM) SETT_MAP_ERROR_COUNT };
 
-/* A handle of an expression in an arena. Handles below SETT_MAP_ERROR_COUNT are failed expressions, the handle is the error;
- * every builder passes a failed operand on, so that a chain needs one check. Equal expressions have equal handles. */
+/* A handle of an expression in an arena. A handle below SETT_MAP_ERROR_COUNT is a failed expression, and is the error code. Every builder passes a
+ * failed operand on, so a chain needs one check. Equal expressions have equal handles. */
 typedef uint32_t sett_expr;
 
-/* The caller's memory. Everything that a function makes lives here; nothing is ever freed but by making the arena anew or sett_map_arena_rewind. */
+/* Caller-owned memory. Everything that a function makes is stored here and freed only by sett_map_arena_rewind or by making the arena again. */
 typedef struct sett_map_arena {
   unsigned char *memory; /* buckets | nodes -> ... free ... <- variables, names, results, constraints */
   size_t bytes;          /* size of memory */
   size_t top;            /* first byte in use at the upper end */
   uint32_t nodes;        /* number of nodes in use */
   uint32_t buckets;      /* size of the hash table, a power of two */
-  int full; /* 1: memory was asked for that was not there, so an answer may say less than one with more memory would */
+  int full;              /* 1: memory ran out at some time, so an answer may be weaker than with more memory */
 } sett_map_arena;
 
 typedef struct sett_map_variable {
@@ -234,7 +234,7 @@ enum { SETT_MAP_UNDEFINED, SETT_MAP_EMPTY, SETT_MAP_DEFINED, SETT_MAP_FAILED };
 typedef struct sett_map {
   int kind;   /* UNDEFINED (also {0}), EMPTY (KNOWN EMPTY), DEFINED, FAILED */
   int error;  /* SETT_MAP_ERROR_..., when FAILED */
-  int column; /* of the text where it failed, counted from 1; 0 when it was not a text */
+  int column; /* column of the error in the text, counted from 1; 0 if there was no text */
   int dims, ranges, rts, results, constraints; /* counts */
   const sett_map_variable *variable;           /* dims, then ranges, then runtime variables */
   const sett_expr *result;
@@ -246,7 +246,7 @@ typedef struct sett_map_interval {
 } sett_map_interval;
 
 /* ---- arena ---- */
-/* memory is aligned to 8 inside; where size_t has 32 bits, 256 MiB of it are used at most */
+/* memory is aligned to 8 bytes inside; if size_t has 32 bits, at most 256 MiB are used */
 SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes);
 typedef struct sett_map_mark {
   size_t top;
@@ -255,12 +255,12 @@ typedef struct sett_map_mark {
 SETT_PUBLIC sett_map_mark sett_map_arena_mark(const sett_map_arena *arena);
 /* forgets everything made after the mark */
 SETT_PUBLIC void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark);
-/* Sizes of memory; SIZE_MAX where size_t does not hold them. */
+/* Return sizes of memory; SIZE_MAX if size_t cannot hold them. */
 SETT_PUBLIC size_t sett_map_arena_bytes(size_t nodes); /* memory for that many nodes */
 /* memory of an arena in which any text of that length can be read and printed */
 SETT_PUBLIC size_t sett_map_parse_bytes(size_t length);
-/* Free memory with which no simplify of this map, and no question to it, fails for want of memory or searches less; below it they search less first and fail with FULL
- * last. Of a small map it is some 4 MiB, of which some hundred KiB are touched. */
+/* Return the free memory that simplify and all questions about this map need to run at full strength. With less they first search less, and finally
+ * fail with FULL. For a small map it is some 4 MiB, of which some hundred KiB are accessed. */
 SETT_PUBLIC size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map);
 SETT_PUBLIC const char *sett_map_message(int error);
 
@@ -295,7 +295,7 @@ SETT_PUBLIC int sett_map_find(sett_map map, const char *name, size_t length); /*
 
 /* ---- text ---- */
 SETT_PUBLIC sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length);
-/* Writes at most capacity bytes, always ends with a zero byte when capacity > 0; returns the length of the whole text (without the zero). */
+/* Write at most capacity bytes, with a final zero byte if capacity > 0; return the length of the whole text without the zero. */
 SETT_PUBLIC size_t sett_map_print(sett_map_arena *arena, sett_map map, char *out, size_t capacity);
 SETT_PUBLIC size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *out, size_t capacity);
 
@@ -312,15 +312,16 @@ typedef struct sett_map_evaluator {
   int64_t *value;
   unsigned char *error;
   uint32_t steps;
-  int failed; /* an error that every point has (a failed or UNDEFINED map, a full arena), or 0 */
+  int failed; /* the error at every point (a failed or UNDEFINED map, a full arena), or 0 */
 } sett_map_evaluator;
 SETT_PUBLIC sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, sett_map map);
 SETT_PUBLIC int sett_map_evaluator_at(const sett_map_evaluator *evaluator, const int64_t *values, int64_t *results,
                                       int *error);
 
-/* All points of the domain, dims, ranges, rts, the last variable fastest. next gives 1 (point and result hold the next one), or 0 after the last, or with
- * it.error at a point where a constraint or a result has no value (one may go on). Law: the points are those where sett_map_evaluate says 1, each once.
- *   it = sett_map_points_begin(&arena, map);  while (sett_map_points_next(&it)) use(it.point, it.result);  if (it.error) .. */
+/* All points of the domain: dims, ranges, rts, with the last variable fastest. next returns 1 (point and result hold the next point), or 0 after the
+ * last point, or 0 with it.error at a point where a constraint or a result has no value; the caller may continue.
+ * Law: the points are those where sett_map_evaluate returns 1, each once.
+ * it = sett_map_points_begin(&arena, map); while (sett_map_points_next(&it)) use(it.point, it.result); if (it.error) .. */
 typedef struct sett_map_points {
   sett_map_evaluator evaluator;
   int64_t *point, *result;
@@ -332,10 +333,11 @@ SETT_PUBLIC int sett_map_points_next(sett_map_points *points);
 
 /* ---- algebra ---- */
 SETT_PUBLIC sett_map sett_map_simplify(sett_map_arena *arena, sett_map map);
-/* Simplified, with what is a sum of bits modulo 2 as xor, also where map has none; and simplified without any xor, for readers that do not know it: a xor b is written
- * as sum of 2^j * ((a floordiv 2^j + b floordiv 2^j) mod 2) over the places where both vary, and is left like that. Error OVERFLOW: an operand has no bounds,
- * or some beyond [-2^62, 2^62 - 1], or more than 32 stand in one xor. Law L16.
- *   (u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]     becomes     (u, v) -> (u xor v), .. and back */
+/* with_xor: return the simplified map with sums of bits modulo 2 as xor, even if map has no xor. without_xor: return the simplified map without xor,
+ * for readers that do not know it: a xor b is written as the sum of 2^j * ((a floordiv 2^j + b floordiv 2^j) mod 2) over the places where both vary,
+ * and is not simplified again. Error OVERFLOW: an operand has no bounds or bounds beyond [-2^62, 2^62 - 1], or one xor has more than 32 operands.
+ * Law L16.
+ * (u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]     becomes     (u, v) -> (u xor v), .. and back */
 SETT_PUBLIC sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map);
 SETT_PUBLIC sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map);
 /* first feeds second; not simplified */
@@ -346,123 +348,133 @@ SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
 
 /* ---- variables ---- */
 
-/* The simplified map with every range s that must be r modulo k written k * s + r, its constraint gone; other constraints stay, several moduli of one range
- * meet by the Chinese remainder theorem. Law: the same results in the same order of ranges: rescale(m)(.., s, ..) = m(.., k * s + r, ..).
- *   ()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3], s0 mod 7 in [5, 5]     becomes     ()[s0] -> (s0 * 42 + 33), domain: s0 in [0, 1] */
+/* Return the simplified map in which every range s with a constraint s mod k = r is written k * s + r, without that constraint. Other constraints
+ * stay; several moduli of one range are joined by the Chinese remainder theorem.
+ * Law: the same results in the same order of ranges: rescale(m)(.., s, ..) = m(.., k * s + r, ..).
+ * ()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3], s0 mod 7 in [5, 5]     becomes     ()[s0] -> (s0 * 42 + 33), domain: s0 in [0, 1] */
 SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map);
 
-/* Without the variables of these kinds that neither a result nor a constraint with a remaining variable holds; constraints among removed variables go once
- * a point is known that satisfies them: none exists gives KNOWN EMPTY, and where that is not decided they stay. removed (one flag a variable, or NULL) says
- * which went. Law: the domain is the old one's projection, the values are the same. Nothing is simplified.
- *   (d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]     becomes     (d0) -> (d0), domain: d0 in [0, 5] */
+/* Remove the variables of these kinds that occur in no result and in no constraint with a remaining variable. Constraints among removed variables
+ * are dropped if a point satisfies them; if none does, the map is KNOWN EMPTY, and if that is not decided, they stay. removed (one flag per
+ * variable, or NULL) marks the removed variables.
+ * Law: the domain is the projection of the old domain, the values are the same. Nothing is simplified.
+ * (d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]     becomes     (d0) -> (d0), domain: d0 in [0, 5] */
 enum { SETT_MAP_DIMS = 1, SETT_MAP_RANGES = 2, SETT_MAP_RTS = 4, SETT_MAP_ALL_KINDS = 7 };
 SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map, int kinds, unsigned char *removed);
 
-/* The chosen ranges and runtime variables (one flag a variable; NULL: all of them) become the last dimensions, in their order; to_ranges: the chosen
- * dimensions and runtime variables (NULL: all dimensions) become the last ranges. All variables keep their names. Law: only the order of the variables
- * changes.
- *   (d0)[s0, s1] -> (d0 + s0 + s1), s0 chosen     becomes     (d0, s0)[s1] -> (d0 + s0 + s1) */
+/* to_dims: make the chosen ranges and runtime variables (one flag per variable; NULL: all of them) the last dimensions, in their order. to_ranges:
+ * make the chosen dimensions and runtime variables (NULL: all dimensions) the last ranges. All variables keep their names.
+ * Law: only the order of the variables changes.
+ * (d0)[s0, s1] -> (d0 + s0 + s1), s0 chosen     becomes     (d0, s0)[s1] -> (d0 + s0 + s1) */
 SETT_PUBLIC sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
 SETT_PUBLIC sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
 
-/* Dimension from at place to, the others in their order, all with their names; UNDEFINED where there is no such dimension or place. Law: only the order of the
- * dimensions changes. sett_indexing_analysis.h takes the first dimension for the lanes of a warp: another one is moved to place 0.
- *   (block, thread)[s0] -> (block * 32 + thread), 1 to 0     becomes     (thread, block)[s0] -> (block * 32 + thread) */
+/* Move dimension `from` to place `to`; the others keep their order, and all keep their names. UNDEFINED if there is no such dimension or place.
+ * Law: only the order of the dimensions changes. sett_indexing_analysis.h takes the first dimension as the lanes of a warp, so another one is moved
+ * to place 0 first.
+ * (block, thread)[s0] -> (block * 32 + thread), 1 to 0     becomes     (thread, block)[s0] -> (block * 32 + thread) */
 SETT_PUBLIC sett_map sett_map_move(sett_map_arena *arena, sett_map map, int from, int to);
 
-/* A variable becomes an expression of the others (in the numbering of map) and leaves the lists; its bounds become a constraint. Error REPLACEMENT: the
- * expression holds the variable itself. Law: replace(m, v, e)(p without v) = m(p with v = e(p)), outside where e(p) is outside of v's bounds. Nothing is
- * simplified. */
+/* Replace a variable by an expression of the others (in the numbering of map) and remove it from the lists; its bounds become a constraint. Error
+ * REPLACEMENT: the expression contains the variable itself.
+ * Law: replace(m, v, e)(p without v) = m(p with v = e(p)), and is outside if e(p) is outside v's bounds. Nothing is simplified. */
 SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr);
 
-/* The answer to a question (ANSWERS). "No" has a witness, but for some that only counting shows. Arrays lie in the arena. */
+/* The answer to a question (ANSWERS). A no has a witness, except for some that only counting proves. Arrays are in the arena. */
 typedef struct sett_map_answer {
-  int yes, no;        /* 1 where it is proved */
-  const char *reason; /* why it is not yes; "" for yes */
-  /* no: two points with one image; point alone: its image is outside of the box, or there two maps differ; or NULL */
+  int yes, no;        /* 1 if proved */
+  const char *reason; /* why the answer is not yes; "" for yes */
+  /* no: two points with one image; if only point is set, its image is outside the box, or two maps differ there; or NULL */
   const int64_t *point, *other;
-  const int64_t *missed; /* no: a point of the box that is not hit; or NULL */
+  const int64_t *missed; /* no: a point of the box that no point maps to, or NULL */
 } sett_map_answer;
 
-/* The inverse of a bijection from dimensions onto the box of its results: d0.. are the results, the box is the domain; simplified. UNDEFINED: there is none
- * or none was found, *why says why (also ranges, runtime variables, KNOWN EMPTY). Laws, shown before it is answered: compose(m, inverse(m)) is the identity
- * on m's domain, compose(inverse(m), m) the identity on the box (by counting: one of them and as many points on both sides show the other).
- *   (d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]     gives     (d0, d1) -> (5 - d1, d0), domain: d0 in [0, 2], d1 in [0, 5]
- * How: the results are equations of linear forms over atoms. A form k * A + B with B in an interval of at most k values gives A and B (a digit); atoms that
- * two equations share are eliminated; what is known is put in. */
+/* Return the inverse of a bijection from dimensions onto the box of its results, simplified: d0.. are the results, and the box is the domain.
+ * UNDEFINED if there is none or none was found; *why gives the reason (also ranges, runtime variables, KNOWN EMPTY).
+ * Laws, proved before the answer: compose(m, inverse(m)) is the identity on m's domain, and compose(inverse(m), m) is the identity on the box. (One
+ * of them and equal numbers of points imply the other.)
+ * (d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]     gives     (d0, d1) -> (5 - d1, d0), domain: d0 in [0, 2], d1 in [0, 5].
+ * Method: the results are equations of linear forms over atoms. A form k * A + B with B in an interval of at most k values gives A and B (a digit);
+ * atoms in two equations are eliminated; known atoms are substituted. */
 SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_map_answer *why);
 
 /* ---- questions ---- */
 SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr);
 
-/* value(v) = value(lo) + stride * (v - lo) everywhere in the domain, and align divides value(lo) (0: it is always 0); not linear: nothing is said. */
+/* value(v) = value(lo) + stride * (v - lo) everywhere in the domain, and align divides value(lo) (0: value(lo) is always 0). If linear is 0, nothing
+ * is known. */
 typedef struct sett_map_stride {
-  int64_t stride, align; /* not linear: 0 and 1 */
+  int64_t stride, align; /* 0 and 1 if not linear */
   int linear;
 } sett_map_stride;
-/* one for each result; 0 or an error */
+/* one entry per result; 0 or an error */
 SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out);
 
-/* The simplified results with map's own bounds, and as constraints all that must be tested at run time: what is left of the
- * constraints, and the variables whose bounds they cut. */
+/* Return the simplified results with map's own bounds and, as constraints, everything that must be tested at run time: the remaining constraints, and
+ * the variables whose bounds they narrow. */
 SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 
-/* C text, valid in C11, OpenCL C 1.2 and CUDA: a line with the type, `result EXPR` for each result, `constraint EXPR` for each guard. type 0: the narrowest that
- * evaluates all lines rightly (results inside the domain, guards anywhere in the bounds). Variables have that type. */
+/* C text, valid in C11, OpenCL C 1.2 and CUDA: a line with the type, `result EXPR` per result, `constraint EXPR` per guard. type 0: the narrowest
+ * type that computes all lines correctly (results inside the domain, guards anywhere in the bounds). Variables have that type. */
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error);
-/* The same with each result in parentheses where its place needs them: alone; beside <= or ==; behind `pointer +` (there also where the text subtracts, as unsigned
- * numbers may pass 0 in between); in a sum; beside * / % >> &. */
+/* Write the same with each result in parentheses if its place needs them: alone; beside <= or ==; after `pointer +` (also if the text subtracts,
+ * because unsigned numbers may pass 0 in between); in a sum; beside * / % >> &. */
 enum { SETT_MAP_ALONE, SETT_MAP_COMPARED, SETT_MAP_ADDED, SETT_MAP_TERM, SETT_MAP_FACTOR };
 SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int type, int place, char *text,
                                        size_t capacity, int *error);
-/* Does a type hold all lines that print_c would write in it? Yes: 1; no: 0; else an error: there is no such text in any type. */
+/* Return 1 if a type can compute all lines that print_c would write in it, 0 if not, else an error: no type has such a text. */
 SETT_PUBLIC int sett_map_fits(sett_map_arena *arena, sett_map map, int type);
 
-/* By meaning: the same domain and the same values; points where one has no value do not count. No: at answer.point (one value a variable) they differ, or,
- * without a point, in how many variables or results they have. Variables meet by place, names do not count. What a map that is UNDEFINED equals is not decided. */
+/* Compare by meaning: the same domain and the same values; points where one map has no value are ignored. No: they differ at answer.point (one value
+ * per variable) or, without a point, in the number of variables or results. Variables are matched by position; names are ignored. A comparison with
+ * UNDEFINED is not decided. */
 SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b);
 
-/* All values of an expression on the domain: lo <= value <= hi and value = residue modulo modulus (modulus 0: it is always residue); lo and hi are in the
- * class. Sound; exact where each variable stands once and no constraint joins variables. An empty domain gives [1, 0]; nothing known: all 64 bits, modulus 1.
- *   d0 * 12 + s0 * 8 + 3, d0 in [0, 4], s0 in [0, 3]: [3, 75], 3 modulo 4 */
+/* All values of an expression on the domain: lo <= value <= hi and value = residue modulo modulus (modulus 0: it is always residue); lo and hi are
+ * in the class. Sound; exact if each variable occurs once and no constraint joins variables. An empty domain gives [1, 0]; without knowledge all 64
+ * bits, modulus 1.
+ * d0 * 12 + s0 * 8 + 3, d0 in [0, 4], s0 in [0, 3]: [3, 75], 3 modulo 4 */
 typedef struct sett_map_values {
   int64_t lo, hi, modulus, residue;
 } sett_map_values;
 SETT_PUBLIC sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map map, sett_expr expr);
 
-/* Do two points (of dims, ranges and rts) never have one image? Is every point of a box (one interval a result) the image of a point? Both, and no image
- * outside of the box (NULL: the bounding box of the image)? First by structure: the equations of sett_map_inverse, digits; then domains of up to 65,536
- * points are looked at.
- *   (d0, d1) -> (d0 * 4 + d1), domain: d0 in [0, 2], d1 in [0, 4]     is not injective: (0, 4) and (1, 0)
- *   (d0) -> (d0 * 2), domain: d0 in [0, 2]     is injective and does not cover [0, 4]: 1 is missed */
+/* is_injective: no two points (of dims, ranges and rts) have one image. covers: every point of a box (one interval per result) is the image of a
+ * point. is_bijective: both, and no image is outside the box (NULL: the bounding box of the image). The structure is examined first (the equations
+ * of sett_map_inverse, digits); then domains of up to 65,536 points are enumerated.
+ * (d0, d1) -> (d0 * 4 + d1), domain: d0 in [0, 2], d1 in [0, 4] is not injective: (0, 4) and (1, 0)
+ * (d0) -> (d0 * 2), domain: d0 in [0, 2] is injective and does not cover [0, 4]: 1 is missed */
 SETT_PUBLIC sett_map_answer sett_map_is_injective(sett_map_arena *arena, sett_map map);
 SETT_PUBLIC sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map, const sett_map_interval *box);
 SETT_PUBLIC sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_map map, const sett_map_interval *box);
 
-/* The image. value[i]: what result i can be; exact[i]: lo and hi are taken. count: the number of distinct images, or -1 with the reason. product: the image
- * is the product of the strided intervals lo, lo + modulus, .., hi (then each is exact). Law: count is what an enumeration counts, product holds its points
- * and no other.
- *   (d0, d1) -> (d0 floordiv 4, d1 * 3), domain: d0 in [0, 99], d1 in [0, 7]     [0, 24] x [0, 21] by 3, 200 points */
+/* The image. value[i]: the values of result i; exact[i]: lo and hi are reached. count: the number of distinct images, or -1 with the reason.
+ * product: the image is the product of the strided intervals lo, lo + modulus, .., hi (each of which is then exact).
+ * Law: count equals that of an enumeration, and product contains exactly its points.
+ * (d0, d1) -> (d0 floordiv 4, d1 * 3), domain: d0 in [0, 99], d1 in [0, 7] [0, 24] x [0, 21] by 3, 200 points */
 typedef struct sett_map_footprint {
   int results;
   const sett_map_values *value;
   const unsigned char *exact;
   int64_t count;
   int product;
-  int error;          /* FULL, or that of a failed map: results is 0 then, and there are no arrays */
+  int error;          /* FULL, or the error of a failed map; results is then 0 and there are no arrays */
   const char *reason; /* why count is -1 */
 } sett_map_footprint;
 SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map);
 
-/* Runs of results along a variable v. A break is a v such that, other variables fixed, v - 1 and v are in the domain and result(v) is not result(v - 1) + 1.
- *   contiguous: the greatest w that divides every break (none but 0: the extent of v): with v = w * j + i, 0 <= i < w, result(v) = result(w * j) + i
- *   broadcast:  the same where result(v) is not result(v - 1): groups of w in which the result is constant
- *   vector_width: the greatest power of two w that divides the extent of v, such that groups of w from v's lower bound on are wholly inside or wholly
- *               outside of the domain, have w consecutive results, and the first of them is a multiple of w
- * Sound: never more than is right; the flags say where it is known to be no less. out: one for each result (after an error all are 1); 0 or an error.
- *   (v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63]     contiguous 8, broadcast 1, vector_width 8 */
+/* Runs of results along a variable v. A break is a v such that, with the other variables fixed, v - 1 and v are in the domain and result(v) is not
+ * result(v - 1) + 1.
+ * contiguous: the largest w that divides every break (without breaks, the extent of v): with v = w * j + i, 0 <= i < w, result(v) = result(w * j) +
+ * i.
+ * broadcast: the same for result(v) not equal to result(v - 1): groups of w in which the result is constant.
+ * vector_width: the largest power of two w that divides the extent of v, such that groups of w from v's lower bound on are wholly inside or wholly
+ * outside the domain, have w consecutive results, and begin with a multiple of w.
+ * Sound: the numbers are never too large; the flags say whether they are known to be the largest. out: one per result (after an error all are 1); 0
+ * or an error.
+ * (v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63] contiguous 8, broadcast 1, vector_width 8 */
 typedef struct sett_map_run {
   int64_t contiguous, broadcast, vector_width;
   int contiguous_exact, broadcast_exact, vector_exact;
@@ -490,7 +502,7 @@ SETT_MAP_FUNCTIONS(SETTP_LINK_RENAME)
 
 /* ---- private: the headers that build on this one use it, too ---- */
 
-/* Where bodies are compiled once, fewer passes and fewer functions copied into their callers save more than half of the time. */
+/* If bodies are compiled once, fewer optimisation passes and less inlining save more than half of the compile time. */
 #if defined(SETTP_LINK_SEPARATE) && !defined(SETT_FULL_SPEED) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #if defined(__clang__)
 #define SETTP_MAP_QUICK _Pragma("clang attribute push(__attribute__((__cold__)), apply_to = function)")
@@ -530,8 +542,8 @@ SETT_INLINE int settp_map_mul(int64_t a, int64_t b, int64_t *out) {
 
 typedef struct settp_map_node {
   int64_t value; /* constant; variable index; or the operands a (low half), b (high half) */
-  uint32_t next; /* in the bucket */
-  uint32_t mark; /* place in the list of whoever walks now, valid only if that list agrees */
+  uint32_t next; /* the next node in the bucket */
+  uint32_t mark; /* place in the list of the current walk */
   uint32_t op;
 } settp_map_node;
 
@@ -574,10 +586,10 @@ SETT_INLINE int settp_map_floordiv(int64_t a, int64_t b, int64_t *out) {
   return 0;
 }
 
-/* a - b * floor(a / b): it has the sign of b. */
+/* Return a - b * floor(a / b), which has the sign of b. */
 SETT_INLINE int64_t settp_map_mod(int64_t a, int64_t b) {
   int64_t r;
-  if (a >= 0 && a < b) return a; /* most are: a division takes long */
+  if (a >= 0 && a < b) return a; /* the usual case, because a division is slow */
   if (b == -1) return 0;
   r = a % b;
   return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
@@ -593,7 +605,8 @@ SETT_INLINE int64_t settp_map_floor(int64_t a, int64_t b) { /* b > 0: cannot ove
   return a / b - (a % b < 0 ? 1 : 0);
 }
 
-SETT_INLINE int64_t settp_map_gcd(int64_t a, int64_t b) { /* of the absolute values; INT64_MIN counts as 1 */
+/* Return the greatest common divisor of the absolute values; INT64_MIN counts as 1. */
+SETT_INLINE int64_t settp_map_gcd(int64_t a, int64_t b) {
   if (a == INT64_MIN || b == INT64_MIN) return 1;
   if (a < 0) a = -a;
   if (b < 0) b = -b;
@@ -603,7 +616,7 @@ SETT_INLINE int64_t settp_map_gcd(int64_t a, int64_t b) { /* of the absolute val
     a = b;
     b = t;
   }
-  while (b) { /* a division of 32 bits is faster */
+  while (b) { /* a 32-bit division is faster */
     uint32_t t = (uint32_t)a % (uint32_t)b;
     a = b;
     b = t;
@@ -611,12 +624,12 @@ SETT_INLINE int64_t settp_map_gcd(int64_t a, int64_t b) { /* of the absolute val
   return a;
 }
 
-/* of a bound */
+/* Negate a bound. */
 SETT_INLINE int64_t settp_map_neg(int64_t a) { return a == INT64_MIN ? INT64_MAX : a == INT64_MAX ? INT64_MIN : -a; }
 
 SETT_INLINE int64_t settp_map_ceil(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-/* Bounds saturate: INT64_MIN and INT64_MAX stand for "no bound". */
+/* Bounds saturate: INT64_MIN and INT64_MAX mean "no bound". */
 SETT_INLINE int64_t settp_map_sat_add(int64_t a, int64_t b) {
   int64_t r;
   if (a == INT64_MIN || b == INT64_MIN) return INT64_MIN;
@@ -644,7 +657,7 @@ SETT_INLINE sett_map_interval settp_map_interval(int64_t lo, int64_t hi) {
   return r;
 }
 
-/* An end that overflows, whichever way, is no bound: of numbers beyond 64 bits nothing is said. */
+/* A bound that overflows in either direction is no bound, because nothing is known about numbers beyond 64 bits. */
 SETT_INLINE sett_map_interval settp_map_interval_add(sett_map_interval a, sett_map_interval b) {
   sett_map_interval r;
   if (a.lo == INT64_MIN || b.lo == INT64_MIN || settp_map_add(a.lo, b.lo, &r.lo)) r.lo = INT64_MIN;
@@ -688,17 +701,17 @@ enum {
   SETTP_MAP_XOR
 };
 
-/* In two's complement, so it has a value for all a and b. */
+/* Return the exclusive or in two's complement, which has a value for all a and b. */
 SETT_INLINE int64_t settp_map_xor(int64_t a, int64_t b) { return (int64_t)((uint64_t)a ^ (uint64_t)b); }
 
-/* The least 2^k - 1 that is not below v. */
+/* Return the smallest 2^k - 1 that is at least v. */
 SETT_INLINE uint64_t settp_map_ones(uint64_t v) {
   int shift;
   for (shift = 1; shift < 64; shift *= 2) v |= v >> shift;
   return v;
 }
 
-/* Bits above those in which an interval's ends differ are the same in all its values; where signs differ there are none. */
+/* Bits above the highest bit in which an interval's ends differ are equal in all its values; if the signs differ there are none. */
 SETT_INLINE sett_map_interval settp_map_interval_xor(sett_map_interval a, sett_map_interval b) {
   uint64_t vary = settp_map_ones(((uint64_t)a.lo ^ (uint64_t)a.hi) | ((uint64_t)b.lo ^ (uint64_t)b.hi)), same;
   if (a.lo == INT64_MIN || a.hi == INT64_MAX || b.lo == INT64_MIN || b.hi == INT64_MAX)
@@ -712,7 +725,7 @@ SETT_INLINE sett_map_interval settp_map_interval_xor(sett_map_interval a, sett_m
   return settp_map_interval((int64_t)same, (int64_t)(same | vary));
 }
 
-/* The interval of an operation on intervals. Sound for each pair of values where the operation has a value. */
+/* Return the interval of an operation on intervals. It is sound for each pair of values at which the operation has a value. */
 SETT_INLINE sett_map_interval settp_map_interval_op(int op, sett_map_interval a, sett_map_interval b) {
   sett_map_interval r = settp_map_interval(INT64_MIN, INT64_MAX);
   switch (op) {
@@ -737,7 +750,7 @@ SETT_INLINE sett_map_interval settp_map_interval_op(int op, sett_map_interval a,
           r = settp_map_interval(settp_map_floor(a.lo, b.lo), settp_map_floor(a.hi, b.lo));
         return r;
       }
-      if (b.lo < 0 && b.hi > 0) { /* the magnitude does not grow, but for rounding -1/2 down to -1 or up to 1 */
+      if (b.lo < 0 && b.hi > 0) { /* the magnitude does not grow, except for rounding -1/2 down to -1 or up to 1 */
         int64_t n;
         if (a.lo == INT64_MIN || a.hi == INT64_MAX) return r;
         n = settp_map_max4(a.hi, -(a.lo + 1) + 1 < 0 ? INT64_MAX : -(a.lo + 1) + 1, a.lo, -a.hi);
@@ -768,7 +781,7 @@ SETT_INLINE sett_map_interval settp_map_interval_op(int op, sett_map_interval a,
   }
 }
 
-/* One operation on values: 0, or an error. */
+/* Compute one operation on values; return 0 or an error. */
 SETT_INLINE int settp_map_apply(int op, int64_t a, int64_t b, int64_t *out) {
   int failed = 0;
   switch (op) {
@@ -818,7 +831,7 @@ SETT_INLINE uint32_t settp_map_hash(uint64_t a, uint64_t b) {
   return (uint32_t)(h >> 32);
 }
 
-/* Where size_t has 32 bits: no array that a function takes is 16 times as large as the arrays of the arena that it is about. */
+/* If size_t has 32 bits, no array of a function is 16 times as large as the arrays of its arena. */
 enum { SETTP_MAP_ARENA_MAX = 1 << 28 };
 
 SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
@@ -833,7 +846,7 @@ SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
   arena.buckets = 2;
   while (arena.buckets < 32768 && (size_t)arena.buckets * 256 < arena.bytes) arena.buckets *= 2;
   arena.nodes = SETT_MAP_ERROR_COUNT;
-  if (settp_map_low(&arena) > arena.bytes) { /* too small to hold anything: every builder says FULL */
+  if (settp_map_low(&arena) > arena.bytes) { /* too small for any node: every builder fails with FULL */
     arena.buckets = 0;
     arena.nodes = 0;
     arena.top = 0;
@@ -843,7 +856,7 @@ SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
   return arena;
 }
 
-/* count * size + more, or SIZE_MAX. */
+/* Return count * size + more, or SIZE_MAX. */
 SETT_INLINE size_t settp_map_size(size_t count, size_t size, size_t more) {
   return count > (SIZE_MAX - more) / size ? SIZE_MAX : count * size + more;
 }
@@ -931,7 +944,8 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
     error = settp_map_apply(op, x, y, &r);
     return error ? (sett_expr)error : sett_map_constant(arena, r);
   }
-  if (ca && (op == SETTP_MAP_ADD || op == SETTP_MAP_MUL || op == SETTP_MAP_XOR)) { /* a constant stands on the right */
+  /* a constant is the right operand */
+  if (ca && (op == SETTP_MAP_ADD || op == SETTP_MAP_MUL || op == SETTP_MAP_XOR)) {
     sett_expr t = a;
     a = b;
     b = t;
@@ -949,7 +963,7 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
       return error ? (sett_expr)error : settp_map_binary(arena, op, inner, sett_map_constant(arena, r));
     }
   }
-  /* (e + z) + b is (e + b) + z, and so for the other side: a constant is the last summand */
+  /* (e + z) + b is (e + b) + z, and likewise on the other side: a constant is the last summand */
   if (op == SETTP_MAP_ADD && !cb) {
     int side;
     for (side = 0; side < 2; ++side) {
@@ -962,7 +976,7 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
       }
     }
   }
-  /* a + (s + t) is (a + s) + t, so that what prints alike is one node; a long sum keeps its brackets */
+  /* a + (s + t) is (a + s) + t, so that expressions that print alike are one node; a long sum keeps its brackets */
   if (op == SETTP_MAP_ADD && settp_map_at(arena, b)->op == SETTP_MAP_ADD) {
     sett_expr part[64], e = b;
     int count = 0;
@@ -1012,8 +1026,8 @@ SETT_PUBLIC sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr
   return settp_map_binary(arena, SETTP_MAP_XOR, a, b);
 }
 
-/* A list of all nodes below some roots, each once, operands first, in the order of a walk from the roots: whatever the arena held before. A node's mark is its place
- * in the list. */
+/* A list of all nodes below some roots, each once, operands first, in the order of a walk from the roots, independent of the arena's earlier
+ * contents. A node's mark is its place in the list. */
 typedef struct settp_map_list {
   uint32_t *handle;
   uint32_t count, capacity;
@@ -1036,7 +1050,7 @@ SETT_INLINE int settp_map_list_has(const settp_map_list *list, const settp_map_n
   return n->mark < list->count && list->handle[n->mark] == e;
 }
 
-/* Adds a constant or a variable where it is missing: 1 when e is in the list now, 0 for an operation that is not, SETTP_MAP_LIST_FULL. */
+/* Add a constant or a variable if it is missing. Return 1 if e is in the list, 0 for an operation that is not, or SETTP_MAP_LIST_FULL. */
 enum { SETTP_MAP_LIST_FULL = 2 };
 SETT_INLINE int settp_map_list_leaf(sett_map_arena *arena, settp_map_list *list, sett_expr e) {
   settp_map_node *n = settp_map_at(arena, e);
@@ -1048,7 +1062,7 @@ SETT_INLINE int settp_map_list_leaf(sett_map_arena *arena, settp_map_list *list,
   return 1;
 }
 
-/* Adds e and all below it. */
+/* Add e and all nodes below it. */
 SETT_INLINE int settp_map_list_push(sett_map_arena *arena, settp_map_list *list, sett_expr e) {
   const uint32_t after = UINT32_C(0x80000000); /* on the stack: its operands are in the list */
   settp_map_node *n = settp_map_at(arena, e);
@@ -1067,7 +1081,7 @@ SETT_INLINE int settp_map_list_push(sett_map_arena *arena, settp_map_list *list,
       if (leaf == SETTP_MAP_LIST_FULL) return SETT_MAP_ERROR_FULL;
       if (leaf) continue;
       leaf = settp_map_list_leaf(arena, list, settp_map_a(n));
-      /* -1: b is to be added, a is in the list */
+      /* -1: b must be added, a is in the list */
       if (leaf == 1) leaf = settp_map_list_leaf(arena, list, settp_map_b(n)) == 1 ? 1 : -1;
       if (leaf != 1) {
         if (!settp_map_list_room(arena, &stack, 3)) return SETT_MAP_ERROR_FULL;
@@ -1118,7 +1132,7 @@ SETT_INLINE size_t settp_map_length(const char *text) {
   return n;
 }
 
-/* The name of a variable: its own, or the default of its place, written to buffer (24 bytes). */
+/* Return the name of a variable: its own, or the default of its place, written to buffer (24 bytes). */
 SETT_PUBLIC const char *sett_map_name(sett_map map, int variable, char *buffer) {
   char digits[12];
   int place = variable, n = 0, at = 0;
@@ -1142,14 +1156,14 @@ SETT_PUBLIC const char *sett_map_name(sett_map map, int variable, char *buffer) 
 SETT_INLINE int settp_map_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 SETT_INLINE int settp_map_digit(char c) { return c >= '0' && c <= '9'; }
 
-SETT_INLINE int settp_map_same(const char *a, const char *b, size_t n) { /* b is n characters, a ends with a zero */
+SETT_INLINE int settp_map_same(const char *a, const char *b, size_t n) { /* b has n characters, a ends with a zero */
   size_t i;
   for (i = 0; i < n; ++i)
     if (a[i] != b[i] || !a[i]) return 0;
   return !a[n];
 }
 
-/* The variable whose place has this default name, or -1. */
+/* Return the variable whose place has this default name, or -1. */
 SETT_INLINE int settp_map_default_place(const sett_map *map, const char *name, size_t length) {
   int count, first, place = 0;
   size_t at = 1;
@@ -1183,8 +1197,8 @@ SETT_INLINE int settp_map_no_value(int error) {
   return error == SETT_MAP_ERROR_ZERO_DIVISOR || error == SETT_MAP_ERROR_OVERFLOW;
 }
 
-/* A stored map with an expression that failed: that error, but KNOWN EMPTY where it is an expression without a value and the other constraints leave no
- * point, and FULL where there was not the memory to see that. */
+/* Return a stored map with a failed expression: its error; KNOWN EMPTY if the expression has no value and the other constraints leave no point; FULL
+ * if there is not enough memory to decide that. */
 SETT_INLINE sett_map settp_map_failed(sett_map_arena *arena, sett_map map, int error) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_constraint *constraint;
@@ -1205,14 +1219,14 @@ SETT_INLINE sett_map settp_map_failed(sett_map_arena *arena, sett_map map, int e
   return map.kind == SETT_MAP_EMPTY ? map : sett_map_fail(error, 0);
 }
 
-/* Copies arrays and names into the arena. The sources may lie in the scratch space below `keep`, which is given back: the copies then overlap it. */
+/* Copy arrays and names into the arena. The sources may be in the scratch space below `keep`, which is freed, so the copies may overlap them. */
 SETT_INLINE sett_map settp_map_store(sett_map_arena *arena, sett_map map, size_t keep) {
   int i, variables = sett_map_variables(map);
   size_t vb = (size_t)variables * sizeof(sett_map_variable),
          rb = ((size_t)map.results * sizeof(sett_expr) + 7) & ~(size_t)7,
          cb = (size_t)map.constraints * sizeof(sett_map_constraint);
   unsigned char *block, *moved;
-  /* gather into one block below everything, then move that block up */
+  /* gather everything into one block below, then move that block up */
   block = (unsigned char *)settp_map_take(arena, vb + rb + cb);
   if (!block) {
     arena->top = keep;
@@ -1222,7 +1236,7 @@ SETT_INLINE sett_map settp_map_store(sett_map_arena *arena, sett_map map, size_t
   settp_map_copy(block + vb, map.result, (size_t)map.results * sizeof(sett_expr));
   settp_map_copy(block + vb + rb, map.constraint, cb);
   arena->top = keep;
-  moved = (unsigned char *)settp_map_take(arena, vb + rb + cb); /* fits: it is above the block */
+  moved = (unsigned char *)settp_map_take(arena, vb + rb + cb); /* fits, because it is above the block */
   settp_map_copy(moved, block, vb + rb + cb);
   map.variable = (const sett_map_variable *)(const void *)moved;
   map.result = (const sett_expr *)(const void *)(moved + vb);
@@ -1279,11 +1293,11 @@ SETT_PUBLIC sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, 
 
 typedef struct settp_map_out {
   char *text;
-  size_t capacity, length, most; /* an expression is not printed beyond most */
-  int divisors;                  /* that are not numbers, in the expressions printed so far */
+  size_t capacity, length, most; /* an expression is not printed beyond `most` */
+  int divisors;                  /* divisors that are not numbers, in the expressions printed so far */
 } settp_map_out;
 
-/* a shared expression can be exponentially long as a text: printing stops here */
+/* the text of a shared expression can be exponentially long: printing stops here */
 enum { SETTP_MAP_TEXT_MAX = 1 << 26 };
 
 SETT_INLINE void settp_map_put(settp_map_out *out, const char *text) {
@@ -1324,7 +1338,8 @@ SETT_INLINE settp_map_out settp_map_out_make(char *text, size_t capacity) {
   return out;
 }
 
-/* What is still to be printed, newest first: a text or an expression (strong 0: bare; 1: an operation in brackets; SETTP_MAP_SUMMAND: with + or - before it). */
+/* Work that remains to be printed, newest first: a text or an expression (strong 0: bare; 1: an operation in brackets; SETTP_MAP_SUMMAND: with + or -
+ * before it). */
 enum { SETTP_MAP_SUMMAND = 2 };
 
 typedef struct settp_map_task {
@@ -1357,7 +1372,7 @@ SETT_INLINE void settp_map_task_push(sett_map_arena *arena, settp_map_tasks *tas
   tasks->task[tasks->count++].strong = strong;
 }
 
-/* Whether an expression is in brackets beside + and -. */
+/* Return 1 if an expression needs brackets beside + and -. */
 SETT_INLINE int settp_map_is_loose(const sett_map_arena *arena, sett_expr e) {
   return settp_map_at(arena, e)->op == SETTP_MAP_ADD || settp_map_at(arena, e)->op == SETTP_MAP_XOR;
 }
@@ -1401,7 +1416,7 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
       } else {
         settp_map_put(out, " + ");
         settp_map_task_push(arena, &tasks, NULL, t.expr,
-                            settp_map_is_loose(arena, t.expr)); /* a long sum, see settp_map_binary */
+                            settp_map_is_loose(arena, t.expr)); /* a long sum: see settp_map_binary */
       }
       continue;
     }
@@ -1538,7 +1553,7 @@ SETT_INLINE int settp_map_rank(uint32_t op) {
   return op == SETTP_MAP_ADD ? 0 : op == SETTP_MAP_CONST ? 20 : op == SETTP_MAP_VAR ? 21 : (int)op;
 }
 
-/* The order of summands. Equal subexpressions are equal handles, so this walks one path. */
+/* Return the order of two summands. Equal subexpressions are equal handles, so this walks one path. */
 SETT_INLINE int settp_map_order(const sett_map_arena *arena, sett_expr a, sett_expr b) {
   while (a != b) {
     const settp_map_node *x = settp_map_at(arena, a), *y = settp_map_at(arena, b);
@@ -1555,7 +1570,7 @@ SETT_INLINE int settp_map_order(const sett_map_arena *arena, sett_expr a, sett_e
   return 0;
 }
 
-/* Those on a variable or a constant are taken in, equal ones are met. 0: the domain is empty. */
+/* Merge constraints on a variable or constant into the bounds, and intersect equal constraints. Return 0 if the domain is empty. */
 SETT_INLINE int settp_map_tidy(const sett_map_arena *arena, sett_map_variable *variable,
                                sett_map_constraint *constraint, int *count) {
   int i, j, n = 0;
@@ -1590,7 +1605,8 @@ SETT_INLINE int settp_map_tidy(const sett_map_arena *arena, sett_map_variable *v
   return 1;
 }
 
-/* Constraints in one canonical order: those with divisors that are not numbers, which may have no value, come last; else by their text. */
+/* Sort constraints into one canonical order: those with divisors that are not numbers, which may have no value, are last; the others are sorted by
+ * their text. */
 SETT_INLINE void settp_map_sort_constraints(sett_map_arena *arena, const sett_map *map, sett_map_constraint *constraint,
                                             int count) {
   enum { SETTP_MAP_MOST_WIDTH = 240, SETTP_MAP_KEY = SETTP_MAP_MOST_WIDTH + 8 }; /* a key: '1' or '2', then the text */
@@ -1627,7 +1643,7 @@ typedef struct settp_map_parser {
   size_t length, at;
   int error;
   size_t error_at;
-  /* an expression without a value (it divides by 0, or overflows), at no_value_at: an error, unless the map has no point */
+  /* an expression without a value (it divides by 0, or overflows), at no_value_at: an error unless the map has no point */
   int no_value;
   size_t no_value_at;
   sett_map map;
@@ -1683,7 +1699,7 @@ SETT_INLINE int settp_map_eat(settp_map_parser *p, const char *word) {
   return 1;
 }
 
-SETT_INLINE size_t settp_map_word(settp_map_parser *p) { /* length of the identifier here, 0 when there is none */
+SETT_INLINE size_t settp_map_word(settp_map_parser *p) { /* length of the identifier here, or 0 */
   size_t n = 0;
   settp_map_blanks(p);
   if (p->at < p->length && settp_map_letter(p->text[p->at]))
@@ -1731,7 +1747,7 @@ SETT_INLINE int64_t settp_map_integer(settp_map_parser *p) {
   return negative ? (value > (uint64_t)INT64_MAX ? INT64_MIN : -(int64_t)value) : (int64_t)value;
 }
 
-/* On the operator stack: an open bracket, the first or second argument of min or max, a sign, or an operation. */
+/* Entries of the operator stack: an open bracket, the first or second argument of min or max, a sign, or an operation. */
 enum {
   SETTP_MAP_OPEN = 32,
   SETTP_MAP_MIN_1,
@@ -1749,14 +1765,14 @@ SETT_INLINE int settp_map_binding(int op) {
                                                     : 0;
 }
 
-/* Whether to read on after this expression was made: one without a value travels on. */
+/* Return 1 if parsing continues after this expression; an expression without a value is kept. */
 SETT_INLINE int settp_map_made(settp_map_parser *p, sett_expr e, size_t at) {
   if (e < SETT_MAP_ERROR_COUNT && !settp_map_no_value((int)e)) settp_map_fail(p, (int)e, at);
   else if (e < SETT_MAP_ERROR_COUNT && !p->no_value) p->no_value = (int)e, p->no_value_at = at;
   return !p->error;
 }
 
-/* Takes operations off the stack that bind at least as strongly. */
+/* Pop operations of at least this precedence from the stack. */
 SETT_INLINE void settp_map_reduce(settp_map_parser *p, uint32_t *ops, uint32_t *values, int binding) {
   while (*ops && settp_map_binding(p->op[*ops - 1]) >= binding) {
     int op = p->op[--*ops];
@@ -1773,7 +1789,7 @@ SETT_INLINE void settp_map_reduce(settp_map_parser *p, uint32_t *ops, uint32_t *
   }
 }
 
-/* Operator precedence with two stacks: no recursion. Ends before a comma or closing bracket of the outside, or before `in`. */
+/* Parse by operator precedence with two stacks, without recursion. Parsing ends before a comma or closing bracket of the outside, or before `in`. */
 SETT_INLINE sett_expr settp_map_expression(settp_map_parser *p) {
   uint32_t ops = 0, values = 0;
   int open = 0, operand = 1;
@@ -1908,7 +1924,7 @@ SETT_INLINE int settp_map_names(settp_map_parser *p, sett_map_variable *variable
   }
 }
 
-/* The end of a range: an integer, or -inf or inf for no bound. */
+/* Read the end of a range: an integer, or -inf or inf for no bound. */
 SETT_INLINE int64_t settp_map_end(settp_map_parser *p) {
   size_t start = p->at;
   int negative = settp_map_eat(p, "-");
@@ -1917,7 +1933,7 @@ SETT_INLINE int64_t settp_map_end(settp_map_parser *p) {
   return settp_map_integer(p);
 }
 
-/* The relation that stands here and is read, or 0. */
+/* Read a relation, or return 0. */
 enum {
   SETTP_MAP_DIVIDES = 1,
   SETTP_MAP_IS,
@@ -1934,7 +1950,7 @@ SETT_INLINE int settp_map_relation(settp_map_parser *p) {
   return settp_map_eat(p, "<") ? SETTP_MAP_BELOW : settp_map_eat(p, ">") ? SETTP_MAP_ABOVE : 0;
 }
 
-/* An item of the domain: expression in [lo, hi], or two expressions and the relation between them. */
+/* Read an item of the domain: expression in [lo, hi], or two expressions and the relation between them. */
 SETT_INLINE sett_map_constraint settp_map_fact(settp_map_parser *p) {
   sett_map_constraint c = {settp_map_expression(p), 0, 0};
   size_t at = p->at;
@@ -2018,7 +2034,7 @@ SETT_INLINE sett_map settp_map_parse_body(settp_map_parser *p) {
       v = e >= SETT_MAP_ERROR_COUNT && settp_map_at(p->arena, e)->op == SETTP_MAP_VAR
               ? (int)settp_map_at(p->arena, e)->value
               : -1;
-      if (v >= 0 && !seen[v]) { /* the first range of a variable declares it, further ones cut it */
+      if (v >= 0 && !seen[v]) { /* the first range of a variable declares it, further ranges narrow it */
         seen[v] = 1;
         variable[v].lo = c.lo;
         variable[v].hi = c.hi;
@@ -2063,7 +2079,7 @@ SETT_PUBLIC sett_map sett_map_parse(sett_map_arena *arena, const char *text, siz
 
 /* ======================================================================= bodies: evaluation ==== */
 
-/* The values of all nodes of a list at a point; a failed node's error is kept beside it and travels to its users. */
+/* Compute the values of all nodes of a list at a point; the error of a failed node is kept beside its value and passed to its users. */
 SETT_INLINE void settp_map_run(const sett_map_arena *arena, const settp_map_list *list, const int64_t *variables,
                                int64_t *value, unsigned char *error) {
   uint32_t i;
@@ -2103,7 +2119,8 @@ SETT_INLINE int settp_map_evaluate(sett_map_arena *arena, sett_map map, const in
   }
   settp_map_run(arena, &list, values, value, error);
   code = 1;
-  for (i = 0; i < map.constraints && code; ++i) { /* one that does not hold decides, whichever has no value */
+  /* a constraint that does not hold decides, even if another has no value */
+  for (i = 0; i < map.constraints && code; ++i) {
     uint32_t at = settp_map_at(arena, map.constraint[i].expr)->mark;
     if (error[at]) code = code == 1 ? -(int)error[at] : code;
     else if (value[at] < map.constraint[i].lo || value[at] > map.constraint[i].hi) code = 0;
@@ -2117,7 +2134,7 @@ SETT_INLINE int settp_map_evaluate(sett_map_arena *arena, sett_map map, const in
   return code;
 }
 
-/* The answer of such a code: 1 only for 1, else the results are 0. */
+/* Return the public answer for such a code: 1 only for 1, otherwise the results are 0. */
 SETT_INLINE int settp_map_inside(int code, int count, int64_t *results, int *error) {
   int i;
   for (i = 0; i < count && code != 1; ++i) results[i] = 0;
@@ -2132,7 +2149,7 @@ SETT_PUBLIC int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int
 
 /* ======================================================================= bodies: compose, substitute, rename ==== */
 
-/* Rewrites all nodes of a list with new expressions for the variables; made[i] is what list.handle[i] became. */
+/* Rewrite all nodes of a list with new expressions for the variables; made[i] is the new list.handle[i]. */
 SETT_INLINE sett_expr *settp_map_rewrite(sett_map_arena *arena, settp_map_list *list, const sett_expr *variable) {
   sett_expr *made = (sett_expr *)settp_map_take(arena, (size_t)list->count * sizeof *made + 8);
   uint32_t i;
@@ -2151,14 +2168,14 @@ SETT_INLINE sett_expr *settp_map_rewrite(sett_map_arena *arena, settp_map_list *
 
 SETT_INLINE int settp_map_equal_text(const char *a, const char *b) { return settp_map_same(a, b, settp_map_length(b)); }
 
-/* The name of old variable i of map, in the arena. */
+/* Return a copy, in the arena, of the name of old variable i of map. */
 SETT_INLINE const char *settp_map_name_copy(sett_map_arena *arena, sett_map map, int i) {
   char buffer[24];
   const char *name = sett_map_name(map, i, buffer);
   return name == buffer ? settp_map_name_store(arena, name, settp_map_length(name)) : name;
 }
 
-/* A name that is the default of its place is stored as none. */
+/* Store no name for a variable whose name is the default of its place. */
 SETT_INLINE void settp_map_default_names(sett_map map, sett_map_variable *variable) {
   char buffer[24];
   int i;
@@ -2171,7 +2188,7 @@ SETT_INLINE void settp_map_default_names(sett_map map, sett_map_variable *variab
   }
 }
 
-/* Two variables of one name: where both names are defaults the whole kind is numbered anew, a name that still clashes gets a suffix. */
+/* Make names unique. If two variables of one name both have default names, the whole kind is renumbered; a name that still clashes gets a suffix. */
 SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett_map_variable *variable,
                                        const unsigned char *is_default) {
   int i, j, n = sett_map_variables(map), round;
@@ -2191,7 +2208,7 @@ SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett
       const char *name = sett_map_name(map, i, buffer);
       size_t length = settp_map_length(name);
       char *longer;
-      for (j = 0; j < n; ++j) /* an earlier name wins; a default name wins over a later own one by its place only */
+      for (j = 0; j < n; ++j) /* an earlier name wins; a default name wins over a later own name only by its place */
         if (j != i && (j < i || !variable[i].name) && settp_map_equal_text(sett_map_name(map, j, other), name)) break;
       if (j == n || (!variable[i].name && j > i && variable[j].name)) break;
       longer = (char *)settp_map_take(arena, length + 3);
@@ -2206,7 +2223,7 @@ SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett
   return 0;
 }
 
-/* Ranges and runtime variables of second come before those of first. */
+/* Ranges and runtime variables of second precede those of first. */
 SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second) {
   sett_map map = sett_map_undefined();
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -2229,7 +2246,7 @@ SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
   map.rts = second.rts + first.rts;
   n = sett_map_variables(map);
   map.results = second.results;
-  /* names first: they stay */
+  /* names first, because they stay */
   variable = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *variable + 8);
   is_default = (unsigned char *)settp_map_take(arena, (size_t)n + 8);
   if (!variable || !is_default) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
@@ -2411,11 +2428,11 @@ THE NORMAL FORM
     digit;  P4 k * Q(F, m) takes in what k divides;  P6 m * (y * b) is (x - r) * b for x = m * y + r;  P7 places are fields 2^t * ((x floordiv 2^p) mod 2^n) xor ..;  P8 leaves take
     in, or give out;  P9 a - b * floor(a / b) is a mod b;  P10 x * z + y * z is (x + y) * z;  P11 floor(a / b) + 1 is (a + 1) ceildiv b;  P12 the map's own operation, if shorter. */
 
-/* Points of the domain at which the values of forms are known: what differs there needs no proof. More of them are asked last. */
+/* Points of the domain at which the values of forms are known: forms that differ there need no proof. The MORE further points are used last. */
 enum { SETTP_MAP_SAMPLES = 6, SETTP_MAP_MORE = 24 };
-/* Budgets of one simplification: nesting of quotients; names of a quotient; quotients asked; intervals within intervals, and for each asked outside; forms whose print
- * is searched for; nesting and steps of a proof; values that proofs by points compute; forms of one round, and of all; names across quotients; proofs that
- * fail; values that R14 computes; values that count as a form in what all rounds do. */
+/* Budgets of one simplification: nesting of quotients; names of a quotient; quotients computed; nested intervals, and the maximum per outer interval;
+ * forms whose print is searched; nesting and steps of a proof; values that proofs by points compute; forms of one round, and of all rounds; names
+ * across quotients; failing proofs; values that R14 computes; values that count as one form in the work of all rounds. */
 enum {
   SETTP_MAP_NONE = -1,
   SETTP_MAP_DEPTH_MAX = 250,
@@ -2443,22 +2460,22 @@ typedef struct settp_map_term {
   int32_t spare;
 } settp_map_term;
 
-typedef struct settp_map_lin { /* constant + sum of count terms from first on */
+typedef struct settp_map_lin { /* constant + a sum of count terms from `first` on */
   int64_t constant;
   uint32_t hash;
   int32_t first, count, next;
-  int32_t sample; /* row of its values at the samples, SETTP_MAP_NONE: not asked yet */
+  int32_t sample; /* row of its values at the samples; SETTP_MAP_NONE: not computed */
   unsigned char known, busy, entered, bounded;
-  uint32_t expr; /* memo of its print, when nodes > 0 */
+  uint32_t expr; /* memo of its print, if nodes > 0 */
   int32_t nodes;
-  int32_t estimate;       /* memo of settp_map_estimate, when > 0 */
-  int32_t plain;          /* memo of settp_map_terms_estimate, when > 0 */
-  unsigned char affine;   /* 1: of variables alone, 2: not, 0: not asked yet */
-  unsigned char printing; /* its print has begun: met again inside, it is printed without fields */
-  unsigned char op;       /* the first operation of the map that it is the form of, or 0: none that P12 looks at */
-  int64_t lo, hi;         /* memo of its interval, when known */
-  int32_t a, b, tree;     /* where op: forms of its operands, and about the nodes of its tree */
-  /* when bounded: an interval that the expressions which it is the form of are known to lie in */
+  int32_t estimate;       /* memo of settp_map_estimate, if > 0 */
+  int32_t plain;          /* memo of settp_map_terms_estimate, if > 0 */
+  unsigned char affine;   /* 1: only variables, 2: not, 0: not computed */
+  unsigned char printing; /* its print has begun; if it occurs inside, it is printed without fields */
+  unsigned char op;       /* the first operation of the map with this form, or 0 if P12 ignores it */
+  int64_t lo, hi;         /* memo of its interval, if known */
+  int32_t a, b, tree;     /* operands of op as forms, and the approximate nodes of its tree */
+  /* if bounded: an interval that contains the expressions with this form */
   sett_map_interval bound;
 } settp_map_lin;
 
@@ -2466,41 +2483,42 @@ typedef struct settp_map_row {
   int64_t at[SETTP_MAP_SAMPLES];
 } settp_map_row;
 
-typedef struct settp_map_form { /* a name of a quotient: floor(lin / c) on this domain */
+typedef struct settp_map_form { /* A name of a quotient: floor(lin / c) on this domain. */
   int64_t c;
   int32_t lin, next;
 } settp_map_form;
 
 typedef struct settp_map_atom {
-  int64_t lo, hi, c; /* c: the divisor of a quotient; of a variable x = c * atom + r */
-  int64_t r;         /* of a xor that was made of a bit: that bit */
-  uint64_t support;  /* bit i: variable i modulo 64 */
+  int64_t lo, hi, c; /* c: the divisor of a quotient; for a variable, x = c * atom + r */
+  int64_t r;         /* for a xor that comes from a bit: that bit */
+  uint64_t support;  /* bit i is variable i modulo 64 */
   int64_t weight;
   int32_t kind, op; /* op: of SETTP_MAP_ATOM_OTHER */
   int32_t a, b;     /* linear forms; a: the variable's number */
   int32_t depth, next;
-  int32_t own; /* the form that is this atom alone, SETTP_MAP_NONE: not made yet */
+  int32_t own; /* the form that is only this atom; SETTP_MAP_NONE: not made */
   uint32_t hash;
   int32_t form, forms; /* list of names, newest first, and their number */
-  uint32_t expr;       /* memo of its print, when nodes > 0 */
+  uint32_t expr;       /* memo of its print, if nodes > 0 */
   int32_t nodes;
-  int32_t more, wanted, later; /* whether its further samples are known; a list of those to fill */
+  int32_t more, wanted, later; /* 1 if its further samples are known; a list of those to fill */
   int64_t at[SETTP_MAP_SAMPLES];
 } settp_map_atom;
 
-typedef struct settp_map_alike { /* a form, by its values at the samples without a factor, step, and a constant */
+/* A form, found by its values at the samples without a common factor (step) and a constant. */
+typedef struct settp_map_alike {
   int64_t step;
   int32_t lin, next;
   uint32_t hash, spare;
 } settp_map_alike;
 
-typedef struct settp_map_memo { /* floor(lin / c) = value; value SETTP_MAP_NONE while it is being found */
+typedef struct settp_map_memo { /* floor(lin / c) = value; SETTP_MAP_NONE while it is computed */
   int64_t c;
   int32_t lin, value, next;
   uint32_t hash;
 } settp_map_memo;
 
-typedef struct settp_map_known { /* lin, without constant and primitive, lies in [lo, hi]: from a constraint */
+typedef struct settp_map_known { /* lin, without constant and primitive, is in [lo, hi], by a constraint */
   int64_t lo, hi;
   int32_t lin, spare;
 } settp_map_known;
@@ -2517,44 +2535,46 @@ typedef struct settp_map_engine {
   int32_t terms, term_room, lins, lin_room, atoms, atom_room, forms, form_room, memos, memo_room, alikes, alike_room,
       rows, row_room;
   int32_t *lin_bucket, *atom_bucket, *memo_bucket, *alike_bucket;
-  uint32_t mask, lin_mask; /* of the tables, which grow */
-  int32_t memo_first;      /* memos before it are forgotten */
-  int32_t alike_known;     /* alikes before it are in their table */
-  int32_t zero;            /* the form 0, SETTP_MAP_NONE: not made yet */
-  int32_t *variable;       /* atom of each variable, SETTP_MAP_NONE: not met yet */
+  uint32_t mask, lin_mask; /* masks of the tables, which grow */
+  int32_t memo_first;      /* memos before this one are forgotten */
+  int32_t alike_known;     /* alikes before this one are in their table */
+  int32_t zero;            /* the form 0; SETTP_MAP_NONE: not made */
+  int32_t *variable;       /* atom of each variable; SETTP_MAP_NONE: none */
   const sett_map_variable *bounds;
   const int64_t *modulus, *residue; /* variable i = residue[i] modulo modulus[i] */
   int variables;
-  int32_t lin_limit; /* beyond it searches stop: a small arena means a less simple result, not a failure */
-  int error;         /* FULL, DEEP: sticky. Overflow of a rule only makes that rule not apply */
-  int32_t calls, nest, depth, looks, look_end; /* quotients asked, their nesting; nesting and number of intervals */
-  settp_map_known *fact;                       /* facts from constraints, used for results only */
+  int32_t lin_limit; /* searches stop here: a small arena gives a less simple result, not a failure */
+  int error;         /* FULL, DEEP: sticky. If a rule overflows, it is only not applied */
+  /* quotients computed, their nesting; nesting and number of intervals */
+  int32_t calls, nest, depth, looks, look_end;
+  settp_map_known *fact; /* facts from constraints, used for results only */
   int facts, fact_room;
   int32_t prints; /* forms printed */
-  /* values that proofs by looking at all points may still compute, and those of R14; at first, of both */
+  /* values that proofs by points, and R14, may still compute; their sum at the start */
   int64_t points, own_points, points_given;
-  int32_t proofs, proof_end; /* steps of proofs, and where the one that runs now gives up */
-  int scaled;                /* R12 looks for multiples, too: constraints make them */
-  int sampled;               /* 0: no point of the domain is at hand, samples say nothing */
-  /* SETTP_MAP_SAMPLES + SETTP_MAP_MORE points of the domain, or NULL: any point of the bounds is one */
+  int32_t proofs, proof_end; /* steps of proofs, and the step at which the current proof gives up */
+  int scaled;                /* R12 also looks for multiples, because constraints make them */
+  int sampled;               /* 0: no point of the domain is known, so samples say nothing */
+  /* SETTP_MAP_SAMPLES + SETTP_MAP_MORE points of the domain, or NULL: any point of the bounds is inside */
   const int64_t *point;
-  int64_t *more; /* SETTP_MAP_MORE values of each atom that has them; SETTP_MAP_SAMPLES of them are a part */
+  int64_t *more; /* SETTP_MAP_MORE values per atom that has them; SETTP_MAP_SAMPLES of them are used at a time */
   int32_t more_room, crosses, failures; /* failures: of proofs that no sample refutes */
-  int64_t step;                         /* settp_map_at_step of the form stepped */
+  int64_t step;                         /* settp_map_at_step of the form `stepped` */
   uint32_t step_hash;
   int32_t stepped;
-  int fixed;                   /* an atom is known to be one number */
-  int renamed, refolded;       /* a quotient was printed by another name than its first; in a digit only */
-  int xors;                    /* the map holds xor: what a sum is modulo 2 is one, too */
-  int lattices;                /* an atom is a minimum or maximum */
-  struct settp_map_bits *bits; /* NULL: no bit was asked yet */
-  /* sums that products of two sums are, and these two: the last ones */
+  int fixed;                   /* some atom is known to be one number */
+  int renamed, refolded;       /* a quotient was printed with another name than its first; in a digit only */
+  int xors;                    /* the map has a xor: a sum modulo 2 is one, too */
+  int lattices;                /* some atom is a minimum or maximum */
+  struct settp_map_bits *bits; /* NULL: no bit was computed */
+  /* the last products of two sums, with the two sums */
   int32_t product[SETTP_MAP_PRODUCTS_MAX][3], products;
-  int divided; /* an atom is a quotient by a form */
+  int divided; /* some atom is a quotient by a form */
 } settp_map_engine;
 
 SETT_INLINE void *settp_map_grow(settp_map_engine *e, void *old, int32_t *room, size_t size) {
-  int32_t more = *room ? *room * (e->lin_limit == SETTP_MAP_LINS_MAX ? 4 : 2) : 64; /* much memory: less is copied */
+  /* with much memory, arrays are copied less often */
+  int32_t more = *room ? *room * (e->lin_limit == SETTP_MAP_LINS_MAX ? 4 : 2) : 64;
   void *grown;
   if (more < *room || e->error) return NULL;
   grown = settp_map_take(e->arena, (size_t)more * size);
@@ -2576,7 +2596,7 @@ SETT_INLINE int settp_map_room(settp_map_engine *e, void **array, int32_t need, 
     void *grown;
     unsigned char *from, *to;
     size_t i;
-    from = (unsigned char *)(void *)array; /* copied byte by byte: the pointer's own type differs */
+    from = (unsigned char *)(void *)array; /* copied byte by byte, because the pointer's own type differs */
     grown = NULL;
     to = (unsigned char *)(void *)&grown;
     for (i = 0; i < sizeof grown; ++i) to[i] = from[i];
@@ -2587,7 +2607,7 @@ SETT_INLINE int settp_map_room(settp_map_engine *e, void **array, int32_t need, 
   return 1;
 }
 
-/* Four times as many buckets for the linear forms; without memory the old ones stay. */
+/* Quadruple the buckets of the linear forms; without memory the old ones stay. */
 SETT_INLINE int settp_map_lin_rehash(settp_map_engine *e) {
   uint32_t size = (e->lin_mask + 1) * 4, i;
   int32_t *bucket = (int32_t *)settp_map_take(e->arena, (size_t)size * sizeof *bucket);
@@ -2603,7 +2623,7 @@ SETT_INLINE int settp_map_lin_rehash(settp_map_engine *e) {
   return 1;
 }
 
-/* Four times as many buckets for the other tables; each still lists its newest entry first. */
+/* Quadruple the buckets of the other tables; each bucket still lists its newest entry first. */
 SETT_INLINE void settp_map_rehash(settp_map_engine *e) {
   uint32_t size = (e->mask + 1) * 4, i;
   int32_t *bucket = (int32_t *)settp_map_take(e->arena, (size_t)size * 3 * sizeof *bucket);
@@ -2630,13 +2650,13 @@ SETT_INLINE void settp_map_rehash(settp_map_engine *e) {
     }
 }
 
-/* Whether a table with so many entries is to grow. */
+/* Return 1 if a table with that many entries should grow. */
 SETT_INLINE int settp_map_crowded(const settp_map_engine *e, int32_t entries) {
   return (uint32_t)entries > 2 * e->mask && e->mask < UINT32_C(1) << 20;
 }
 
-/* The linear form of the terms that lie behind the pool's end (count of them, sorted, none zero). No number in it is beyond 2^62, so
- * that each has a negative, and none is taken for "no bound". */
+/* Return the linear form of the `count` terms after the pool's end (sorted, none zero). No number in it exceeds 2^62 in magnitude, so each has a
+ * negative, and none means "no bound". */
 SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, int32_t count) {
   const int64_t most = (int64_t)1 << 62;
   const settp_map_term *t = e->term + e->terms, *old;
@@ -2694,7 +2714,8 @@ SETT_INLINE int32_t settp_map_lin_atom(settp_map_engine *e, int32_t atom, int64_
   return settp_map_lin_make(e, constant, k ? 1 : 0);
 }
 
-/* Writes the terms of a * ka + b * kb behind the pool's end, with room for one more; their number, or SETTP_MAP_NONE when it overflows. *constant grows likewise. */
+/* Write the terms of a * ka + b * kb after the pool's end, with room for one more. Return their number, or SETTP_MAP_NONE on overflow. *constant is
+ * combined likewise. */
 SETT_INLINE int32_t settp_map_terms_mix(settp_map_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb,
                                         int64_t *constant) {
   const settp_map_term *s, *t, *s_end, *t_end;
@@ -2739,7 +2760,7 @@ SETT_INLINE int32_t settp_map_terms_mix(settp_map_engine *e, int32_t a, int64_t 
   return (int32_t)(out - (e->term + e->terms));
 }
 
-/* Writes the terms of a behind the pool's end, where there is room for them; their number. */
+/* Write the terms of a after the pool's end, where there is room; return their number. */
 SETT_INLINE int32_t settp_map_terms_copy(settp_map_engine *e, int32_t a) {
   const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
   settp_map_term *out = e->term + e->terms;
@@ -2747,7 +2768,7 @@ SETT_INLINE int32_t settp_map_terms_copy(settp_map_engine *e, int32_t a) {
   return e->lin[a].count;
 }
 
-/* Adds k * atom to count terms behind the pool's end; the new count. */
+/* Add k * atom to the count terms after the pool's end; return the new count. */
 SETT_INLINE int32_t settp_map_terms_add(settp_map_engine *e, int32_t count, int32_t atom, int64_t k) {
   settp_map_term *t = e->term + e->terms;
   int32_t i, at = count;
@@ -2767,12 +2788,12 @@ SETT_INLINE int32_t settp_map_terms_add(settp_map_engine *e, int32_t count, int3
   return count + 1;
 }
 
-/* a * ka + b * kb + constant; SETTP_MAP_NONE when it overflows. */
+/* Return a * ka + b * kb + constant; SETTP_MAP_NONE on overflow. */
 SETT_INLINE int32_t settp_map_lin_mix(settp_map_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb,
                                       int64_t constant) {
   int32_t n;
   if (a < 0 || b < 0) return SETTP_MAP_NONE;
-  if (!constant) { /* nothing is added to one of them */
+  if (!constant) { /* one of them is unchanged */
     if (ka == 1 && (!kb || (!e->lin[b].count && !e->lin[b].constant))) return a;
     if (kb == 1 && !e->lin[a].count && !e->lin[a].constant) return b;
   }
@@ -2780,7 +2801,7 @@ SETT_INLINE int32_t settp_map_lin_mix(settp_map_engine *e, int32_t a, int64_t ka
   return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, constant, n);
 }
 
-/* a + k * atom. */
+/* Return a + k * atom. */
 SETT_INLINE int32_t settp_map_lin_plus(settp_map_engine *e, int32_t a, int32_t atom, int64_t k) {
   int32_t n;
   if (a < 0 || atom < 0) return SETTP_MAP_NONE;
@@ -2790,7 +2811,7 @@ SETT_INLINE int32_t settp_map_lin_plus(settp_map_engine *e, int32_t a, int32_t a
   return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, e->lin[a].constant, n);
 }
 
-/* a * k + constant. */
+/* Return a * k + constant. */
 SETT_INLINE int32_t settp_map_lin_scale(settp_map_engine *e, int32_t a, int64_t k, int64_t constant) {
   const settp_map_term *t, *end;
   settp_map_term *out;
@@ -2809,7 +2830,7 @@ SETT_INLINE int32_t settp_map_lin_scale(settp_map_engine *e, int32_t a, int64_t 
   return settp_map_lin_make(e, constant, (int32_t)(out - (e->term + e->terms)));
 }
 
-/* The form with every coefficient (not the constant) divided exactly by g, and a new constant. */
+/* Return the form with every coefficient (not the constant) divided exactly by g, and a new constant. */
 SETT_INLINE int32_t settp_map_lin_shrink(settp_map_engine *e, int32_t a, int64_t g, int64_t constant) {
   int32_t i, n;
   if (a < 0) return SETTP_MAP_NONE;
@@ -2833,7 +2854,7 @@ SETT_INLINE int64_t settp_map_lin_coefficient(const settp_map_engine *e, int32_t
   return lo < e->lin[a].count && t[lo].atom == atom ? t[lo].k : 0;
 }
 
-/* The greatest common divisor of g and the coefficients. */
+/* Return the greatest common divisor of g and the coefficients. */
 SETT_INLINE int64_t settp_map_lin_gcd_with(const settp_map_engine *e, int32_t a, int64_t g) {
   const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
   for (; t < end && g != 1; ++t) g = settp_map_gcd(g, t->k);
@@ -2843,7 +2864,7 @@ SETT_INLINE int64_t settp_map_lin_gcd_with(const settp_map_engine *e, int32_t a,
 /* 0 for a constant */
 SETT_INLINE int64_t settp_map_lin_gcd(const settp_map_engine *e, int32_t a) { return settp_map_lin_gcd_with(e, a, 0); }
 
-/* The residue of k modulo c in (-c/2, c/2]. */
+/* Return the residue of k modulo c in (-c/2, c/2]. */
 SETT_INLINE int64_t settp_map_residue(int64_t k, int64_t c) {
   uint64_t size = k < 0 ? 0 - (uint64_t)k : (uint64_t)k;
   int64_t r;
@@ -2854,7 +2875,7 @@ SETT_INLINE int64_t settp_map_residue(int64_t k, int64_t c) {
   return r > c - r ? r - c : r;
 }
 
-/* a = c * quotient + rest: coefficients of rest in (-c/2, c/2], its constant in [0, c). */
+/* Split a = c * quotient + rest, with coefficients of rest in (-c/2, c/2] and its constant in [0, c). */
 SETT_INLINE int settp_map_lin_extract(settp_map_engine *e, int32_t a, int64_t c, int32_t *quotient, int32_t *rest) {
   const settp_map_term *t;
   settp_map_term *whole, *left;
@@ -2865,7 +2886,7 @@ SETT_INLINE int settp_map_lin_extract(settp_map_engine *e, int32_t a, int64_t c,
   constant = e->lin[a].constant;
   t = e->term + e->lin[a].first;
   for (i = 0; i < count && settp_map_residue(t[i].k, c) == t[i].k; ++i) {}
-  if (i == count && constant >= 0 && constant < c) { /* it is its own rest */
+  if (i == count && constant >= 0 && constant < c) { /* a is its own rest */
     *quotient = settp_map_lin_constant(e, 0);
     *rest = a;
     return *quotient >= 0;
@@ -2887,14 +2908,14 @@ SETT_INLINE int settp_map_lin_extract(settp_map_engine *e, int32_t a, int64_t c,
   }
   *quotient = settp_map_lin_make(e, settp_map_floor(constant, c), wholes);
   if (*quotient < 0 || !SETTP_MAP_ROOM(e, term, terms, term_room, n)) return 0;
-  for (i = 0; i < n; ++i) e->term[e->terms + i] = e->term[base + count + i]; /* behind what the quotient took */
+  for (i = 0; i < n; ++i) e->term[e->terms + i] = e->term[base + count + i]; /* after the terms of the quotient */
   *rest = settp_map_lin_make(e, settp_map_mod(constant, c), n);
   return *rest >= 0;
 }
 
 /* ---- samples: the values of a form at some points of the domain. They only save proofs that would fail: arithmetic may wrap around. ---- */
 
-/* v[j] += k * x[j] for SETTP_MAP_SAMPLES values. */
+/* Add k * x[j] to v[j] for SETTP_MAP_SAMPLES values. */
 SETT_INLINE void settp_map_row_add(int64_t *v, const int64_t *x, int64_t k) {
 #define SETTP_MAP_ROW_ADD(j) v[j] = (int64_t)((uint64_t)v[j] + (uint64_t)k * (uint64_t)x[j]);
   SETTP_MAP_ROW_ADD(0)
@@ -2919,7 +2940,7 @@ SETT_INLINE const int64_t *settp_map_lin_at(settp_map_engine *e, int32_t a) {
   return e->row[l->sample].at;
 }
 
-/* b > 0; where 32 bits do, their division is several times faster */
+/* b > 0; a 32-bit division, where it suffices, is several times faster */
 SETT_INLINE int64_t settp_map_floor_short(int64_t a, int64_t b) {
   if ((uint64_t)a + UINT64_C(0x40000000) < UINT64_C(0x80000000) && b < INT64_C(0x40000000)) {
     int32_t x = (int32_t)a, y = (int32_t)b, q = x / y;
@@ -2928,7 +2949,7 @@ SETT_INLINE int64_t settp_map_floor_short(int64_t a, int64_t b) {
   return settp_map_floor(a, b);
 }
 
-/* Whether floor((x + k * y) / c) may be one number for all samples x and y. */
+/* Return 1 if floor((x + k * y) / c) may be one number for all samples x and y. */
 SETT_INLINE int settp_map_at_one_period(const settp_map_engine *e, const int64_t *x, const int64_t *y, uint64_t k,
                                         int64_t c) {
   uint64_t first;
@@ -2940,13 +2961,13 @@ SETT_INLINE int settp_map_at_one_period(const settp_map_engine *e, const int64_t
   return 1;
 }
 
-/* The sign of the first difference of some values, times the greatest common divisor of all where scaled; 0: they do not vary. *hash is a number for all values that
- * are equal but for that factor and a constant. */
+/* Return the sign of the first difference of some values, if scaled times the greatest common divisor of all differences; 0 if they do not vary.
+ * *hash is equal for all values that are equal up to that factor and a constant. */
 SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *hash) {
   int64_t g = 0, d[SETTP_MAP_SAMPLES];
   uint64_t h = 0, sign;
   int j, first = 0;
-  if (!scaled) { /* a sum of the differences, each with a factor of its own */
+  if (!scaled) { /* a sum of the differences, each with its own factor */
     for (j = 1; j < SETTP_MAP_SAMPLES && x[j] == x[0]; ++j) {}
     if (j == SETTP_MAP_SAMPLES) return 0;
     h = (uint64_t)x[1] * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)x[2] * UINT64_C(0xBF58476D1CE4E5B9) +
@@ -2978,7 +2999,8 @@ SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *ha
   return g > 1 ? (sign ? -g : g) : sign ? -1 : 1;
 }
 
-/* Whether a form is of variables alone and nothing is known of these but their bounds: then the sum of their intervals is exact, and no other form has its values. */
+/* Return 1 if a form has only variables of which only the bounds are known. The sum of their intervals is then exact, and no other form has its
+ * values. */
 SETT_INLINE int settp_map_lin_affine(settp_map_engine *e, int32_t a) {
   settp_map_lin *l = e->lin + a;
   if (!l->affine) {
@@ -2989,7 +3011,7 @@ SETT_INLINE int settp_map_lin_affine(settp_map_engine *e, int32_t a) {
   return l->affine == 1 && !e->facts;
 }
 
-/* The place in l of its first term that is a minimum or maximum, or SETTP_MAP_NONE; *count: the number of such terms. */
+/* Return the place in l of its first term that is a minimum or maximum, or SETTP_MAP_NONE; *count is the number of such terms. */
 SETT_INLINE int32_t settp_map_lattice_at(const settp_map_engine *e, int32_t l, int *count) {
   int32_t i, at = SETTP_MAP_NONE;
   *count = 0;
@@ -3002,7 +3024,8 @@ SETT_INLINE int32_t settp_map_lattice_at(const settp_map_engine *e, int32_t l, i
   return at;
 }
 
-/* N1: k * min(x, y) + rest, at term i of l, is min(k * x + rest, k * y + rest), or max for k < 0. Returns the operation and its sides; 0 where they overflow. */
+/* N1: k * min(x, y) + rest, at term i of l, is min(k * x + rest, k * y + rest), or max for k < 0. Return the operation and its sides; 0 if they
+ * overflow. */
 SETT_INLINE int settp_map_lattice_sides(settp_map_engine *e, int32_t l, int32_t i, int32_t *a, int32_t *b) {
   settp_map_term t = e->term[e->lin[l].first + i];
   int op = e->atom[t.atom].op;
@@ -3021,7 +3044,7 @@ SETT_INLINE sett_map_interval settp_map_lin_interval(settp_map_engine *e, int32_
 SETT_INLINE sett_map_interval settp_map_lin_sum(const settp_map_engine *e, int32_t a) {
   const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
   sett_map_interval r = settp_map_interval(e->lin[a].constant, e->lin[a].constant);
-  int lower = 1, upper = 1; /* whether there is such a bound */
+  int lower = 1, upper = 1; /* 1 if there is such a bound */
   for (; t < end; ++t) {
     const settp_map_atom *x = e->atom + t->atom;
     int64_t lo = t->k < 0 ? x->hi : x->lo, hi = t->k < 0 ? x->lo : x->hi;
@@ -3031,13 +3054,13 @@ SETT_INLINE sett_map_interval settp_map_lin_sum(const settp_map_engine *e, int32
   return settp_map_interval(lower ? r.lo : INT64_MIN, upper ? r.hi : INT64_MAX);
 }
 
-/* F mod m: [k mod g, m - g + k mod g] with g the gcd of m and the coefficients of F, k its constant. */
+/* Return the interval of F mod m: [k mod g, m - g + k mod g], with g the gcd of m and the coefficients of F, and k its constant. */
 SETT_INLINE sett_map_interval settp_map_mod_interval(const settp_map_engine *e, int32_t f, int64_t m) {
   int64_t g = settp_map_lin_gcd_with(e, f, m), k = settp_map_mod(e->lin[f].constant, g);
   return settp_map_interval(k, m - g + k);
 }
 
-/* How many atoms of f are in a: all, some, none. */
+/* Return how many atoms of f are in a: all, some, none. */
 SETT_INLINE int32_t settp_map_lin_shared(const settp_map_engine *e, int32_t f, int32_t a) {
   const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first,
                        *t_end = t + e->lin[a].count;
@@ -3051,7 +3074,7 @@ SETT_INLINE int32_t settp_map_lin_shared(const settp_map_engine *e, int32_t f, i
   return n;
 }
 
-SETT_INLINE int settp_map_lin_shares(const settp_map_engine *e, int32_t f, int32_t a) { /* whether there is one */
+SETT_INLINE int settp_map_lin_shares(const settp_map_engine *e, int32_t f, int32_t a) { /* 1 if there is one */
   const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first,
                        *t_end = t + e->lin[a].count;
   while (s < s_end && t < t_end && s->atom != t->atom)
@@ -3060,7 +3083,7 @@ SETT_INLINE int settp_map_lin_shares(const settp_map_engine *e, int32_t f, int32
   return s < s_end && t < t_end;
 }
 
-/* a with t * (F - m * q) taken away, where that leaves at most `most` terms. */
+/* Return a without t * (F - m * q), if that leaves at most `most` terms. */
 SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f, int64_t m, int32_t q, int64_t t,
                                        int32_t most) {
   int64_t tm, constant = 0;
@@ -3070,8 +3093,8 @@ SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f
   return n < 0 || n > most ? SETTP_MAP_NONE : settp_map_lin_make(e, constant, n);
 }
 
-/* The form (F, m) of the quotient in term i of a with all terms moved in that its coefficient k divides, and the rest: a = k * floor(moved / m) + rest.
- * 0: nothing moves, or a has more terms than are looked at. */
+/* Return the form (F, m) of the quotient in term i of a, with all terms moved in that its coefficient k divides, and the rest: a = k * floor(moved /
+ * m) + rest. Return 0 if nothing moves, or a has too many terms. */
 SETT_INLINE int settp_map_lin_move(settp_map_engine *e, int32_t a, int32_t i, settp_map_form form, int32_t *moved,
                                    int32_t *rest) {
   settp_map_term q = e->term[e->lin[a].first + i];
@@ -3101,7 +3124,7 @@ SETT_INLINE int settp_map_lin_move(settp_map_engine *e, int32_t a, int32_t i, se
   return 1;
 }
 
-/* I3, I4: the digit of a form, or an atom of the form, taken out of a so that the fewest atoms stay. */
+/* I3, I4: remove from a the digit of a form, or an atom of the form, so that the fewest atoms remain. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t i, f, best = SETTP_MAP_NONE, best_count = e->lin[a].count, best_f = 0;
   int64_t best_t = 0, best_c = 0;
@@ -3114,10 +3137,10 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e,
       for (pick = -1; shared && pick < (e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8); ++pick) {
         int64_t t;
         int32_t rest;
-        if (pick < 0) { /* I3: the quotient goes */
+        if (pick < 0) { /* I3: the quotient is removed */
           if (q.k % form.c || shared < e->lin[form.lin].count) continue;
           t = -(q.k / form.c);
-        } else { /* I4: an atom of F with coefficient 1 or -1 goes */
+        } else { /* I4: an atom of F with coefficient 1 or -1 is removed */
           settp_map_term x = e->term[e->lin[form.lin].first + pick];
           int64_t k = settp_map_lin_coefficient(e, a, x.atom);
           if (!k || (x.k != 1 && x.k != -1) || k == INT64_MIN || picks) continue;
@@ -3161,7 +3184,7 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_moved(settp_map_engine *e, 
   return r;
 }
 
-/* The primitive form of a without its constant, first coefficient positive; a = k * primitive + constant. */
+/* Return the primitive form of a without its constant, first coefficient positive: a = k * primitive + constant. */
 SETT_INLINE int32_t settp_map_lin_primitive(settp_map_engine *e, int32_t a, int64_t *k) {
   int64_t g = settp_map_lin_gcd(e, a);
   if (!g) return SETTP_MAP_NONE;
@@ -3184,7 +3207,7 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_fact(settp_map_engine *e, i
   return r;
 }
 
-/* I7: of a form with a minimum or maximum, by its sides. */
+/* I7: the interval of a form with a minimum or maximum, by its sides. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_sides(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t x, y;
   int count, op;
@@ -3238,7 +3261,8 @@ SETT_INLINE int settp_map_at_within(const settp_map_engine *e, const int64_t *x,
   return 1;
 }
 
-/* SETTP_MAP_SAMPLES samples of a variable from sample j on, as values of y in x = m * y + r: the ends of its bounds, and numbers between them. */
+/* Compute SETTP_MAP_SAMPLES samples of a variable from sample j on, as values of y in x = m * y + r: the ends of its bounds, and numbers between
+ * them. */
 SETT_INLINE void settp_map_sample(const settp_map_engine *e, const settp_map_atom *a, int j, int64_t *out) {
   const int64_t limit = (int64_t)1 << 40;
   int64_t lo = a->lo < -limit ? -limit : a->lo, hi = a->hi > limit ? limit : a->hi;
@@ -3262,7 +3286,7 @@ SETT_INLINE void settp_map_sample(const settp_map_engine *e, const settp_map_ato
   }
 }
 
-/* Values of a form at SETTP_MAP_SAMPLES points; those of atom i begin at value[i * stride]. */
+/* Compute the values of a form at SETTP_MAP_SAMPLES points; those of atom i begin at value[i * stride]. */
 SETT_INLINE void settp_map_lin_row(const settp_map_engine *e, int32_t l, const int64_t *value, size_t stride,
                                    int64_t *out) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
@@ -3274,7 +3298,7 @@ SETT_INLINE void settp_map_more_of(const settp_map_engine *e, int32_t l, int par
   settp_map_lin_row(e, l, e->more + part * SETTP_MAP_SAMPLES, SETTP_MAP_MORE, out);
 }
 
-/* flags the atoms of l that have no values yet; the last one, or `last` */
+/* Mark the atoms of l without values; return the last one, or `last`. */
 SETT_INLINE int32_t settp_map_more_want(settp_map_engine *e, int32_t l, int32_t last) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   for (; t < end; ++t)
@@ -3285,10 +3309,10 @@ SETT_INLINE int32_t settp_map_more_want(settp_map_engine *e, int32_t l, int32_t 
   return last;
 }
 
-/* The further samples of the atoms of l and of what they are made of. */
+/* Compute the further samples of the atoms of l and of their operands. */
 SETT_INLINE void settp_map_more_fill(settp_map_engine *e, int32_t l) {
   int32_t i = settp_map_more_want(e, l, SETTP_MAP_NONE), list = SETTP_MAP_NONE;
-  for (; i >= 0; --i) { /* operands come before their users */
+  for (; i >= 0; --i) { /* operands precede their users */
     settp_map_atom *x = e->atom + i;
     if (!x->wanted) continue;
     x->wanted = 0;
@@ -3317,7 +3341,7 @@ SETT_INLINE void settp_map_more_fill(settp_map_engine *e, int32_t l) {
   }
 }
 
-/* Whether l lies in [lo, hi] at the further samples: asked before a search for a proof. */
+/* Return 1 if l is in [lo, hi] at the further samples, before a search for a proof. */
 SETT_INLINE int settp_map_more_within(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi) {
   int64_t v[SETTP_MAP_SAMPLES];
   int j, part;
@@ -3339,14 +3363,14 @@ SETT_INLINE int settp_map_more_within(settp_map_engine *e, int32_t l, int64_t lo
   return 1;
 }
 
-/* Whether at the samples l - t * (F - m * q) lies in [lo, hi], which need not be made for it. */
+/* Return 1 if at the samples l - t * (F - m * q) is in [lo, hi], without making that form. */
 SETT_INLINE int settp_map_rest_within(settp_map_engine *e, int32_t l, settp_map_form form, int32_t q, int64_t t,
                                       int64_t lo, int64_t hi) {
   const int64_t *x, *f, *y = e->atom[q].at;
   int j;
   if (!e->sampled) return 1;
   (void)settp_map_lin_at(e, l);
-  f = settp_map_lin_at(e, form.lin); /* it may move the rows */
+  f = settp_map_lin_at(e, form.lin); /* this may move the rows */
   x = settp_map_lin_at(e, l);
   for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
     int64_t v = (int64_t)((uint64_t)x[j] - (uint64_t)t * ((uint64_t)f[j] - (uint64_t)form.c * (uint64_t)y[j]));
@@ -3357,7 +3381,7 @@ SETT_INLINE int settp_map_rest_within(settp_map_engine *e, int32_t l, settp_map_
 
 SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth);
 
-/* I7: max(x, y) lies in [lo, hi] where both are at most hi and one is at least lo; so for min. */
+/* I7: max(x, y) is in [lo, hi] if both are at most hi and one is at least lo; min likewise. */
 SETT_INLINE int settp_map_prove_sides(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
   int count, op, turn;
   int32_t i = settp_map_lattice_at(e, l, &count), side[2];
@@ -3375,7 +3399,7 @@ SETT_INLINE int settp_map_prove_sides(settp_map_engine *e, int32_t l, int64_t lo
   return 0;
 }
 
-/* Whether l lies in [lo, hi]: where the sum does not show it, a digit or a quotient is taken out and the rest has to lie in what is left. */
+/* Prove that l is in [lo, hi]: if the sum does not show it, remove a digit or a quotient, and prove that the rest is in the remaining interval. */
 SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
   sett_map_interval r;
   int32_t i, f, pick, made;
@@ -3460,7 +3484,7 @@ SETT_INLINE void settp_map_atom_measure(settp_map_engine *e, settp_map_atom *ato
   }
 }
 
-/* settp_map_at_step of a form; that of the last one asked is kept. */
+/* Return settp_map_at_step of a form; the value of the last form is kept. */
 SETT_INLINE int64_t settp_map_lin_step(settp_map_engine *e, int32_t l, uint32_t *hash) {
   if (e->stepped != l) {
     e->step = settp_map_at_step(settp_map_lin_at(e, l), e->scaled, &e->step_hash);
@@ -3470,7 +3494,7 @@ SETT_INLINE int64_t settp_map_lin_step(settp_map_engine *e, int32_t l, uint32_t 
   return e->step;
 }
 
-/* Makes a form known to R12, when it is next asked. */
+/* Make a form known to R12, at its next use. */
 SETT_INLINE void settp_map_alike_enter(settp_map_engine *e, int32_t l) {
   if (l < 0 || !e->lin[l].count || e->lin[l].entered) return;
   if (e->lin[l].count > 1 && !e->scaled && settp_map_lin_affine(e, l)) return; /* R1 to R4 find sums of variables */
@@ -3494,7 +3518,7 @@ SETT_INLINE void settp_map_alike_fill(settp_map_engine *e) {
   }
 }
 
-/* The atom behind the last one, which settp_map_atom_push counts; NULL: the arena is full. */
+/* Return the atom after the last one, which settp_map_atom_push counts; NULL if the arena is full. */
 SETT_INLINE settp_map_atom *settp_map_atom_next(settp_map_engine *e, int32_t kind) {
   settp_map_atom *a;
   if (!SETTP_MAP_ROOM(e, atom, atoms, atom_room, 1)) return NULL;
@@ -3545,7 +3569,7 @@ SETT_INLINE int32_t settp_map_atom_push(settp_map_engine *e) {
   return j;
 }
 
-/* ceil((lo - r) / m) and floor((hi - r) / m): the bounds of y in x = m * y + r. */
+/* Return ceil((lo - r) / m) or floor((hi - r) / m), the bounds of y in x = m * y + r. */
 SETT_INLINE int64_t settp_map_floor_bound(int64_t hi, int64_t r, int64_t m) {
   return settp_map_sat_floor(settp_map_sat_add(hi, -r), m);
 }
@@ -3575,7 +3599,7 @@ SETT_INLINE int32_t settp_map_lin_variable(settp_map_engine *e, int i) {
   return settp_map_lin_atom(e, e->variable[i], m, r);
 }
 
-/* The atom of an operation that is not linear, or SETTP_MAP_NONE. */
+/* Return the atom of an operation that is not linear, or SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_other_find(const settp_map_engine *e, int op, int32_t a, int32_t b) {
   int32_t at = e->atom_bucket[settp_map_hash((uint64_t)a << 32 | (uint32_t)b, (uint64_t)op) & e->mask];
   while (at >= 0 &&
@@ -3605,14 +3629,14 @@ SETT_INLINE int32_t settp_map_atom_other(settp_map_engine *e, int op, int32_t a,
   return settp_map_atom_push(e);
 }
 
-/* whether it has this name */
+/* 1 if it has this name */
 SETT_INLINE int settp_map_named(const settp_map_engine *e, int32_t q, int32_t lin, int64_t c) {
   int32_t f = e->atom[q].form;
   while (f >= 0 && (e->form[f].lin != lin || e->form[f].c != c)) f = e->form[f].next;
   return f >= 0;
 }
 
-/* q = floor(lin / c), one more name of a quotient. */
+/* Add floor(lin / c) as a name of the quotient q. */
 SETT_INLINE void settp_map_atom_name(settp_map_engine *e, int32_t q, int32_t lin, int64_t c) {
   int32_t *end;
   sett_map_interval r;
