@@ -3764,7 +3764,7 @@ SETT_INLINE int settp_map_all_positive(const settp_map_engine *e, int32_t l) {
   return e->lin[l].constant >= 0 && settp_map_all_positive_terms(e->term + e->lin[l].first, e->lin[l].count);
 }
 
-/* Reduces floor(l / c) to add + floor(key / *c): R1 and R3. */
+/* Reduce floor(l / c) to add + floor(key / *c), by R1 and R3. */
 SETT_INLINE int settp_map_key(settp_map_engine *e, int32_t l, int64_t *c, int32_t *add, int32_t *key) {
   int64_t g;
   if (!settp_map_lin_extract(e, l, *c, add, key)) return 0;
@@ -3776,7 +3776,7 @@ SETT_INLINE int settp_map_key(settp_map_engine *e, int32_t l, int64_t *c, int32_
   return *key >= 0;
 }
 
-/* floor(l / c) where it is known already. */
+/* Return floor(l / c) if it is known. */
 SETT_INLINE int32_t settp_map_quotient_known(settp_map_engine *e, int32_t l, int64_t c) {
   int32_t add = 0, key = 0;
   const settp_map_memo *m = settp_map_memo_find(e, l, c);
@@ -3788,7 +3788,8 @@ SETT_INLINE int32_t settp_map_quotient_known(settp_map_engine *e, int32_t l, int
   return m && m->value >= 0 ? settp_map_lin_mix(e, add, 1, m->value, 1, 0) : SETTP_MAP_NONE;
 }
 
-/* A quotient floor(F / b) of l beside another with divisor a, a divides b: floor(floor(F / a) / (b / a)) is a further name of it, where floor(F / a) is known. */
+/* If l has a quotient floor(F / b) beside another with divisor a, and a divides b, record floor(floor(F / a) / (b / a)) as a further name of it, if
+ * floor(F / a) is known. */
 SETT_INLINE int settp_map_cross_names(settp_map_engine *e, int32_t l) {
   int32_t i, j, f, g, names = 0;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -3821,7 +3822,7 @@ SETT_INLINE void settp_map_flag_terms(const settp_map_engine *e, int32_t l, unsi
   }
 }
 
-/* A number that no value of the form exceeds, from those of its atoms; nor does it on the way there. */
+/* Return a bound of the form's magnitude, from those of its atoms, which also bounds all partial sums. */
 SETT_INLINE int64_t settp_map_lin_most(const settp_map_engine *e, int32_t l, const int64_t *most) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   int64_t sum = e->lin[l].constant < 0 ? -e->lin[l].constant : e->lin[l].constant;
@@ -3829,7 +3830,7 @@ SETT_INLINE int64_t settp_map_lin_most(const settp_map_engine *e, int32_t l, con
   return sum;
 }
 
-/* The same for an operation that is not linear; no quotient is further from 0 than its dividend. */
+/* Return the same for an operation that is not linear; a quotient is at most as far from 0 as its dividend. */
 SETT_INLINE int64_t settp_map_other_most(int op, int64_t a, int64_t b) {
   if (op == SETTP_MAP_MUL) return settp_map_sat_mul(a, b);
   if (op == SETTP_MAP_MIN || op == SETTP_MAP_MAX) return a > b ? a : b;
@@ -3844,7 +3845,7 @@ SETT_INLINE uint64_t settp_map_lin_support(const settp_map_engine *e, int32_t l)
   return support;
 }
 
-/* of the box of these variables */
+/* points of the box of these variables */
 SETT_INLINE int64_t settp_map_support_points(const settp_map_engine *e, uint64_t support) {
   int64_t points = 1;
   int i;
@@ -3856,8 +3857,8 @@ SETT_INLINE int64_t settp_map_support_points(const settp_map_engine *e, uint64_t
   return points;
 }
 
-/* Which of at most 64 forms, a bit for each, lie in [lo, hi] at every point of their variables where the facts about these hold; SETTP_MAP_SAMPLES points at once.
- * None where there are too many points, or where values could overflow. */
+/* Return a bit for each of at most 64 forms that is in [lo, hi] at every point of their variables where the facts about these hold. SETTP_MAP_SAMPLES
+ * points are computed at once. The result is 0 if there are too many points, or values could overflow. */
 SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *l, int count, int64_t lo, int64_t hi) {
   enum { SETTP_MAP_MOST_VARIABLES = 6 };
   size_t keep = e->arena->top;
@@ -3873,12 +3874,12 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
   if (ok) {
     for (i = 0; i < e->atoms; ++i) flag[i] = 0;
     for (k = 0; k < count; ++k) settp_map_flag_terms(e, l[k], flag, &support);
-    for (f = 0; f < e->facts; ++f) { /* facts may bring in variables as long as the points stay few */
+    for (f = 0; f < e->facts; ++f) { /* facts may add variables while the points stay few */
       more = settp_map_lin_support(e, e->fact[f].lin);
       use[f] = !(more & ~support) || ((more & support) && settp_map_support_points(e, more | support) <= 2048);
       if (use[f]) settp_map_flag_terms(e, e->fact[f].lin, flag, &support);
     }
-    for (i = e->atoms - 1; i >= 0; --i) /* operands come before their users */
+    for (i = e->atoms - 1; i >= 0; --i) /* operands precede their users */
       if (flag[i] && e->atom[i].kind != SETTP_MAP_ATOM_VAR) {
         settp_map_flag_terms(e, e->atom[i].a, flag, &support);
         if (e->atom[i].kind == SETTP_MAP_ATOM_OTHER) settp_map_flag_terms(e, e->atom[i].b, flag, &support);
@@ -3922,7 +3923,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
     e->points -= SETTP_MAP_SAMPLES * rows;
     for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
       inside[j] = !done;
-      /* after the last point any will do */
+      /* after the last point any values are allowed */
       for (i = 0; i < variables; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i];
       for (i = variables - 1; i >= 0 && x[i] == e->atom[at[i]].hi; --i) x[i] = e->atom[at[i]].lo;
       if (i < 0) done = 1;
@@ -3958,7 +3959,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
   return ok ? holds : 0;
 }
 
-/* Whether l lies in [lo, hi], by I1 to I5: 1, 0, or -1 where looking at points may still say so. */
+/* Prove that l is in [lo, hi] by I1 to I5: return 1, 0, or -1 if an enumeration may still prove it. */
 SETT_INLINE int settp_map_prove_forms(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi) {
   sett_map_interval r;
   int affine;
@@ -3987,7 +3988,7 @@ SETT_INLINE int settp_map_prove(settp_map_engine *e, int32_t l, int64_t lo, int6
   return 0;
 }
 
-/* Whether floor(l / c) is one number: by the samples it must be, by the interval it is. */
+/* Return 1 if floor(l / c) is one number: the samples must agree, and the interval must prove it. */
 SETT_INLINE int settp_map_one_period(settp_map_engine *e, int32_t l, int64_t c, int64_t *value) {
   const int64_t *at;
   int64_t lo, hi;
@@ -4004,8 +4005,8 @@ SETT_INLINE int settp_map_one_period(settp_map_engine *e, int32_t l, int64_t c, 
   return !settp_map_mul(*value, c, &lo) && !settp_map_add(lo, c - 1, &hi) && settp_map_prove(e, l, lo, hi);
 }
 
-/* R11: after floor(l / c) = value, the natural digit is recorded as a name of the heaviest quotient that stands in value once. Of the quotient `plain` it is
- * the name that it was made with. */
+/* R11: after floor(l / c) = value, record the natural digit as a name of the heaviest quotient that occurs once in value. For the quotient `plain` it
+ * is its first name. */
 SETT_INLINE void settp_map_record(settp_map_engine *e, int32_t l, int64_t c, int32_t value, int32_t plain) {
   int32_t i, best = SETTP_MAP_NONE;
   int64_t s = 0;
@@ -4027,7 +4028,7 @@ SETT_INLINE void settp_map_record(settp_map_engine *e, int32_t l, int64_t c, int
 SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c);
 SETT_INLINE int32_t settp_map_alike_find(settp_map_engine *e, int32_t l, int64_t c);
 
-/* Adds g to a list of divisors, greatest first, each once. */
+/* Insert g into a list of different divisors, largest first. */
 SETT_INLINE void settp_map_divisor(int64_t *list, int *count, int room, int64_t g, int64_t c) {
   int i, j;
   if (g < 2 || g >= c) return;
@@ -4042,7 +4043,7 @@ SETT_INLINE void settp_map_divisor(int64_t *list, int *count, int room, int64_t 
   ++*count;
 }
 
-/* Whether at the samples floor(r / g) may be one number for the rest r of b by g, which need not be made for it. */
+/* Return 1 if at the samples floor(r / g) may be one number for the rest r of b by g, without making r. */
 SETT_INLINE int settp_map_rest_one_period(const settp_map_engine *e, int32_t b, int64_t g) {
   const settp_map_term *t = e->term + e->lin[b].first, *end = t + e->lin[b].count;
   int64_t v[SETTP_MAP_SAMPLES];
@@ -4051,8 +4052,8 @@ SETT_INLINE int settp_map_rest_one_period(const settp_map_engine *e, int32_t b, 
   return settp_map_at_one_period(e, v, v, 0, g);
 }
 
-/* R7: a lower digit base g that makes the rest cheaper; g are the common divisors of c and one or two coefficients, and of c and what such a coefficient
- * is the multiple of a divisor for. SETTP_MAP_NONE: no g does. */
+/* R7: return a lower digit base g that makes the rest cheaper, or SETTP_MAP_NONE. The candidates are the common divisors of c and one or two
+ * coefficients, and of c and the multiple of a divisor in such a coefficient. */
 SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
   enum { SETTP_MAP_MOST_ROOM = 24 };
   settp_map_cost cost = settp_map_lin_cost(e, b);
@@ -4081,7 +4082,7 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
       if (!pass) { /* the lower digits vanish */
         if (!settp_map_one_period(e, r, g, &one)) continue;
         q = settp_map_lin_constant(e, one);
-      } else { /* a new atom for them is not worth it */
+      } else { /* a new atom for them does not pay */
         q = settp_map_quotient_known(e, r, g);
         if (q < 0) q = settp_map_alike_find(e, r, g);
       }
@@ -4091,7 +4092,7 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
   return SETTP_MAP_NONE;
 }
 
-/* add + floor(key / c), where it is known; turn: also by the quotient of the form turned around, which R12 finds where it is asked with samples. */
+/* Return add + floor(key / c) if it is known; turn: also by the quotient of the negated form, which R12 finds with samples. */
 SETT_INLINE int32_t settp_map_value_known(settp_map_engine *e, int32_t key, int64_t c, int32_t add, int turn) {
   settp_map_memo *m = settp_map_memo_find(e, key, c);
   int32_t flipped;
@@ -4108,7 +4109,7 @@ SETT_INLINE int32_t settp_map_value_known(settp_map_engine *e, int32_t key, int6
   return SETTP_MAP_NONE;
 }
 
-/* R8: merges a quotient of coefficient 1 or -1 into the dividend. SETTP_MAP_NONE: nothing is known or cheaper. */
+/* R8: merge a quotient of coefficient 1 or -1 into the dividend. Return SETTP_MAP_NONE if the result is neither known nor cheaper. */
 SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
   settp_map_cost best_cost = settp_map_lin_cost(e, b);
   int32_t i, f, best = SETTP_MAP_NONE, best_add = 0;
@@ -4142,7 +4143,7 @@ SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
   return best < 0 ? SETTP_MAP_NONE : settp_map_lin_mix(e, settp_map_divide(e, best, best_c), 1, best_add, 1, 0);
 }
 
-/* Whether b is a + n. */
+/* Return 1 if b is a + n. */
 SETT_INLINE int settp_map_lin_shifted(const settp_map_engine *e, int32_t a, int32_t b, int64_t n) {
   const settp_map_lin *x = e->lin + a, *y = e->lin + b;
   int64_t shifted;
@@ -4154,7 +4155,7 @@ SETT_INLINE int settp_map_lin_shifted(const settp_map_engine *e, int32_t a, int3
   return 1;
 }
 
-/* R9: two quotients of forms that are half their divisor apart become one. SETTP_MAP_NONE: no two are so. */
+/* R9: merge two quotients of forms that differ by half their divisor. Return SETTP_MAP_NONE if there are none. */
 SETT_INLINE int32_t settp_map_halve(settp_map_engine *e, int32_t l) {
   int32_t i, j, low, half, sum, n = e->lin[l].count;
   for (i = 0; i + 1 < n; ++i) {
@@ -4193,7 +4194,7 @@ SETT_INLINE int32_t settp_map_halves(settp_map_engine *e, int32_t l) {
   return l;
 }
 
-/* R12: at the samples floor(l / c) is k * x + n for a form x that is known. It is so everywhere if l - c * (k * x + n) lies in [0, c - 1]. */
+/* R12: if at the samples floor(l / c) is k * x + n for a known form x, it is so everywhere if l - c * (k * x + n) is in [0, c - 1]. */
 SETT_INLINE int32_t settp_map_alike_find(settp_map_engine *e, int32_t l, int64_t c) {
   const int64_t *at = settp_map_lin_at(e, l);
   int64_t q[SETTP_MAP_SAMPLES], step, k, n;
@@ -4220,7 +4221,7 @@ SETT_INLINE int32_t settp_map_alike_find(settp_map_engine *e, int32_t l, int64_t
   return SETTP_MAP_NONE;
 }
 
-/* R13: a cheaper form with the same values; l itself where none is known. */
+/* R13: return a cheaper form with the same values, or l itself. */
 SETT_INLINE int32_t settp_map_same_values(settp_map_engine *e, int32_t l) {
   const int64_t *at;
   uint32_t hash = 0;
@@ -4252,7 +4253,7 @@ SETT_INLINE int32_t settp_map_same_values(settp_map_engine *e, int32_t l) {
   return l;
 }
 
-/* floor(b / c) of a reduced key that no range decides. */
+/* Return floor(b / c) for a reduced key that no range decides. */
 SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t c) {
   int32_t value = SETTP_MAP_NONE, i;
   int64_t one;
@@ -4294,7 +4295,7 @@ SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t
 
 SETT_INLINE int32_t settp_map_divide_lattice(settp_map_engine *e, int32_t l, int64_t c);
 
-/* floor(l / c) in normal form; c is not 0. SETTP_MAP_NONE when it cannot be said in 64 bits. */
+/* Return floor(l / c) in normal form; c is not 0. Return SETTP_MAP_NONE on overflow. */
 SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c) {
   int32_t add = 0, key = 0, value;
   int32_t atoms = e->atoms, known, plain = SETTP_MAP_NONE;
@@ -4399,7 +4400,7 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   e->alike_bucket = e->memo_bucket + buckets;
   for (i = 0; i < buckets * 4; ++i) e->lin_bucket[i] = SETTP_MAP_NONE;
   for (i = 0; i < (uint32_t)e->variables; ++i) e->variable[i] = SETTP_MAP_NONE;
-  if (e->lin_limit == SETTP_MAP_LINS_MAX) { /* much memory: the arrays begin in one block */
+  if (e->lin_limit == SETTP_MAP_LINS_MAX) { /* with much memory, the arrays begin in one block */
     int32_t n = nodes < 64 ? 64 : 256;
     unsigned char *block = (unsigned char *)settp_map_take(
         arena, (size_t)n * (2 * sizeof *e->term + sizeof *e->lin + sizeof *e->atom + sizeof *e->form + sizeof *e->memo +
@@ -4425,13 +4426,13 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
 
 enum { SETTP_MAP_FACTORS_MAX = 12, SETTP_MAP_MONOMIALS_MAX = 24 };
 
-typedef struct settp_map_monomial { /* k times the factors; of none: k */
+typedef struct settp_map_monomial { /* k times the factors; k alone without factors */
   int64_t k;
   int32_t factor[SETTP_MAP_FACTORS_MAX];
   int count;
 } settp_map_monomial;
 
-/* k times the factors of a and b, in their order; 0: too many, or k is too large. */
+/* Multiply: k times the factors of a and b, in their order. Return 0 if there are too many, or k is too large. */
 SETT_INLINE int settp_map_monomial_times(const settp_map_monomial *a, const settp_map_monomial *b,
                                          settp_map_monomial *out) {
   int i = 0, j = 0;
@@ -4443,7 +4444,7 @@ SETT_INLINE int settp_map_monomial_times(const settp_map_monomial *a, const sett
   return 1;
 }
 
-/* The factors of k * atom; 0: too many. */
+/* Write the factors of k * atom; return 0 if there are too many. */
 SETT_INLINE int settp_map_monomial_of(const settp_map_engine *e, int32_t atom, int64_t k, settp_map_monomial *out) {
   settp_map_monomial part[2], all;
   int side;
@@ -4466,7 +4467,7 @@ SETT_INLINE int settp_map_monomial_of(const settp_map_engine *e, int32_t atom, i
   return 1;
 }
 
-/* part * rest = whole, but for k; 0: part has a factor that whole has not. */
+/* Write the rest with part * rest = whole, up to k; return 0 if part has a factor that whole does not have. */
 SETT_INLINE int settp_map_monomial_without(const settp_map_monomial *whole, const settp_map_monomial *part,
                                            settp_map_monomial *rest) {
   int i, j = 0;
@@ -4478,7 +4479,7 @@ SETT_INLINE int settp_map_monomial_without(const settp_map_monomial *whole, cons
   return j == part->count;
 }
 
-/* a with the monomial added. Even powers alone are not negative. */
+/* Return a with the monomial added. Only even powers are known to be non-negative. */
 SETT_INLINE int32_t settp_map_monomial_add(settp_map_engine *e, int32_t a, const settp_map_monomial *m) {
   int32_t l, atom;
   int i, even = !(m->count & 1);
@@ -4495,7 +4496,8 @@ SETT_INLINE int32_t settp_map_monomial_add(settp_map_engine *e, int32_t a, const
   return settp_map_lin_mix(e, a, 1, l, m->k, 0);
 }
 
-/* t * (F - m * q), q = Q(F, m), taken out of l whole: the rest; *digit, where it is asked: F - m * q; *name: that name of q. SETTP_MAP_NONE: l holds none. */
+/* Remove t * (F - m * q), q = Q(F, m), from l and return the rest. *digit, unless NULL, is F - m * q; *name is that name of q. Return SETTP_MAP_NONE
+ * if l has no digit. */
 SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *t, int32_t *digit, int32_t *name) {
   int32_t i, f, rest;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -4515,7 +4517,8 @@ SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *
   return SETTP_MAP_NONE;
 }
 
-/* The monomials of a form, its digits as factors; their number, 0: too many. Those behind `terms` came out of digits and the constant. */
+/* Write the monomials of a form, its digits as factors, and return their number, or 0 if there are too many. Those after `terms` come from digits and
+ * the constant. */
 SETT_INLINE int settp_map_monomials(settp_map_engine *e, int32_t l, settp_map_monomial *out) {
   int n = 0;
   int32_t i, rest, digit = 0, name;
@@ -4536,7 +4539,7 @@ SETT_INLINE int settp_map_monomials(settp_map_engine *e, int32_t l, settp_map_mo
   return n;
 }
 
-/* The greatest magnitude of a sum whose terms are each the greatest; saturated. */
+/* Return the maximum magnitude of a sum with each term at its maximum, saturated. */
 SETT_INLINE int64_t settp_map_lin_reach(const settp_map_engine *e, int32_t l) {
   int64_t reach = settp_map_sat_mul(e->lin[l].constant < 0 ? -1 : 1, e->lin[l].constant);
   int32_t i;
@@ -4550,8 +4553,8 @@ SETT_INLINE int64_t settp_map_lin_reach(const settp_map_engine *e, int32_t l) {
 
 SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_t b);
 
-/* N6: q * q = (x + y) * q - x * y for q = min(x, y) or max(x, y): (k * q + a) * (m * q + b) is a * b - k * m * x * y where
- * k * m * (x + y) + k * b + m * a is 0, as in min(x, y) * max(x, y). SETTP_MAP_NONE: it is not so. */
+/* N6: q * q = (x + y) * q - x * y for q = min(x, y) or max(x, y). Therefore (k * q + a) * (m * q + b) is a * b - k * m * x * y if k * m * (x + y) + k
+ * * b + m * a is 0, as in min(x, y) * max(x, y). Return SETTP_MAP_NONE otherwise. */
 SETT_INLINE int32_t settp_map_product_lattice(settp_map_engine *e, int32_t a, int32_t b) {
   int count;
   int32_t at = settp_map_lattice_at(e, a, &count), x, y, sum;
@@ -4571,7 +4574,7 @@ SETT_INLINE int32_t settp_map_product_lattice(settp_map_engine *e, int32_t a, in
   return settp_map_lin_mix(e, settp_map_lin_product(e, a, b), 1, settp_map_lin_product(e, x, y), -km, 0);
 }
 
-/* a * b as a sum of monomials, or as one atom where they are too many or 64 bits might not do. */
+/* Return a * b as a sum of monomials, or as one atom if they are too many or might overflow. */
 SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_t b) {
   int64_t g, h, k;
   int32_t t = e->lattices ? settp_map_product_lattice(e, a, b) : SETTP_MAP_NONE, sum;
@@ -4611,7 +4614,7 @@ SETT_INLINE int settp_map_at_least(settp_map_engine *e, int32_t l, int64_t lo) {
   return l >= 0 && settp_map_lin_interval(e, l).lo >= lo;
 }
 
-/* Whether a factor may be taken out of every part of l. */
+/* Return 1 if a factor can be taken out of every part of l. */
 SETT_INLINE int settp_map_has_factor(const settp_map_engine *e, int32_t l, int32_t factor) {
   settp_map_monomial m, rest, part;
   int32_t i;
@@ -4625,7 +4628,7 @@ SETT_INLINE int settp_map_has_factor(const settp_map_engine *e, int32_t l, int32
   return !e->lin[l].constant;
 }
 
-/* The parts of l with a factor, without it; *rest: the others. */
+/* Return the parts of l with a factor, without that factor; *rest has the others. */
 SETT_INLINE int32_t settp_map_lin_cofactor(settp_map_engine *e, int32_t l, int32_t factor, int32_t *rest) {
   settp_map_monomial m, left, part;
   int32_t i, out = settp_map_lin_constant(e, 0);
@@ -4643,7 +4646,8 @@ SETT_INLINE int32_t settp_map_lin_cofactor(settp_map_engine *e, int32_t l, int32
   return out;
 }
 
-/* S1: A of a = b * A + B, with B in *rest. Of a divisor of one part k * M every part of a that M divides leaves a residue of k; a sum comes out where fewer parts stay. */
+/* S1: return A of a = b * A + B, with B in *rest. If the divisor is one part k * M, every part of a that M divides leaves a residue modulo k; a sum
+ * is taken out if fewer parts remain. */
 SETT_INLINE int32_t settp_map_lin_multiples(settp_map_engine *e, int32_t a, int32_t b, int32_t *rest) {
   settp_map_monomial lead, m, left;
   int32_t out = settp_map_lin_constant(e, 0), i;
@@ -4670,7 +4674,7 @@ SETT_INLINE int32_t settp_map_lin_multiples(settp_map_engine *e, int32_t a, int3
   return out;
 }
 
-/* floor(a / b), b not a number and at least 1. SETTP_MAP_NONE when it cannot be said in 64 bits. */
+/* Return floor(a / b) for a form b that is at least 1 and not a number; SETTP_MAP_NONE on overflow. */
 SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t b) {
   int32_t add, rest = a, i, part;
   int64_t g, j;
@@ -4711,7 +4715,7 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
   return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_FLOORDIV, a, b), 1, 0);
 }
 
-/* l - k * x, where k is what makes the first part of x vanish and all parts of x vanish with it: then *k is that, else SETTP_MAP_NONE. */
+/* Return l - k * x for the k that removes the first part of x, if it removes all parts of x; *k is then that number, otherwise SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_lin_less(settp_map_engine *e, int32_t l, int32_t x, int64_t *k) {
   settp_map_term lead;
   int64_t own;
@@ -4725,7 +4729,7 @@ SETT_INLINE int32_t settp_map_lin_less(settp_map_engine *e, int32_t l, int32_t x
   return left >= 0 && e->lin[left].count == e->lin[l].count - e->lin[x].count ? left : SETTP_MAP_NONE;
 }
 
-/* I3 of a form that is at least 1: l = t * (a - b * q) + rest, q = floor(a / b), lies between rest and t * (b - 1) + rest. */
+/* I3 for a form that is at least 1: l = t * (a - b * q) + rest, q = floor(a / b), is between rest and t * (b - 1) + rest. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_rest(settp_map_engine *e, int32_t l, sett_map_interval r) {
   settp_map_monomial m;
   int32_t i, digit;
@@ -4769,11 +4773,11 @@ enum {
   SETTP_MAP_BIT_SOURCES = 64,
   SETTP_MAP_BIT_SETS = 4096,
   SETTP_MAP_BIT_BUCKETS = 256,
-  SETTP_MAP_BIT_DEPTH = 8, /* operations within operations that are read; below them is a source */
+  SETTP_MAP_BIT_DEPTH = 8, /* maximum nesting of operations that are read; operations below are sources */
   SETTP_MAP_BIT_TERMS = 128,
   SETTP_MAP_BIT_DIGITS = 256,
   SETTP_MAP_BIT_MEMBERS = 100, /* source bits of a sum that is an atom */
-  SETTP_MAP_BIT_WORK = 2000    /* atoms that one reading looks into */
+  SETTP_MAP_BIT_WORK = 2000    /* atoms that one reading visits */
 };
 
 typedef struct settp_map_bit_set {
@@ -4781,7 +4785,7 @@ typedef struct settp_map_bit_set {
   int32_t next;
 } settp_map_bit_set;
 
-/* Places place .. place + size - 1 of a source as a form. */
+/* Places place .. place + size - 1 of a source, as a form. */
 typedef struct settp_map_bit_digit {
   int32_t lin, source;
   int16_t place, size;
@@ -4789,8 +4793,8 @@ typedef struct settp_map_bit_digit {
 
 typedef struct settp_map_bits {
   int32_t source[SETTP_MAP_BIT_SOURCES];                         /* forms */
-  int16_t number[SETTP_MAP_BIT_SOURCES][SETTP_MAP_BIT_SIGN + 1]; /* of a source bit, -1: not asked yet */
-  int16_t of[SETTP_MAP_BITS_MAX], place[SETTP_MAP_BITS_MAX];     /* of each source bit */
+  int16_t number[SETTP_MAP_BIT_SOURCES][SETTP_MAP_BIT_SIGN + 1]; /* number of a source bit; -1: not assigned */
+  int16_t of[SETTP_MAP_BITS_MAX], place[SETTP_MAP_BITS_MAX];     /* source and place of each source bit */
   int32_t bucket[SETTP_MAP_BIT_BUCKETS];
   settp_map_bit_set *set;
   int32_t sets, set_room;
@@ -4798,7 +4802,7 @@ typedef struct settp_map_bits {
   int digits, sources, count, work;
 } settp_map_bits;
 
-/* Places 0 .. width - 1 of a value, and the sign, which all places from width on have. Only the first known places are known. */
+/* Places 0 .. width - 1 of a value, and its sign, which all places from width on have. Only the first `known` places are known. */
 typedef struct settp_map_reading {
   int32_t bit[SETTP_MAP_BIT_WIDTH + 1];
   int32_t sign;
@@ -4850,7 +4854,7 @@ SETT_INLINE int settp_map_bits_start(settp_map_engine *e) {
   return settp_map_bit_find(e, &none) == 0;
 }
 
-/* a + b modulo 2; SETTP_MAP_NONE: there are too many sets. */
+/* Return a + b modulo 2; SETTP_MAP_NONE if there are too many sets. */
 SETT_INLINE int32_t settp_map_bit_add(settp_map_engine *e, int32_t a, int32_t b) {
   settp_map_bit_set sum;
   int32_t set;
@@ -4863,7 +4867,7 @@ SETT_INLINE int32_t settp_map_bit_add(settp_map_engine *e, int32_t a, int32_t b)
   return set < 0 ? SETTP_MAP_NONE : 2 * set + ((a ^ b) & 1);
 }
 
-/* Bit `place` of a source; SETTP_MAP_NONE: there are too many. */
+/* Return bit `place` of a source; SETTP_MAP_NONE if there are too many. */
 SETT_INLINE int32_t settp_map_bit_of(settp_map_engine *e, int32_t source, int place) {
   settp_map_bits *b = e->bits;
   settp_map_bit_set one;
@@ -4888,7 +4892,7 @@ SETT_INLINE int32_t settp_map_bit_of(settp_map_engine *e, int32_t source, int pl
   return set < 0 ? SETTP_MAP_NONE : 2 * set;
 }
 
-/* The number of the one source bit of a bit, or -1; with -2 it is a number. */
+/* Return the number of a bit's single source bit, -2 if the bit is a number, else -1. */
 SETT_INLINE int settp_map_bit_single(const settp_map_engine *e, int32_t bit) {
   const settp_map_bit_set *x = e->bits->set + bit / 2;
   int i, n = -2;
@@ -4901,7 +4905,8 @@ SETT_INLINE int settp_map_bit_single(const settp_map_engine *e, int32_t bit) {
   return n;
 }
 
-/* The places of a source that vary, and whether its sign does: bits from *width on are those of r.lo, or the sign. 0: it has no bounds. */
+/* Find the places of a source that vary, and whether its sign does: bits from *width on are those of r.lo, or the sign. Return 0 if it has no bounds.
+ */
 SETT_INLINE int settp_map_bit_range(settp_map_engine *e, int32_t source, sett_map_interval *r, int *width, int *sign) {
   uint64_t vary;
   *r = settp_map_lin_interval(e, source);
@@ -4912,7 +4917,7 @@ SETT_INLINE int settp_map_bit_range(settp_map_engine *e, int32_t source, sett_ma
   return *width <= SETTP_MAP_BIT_WIDTH;
 }
 
-/* Its places from out->known on, as its own source bits. */
+/* Read the places from out->known on as own source bits. */
 SETT_INLINE void settp_map_bit_source(settp_map_engine *e, int32_t l, settp_map_reading *out) {
   sett_map_interval r;
   int width, sign, j;
@@ -4938,7 +4943,7 @@ SETT_INLINE int32_t settp_map_reading_at(const settp_map_reading *r, int place) 
   return place < r->width || r->known < SETTP_MAP_BITS_KNOWN ? r->bit[place] : r->sign;
 }
 
-/* a becomes a xor b, where all places of both are known. */
+/* Replace a by a xor b, if all places of both are known. */
 SETT_INLINE void settp_map_reading_add(settp_map_engine *e, settp_map_reading *a, const settp_map_reading *b) {
   int j, width = a->width > b->width ? a->width : b->width;
   if (b->known < SETTP_MAP_BITS_KNOWN) a->known = 0;
@@ -4949,7 +4954,7 @@ SETT_INLINE void settp_map_reading_add(settp_map_engine *e, settp_map_reading *a
       a->known = 0;
       return;
     }
-    /* places of a up to here are its own now: its sign is asked beyond them only */
+    /* places of a up to here are now its own; its sign is used only beyond them */
     a->bit[j] = bit;
     if (j >= a->width) a->width = j + 1, a->bit[j] = bit;
   }
@@ -4965,7 +4970,7 @@ SETT_INLINE void settp_map_read_atom(settp_map_engine *e, int32_t q, int depth, 
   out->sign = 0;
   if (!depth) e->bits->work = 0;
   if ((depth >= SETTP_MAP_BIT_DEPTH && !x.r) || ++e->bits->work > SETTP_MAP_BIT_WORK)
-    x.kind = SETTP_MAP_ATOM_VAR; /* not looked into */
+    x.kind = SETTP_MAP_ATOM_VAR; /* not read */
   if (x.kind == SETTP_MAP_ATOM_QUOTIENT && !(x.c & (x.c - 1))) {
     while (x.c >> shift > 1) ++shift;
     settp_map_read(e, x.a, 1, depth + 1, out);
@@ -4996,7 +5001,7 @@ typedef struct settp_map_bit_term { /* k * bit */
   int32_t bit;
 } settp_map_bit_term;
 
-/* *sum += k modulo 2^64; *wide: a number is beyond 2^62. */
+/* Add k to *sum modulo 2^64; *wide is set if a number exceeds 2^62. */
 SETT_INLINE void settp_map_wide_add(int64_t *sum, int64_t k, int *wide) {
   const int64_t most = (int64_t)1 << 62;
   int64_t r = 0;
@@ -5005,7 +5010,7 @@ SETT_INLINE void settp_map_wide_add(int64_t *sum, int64_t k, int *wide) {
   if (*sum > most || *sum < -most) *wide = 1;
 }
 
-/* term += k * bit and *constant likewise, where a bit turned around is 1 minus it. 0: there are too many. */
+/* Add k * bit to the terms, and *constant likewise; a negated bit is 1 minus the bit. Return 0 if there are too many terms. */
 SETT_INLINE int settp_map_bit_term_add(settp_map_bit_term *term, int *count, int64_t *constant, int32_t bit, int64_t k,
                                        int *wide) {
   int i;
@@ -5026,13 +5031,13 @@ SETT_INLINE int settp_map_bit_term_add(settp_map_bit_term *term, int *count, int
   return 1;
 }
 
-/* A number of which the low 64 - place bits count, as the one next to 0. */
+/* Return the number nearest to 0 with the same low 64 - place bits. */
 SETT_INLINE int64_t settp_map_narrow(int64_t k, int place) {
   return settp_map_floor((int64_t)((uint64_t)k << place), (int64_t)1 << place);
 }
 
-/* The places of a sum of bits times numbers, lowest first: a sum of one bit and a number hands on what is linear, one of several bits what is not. It is known
- * itself, but left out where whole. wide: numbers are known modulo 2^64, and the sum lies within 2^62. */
+/* Read the places of a sum of bits times numbers, lowest first. A sum of one bit and a number passes on what is linear, a sum of several bits what is
+ * not. A known sum is left out if `whole`. wide: numbers are known modulo 2^64, and the sum is within 2^62. */
 SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit_term *term, int count,
                                     int64_t constant, int limit, int whole, settp_map_reading *out) {
   int place, i, n;
@@ -5047,7 +5052,7 @@ SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit
     }
     count = n;
     out->width = place;
-    /* below a limit there is more than these terms */
+    /* below a limit there are more terms than these */
     if (limit == SETTP_MAP_BITS_KNOWN && !count && (!constant || constant == -1)) out->sign = constant != 0;
     else if (limit == SETTP_MAP_BITS_KNOWN && count == 1 && term[0].k == -1 && !constant) out->sign = term[0].bit;
     else if (limit == SETTP_MAP_BITS_KNOWN && count == 1 && term[0].k == 1 && constant == -1)
@@ -5074,7 +5079,7 @@ SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit
   }
 }
 
-/* Remembers that a form of several terms is a digit of a source, which its terms alone may not show. */
+/* Record that a form of several terms is a digit of a source, which its terms alone may not show. */
 SETT_INLINE int32_t settp_map_bit_digit_add(settp_map_engine *e, int32_t l, int32_t source, int place, int size) {
   settp_map_bits *b = e->bits;
   int i;
@@ -5089,7 +5094,7 @@ SETT_INLINE int32_t settp_map_bit_digit_add(settp_map_engine *e, int32_t l, int3
   return l;
 }
 
-/* What l holds of such digits, times a number, goes to term; the rest. A sum of bits that its terms show is not looked at. */
+/* Add the recorded digits in l, times their numbers, to term, and return the rest. A sum of bits that is visible in the terms is not examined. */
 SETT_INLINE int32_t settp_map_read_digits(settp_map_engine *e, int32_t l, settp_map_bit_term *term, int *count,
                                           int64_t *constant, int *wide) {
   int i, j;
@@ -5112,7 +5117,7 @@ SETT_INLINE int32_t settp_map_read_digits(settp_map_engine *e, int32_t l, settp_
   return l;
 }
 
-/* The places of a form's values; what is not known of them is a source where whole, else left out. */
+/* Read the places of a form's values. Unknown places are a source if `whole`, otherwise they are left out. */
 SETT_INLINE void settp_map_read(settp_map_engine *e, int32_t l, int whole, int depth, settp_map_reading *out) {
   settp_map_bit_term term[SETTP_MAP_BIT_TERMS];
   int count = 0, limit = SETTP_MAP_BITS_KNOWN, wide = 0, j;
@@ -5157,7 +5162,7 @@ SETT_INLINE void settp_map_read(settp_map_engine *e, int32_t l, int whole, int d
   if (whole && out->known < SETTP_MAP_BITS_KNOWN) settp_map_bit_source(e, l, out);
 }
 
-/* A source bit as a form. */
+/* Return a source bit as a form. */
 SETT_INLINE int32_t settp_map_lin_of_source_bit(settp_map_engine *e, int number) {
   int32_t source = e->bits->source[e->bits->of[number]], q;
   int place = e->bits->place[number], width, sign;
@@ -5171,7 +5176,7 @@ SETT_INLINE int32_t settp_map_lin_of_source_bit(settp_map_engine *e, int number)
   return settp_map_bit_digit_add(e, q, source, place, 1);
 }
 
-/* A bit as a form: a source bit, or an atom for each further one. */
+/* Return a bit as a form: a source bit, or an atom for each further bit. */
 SETT_INLINE int32_t settp_map_lin_of_bit(settp_map_engine *e, int32_t bit) {
   int32_t l = SETTP_MAP_NONE, atom = SETTP_MAP_NONE;
   int i, members = 0;
@@ -5190,7 +5195,7 @@ SETT_INLINE int32_t settp_map_lin_of_bit(settp_map_engine *e, int32_t bit) {
   return bit & 1 ? settp_map_lin_scale(e, l, -1, 1) : l;
 }
 
-/* A value whose places are all known as a form: places that continue each other in one source are one digit. X1, X2, X3 */
+/* Return a value with all places known as a form: contiguous places of one source are one digit. X1, X2, X3 */
 SETT_INLINE int32_t settp_map_lin_of_reading(settp_map_engine *e, const settp_map_reading *r) {
   int32_t l = settp_map_lin_constant(e, 0);
   int j, n;
@@ -5229,7 +5234,7 @@ SETT_INLINE int32_t settp_map_lin_of_reading(settp_map_engine *e, const settp_ma
   return l;
 }
 
-/* a xor b. Where a bound is missing it stays an operation. */
+/* Return a xor b. If a bound is missing it stays an operation. */
 SETT_INLINE int32_t settp_map_lin_xor(settp_map_engine *e, int32_t a, int32_t b) {
   settp_map_reading r, other;
   int32_t t;
@@ -5250,7 +5255,7 @@ SETT_INLINE int32_t settp_map_lin_xor(settp_map_engine *e, int32_t a, int32_t b)
   return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_XOR, a, b), 1, 0);
 }
 
-/* X4: a modulo c, a power of two, where the places that count are known, and some of them is a sum of bits; else SETTP_MAP_NONE. */
+/* X4: return a modulo c, a power of two, if the relevant places are known and one of them is a sum of bits; else SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_lin_parity(settp_map_engine *e, int32_t a, int64_t c) {
   settp_map_reading r;
   int j, bits = 0, sums = 0;
@@ -5275,13 +5280,13 @@ SETT_INLINE int32_t settp_map_lin_parity(settp_map_engine *e, int32_t a, int64_t
 
 enum { SETTP_MAP_LEAVES_MAX = 16, SETTP_MAP_MEETS_MAX = 32 };
 
-typedef struct settp_map_lattice { /* the maximum over meets of the minimum of the leaves whose bits it has */
+typedef struct settp_map_lattice { /* the maximum over meets of the minimum of the leaves in the bits of meet */
   int32_t leaf[SETTP_MAP_LEAVES_MAX];
   uint32_t meet[SETTP_MAP_MEETS_MAX];
   int leaves, meets;
 } settp_map_lattice;
 
-/* N2: one more minimum; of two, of which one has all leaves of the other, the one with fewer stays. 0: there are too many. */
+/* N2: add a minimum. If one of two minima has all leaves of the other, the smaller one stays. Return 0 if there are too many. */
 SETT_INLINE int settp_map_lattice_add(settp_map_lattice *x, uint32_t meet) {
   int i, n = 0;
   for (i = 0; i < x->meets; ++i)
@@ -5294,7 +5299,7 @@ SETT_INLINE int settp_map_lattice_add(settp_map_lattice *x, uint32_t meet) {
   return 1;
 }
 
-/* N2: the minimum or maximum of two lattices, by the distributive law. 0: it has too many leaves or minima. */
+/* N2: the minimum or maximum of two lattices, by the distributive law. Return 0 if it has too many leaves or minima. */
 SETT_INLINE int settp_map_lattice_join(int op, const settp_map_lattice *x, const settp_map_lattice *y,
                                        settp_map_lattice *out) {
   uint32_t to[SETTP_MAP_LEAVES_MAX], meet;
@@ -5318,7 +5323,7 @@ SETT_INLINE int settp_map_lattice_join(int op, const settp_map_lattice *x, const
   return ok;
 }
 
-/* Whether term i of l is divided in another term, as in a digit: then it stays whole. */
+/* Return 1 if term i of l is the dividend in another term, as in a digit, and must stay whole. */
 SETT_INLINE int settp_map_lin_divides(const settp_map_engine *e, int32_t l, int32_t i) {
   int32_t atom = e->term[e->lin[l].first + i].atom, j;
   for (j = 0; j < e->lin[l].count; ++j) {
@@ -5328,7 +5333,7 @@ SETT_INLINE int settp_map_lin_divides(const settp_map_engine *e, int32_t l, int3
   return 0;
 }
 
-/* The lattice of a form with one minimum or maximum; another form is a leaf. 0: it is too large. */
+/* Read the lattice of a form with one minimum or maximum; another form is a leaf. Return 0 if it is too large. */
 SETT_INLINE int settp_map_lattice_read(settp_map_engine *e, int32_t l, int depth, settp_map_lattice *out) {
   settp_map_lattice x, y;
   int32_t a, b, i;
@@ -5345,7 +5350,7 @@ SETT_INLINE int settp_map_lattice_read(settp_map_engine *e, int32_t l, int depth
          settp_map_lattice_join(op, &x, &y, out);
 }
 
-/* Whether a <= b is proved. */
+/* Return 1 if a <= b is proved. */
 SETT_INLINE int settp_map_lin_below(settp_map_engine *e, int32_t a, int32_t b) {
   int32_t d = settp_map_lin_mix(e, a, 1, b, -1, 0);
   sett_map_interval r;
@@ -5354,7 +5359,7 @@ SETT_INLINE int settp_map_lin_below(settp_map_engine *e, int32_t a, int32_t b) {
   return r.hi <= 0 || (r.lo <= 0 && r.lo > INT64_MIN && settp_map_prove(e, d, r.lo, 0));
 }
 
-/* Without the leaves that no minimum has, the others sorted. */
+/* Remove the leaves that no minimum has, and sort the others. */
 SETT_INLINE void settp_map_lattice_sort(settp_map_lattice *x) {
   uint32_t used = 0, m;
   int32_t leaf[SETTP_MAP_LEAVES_MAX];
@@ -5376,7 +5381,7 @@ SETT_INLINE void settp_map_lattice_sort(settp_map_lattice *x) {
   for (i = 0; i < n; ++i) x->leaf[i] = leaf[i];
 }
 
-/* N3: a leaf beside a lesser one in a minimum goes, and a minimum that another one is never below. */
+/* N3: remove a leaf beside a smaller leaf in a minimum, and a minimum that another minimum always reaches. */
 SETT_INLINE void settp_map_lattice_reduce(settp_map_engine *e, settp_map_lattice *x) {
   uint32_t below[SETTP_MAP_LEAVES_MAX]; /* below[i]: the leaves that are at most leaf i */
   int i, j, k;
@@ -5397,7 +5402,7 @@ SETT_INLINE void settp_map_lattice_reduce(settp_map_engine *e, settp_map_lattice
   settp_map_lattice_sort(x);
 }
 
-/* The same with minima and maxima exchanged: the minimum of maxima of the same leaves, as the maxima over `meet`. 0: there are too many. */
+/* Exchange minima and maxima: the minimum of maxima of the same leaves, as the maxima over `meet`. Return 0 if there are too many. */
 SETT_INLINE int settp_map_lattice_turn(const settp_map_lattice *x, settp_map_lattice *out) {
   settp_map_lattice from;
   int i, j, k, ok = 1;
@@ -5417,7 +5422,7 @@ SETT_INLINE int settp_map_lattice_turn(const settp_map_lattice *x, settp_map_lat
 
 enum { SETTP_MAP_LATTICE_MAKE, SETTP_MAP_LATTICE_FIND, SETTP_MAP_LATTICE_COUNT };
 
-/* op(a, b): made, or only found; when leaves are counted, their number. */
+/* Make op(a, b), or only find it; if leaves are counted, return their number. */
 SETT_INLINE int32_t settp_map_lattice_node(settp_map_engine *e, int op, int32_t a, int32_t b, int how) {
   int32_t t;
   if (how == SETTP_MAP_LATTICE_COUNT) return a + b;
@@ -5440,8 +5445,8 @@ SETT_INLINE int32_t settp_map_lattice_chain(settp_map_engine *e, const settp_map
   return made;
 }
 
-/* The form of op over `meets` sets of leaves, each of which is their other operation: what all sets have stands once, then single leaves, then the leaf that is in most
- * sets is taken out of them. */
+/* Return the form of op over `meets` sets of leaves, each joined by the other operation: the common leaves of all sets occur once, then single
+ * leaves, then the leaf that is in most sets is taken out of them. */
 SETT_INLINE int32_t settp_map_lattice_build(settp_map_engine *e, const settp_map_lattice *x, const uint32_t *meet,
                                             int meets, int op, int how) {
   uint32_t part[SETTP_MAP_MEETS_MAX], rest[SETTP_MAP_MEETS_MAX], common = ~UINT32_C(0), single = 0, pick = 0;
@@ -5479,7 +5484,7 @@ SETT_INLINE int32_t settp_map_lattice_build(settp_map_engine *e, const settp_map
   return settp_map_lattice_node(e, op, a, b, how);
 }
 
-/* Of the maximum of minima and the minimum of maxima the one with fewer leaves. */
+/* Return the maximum of minima or the minimum of maxima, whichever has fewer leaves. */
 SETT_INLINE int32_t settp_map_lattice_form(settp_map_engine *e, const settp_map_lattice *x, int how) {
   settp_map_lattice y;
   int turn = settp_map_lattice_turn(x, &y) &&
@@ -5489,8 +5494,9 @@ SETT_INLINE int32_t settp_map_lattice_form(settp_map_engine *e, const settp_map_
               : settp_map_lattice_build(e, x, x->meet, x->meets, SETTP_MAP_MAX, how);
 }
 
-/* N4: shifts the leaves so that the least coefficient of each atom over them is 0, and the least constant. Of a quotient floor(F / c) it is the greatest one where
- * coefficients are multiples of c apart: then it belongs to a digit. Other minima and maxima stay where they are. Returns the shift; *g divides the leaves' numbers afterwards. */
+/* N4: shift the leaves so that the smallest coefficient of each atom over them is 0, and the smallest constant. For a quotient floor(F / c) the
+ * largest is used if coefficients differ by multiples of c, because the quotient then belongs to a digit. Other minima and maxima stay. Return the
+ * shift; *g then divides the leaves' numbers. */
 SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_lattice *x, int64_t *g) {
   int32_t shift, i, j;
   int64_t constant = e->lin[x->leaf[0]].constant;
@@ -5504,7 +5510,7 @@ SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_latti
       const settp_map_atom *a = e->atom + t.atom;
       int64_t lo = t.k, hi = t.k, own;
       for (k = 0; k < n && !settp_map_lin_coefficient(e, x->leaf[k], t.atom); ++k) {}
-      if (k < n) continue; /* seen in an earlier leaf */
+      if (k < n) continue; /* occurs in an earlier leaf */
       for (k = 0; k < x->leaves; ++k) {
         own = settp_map_lin_coefficient(e, x->leaf[k], t.atom);
         if (own < lo) lo = own;
@@ -5531,8 +5537,8 @@ SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_latti
 
 SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattice *x, int depth);
 
-/* N5: leaves A + floor(F / c) with one c, and leaves A without quotients, are the quotient by c of the lattice of c * A + F: where that saves more divisions than it
- * makes products. */
+/* N5: leaves A + floor(F / c) with one c, and leaves A without quotients, are the quotient by c of the lattice of c * A + F, if that saves more
+ * divisions than it adds products. */
 SETT_INLINE int32_t settp_map_lattice_quotient(settp_map_engine *e, const settp_map_lattice *x, int depth) {
   settp_map_lattice y = *x;
   int64_t c = 0;
@@ -5562,7 +5568,7 @@ SETT_INLINE int32_t settp_map_lattice_quotient(settp_map_engine *e, const settp_
   return settp_map_divide(e, settp_map_lattice_make(e, &y, depth + 1), c);
 }
 
-/* N6: a factor of all leaves that is not negative is one of the lattice. */
+/* N6: take a non-negative factor of all leaves out of the lattice. */
 SETT_INLINE int32_t settp_map_lattice_factor(settp_map_engine *e, const settp_map_lattice *x, int depth) {
   settp_map_lattice y;
   settp_map_monomial m;
@@ -5583,14 +5589,14 @@ SETT_INLINE int32_t settp_map_lattice_factor(settp_map_engine *e, const settp_ma
   return SETTP_MAP_NONE;
 }
 
-/* The numbers of a form and of the leaves of a lattice. */
+/* Return the count of numbers in a form and in the leaves of a lattice. */
 SETT_INLINE int settp_map_lattice_numbers(const settp_map_engine *e, int32_t l, const settp_map_lattice *x) {
   int i, n = e->lin[l].count + (e->lin[l].constant != 0);
   for (i = 0; i < x->leaves; ++i) n += e->lin[x->leaf[i]].count + (e->lin[x->leaf[i]].constant != 0);
   return n;
 }
 
-/* The form of a reduced lattice: front + factor * y, or front + factor * -y where that has fewer numbers or its atom is there. */
+/* Return the form of a reduced lattice: front + factor * y, or front + factor * -y if that has fewer numbers or its atom exists. */
 SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattice *x, int depth) {
   settp_map_lattice way[2];
   int64_t g[2];
@@ -5623,13 +5629,13 @@ SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattic
   return settp_map_lin_mix(e, front[first], 1, l, g[first], 0);
 }
 
-/* The minimum or maximum of two forms. */
+/* Return the minimum or maximum of two forms. */
 SETT_INLINE int32_t settp_map_lin_lattice(settp_map_engine *e, int op, int32_t a, int32_t b) {
   settp_map_lattice x, y, both;
   int32_t common = settp_map_lin_constant(e, 0), i, made = SETTP_MAP_NONE, t;
   int count;
   e->lattices = 1;
-  for (i = 0; i < e->lin[a].count; ++i) { /* a minimum that both have is no leaf */
+  for (i = 0; i < e->lin[a].count; ++i) { /* a minimum that both have is not a leaf */
     settp_map_term s = e->term[e->lin[a].first + i];
     if (e->atom[s.atom].kind == SETTP_MAP_ATOM_OTHER && settp_map_lin_coefficient(e, b, s.atom) == s.k)
       common = settp_map_lin_plus(e, common, s.atom, s.k);
@@ -5644,11 +5650,11 @@ SETT_INLINE int32_t settp_map_lin_lattice(settp_map_engine *e, int op, int32_t a
     made = settp_map_lattice_make(e, &both, 0);
   }
   if (made >= 0 || e->error) return made;
-  if (a > b) t = a, a = b, b = t; /* too large a lattice, or 64 bits do not do */
+  if (a > b) t = a, a = b, b = t; /* the lattice is too large, or 64 bits overflow */
   return settp_map_lin_atom(e, settp_map_atom_other(e, op, a, b), 1, 0);
 }
 
-/* Whether a has a quotient that b has not. */
+/* Return 1 if a has a quotient that b does not have. */
 SETT_INLINE int settp_map_lin_new_quotient(const settp_map_engine *e, int32_t a, int32_t b) {
   int32_t i;
   for (i = 0; i < e->lin[a].count; ++i) {
@@ -5658,7 +5664,7 @@ SETT_INLINE int settp_map_lin_new_quotient(const settp_map_engine *e, int32_t a,
   return 0;
 }
 
-/* N5: floor(l / c) of a lattice is the lattice of the leaves' quotients: taken where these have no new quotient. */
+/* N5: floor(l / c) of a lattice is the lattice of the leaves' quotients, if these have no new quotient. */
 SETT_INLINE int32_t settp_map_divide_lattice(settp_map_engine *e, int32_t l, int64_t c) {
   settp_map_lattice x;
   int count, n, inside = 1;
@@ -5705,7 +5711,7 @@ SETT_INLINE int32_t settp_map_lin_operation(settp_map_engine *e, int op, int32_t
     if (q >= 0 && op == SETTP_MAP_CEILDIV) q = settp_map_lin_scale(e, q, -1, 0);
     if (q >= 0 && op == SETTP_MAP_MOD) {
       t = settp_map_lin_product(e, b, q);
-      /* of a product that 64 bits may not hold the remainder stays as it is */
+      /* the remainder of a product that might overflow stays an operation */
       q = t >= 0 && settp_map_lin_reach(e, t) < (int64_t)1 << 61 ? settp_map_lin_mix(e, a, 1, t, -1, 0)
                                                                  : SETTP_MAP_NONE;
     }
@@ -5720,7 +5726,7 @@ SETT_INLINE int32_t settp_map_lin_operation(settp_map_engine *e, int op, int32_t
   return op == SETTP_MAP_FLOORDIV || q < 0 ? q : settp_map_lin_mix(e, a, 1, q, -c, 0);
 }
 
-/* l with the atoms that have become one number put in. */
+/* Return l with the atoms replaced that are known to be one number. */
 SETT_INLINE int32_t settp_map_lin_settle(settp_map_engine *e, int32_t l) {
   int32_t i;
   for (i = 0; e->fixed && l >= 0 && i < e->lin[l].count;) {
@@ -5733,12 +5739,12 @@ SETT_INLINE int32_t settp_map_lin_settle(settp_map_engine *e, int32_t l) {
   return l;
 }
 
-/* What is known of the nodes of a list while they are normalised. */
+/* The known facts about the nodes of a list during normalisation. */
 typedef struct settp_map_nodes_known {
   settp_map_list list;
   int32_t *lin;             /* their forms */
-  sett_map_interval *range; /* intervals by their operations, and by the constraints on them */
-  uint32_t done;            /* so many nodes of the list are normalised */
+  sett_map_interval *range; /* intervals by the operations, and by constraints */
+  uint32_t done;            /* number of nodes that are normalised */
 } settp_map_nodes_known;
 
 SETT_INLINE void settp_map_known_start(settp_map_nodes_known *known) {
@@ -5748,7 +5754,8 @@ SETT_INLINE void settp_map_known_start(settp_map_nodes_known *known) {
   known->range = NULL;
 }
 
-/* R0: floor(x / c) for a sum of nodes k * y: with g, which divides c, the y with other coefficients make up less than g, and vanish. SETTP_MAP_NONE: no g does. */
+/* R0: return floor(x / c) for a sum of nodes k * y: for a g that divides c, the y with other coefficients sum to less than g and vanish.
+ * SETTP_MAP_NONE if there is no such g. */
 SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_nodes_known *known, sett_expr x,
                                          int64_t c) {
   enum { SETTP_MAP_MOST_ROOM = 16 };
@@ -5778,7 +5785,7 @@ SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_no
       part[parts++].at = node->mark;
     }
   }
-  for (n = -1; n < parts; ++n) { /* c itself, then its divisors among the coefficients, greatest first */
+  for (n = -1; n < parts; ++n) { /* c itself, then its divisors among the coefficients, largest first */
     sett_map_interval low;
     int32_t value, lows = 0;
     g = n < 0 ? c : 1;
@@ -5804,7 +5811,7 @@ SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_no
   return SETTP_MAP_NONE;
 }
 
-/* Remembers for P12 that l is the form of an operation of the map: not of sums and products with forms of variables. */
+/* Record for P12 that l is the form of an operation of the map, but not of sums, or of products with forms of variables. */
 SETT_INLINE void settp_map_lin_made(settp_map_engine *e, int32_t l, int op, int32_t a, int32_t b) {
   const settp_map_lin *x = e->lin + a, *y = e->lin + b;
   int32_t tree = 1 + (x->op ? x->tree : 2 * x->count + 1) + (y->op ? y->tree : 2 * y->count + 1);
@@ -5815,8 +5822,8 @@ SETT_INLINE void settp_map_lin_made(settp_map_engine *e, int32_t l, int op, int3
   e->lin[l].tree = tree < 1 << 20 ? tree : 1 << 20;
 }
 
-/* The linear forms of all nodes of known->list from known->done on: known->lin, or NULL. What overflows inside the rules stays as the operation that it was.
- * map: on whose domain they are asked, where its constraints may be used. */
+/* Return the linear forms of all nodes of known->list from known->done on, in known->lin, or NULL. An operation that overflows inside the rules stays
+ * an operation. map: constraints that may be used, because forms are evaluated on its domain. */
 SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_known *known, const sett_map *map) {
   const settp_map_list *list = &known->list;
   int32_t *lin = (int32_t *)settp_map_take(e->arena, (size_t)list->count * sizeof *lin + 8);
@@ -5887,7 +5894,7 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
       if (l >= 0 && ((n->op != SETTP_MAP_MUL && n->op != SETTP_MAP_FLOORDIV) ||
                      settp_map_at(e->arena, settp_map_b(n))->op != SETTP_MAP_CONST))
         l = settp_map_same_values(e, l);
-      if (l < 0) l = lin[i]; /* 64 bits do not do: as it was */
+      if (l < 0) l = lin[i]; /* overflow: unchanged */
       if (!e->lin[l].op && e->lin[l].count) settp_map_lin_made(e, l, (int)n->op, a, b);
     }
     range[i] = r;
@@ -5900,7 +5907,7 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
 
 /* ---- from linear forms to expressions ---- */
 
-/* the tree nodes of its print, kept in lin.expr; 0: failed */
+/* print l into lin.expr and return its tree nodes; 0: failed */
 SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l);
 
 typedef struct settp_map_part { /* k * expr */
@@ -5909,7 +5916,7 @@ typedef struct settp_map_part { /* k * expr */
   int32_t nodes;
 } settp_map_part;
 
-/* Names whose atoms all come before q in the order of weight, divisor and number: only from these q is printed, so printing ends. */
+/* Return 1 if all atoms of the name precede q in the order of weight, divisor and number; only such names print q, so printing ends. */
 SETT_INLINE int settp_map_form_lighter(const settp_map_engine *e, int32_t lin, int32_t q) {
   const settp_map_atom *y = e->atom + q;
   int32_t i;
@@ -5928,7 +5935,7 @@ SETT_INLINE int settp_map_no_worse_than_minus_one(const settp_map_engine *e, int
   return 1;
 }
 
-/* The form with each coefficient and the constant taken modulo m into [0, m). */
+/* Return the form with each coefficient and the constant modulo m, in [0, m). */
 SETT_INLINE int32_t settp_map_lin_positive(settp_map_engine *e, int32_t l, int64_t m) {
   int32_t i, n = 0, count = e->lin[l].count;
   if (!SETTP_MAP_ROOM(e, term, terms, term_room, count)) return SETTP_MAP_NONE;
@@ -5944,7 +5951,7 @@ SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l);
 SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
                                             int depth, sett_expr *expr);
 
-/* l mod m as an expression; its nodes. Inside, coefficients are free modulo m. */
+/* Print l mod m as an expression; return its nodes. Inside, coefficients are free modulo m. */
 SETT_INLINE int32_t settp_map_print_mod(settp_map_engine *e, int32_t l, int64_t m, sett_expr *expr) {
   int32_t plus = settp_map_lin_positive(e, l, m), quotient = 0, least = 0, nodes;
   int lattices;
@@ -5965,12 +5972,12 @@ SETT_INLINE int settp_map_print_searches(const settp_map_engine *e) {
   return e->prints < SETTP_MAP_PRINTS_MAX && e->lins < e->lin_limit + SETTP_MAP_LINS_MAX / 2;
 }
 
-SETT_INLINE int settp_map_lin_before(settp_map_engine *e, int32_t a, int32_t b) { /* by their prints */
+SETT_INLINE int settp_map_lin_before(settp_map_engine *e, int32_t a, int32_t b) { /* order by their prints */
   return settp_map_print(e, a) && settp_map_print(e, b) &&
          settp_map_order(e->arena, e->lin[a].expr, e->lin[b].expr) < 0;
 }
 
-/* The product of factors, in the order of their prints; its nodes. */
+/* Print the product of factors, in the order of their prints; return its nodes. */
 SETT_INLINE int32_t settp_map_print_factors(settp_map_engine *e, const int32_t *factor, int count, sett_expr *expr) {
   sett_expr x[SETTP_MAP_FACTORS_MAX] = {0};
   int32_t nodes = count - 1;
@@ -6054,10 +6061,10 @@ SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
   return x->nodes;
 }
 
-/* The symbols that a factor adds to a summand: its sign is the sign of the sum. */
+/* Return the symbols that a factor adds to a summand; its sign is the sign of the sum. */
 SETT_INLINE int32_t settp_map_factor_nodes(int64_t k) { return k == 1 || k == -1 ? 0 : 2; }
 
-/* An estimate of the nodes of a sum, term by term; its atoms are printed already, or are now. */
+/* Estimate the nodes of a sum, term by term; its atoms are printed, now if not before. */
 SETT_INLINE int32_t settp_map_terms_estimate(settp_map_engine *e, int32_t first, int32_t count, int64_t constant) {
   int32_t i, n = constant ? 2 : 0;
   int positive = constant > 0 || !count;
@@ -6086,7 +6093,7 @@ SETT_INLINE int32_t settp_map_plain_estimate(settp_map_engine *e, int32_t l) {
   return e->lin[l].plain = n;
 }
 
-/* And of a sum that holds a digit whole, with that digit as a remainder, where this is less. */
+/* Estimate also with a digit of the sum as a remainder, if that is smaller. */
 SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   int32_t n = e->lin[l].estimate;
   int count;
@@ -6109,7 +6116,8 @@ SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   return n;
 }
 
-/* P2: k * q with terms that q is a quotient of: s * (F - t * q) for a form F whose rest by t is then a digit. F is recorded as a name of q. */
+/* P2: find terms in l of which the quotient in k * q is the quotient: s * (F - t * q) for a form F whose rest by t is then a digit. Record F as a
+ * name of q. */
 SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
   int32_t i, j, k;
   for (i = 0; i < e->lin[l].count && e->lins < e->lin_limit; ++i) {
@@ -6122,7 +6130,7 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
       settp_map_term t = e->term[e->lin[l].first + j];
       int64_t s = t.k < 0 ? -t.k : t.k, m;
       int32_t f, w, n = 0;
-      int digit = 1; /* whether F - m * q may lie in [0, m - 1] */
+      int digit = 1; /* 1 if F - m * q may be in [0, m - 1] */
       sett_map_interval r;
       if (i == j || t.k == INT64_MIN || q.k % s || q.k == s || q.k == -s || (e->atom[t.atom].support & ~support))
         continue;
@@ -6137,7 +6145,7 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
         e->term[e->terms + n++] = x;
       }
       m = (q.k < 0 ? -q.k : q.k) / s;
-      if (e->sampled) { /* F - m * q, before there is such a form */
+      if (e->sampled) { /* F - m * q, without making this form */
         int64_t x[SETTP_MAP_SAMPLES], lo, hi;
         settp_map_row_start(x, 0);
         settp_map_row_add(x, e->atom[q.atom].at, -m);
@@ -6164,13 +6172,13 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
   }
 }
 
-/* An order of two atoms that does not depend on which was made first. */
+/* Return an order of two atoms that does not depend on which was made first. */
 SETT_INLINE int settp_map_atom_before(settp_map_engine *e, int32_t a, int32_t b) {
   return settp_map_atom_print(e, a) && settp_map_atom_print(e, b) &&
          settp_map_order(e->arena, e->atom[a].expr, e->atom[b].expr) < 0;
 }
 
-/* An estimate of the nodes of l mod m, or of (m - 1 - l) mod m. */
+/* Estimate the nodes of l mod m, or of (m - 1 - l) mod m. */
 SETT_INLINE int32_t settp_map_mod_estimate(settp_map_engine *e, int32_t l, int64_t m, int turned) {
   int32_t i, n = 1;
   int constant = settp_map_mod(turned ? -1 - e->lin[l].constant : e->lin[l].constant, m) != 0, positive = constant;
@@ -6187,7 +6195,7 @@ SETT_INLINE int32_t settp_map_mod_estimate(settp_map_engine *e, int32_t l, int64
   return n + 2 * constant + !positive;
 }
 
-/* Whether no two terms of a form hold the same variable. */
+/* Return 1 if no two terms of a form share a variable. */
 SETT_INLINE int settp_map_lin_apart(const settp_map_engine *e, int32_t l) {
   uint64_t seen = 0;
   int32_t i;
@@ -6199,8 +6207,8 @@ SETT_INLINE int settp_map_lin_apart(const settp_map_engine *e, int32_t l) {
   return 1;
 }
 
-/* P1: the best step that writes a quotient q = floor(F / m) and its dividend as F mod m, or, where F has a negative number,
- * as m - 1 - (m - 1 - F) mod m; the form that is left. */
+/* P1: find the best step that writes a quotient q = floor(F / m) and its dividend as F mod m or, if F has a negative number, as m - 1 - (m - 1 - F)
+ * mod m; return the remaining form. */
 SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, f, best = SETTP_MAP_NONE, best_q = 0, n, first, digit, left, best_nodes = settp_map_plain_estimate(e, l);
   int64_t best_t = 0, m, up;
@@ -6224,7 +6232,7 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
       n = settp_map_terms_add(e, settp_map_terms_mix(e, l, 1, form.lin, -t, &constant), q.atom, tm);
       if (n < 0) continue;
       first = e->terms;
-      e->terms += n; /* the estimates may print: the terms are kept from it */
+      e->terms += n; /* the estimates may print, so the terms are protected */
       for (turned = 0; turned <= turns; ++turned) {
         int64_t k = turned ? -t : t, c = constant;
         int32_t nodes = own[turned], j;
@@ -6253,7 +6261,7 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
         best_t = t;
         best_turned = turned;
       }
-      if (e->terms == first + n) e->terms = first; /* nothing was printed behind them */
+      if (e->terms == first + n) e->terms = first; /* nothing was printed after them */
     }
   }
   if (best < 0) return SETTP_MAP_NONE;
@@ -6271,8 +6279,8 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
   return best_turned && !settp_map_mul(best_t, m - 1, &up) ? settp_map_lin_scale(e, left, 1, up) : left;
 }
 
-/* The terms of a, bit i for term i, that move into a quotient of that form and coefficient k: moves[0] those that stand in the form and that k divides,
- * moves[1] also quotients of the form's variables. None where a has more terms than bits. */
+/* Find the terms of a (bit i for term i) that move into a quotient of that form and coefficient k: moves[0] has those that occur in the form and that
+ * k divides, moves[1] also quotients of the form's variables. None if a has more terms than bits. */
 SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_map_form form, int64_t k,
                                    uint64_t *moves) {
   const settp_map_term *s = e->term + e->lin[form.lin].first, *end = s + e->lin[form.lin].count,
@@ -6295,7 +6303,7 @@ SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_m
   }
 }
 
-/* Whether the constant of rest moves into inner as well, where k divides it; *up: the constant of inner with it. */
+/* Return 1 if the constant of rest moves into inner as well, because k divides it; *up is the constant of inner with it. */
 SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest,
                                            int64_t *up) {
   int64_t constant = e->lin[rest].constant;
@@ -6303,7 +6311,7 @@ SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c,
          !settp_map_add(e->lin[inner].constant, *up, up);
 }
 
-/* inner, which is form or form turned around, with these terms of rest moved in, and its constant; SETTP_MAP_NONE: a number is too large. */
+/* Return inner, which is form or its negation, with these terms of rest moved in, and its constant; SETTP_MAP_NONE if a number is too large. */
 SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
                                      int32_t rest) {
   int32_t j, n, count = e->lin[rest].count;
@@ -6319,7 +6327,7 @@ SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, 
   return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, up, n);
 }
 
-/* What stays of rest. */
+/* Return the remainder of rest. */
 SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
                                           int32_t rest) {
   int32_t j, n = 0, count = e->lin[rest].count;
@@ -6330,7 +6338,7 @@ SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_
   return settp_map_lin_make(e, settp_map_absorbs_constant(e, c, k, inner, rest, &up) ? 0 : e->lin[rest].constant, n);
 }
 
-/* Whether a form is a sum of several negative numbers: C, which divides positive numbers, then needs a number more. */
+/* Return 1 if a form is a sum of several negative numbers: C, which divides positive numbers, then needs one more number. */
 SETT_INLINE int settp_map_all_negative(const settp_map_engine *e, int32_t l) {
   int32_t i, count = e->lin[l].count;
   for (i = 0; i < count; ++i) {
@@ -6340,8 +6348,8 @@ SETT_INLINE int settp_map_all_negative(const settp_map_engine *e, int32_t l) {
   return count > 1 && e->lin[l].constant <= 0;
 }
 
-/* P4: the heaviest quotient of l with the terms it can take in; the form that is left. A form with a negative coefficient, or of a negative factor, is tried turned
- * around, too; so is one as heavy and of the other sign that takes the heaviest one in. */
+/* P4: take the heaviest quotient of l with the terms that can move into it; return the remaining form. A form with a negative coefficient or factor
+ * is also tried negated, and so is an equally heavy quotient of the other sign that takes in the heaviest one. */
 SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, f, heavy = SETTP_MAP_NONE, best = SETTP_MAP_NONE, best_f = 0, best_nodes = 0, name = SETTP_MAP_NONE, flip,
                 absorb, alone, first, best_atom = 0;
@@ -6419,8 +6427,8 @@ SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, sett
   return best;
 }
 
-/* P6: k * (a * b) as k / m * ((m * a) * b) where m * a is shorter than a and m, which is the modulus of a variable of one residue class in a; and so for each
- * factor. 0: it is not so. */
+/* P6: print k * (a * b) as k / m * ((m * a) * b) if m * a is shorter than a; m is the modulus of a variable of one residue class in a. The same holds
+ * for each factor. Return 0 if it is not shorter. */
 SETT_INLINE int settp_map_fold_product(settp_map_engine *e, settp_map_term t, settp_map_part *part) {
   const settp_map_atom *x = e->atom + t.atom;
   settp_map_monomial product;
@@ -6447,7 +6455,7 @@ SETT_INLINE int settp_map_fold_product(settp_map_engine *e, settp_map_term t, se
   return part->nodes > 0;
 }
 
-/* Whether a sum holds a product or a quotient by a form: then P9 and P10 are tried. */
+/* Return 1 if a sum has a product or a quotient by a form, so that P9 and P10 are tried. */
 SETT_INLINE int settp_map_has_products(const settp_map_engine *e, int32_t l) {
   int32_t i;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -6457,13 +6465,13 @@ SETT_INLINE int settp_map_has_products(const settp_map_engine *e, int32_t l) {
   return 0;
 }
 
-/* The nodes of k * (a mod b), or of k * (a * b). */
+/* Return the nodes of k * (a mod b), or of k * (a * b). */
 SETT_INLINE int32_t settp_map_pair_nodes(settp_map_engine *e, int32_t a, int32_t b, int64_t k) {
   int32_t x = settp_map_print(e, a), y = settp_map_print(e, b);
   return x && y ? x + y + 1 + settp_map_factor_nodes(k) : 1 << 28;
 }
 
-/* P9: t * (a - b * q), q = floor(a / b) of a form b, is t * (a mod b); and so for a turned around where b is at least 1. */
+/* P9: t * (a - b * q), q = floor(a / b) for a form b, is t * (a mod b), also for a negated, if b is at least 1. */
 SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_a = 0, best_b = 0;
   int64_t best_k = 0;
@@ -6506,8 +6514,8 @@ SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_ma
   return best;
 }
 
-/* P10: the product of two sums that takes the most nodes away: of a factor and the parts that have it, and what else their sum is multiplied with; or one that the map
- * had. */
+/* P10: find the product of two sums that removes the most nodes: of a factor and the parts that have it, and other parts that their sum is multiplied
+ * with; or a product of the map. */
 SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_pair[2] = {0, 0}, seen[32], pair[2],
              left;
@@ -6527,7 +6535,7 @@ SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_
       if (e->term[e->lin[c].first].k < 0) k = -k;
       c = settp_map_lin_shrink(e, c, k, e->lin[c].constant / k);
       f = settp_map_lin_scale(e, f, k, 0);
-      for (t = 0; c >= 0 && f >= 0 && t < e->lin[rest].count;) { /* what else c is multiplied with */
+      for (t = 0; c >= 0 && f >= 0 && t < e->lin[rest].count;) { /* the other factors of c */
         settp_map_term own = e->term[e->lin[rest].first + t++], lead = e->term[e->lin[c].first];
         settp_map_monomial whole, first, over;
         int32_t x, less;
@@ -6577,7 +6585,8 @@ SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_
   return part->nodes ? best : SETTP_MAP_NONE;
 }
 
-/* P11: k * floor(a / b) + k of a form b that is at least 1 is k * ((a + 1) ceildiv b), k taken out of the constant. 0: it is not shorter. */
+/* P11: k * floor(a / b) + k for a form b that is at least 1 is k * ((a + 1) ceildiv b), with k taken from the constant. Return 0 if it is not
+ * shorter. */
 SETT_INLINE int settp_map_fold_ceiling(settp_map_engine *e, settp_map_term t, int64_t *constant, settp_map_part *part) {
   const settp_map_atom *x = e->atom + t.atom;
   int32_t up, b = x->b, a = x->a;
@@ -6596,7 +6605,7 @@ SETT_INLINE int settp_map_fold_ceiling(settp_map_engine *e, settp_map_term t, in
   return 1;
 }
 
-/* P10: parts of one coefficient k or -k, k > 1, are k times their sum. The number of parts that are left. */
+/* P10: parts with one coefficient k or -k, k > 1, are k times their sum. Return the number of remaining parts. */
 SETT_INLINE int32_t settp_map_fold_coefficients(settp_map_engine *e, settp_map_part *part, int32_t n) {
   int32_t i, j, m;
   for (i = 0; i + 1 < n; ++i) {
@@ -6606,7 +6615,7 @@ SETT_INLINE int32_t settp_map_fold_coefficients(settp_map_engine *e, settp_map_p
     sett_expr sum = 0;
     for (j = 0; j < n; ++j) alike += j != i && (part[j].k == k || part[j].k == -k);
     if (k < 2 || alike < 2) continue;
-    for (m = i; m < n; ++m) /* those of one coefficient, in the order of their prints, lie behind i */
+    for (m = i; m < n; ++m) /* those with one coefficient, in the order of their prints, follow i */
       if (part[m].k == k || part[m].k == -k) {
         settp_map_part p = part[m];
         for (j = m; j > i && ((part[j - 1].k != k && part[j - 1].k != -k) ||
@@ -6638,7 +6647,7 @@ SETT_INLINE int32_t settp_map_fold_coefficients(settp_map_engine *e, settp_map_p
 
 /* ---- print of bits ---- */
 
-/* 2^to * ((source floordiv 2^from) mod 2^size), or without mod where topped: up to the source's sign. */
+/* 2^to * ((source floordiv 2^from) mod 2^size), or without mod if `topped`: up to the source's sign. */
 typedef struct settp_map_field {
   int32_t source;
   int from, to, size, topped;
@@ -6650,7 +6659,7 @@ SETT_INLINE int settp_map_bit_has(const settp_map_engine *e, int32_t bit, int nu
   return (int)(e->bits->set[bit / 2].word[number / 64] >> (number & 63) & 1);
 }
 
-/* A reading as fields whose exclusive or it is, but for the bits that are turned around. Their number, or -1. */
+/* Split a reading into fields whose exclusive or it is, up to negated bits. Return their number, or -1. */
 SETT_INLINE int settp_map_fields(settp_map_engine *e, const settp_map_reading *r, settp_map_field *field) {
   int fields = 0, j, i, n;
   for (j = 0; j <= r->width; ++j)
@@ -6684,7 +6693,7 @@ SETT_INLINE int settp_map_fields(settp_map_engine *e, const settp_map_reading *r
   return fields;
 }
 
-/* Fields that overlap, with field `first`, directly or by others: moved to the front, their number; *lo and *hi: their places. */
+/* Move the fields that overlap field `first`, directly or indirectly, to the front; return their number. *lo and *hi are their places. */
 SETT_INLINE int settp_map_fields_together(settp_map_field *field, int fields, int first, int *lo, int *hi) {
   int n = 1, i, more = 1;
   settp_map_field f = field[first];
@@ -6706,7 +6715,8 @@ SETT_INLINE int settp_map_fields_together(settp_map_field *field, int fields, in
   return n;
 }
 
-/* The exclusive or of fields and a number, over 2^lo: of places lo .. hi - 1. Low places that several of them cut off are cut off together, and so are high ones. P7 */
+/* Print the exclusive or of fields and a number, over 2^lo, for places lo .. hi - 1. Low places that several fields cut off are cut off together, and
+ * so are high places. P7 */
 SETT_INLINE int32_t settp_map_print_fields(settp_map_engine *e, settp_map_field *field, int fields, int64_t number,
                                            int lo, int hi, sett_expr *out) {
   sett_expr expr[SETTP_MAP_FIELDS_MAX], x;
@@ -6725,7 +6735,7 @@ SETT_INLINE int32_t settp_map_print_fields(settp_map_engine *e, settp_map_field 
       field[i].topped = 1; /* no mod */
     else highs += field[i].to + field[i].size == hi;
   }
-  if (topped || highs < 2 || wide > SETTP_MAP_BIT_WIDTH) hi = SETTP_MAP_BITS_KNOWN; /* 64 bits must do */
+  if (topped || highs < 2 || wide > SETTP_MAP_BIT_WIDTH) hi = SETTP_MAP_BITS_KNOWN; /* 64 bits must suffice */
   for (i = wide = 0; i < fields; ++i) {
     int end = field[i].topped || field[i].to + field[i].size == hi ? all[i] : field[i].to - lo + field[i].size;
     lows += field[i].to == lo && field[i].from == low;
@@ -6769,8 +6779,8 @@ SETT_INLINE int settp_map_atom_is_xor(const settp_map_engine *e, int32_t q) {
   return e->atom[q].kind == SETTP_MAP_ATOM_OTHER && e->atom[q].op == SETTP_MAP_XOR;
 }
 
-/* The terms of l that odd divides, over it. pass 0: all, and the constant; then those whose coefficient is a power of two: 1: all, and the constant; 2: without it;
- * 3: those of variables that xors hold; 4: xors; 5: the xor in term `one` alone. */
+/* Return the terms of l that odd divides, over it. pass 0: all, and the constant; then those whose coefficient is a power of two: 1: all, and the
+ * constant; 2: without it; 3: those of variables in xors; 4: xors; 5: only the xor in term `one`. */
 SETT_INLINE int32_t settp_map_xor_group(settp_map_engine *e, int32_t l, int64_t odd, int32_t one, int pass) {
   int64_t constant = pass > 1 || e->lin[l].constant % odd ? 0 : e->lin[l].constant / odd;
   uint64_t support = 0;
@@ -6794,8 +6804,8 @@ SETT_INLINE int32_t settp_map_xor_group(settp_map_engine *e, int32_t l, int64_t 
   return settp_map_lin_make(e, constant, n);
 }
 
-/* P7: terms of l that are an exclusive or of fields, as one part; the form that is left. SETTP_MAP_NONE: there are none. alone: also one field with bits turned
- * around, of a form without an operation xor. */
+/* P7: take terms of l that are an exclusive or of fields as one part; return the remaining form, or SETTP_MAP_NONE. alone: also one field with
+ * negated bits, of a form without an operation xor. */
 SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map_part *part, int alone) {
   settp_map_field field[SETTP_MAP_FIELDS_MAX];
   settp_map_reading r, some;
@@ -6809,7 +6819,7 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
   if ((one < 0) != alone || !settp_map_bits_start(e)) return SETTP_MAP_NONE;
   if (one >= 0) odd = e->term[e->lin[l].first + one].k;
   while (!(odd & 1)) odd /= 2;
-  for (pass = 0; pass < 8; ++pass) { /* as it is, then turned around, where that is shorter */
+  for (pass = 0; pass < 8; ++pass) { /* as it is, then negated, if that is shorter */
     if (pass > 5 && best_left < 0 && alone) break;
     sign = pass > 5 ? -odd : odd;
     if (alone && pass && pass < 6) continue;
@@ -6826,7 +6836,7 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
       if (count > 1 || (turned && alone)) break;
     }
     if (fields < 1 || first >= fields) continue;
-    /* the value of these fields: places lo to hi - 1, each 1 that is in no other place of the group stays outside */
+    /* the value of these fields: places lo to hi - 1; a 1 that is in no other place of the group stays outside */
     some = r;
     number = 0;
     for (j = 0; j < r.width; ++j)
@@ -6848,7 +6858,7 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
   return best_left;
 }
 
-/* A printed form again, where as an exclusive or with a number it is shorter: its nodes. */
+/* Print a form again as an exclusive or with a number, if that is shorter; return its nodes. */
 SETT_INLINE int32_t settp_map_print_flipped(settp_map_engine *e, int32_t l, int32_t nodes, sett_expr *expr) {
   settp_map_part part;
   int32_t left = settp_map_fold_xor(e, l, &part, 1), more = 0;
@@ -6868,7 +6878,7 @@ SETT_INLINE int32_t settp_map_print_flipped(settp_map_engine *e, int32_t l, int3
 
 /* ---- print of minima and maxima ---- */
 
-/* Symbols of an expression as text: operators, variables, numbers, and the signs in front of them. */
+/* Return the symbols of an expression as text: operators, variables, numbers, and the signs before them. */
 SETT_INLINE int32_t settp_map_expr_symbols(const sett_map_arena *arena, sett_expr x) {
   int32_t n = 0;
   int64_t k = 0, last = 0;
@@ -6896,7 +6906,7 @@ SETT_INLINE int32_t settp_map_expr_symbols(const sett_map_arena *arena, sett_exp
   }
 }
 
-/* Symbols of k times a text of `own` symbols, behind another summand. */
+/* Return the symbols of k times a text of `own` symbols, after another summand. */
 SETT_INLINE int32_t settp_map_term_symbols(int64_t k, int32_t own) {
   return k ? own + 1 + (k == 1 || k == -1 ? 0 : 2) : 0;
 }
@@ -6905,7 +6915,8 @@ SETT_INLINE int32_t settp_map_atom_symbols(settp_map_engine *e, int32_t q) {
   return e->atom[q].nodes ? e->atom[q].nodes : settp_map_atom_print(e, q);
 }
 
-/* Symbols of the sum of a form and of k times a text of `size` symbols; size 0: of the form alone. The sign of a first summand is a symbol. */
+/* Return the symbols of the sum of a form and k times a text of `size` symbols, or with size 0 of the form alone. The sign of a first summand is a
+ * symbol. */
 SETT_INLINE int32_t settp_map_symbols(settp_map_engine *e, int32_t l, int64_t k, int32_t size) {
   int32_t i, n = size ? settp_map_term_symbols(k, size) : 0, count = e->lin[l].count;
   int64_t constant = e->lin[l].constant, away;
@@ -6930,14 +6941,14 @@ SETT_INLINE int32_t settp_map_symbols(settp_map_engine *e, int32_t l, int64_t k,
   return n + (n ? -1 : 1) + !(positive || (!n && !constant));
 }
 
-/* Whether l is an atom alone that is a minimum or maximum; the atom, or SETTP_MAP_NONE. */
+/* Return the atom if l is a single minimum or maximum, or SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_lone_lattice(const settp_map_engine *e, int32_t l) {
   int count;
   if (e->lin[l].count != 1 || e->lin[l].constant || e->term[e->lin[l].first].k != 1) return SETTP_MAP_NONE;
   return settp_map_lattice_at(e, l, &count) < 0 ? SETTP_MAP_NONE : e->term[e->lin[l].first].atom;
 }
 
-/* The leaves of an atom, each as often as it stands there; their number, or 0 where they are too many. */
+/* Write the leaves of an atom, each as often as it occurs; return their number, or 0 if there are too many. */
 SETT_INLINE int settp_map_lattice_leaves(const settp_map_engine *e, int32_t q, int32_t *leaf, int room) {
   int n = 0, j, more;
   for (j = 0; j < 2; ++j) {
@@ -6953,12 +6964,12 @@ SETT_INLINE int settp_map_lattice_leaves(const settp_map_engine *e, int32_t q, i
 
 enum { SETTP_MAP_SHOWN_MAX = 2 * SETTP_MAP_LEAVES_MAX };
 
-typedef struct settp_map_shown { /* an operand of a minimum or maximum: a leaf, or what is printed already */
+typedef struct settp_map_shown { /* an operand of a minimum or maximum: a leaf, or a printed expression */
   int32_t lin, size;
   sett_expr expr;
 } settp_map_shown;
 
-/* What two forms have in common: terms of equal coefficients, and an equal constant. */
+/* Return the common part of two forms: terms of equal coefficients, and an equal constant. */
 SETT_INLINE int32_t settp_map_lin_common(settp_map_engine *e, int32_t a, int32_t b) {
   int32_t i, n = 0, count = e->lin[a].count;
   if (!SETTP_MAP_ROOM(e, term, terms, term_room, count)) return SETTP_MAP_NONE;
@@ -6972,8 +6983,7 @@ SETT_INLINE int32_t settp_map_lin_common(settp_map_engine *e, int32_t a, int32_t
 SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth,
                                           sett_expr *expr);
 
-/* (x - common) / f, where x, of `own` symbols, has all of common and f divides what is left, and its symbols are *saved fewer; SETTP_MAP_NONE: it is not so, or none
- * are saved. */
+/* Return (x - common) / f, if x (of `own` symbols) has all of common, f divides the rest, and this saves *saved symbols; SETTP_MAP_NONE otherwise. */
 SETT_INLINE int32_t settp_map_group_member(settp_map_engine *e, int32_t x, int32_t own, int32_t common, int64_t f,
                                            int32_t *saved) {
   int32_t rest;
@@ -6985,14 +6995,14 @@ SETT_INLINE int32_t settp_map_group_member(settp_map_engine *e, int32_t x, int32
   return *saved > 0 ? rest : SETTP_MAP_NONE;
 }
 
-/* P8: of operands common + f * x the x become one minimum or maximum, where that saves the most symbols; the number of operands then. */
+/* P8: combine operands common + f * x into one minimum or maximum of the x, if that saves the most symbols; return the new number of operands. */
 SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth) {
   settp_map_shown group[SETTP_MAP_SHOWN_MAX];
   int32_t best = SETTP_MAP_NONE, most = 0, size, zero = settp_map_lin_constant(e, 0), own[SETTP_MAP_SHOWN_MAX];
   int64_t best_f = 1;
   sett_expr expr = 0;
   int i, j, m, members, way;
-  if (n < 2 || (n == 2 && !depth)) return n; /* of all of an atom's operands its caller takes it out */
+  if (n < 2 || (n == 2 && !depth)) return n; /* the caller takes it out of all operands of an atom */
   for (i = 0; i < n; ++i) own[i] = x[i].lin < 0 ? 0 : settp_map_symbols(e, x[i].lin, 0, 0);
   for (i = 0; i < n; ++i)
     for (j = i + 1; j < n; ++j) {
@@ -7000,7 +7010,7 @@ SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_sho
       int64_t g = 0;
       for (way = 0; way < 8 && x[i].lin >= 0 && x[j].lin >= 0; ++way) {
         int64_t f = way & 2 ? g : 1;
-        if (!(way & 3)) { /* what both have in common goes out, then only a factor */
+        if (!(way & 3)) { /* first the common part, then only a factor */
           common = way ? zero : settp_map_lin_common(e, x[i].lin, x[j].lin);
           if (!way && common == zero) way = 4;
           a = settp_map_lin_mix(e, x[i].lin, 1, common, -1, 0);
@@ -7042,7 +7052,7 @@ SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_sho
   return i + 1;
 }
 
-/* op of n operands, sorted: its symbols, or 0 where it failed; made only where asked. */
+/* Print op of n operands, sorted; return its symbols, or 0 on failure. The expression is made only if `make`. */
 SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth,
                                           sett_expr *expr) {
   int32_t size;
@@ -7074,7 +7084,7 @@ SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map
 SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
                                             int depth, sett_expr *expr);
 
-/* The operands of q, with k and moved at its leaves, are added to count of them; their number, or 0 where they are too many. */
+/* Append the operands of q, with k and moved at its leaves, to the `count` operands; return their number, or 0 if there are too many. */
 SETT_INLINE int settp_map_lattice_operands(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
                                            int depth, settp_map_shown *x, int count) {
   int32_t op = e->atom[q].op;
@@ -7096,7 +7106,7 @@ SETT_INLINE int settp_map_lattice_operands(settp_map_engine *e, int32_t q, int64
   return count;
 }
 
-/* q with k * leaf + moved for its leaves: its symbols, or 0 where it failed; made only where asked. */
+/* Print q with k * leaf + moved for its leaves; return its symbols, or 0 on failure. The expression is made only if `make`. */
 SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
                                             int depth, sett_expr *expr) {
   settp_map_shown x[SETTP_MAP_SHOWN_MAX];
@@ -7105,9 +7115,9 @@ SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int6
   return count ? settp_map_chain_print(e, op, x, count, make, depth, expr) : 0;
 }
 
-/* A part of `moved` for P8: how much of one atom, or of the constant, is added at the leaves. own: its symbols; c: its coefficient beside factor * (k * leaf). Of three amounts,
- * that leave 0 outside, or 0 as the least or as the greatest coefficient at the leaves, how 0 takes the smallest text, and how i the (i - 1)th; the
- * fourth is none. */
+/* One part of `moved` for P8: the amount of one atom, or of the constant, that is added at the leaves. own: its symbols; c: its coefficient beside
+ * factor * (k * leaf). There are three amounts, which leave 0 outside, or 0 as the smallest or the largest coefficient at the leaves. how 0 takes the
+ * one with the smallest text, how i the (i - 1)th; the fourth is no amount. */
 SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t c, int64_t factor, int32_t own, int how,
                                          int64_t *amount) {
   int64_t lo = 0, hi = 0, s[4];
@@ -7119,7 +7129,7 @@ SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t 
     if (!i || at[i] > hi) hi = at[i];
   }
   varies = lo < hi;
-  s[0] = varies && c % factor == 0 ? c / factor : -lo; /* what is at no leaf stays outside */
+  s[0] = varies && c % factor == 0 ? c / factor : -lo; /* an atom that is at no leaf stays outside */
   s[1] = -lo;
   s[2] = -hi;
   s[3] = 0;
@@ -7145,7 +7155,7 @@ typedef struct
   int32_t moved, left, size;
 } settp_map_share;
 
-/* How `rest` beside leaves, both times what they have, is spread; see settp_map_lattice_amount. 0: numbers are too large. */
+/* Distribute `rest` over leaves, both times their numbers; see settp_map_lattice_amount. Return 0 if numbers are too large. */
 SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const int32_t *leaf, int leaves, int32_t rest, int how,
                                          settp_map_share *out) {
   int64_t at[SETTP_MAP_SHOWN_MAX], amount = 0;
@@ -7175,7 +7185,7 @@ SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const int32_t *lea
   return out->left >= 0;
 }
 
-/* Whether a leaf has a quotient that l has, too. */
+/* Return 1 if a leaf has a quotient that l has, too. */
 SETT_INLINE int settp_map_leaves_divide(const settp_map_engine *e, int32_t l, const int32_t *leaf, int leaves) {
   int32_t i;
   int n;
@@ -7187,8 +7197,8 @@ SETT_INLINE int settp_map_leaves_divide(const settp_map_engine *e, int32_t l, co
   return 0;
 }
 
-/* P8: the first minimum or maximum in l, of those that share quotients with l where asked, spread so that it has the fewest symbols, then with the greater factor, then
- * with less outside; the form that is left. */
+/* P8: take the first minimum or maximum in l (with `shared`, of those that share quotients with l), distributed so that it has the fewest symbols,
+ * then the larger factor, then less outside; return the remaining form. */
 SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int shared, settp_map_part *part) {
   int32_t leaf[SETTP_MAP_SHOWN_MAX], tried[5], rest, at;
   int count, leaves = 0, which, how, n;
@@ -7210,7 +7220,7 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
   best.factor = best.k = 1;
   best.moved = 0;
   if (rest < 0 || !leaves) return SETTP_MAP_NONE;
-  g[0] = t.k; /* factors: all of k, what it has in common with the rest, none */
+  g[0] = t.k; /* factors: all of k, the common part of k and the rest, none */
   g[1] = settp_map_gcd(settp_map_lin_gcd_with(e, rest, t.k), e->lin[rest].constant);
   g[2] = 1;
   for (which = 0; which < 6; ++which) {
@@ -7242,7 +7252,7 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
   return part->nodes ? best.left : SETTP_MAP_NONE;
 }
 
-/* Whether l is a quotient, times a number, that was made of positive numbers: then nothing moves into it, nor is it turned around. */
+/* Return 1 if l is a quotient, times a number, that was made of positive numbers; nothing then moves into it, and it is not negated. */
 SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
   const settp_map_atom *x;
   if (e->lin[l].count != 1 || e->lin[l].constant) return 0;
@@ -7251,7 +7261,7 @@ SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
          settp_map_all_positive(e, e->form[x->form].lin);
 }
 
-/* P12: the operation that the map had for l, of the prints of its operands, where that is shorter; its nodes, or those of *expr. */
+/* P12: print the map's own operation for l, from the prints of its operands, if that is shorter; return its nodes, or those of *expr. */
 SETT_INLINE int32_t settp_map_print_operation(settp_map_engine *e, int32_t l, int32_t nodes, sett_expr *expr) {
   int32_t a, b, x, y;
   sett_expr made;
@@ -7353,7 +7363,7 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
     part[n].expr = e->atom[t.atom].expr;
     part[n++].k = t.k;
   }
-  for (i = 0; i < n; ++i) /* two atoms of one print are one */
+  for (i = 0; i < n; ++i) /* two atoms with one print are one */
     for (j = i + 1; j < n; ++j) {
       int64_t k;
       if (part[i].expr != part[j].expr || settp_map_add(part[i].k, part[j].k, &k)) continue;
@@ -7373,7 +7383,7 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
     if (part[i].k != 1 && part[i].k != -1) {
       part[i].expr = sett_map_mul(e->arena, part[i].expr, sett_map_constant(e->arena, part[i].k));
       part[i].k = part[i].k < 0 ? -1 : 1;
-      part[i].nodes = 0; /* the coefficient is in the expression now */
+      part[i].nodes = 0; /* the expression now includes the coefficient */
     }
   }
   for (i = 1; i < n; ++i) { /* insertion sort */
@@ -7383,7 +7393,7 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
   }
   for (i = 0; i < n && part[i].k < 0; ++i) {}
   nodes += n && i == n && constant <= 0;
-  if (i && i < n) { /* a positive summand leads */
+  if (i && i < n) { /* a positive summand comes first */
     settp_map_part p = part[i];
     for (; i > 0; --i) part[i] = part[i - 1];
     part[0] = p;
@@ -7403,7 +7413,7 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
     return 0;
   }
   nodes = nodes > 1 ? nodes - 1 : 1;
-  e->lin[l].expr = sum; /* a field of l may be of a form that holds l */
+  e->lin[l].expr = sum; /* a field of l may be of a form that contains l */
   e->lin[l].nodes = nodes;
   if (e->xors && quotients && !xors && !again) nodes = settp_map_print_flipped(e, l, nodes, &sum);
   if (!again) nodes = settp_map_print_operation(e, l, nodes, &sum);
@@ -7419,16 +7429,16 @@ enum { SETTP_MAP_KEEP, SETTP_MAP_DROP, SETTP_MAP_EMPTY };
 typedef struct settp_map_domain {
   sett_map_variable *bounds;
   int64_t *modulus, *residue;
-  int changed, empty, xors; /* xors: as of the engine, from the start on */
-  int32_t work;             /* forms that may still be made: all searches end when it is spent */
-  /* the map's bounds and constraints are what an earlier round ended with: looking at their points changes nothing */
+  int changed, empty, xors; /* as in the engine, from the start on */
+  int32_t work;             /* forms that may still be made; all searches end when it is 0 */
+  /* the bounds and constraints are the result of an earlier round, so enumeration changes nothing */
   int done;
-  int same;        /* and they are what this round ends with */
-  int64_t *points; /* room for that round's points of the domain, or NULL */
-  int found;       /* how many of them were drawn, SETTP_MAP_NONE: not drawn */
+  int same;        /* they are also the result of this round */
+  int64_t *points; /* space for that round's points of the domain, or NULL */
+  int found;       /* number of drawn points; SETTP_MAP_NONE: not drawn */
 } settp_map_domain;
 
-/* Whether out are the constraints of a map, and the domain its bounds and classes. */
+/* Return 1 if `out` are the constraints of a map, and the domain has its bounds and classes. */
 SETT_INLINE int settp_map_same_domain(sett_map_arena *arena, const sett_map *map, const settp_map_domain *d,
                                       const sett_map_constraint *out, int n) {
   sett_map_constraint c;
@@ -7453,7 +7463,7 @@ SETT_INLINE int settp_map_same_domain(sett_map_arena *arena, const sett_map *map
   return !left;
 }
 
-/* Cuts variable i to [lo, hi] and to its residue class. */
+/* Narrow variable i to [lo, hi] and to its residue class. */
 SETT_INLINE void settp_map_cut(settp_map_domain *d, int i, int64_t lo, int64_t hi) {
   sett_map_variable *v = d->bounds + i;
   int64_t m = d->modulus[i];
@@ -7476,7 +7486,7 @@ SETT_INLINE void settp_map_cut(settp_map_domain *d, int i, int64_t lo, int64_t h
   v->hi = hi;
 }
 
-/* C4: bounds of the atoms of p that p in [lo, hi] implies; quotients hand them on to their dividends. */
+/* C4: narrow the atoms of p by p in [lo, hi]; quotients pass bounds on to their dividends. */
 SETT_INLINE void settp_map_cut_atoms(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi,
                                      int depth) {
   int32_t i, f, tried;
@@ -7525,7 +7535,7 @@ SETT_INLINE void settp_map_cut_atoms(settp_map_engine *e, settp_map_domain *d, i
   }
 }
 
-/* u with a * u = 1 modulo m, for coprime a and m. */
+/* Return u with a * u = 1 modulo m, for coprime a and m. */
 SETT_INLINE int64_t settp_map_inverse(int64_t a, int64_t m) {
   int64_t r0 = m, r1 = settp_map_mod(a, m), u0 = 0, u1 = 1;
   while (r1) {
@@ -7537,11 +7547,11 @@ SETT_INLINE int64_t settp_map_inverse(int64_t a, int64_t m) {
   return settp_map_mod(u0, m);
 }
 
-/* Variable i lies in y = s modulo m, where x = modulus * y + residue. */
+/* Narrow variable i to y = s modulo m, where x = modulus * y + residue. */
 SETT_INLINE void settp_map_cut_class(settp_map_domain *d, int i, int64_t s, int64_t m) {
   int64_t modulus, residue;
   if (m <= 1) return;
-  /* not used: only a loss of precision */
+  /* not used, which only loses precision */
   if (settp_map_mul(d->modulus[i], m, &modulus) || modulus > (int64_t)1 << 40) return;
   if (settp_map_mul(d->modulus[i], settp_map_mod(s, m), &residue) || settp_map_add(residue, d->residue[i], &residue))
     return;
@@ -7565,7 +7575,7 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
   }
   if (e->atom[y.atom].kind != SETTP_MAP_ATOM_VAR || e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN)
     return;
-  /* its class was cut in this round: y has another meaning now */
+  /* its class was narrowed in this round, so y has another meaning now */
   if (d->modulus[e->atom[y.atom].a] != e->atom[y.atom].c) return;
   for (f = e->atom[q.atom].form; f >= 0 && !d->empty; f = e->form[f].next) {
     settp_map_form form = e->form[f];
@@ -7618,7 +7628,7 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
   }
 }
 
-/* A primitive form without constant lies in [lo, hi]. */
+/* Record that a primitive form without constant is in [lo, hi]. */
 SETT_INLINE void settp_map_fact_add(settp_map_engine *e, int32_t p, int64_t lo, int64_t hi) {
   int i;
   for (i = 0; i < e->facts && e->fact[i].lin != p; ++i) {}
@@ -7634,7 +7644,7 @@ SETT_INLINE void settp_map_fact_add(settp_map_engine *e, int32_t p, int64_t lo, 
   }
 }
 
-/* What a constraint says of its form, and by C9 of the sides of a minimum or maximum. */
+/* Record the fact of a constraint about its form and, by C9, about the sides of a minimum or maximum. */
 SETT_INLINE void settp_map_fact_lin(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
   int32_t side[2], p, i;
   int count, op, j;
@@ -7659,7 +7669,7 @@ SETT_INLINE void settp_map_fact_lin(settp_map_engine *e, int32_t l, int64_t lo, 
                      high == INT64_MAX ? high : settp_map_floor(high, k));
 }
 
-/* C7: digits F - m * q in p that p in [lo, hi] leaves fewer values. With a domain, of one variable its residues are cut; else each is a fact. */
+/* C7: tighten the digits F - m * q in p by p in [lo, hi]. With a domain, a digit of one variable narrows its residues; otherwise each is a fact. */
 SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi) {
   int32_t i, f, k;
   for (i = 0; i < e->lin[p].count && !e->error; ++i) {
@@ -7714,7 +7724,7 @@ SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, 
 }
 
 /* p in [lo, hi], brought to the cheapest primitive form; cuts variables on the way. */
-/* Bounds the atoms of a form in [lo, hi] by C4, or by C9 through the sides of a minimum or maximum: one is at least lo where the other is not. */
+/* Narrow the atoms of a form in [lo, hi] by C4, or by C9 through the sides of a minimum or maximum: one side is at least lo if the other is not. */
 SETT_INLINE void settp_map_cut_sides(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi,
                                      int depth) {
   int32_t side[2];
@@ -7729,7 +7739,8 @@ SETT_INLINE void settp_map_cut_sides(settp_map_engine *e, settp_map_domain *d, i
   }
 }
 
-/* C9: max(x, y) in [lo, hi] is x in [lo, hi] where y is at most hi, and below lo or no end lo is needed; so min. Returns x, or SETTP_MAP_NONE. */
+/* C9: max(x, y) in [lo, hi] is x in [lo, hi] if y is at most hi, and either y is below lo or the bound lo is implied; min likewise. Return x, or
+ * SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_one_side(settp_map_engine *e, int32_t p, int64_t *lo, int64_t *hi) {
   int32_t side[2];
   int count, op, j;
@@ -7741,7 +7752,7 @@ SETT_INLINE int32_t settp_map_one_side(settp_map_engine *e, int32_t p, int64_t *
     y = settp_map_lin_interval(e, side[!j]);
     if (op == SETTP_MAP_MAX ? y.hi > *hi || (r.lo < *lo && y.hi >= *lo) : y.lo < *lo || (r.hi > *hi && y.lo <= *hi))
       continue;
-    if (r.lo >= *lo && x.lo < *lo) *lo = x.lo; /* this end holds anyway */
+    if (r.lo >= *lo && x.lo < *lo) *lo = x.lo; /* this bound is implied */
     if (r.hi <= *hi && x.hi > *hi) *hi = x.hi;
     return side[j];
   }
@@ -7792,7 +7803,7 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
       continue;
     }
     if (lo == INT64_MIN || hi == INT64_MAX) return SETTP_MAP_KEEP;
-    for (i = 0; i < e->lin[p].count && next < 0; ++i) { /* C2: exact, a quotient of coefficient 1 or -1 is opened */
+    for (i = 0; i < e->lin[p].count && next < 0; ++i) { /* C2: exact; a quotient of coefficient 1 or -1 is opened */
       settp_map_term t = e->term[e->lin[p].first + i];
       if (e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
       for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) {
@@ -7835,7 +7846,7 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
 
 /* ======================================================================= bodies: simplify ==== */
 
-/* Constraints made ready to be asked at many points. */
+/* Constraints prepared for tests at many points. */
 typedef struct settp_map_test_step {
   uint32_t op, a, b, to; /* an operation on values; SETTP_MAP_VAR: variable a */
 } settp_map_test_step;
@@ -7843,12 +7854,12 @@ typedef struct settp_map_test_step {
 typedef struct settp_map_test {
   settp_map_test_step *step;
   int64_t *value;
-  uint32_t *end; /* of the steps of each constraint, behind those of the constraints before it */
+  uint32_t *end; /* end of the steps of each constraint, after those of the constraints before it */
   const sett_map_constraint *constraint;
   int constraints;
 } settp_map_test;
 
-/* The nodes of list are those of the constraints, in their order. 0: the arena is full. */
+/* The nodes of list are those of the constraints, in their order. Return 0 if the arena is full. */
 SETT_INLINE int settp_map_test_make(sett_map_arena *arena, settp_map_test *t, const settp_map_list *list,
                                     const sett_map_constraint *constraint, int constraints) {
   uint32_t i, n = 0;
@@ -7876,7 +7887,7 @@ SETT_INLINE int settp_map_test_make(sett_map_arena *arena, settp_map_test *t, co
   return 1;
 }
 
-/* 1: all hold at the point; 0: one does not; -1: one that is asked has no value. */
+/* Return 1 if all constraints hold at the point, 0 if one does not, -1 if one has no value. */
 SETT_INLINE int settp_map_test_at(const sett_map_arena *arena, const settp_map_test *t, const int64_t *point) {
   const settp_map_test_step *s = t->step;
   int c;
@@ -7908,8 +7919,8 @@ SETT_INLINE int settp_map_test_at(const sett_map_arena *arena, const settp_map_t
   return 1;
 }
 
-/* Constraints with few points in the box of their variables are decided by looking at all of them: variables are cut to the box of what is allowed and, where
- * there is one variable, to its residue class. 1: it holds everywhere. */
+/* Decide constraints with few points in the box of their variables by enumeration: narrow the variables to the box of allowed points and, for a
+ * single variable, to its residue class. Return 1 if the constraint holds everywhere. */
 SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c,
                                     int constraints, settp_map_domain *d) {
   enum { SETTP_MAP_MOST_VARIABLES = 8, SETTP_MAP_MOST_POINTS = 4096, SETTP_MAP_MOST_WORK = 1 << 17 };
@@ -7941,7 +7952,7 @@ SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, 
     return 0;
   }
   for (i = 0; i < n; ++i) point[i] = d->bounds[i].lo;
-  /* a point, then the one opposite it: the hull is often whole after a few */
+  /* a point, then the opposite one: the hull is often complete after a few */
   for (done = 0; !done && !failed; ++mirror) {
     int back = count > 1 && mirror % 2, ok;
     if (back)
@@ -7961,7 +7972,7 @@ SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, 
       ++hits;
     }
     for (i = 0; i < count && back; ++i) point[at[i]] = d->bounds[at[i]].lo + (d->bounds[at[i]].hi - point[at[i]]);
-    if (!all && hits && (count > 1 || !even)) { /* nothing is left to learn */
+    if (!all && hits && (count > 1 || !even)) { /* nothing more can be learned */
       for (i = 0; i < count && first[i] == d->bounds[at[i]].lo && last[i] == d->bounds[at[i]].hi; ++i) {}
       if (i == count) break;
     }
@@ -7988,12 +7999,12 @@ SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, 
   return !failed && hits && all;
 }
 
-typedef struct settp_map_kept { /* a constraint that stays: form in [lo, hi] */
+typedef struct settp_map_kept { /* a remaining constraint: form in [lo, hi] */
   int64_t lo, hi;
   int32_t form;
 } settp_map_kept;
 
-/* One more, in one with that on the same form. Returns their number. */
+/* Add a constraint, merged with one on the same form. Return the number of constraints. */
 SETT_INLINE int settp_map_keep(settp_map_domain *d, settp_map_kept *kept, int n, settp_map_kept one) {
   int j;
   for (j = 0; j < n && kept[j].form != one.form; ++j) {}
@@ -8007,7 +8018,7 @@ SETT_INLINE int settp_map_keep(settp_map_domain *d, settp_map_kept *kept, int n,
   return n;
 }
 
-/* l = g * B + k + y for y in [low, high]: B + floor((k + y) / g), where that is one number for all y. y is s times the form r. */
+/* Return B + floor((k + y) / g) for l = g * B + k + y and y in [low, high], if the quotient is one number for all y. y is s times the form r. */
 SETT_INLINE int32_t settp_map_without(settp_map_engine *e, int32_t l, int32_t r, int64_t s, int64_t g, int64_t low,
                                       int64_t high) {
   int32_t rest = settp_map_lin_mix(e, l, 1, r, -s, 0);
@@ -8020,8 +8031,8 @@ SETT_INLINE int32_t settp_map_without(settp_map_engine *e, int32_t l, int32_t r,
   return settp_map_lin_shrink(e, rest, g, settp_map_floor(low, g));
 }
 
-/* C8: a constraint by what `other`, which stays, says of y, s times its form: g * A + y in [lo, hi], y in [low, high] with high - low < g, is A in an interval.
- * Quotients in A lose y as in R0. 0: it is not so, or not cheaper. */
+/* C8: simplify a constraint by `other`, a remaining constraint on y, s times its form: g * A + y in [lo, hi] with y in [low, high], high - low < g,
+ * is A in an interval. Quotients in A lose y as in R0. Return 0 if that does not apply or is not cheaper. */
 SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one, const settp_map_kept *other,
                                        int64_t s) {
   int64_t low = s > 0 ? other->lo : settp_map_neg(other->hi), high = s > 0 ? other->hi : settp_map_neg(other->lo),
@@ -8059,7 +8070,7 @@ SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one,
   return 1;
 }
 
-/* One round: all constraints under the bounds of now. Returns the number kept, or -1 (failed or empty). */
+/* Do one round: all constraints under the current bounds. Return the number kept, or -1 (failed or empty). */
 SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const sett_map *map,
                                 settp_map_nodes_known *known, settp_map_kept *kept) {
   settp_map_kept one;
@@ -8073,7 +8084,7 @@ SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const 
     if (e->error) return -1;
     if (what == SETTP_MAP_EMPTY) d->empty = 1;
     if (d->empty) return -1;
-    if (what == SETTP_MAP_DROP) { /* it holds everywhere: whoever uses the node may know */
+    if (what == SETTP_MAP_DROP) { /* it holds everywhere, which the users of the node may know */
       sett_map_interval r =
           settp_map_interval_meet(known->range[at], settp_map_interval(map->constraint[i].lo, map->constraint[i].hi));
       if (r.lo <= r.hi) known->range[at] = r;
@@ -8096,7 +8107,7 @@ SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const 
       for (j = i, --n; j < n; ++j) kept[j] = kept[j + 1];
       if (what == SETTP_MAP_KEEP) n = settp_map_keep(d, kept, n, one);
       if (d->empty) return -1;
-      i = -1; /* what it says now may serve those before it */
+      i = -1; /* its new form may help the constraints before it */
       break;
     }
   return n;
@@ -8118,7 +8129,7 @@ SETT_INLINE int32_t settp_map_minuses(const settp_map_engine *e, int32_t l) {
   return n;
 }
 
-/* Prints a kept constraint: the constant goes into the interval, of a form and its negative the shorter is taken. */
+/* Print a kept constraint: the constant goes into the interval, and of a form and its negative the shorter is taken. */
 SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, const settp_map_kept *kept) {
   sett_map_constraint c;
   int32_t turned = settp_map_lin_scale(e, kept->form, -1, 0), a = settp_map_print(e, kept->form),
@@ -8130,7 +8141,7 @@ SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, 
   c.hi = hi;
   if (!a) return c;
   c.expr = e->lin[kept->form].expr;
-  /* of two that are alike the one that subtracts less */
+  /* of two equal ones, the one that subtracts less */
   if (b && b + 2 * settp_map_minuses(e, turned) < a + 2 * settp_map_minuses(e, kept->form)) {
     c.expr = e->lin[turned].expr;
     c.lo = lo = settp_map_neg(kept->hi);
@@ -8154,7 +8165,7 @@ SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, 
   return c;
 }
 
-/* An engine does no more than what is left of the work of all rounds: forms, and values for proofs by points. */
+/* Limit an engine to the remaining work of all rounds: forms, and values for proofs by points. */
 SETT_INLINE void settp_map_work_limit(settp_map_engine *e, int32_t work) {
   if (e->lin_limit > work) e->lin_limit = work;
   if (e->points > (int64_t)work * SETTP_MAP_POINTS_A_FORM) e->points = (int64_t)work * SETTP_MAP_POINTS_A_FORM;
@@ -8162,14 +8173,14 @@ SETT_INLINE void settp_map_work_limit(settp_map_engine *e, int32_t work) {
   e->points_given = e->points + e->own_points;
 }
 
-/* What it leaves of it. */
+/* Return the work that the engine leaves. */
 SETT_INLINE int32_t settp_map_work_left(const settp_map_engine *e, int32_t work) {
   int64_t done = e->lins + (e->points_given - e->points - e->own_points) / SETTP_MAP_POINTS_A_FORM;
   return done < work ? work - (int32_t)done : 0;
 }
 
-/* All bounds and constraints to a fixpoint. Bounds, classes and the constraints that stay are left in d and out; their number, or -1. The engine of the
- * last round stays in *e, what it knows of the constraints' nodes in *known. */
+/* Solve all bounds and constraints to a fixpoint. d and out receive bounds, classes and the remaining constraints; return their number, or -1. The
+ * engine of the last round stays in *e, its facts about the constraints' nodes in *known. */
 SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, settp_map_domain *d,
                                 sett_map_constraint *out, settp_map_engine *e, settp_map_nodes_known *known,
                                 int *error) {
@@ -8188,7 +8199,7 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
   for (round = 0;; ++round) {
     uint32_t at;
     arena->top = keep;
-    /* printing and enumerating move the marks */
+    /* printing and enumerating change the marks */
     for (at = 0; at < list.count; ++at) settp_map_at(arena, list.handle[at])->mark = at;
     d->changed = 0;
     if (settp_map_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, list.count)) {
@@ -8221,18 +8232,18 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
       out[made] = out[i];
       if (round >= SETTP_MAP_MOST_ROUNDS || !settp_map_enumerate(arena, map, out + i, 1, d)) ++made;
     }
-    /* and all together */
+    /* then all together */
     if (made > 1 && !d->changed && !d->empty && round < SETTP_MAP_MOST_ROUNDS)
       (void)settp_map_enumerate(arena, map, out, made, d);
     if (d->empty) return -1;
     for (i = 0, more = SETTP_MAP_LAST_ROUND; i < sett_map_variables(*map);
-         ++i) /* the end of an unbounded one may move for ever */
+         ++i) /* the bound of an unbounded variable may move without end */
       if (d->bounds[i].lo == INT64_MIN || d->bounds[i].hi == INT64_MAX) more = SETTP_MAP_MOST_ROUNDS;
     if (d->changed && round < more) continue;
     break;
   }
   d->done = round < SETTP_MAP_MOST_ROUNDS;
-  if (n) known->lin = NULL; /* printing and enumerating moved the marks */
+  if (n) known->lin = NULL; /* printing and enumerating changed the marks */
   for (i = 0; i < sett_map_variables(*map); ++i)
     if (d->modulus[i] > 1 && d->bounds[i].lo < d->bounds[i].hi) {
       int64_t r = settp_map_mod(d->residue[i], d->modulus[i]);
@@ -8247,7 +8258,7 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
   return made;
 }
 
-/* Points of the solved domain for e->point: some are drawn in the bounds, and those where the constraints hold are kept. */
+/* Draw points in the bounds for e->point, and keep those where the constraints hold. */
 SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d, const settp_map_list *list,
                                        const sett_map_constraint *constraint, int constraints) {
   enum { SETTP_MAP_MOST_DRAWS = 96, SETTP_MAP_MOST_POINTS = SETTP_MAP_SAMPLES + SETTP_MAP_MORE };
@@ -8258,7 +8269,7 @@ SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d,
   settp_map_test test;
   int found = 0, draw, i, j;
   e->sampled = 0;
-  if (d->points && d->same && d->found >= 0) { /* those of the round before */
+  if (d->points && d->same && d->found >= 0) { /* those of the previous round */
     e->point = d->found ? point : NULL;
     e->sampled = d->found > 0;
     return;
@@ -8275,7 +8286,7 @@ SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d,
       uint64_t step = draw == 0   ? 0
                       : draw == 1 ? steps
                                   : settp_map_hash((uint64_t)i * 128 + (uint64_t)draw, 13) % (steps + 1);
-      if (draw > 1 && draw % 4 == 3) step /= 1 + steps / 8; /* low corners: what constraints leave is often there */
+      if (draw > 1 && draw % 4 == 3) step /= 1 + steps / 8; /* low corners, which constraints often leave */
       x[i] = (v->lo < -limit ? settp_map_floor(lo, m) * m + settp_map_mod(d->residue[i], m) : lo) + (int64_t)step * m;
     }
     found += settp_map_test_at(e->arena, &test, x) > 0;
@@ -8288,7 +8299,7 @@ SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d,
   e->sampled = 1;
 }
 
-/* Starts an engine for expressions of the map under its solved domain: what the constraints say of their forms is known in it. */
+/* Start an engine for expressions of the map under its solved domain; it knows the facts of the constraints about their forms. */
 SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *arena, const sett_map *map,
                                         settp_map_domain *d, const sett_map_constraint *constraint, int constraints,
                                         uint32_t nodes) {
@@ -8304,7 +8315,7 @@ SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *are
   settp_map_known_start(&known);
   if (settp_map_list_of_constraints(arena, &known.list, constraint, constraints)) return e->error = SETT_MAP_ERROR_FULL;
   settp_map_draw_points(e, d, &known.list, constraint, constraints);
-  /* constraints may make them equal to each other */
+  /* constraints may make variables equal to each other */
   for (i = 0; i < e->variables; ++i) settp_map_alike_enter(e, settp_map_lin_variable(e, i));
   lin = settp_map_normalise(e, &known, NULL);
   e->fact_room = constraints * (e->lattices ? 8 : 4) + 8;
@@ -8314,7 +8325,7 @@ SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *are
     settp_map_fact_lin(e, lin[settp_map_at(arena, constraint[i].expr)->mark], constraint[i].lo, constraint[i].hi, 0);
   }
   for (i = 0; i < e->facts; ++i) settp_map_cut_digits(e, NULL, e->fact[i].lin, e->fact[i].lo, e->fact[i].hi);
-  /* intervals found without the facts, and what was divided by them */
+  /* intervals computed without the facts, and quotients by them */
   for (i = 0; i < e->lins; ++i) e->lin[i].known = 0;
   for (i = 0; i <= (int)e->mask; ++i) e->memo_bucket[i] = SETTP_MAP_NONE;
   e->memo_first = e->memos;
@@ -8349,13 +8360,13 @@ typedef struct settp_map_asked {
   int constraints;
 } settp_map_asked;
 
-typedef struct settp_map_carry { /* what one round of simplify leaves to the next */
-  int32_t work;                  /* what is left of it, 0 also where the result will not change again */
+typedef struct settp_map_carry { /* the state that one round of simplify passes to the next */
+  int32_t work;                  /* remaining work; also 0 if the result will not change again */
   int done, found, xors;
   int64_t *points;
 } settp_map_carry;
 
-/* 0, an error, or -1: there is no point */
+/* 0, an error, or -1 if there is no point */
 SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_map_asked *a,
                                      const settp_map_carry *carry) {
   int i, error = 0;
@@ -8371,7 +8382,7 @@ SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_
   }
   a->constraints = settp_map_solve(arena, &map, &a->domain, a->constraint, &a->engine, &a->known, &error);
   if (a->constraints < 0) return error ? error : -1;
-  if (!a->known.lin) { /* constraints stayed in the last round: an engine that uses them */
+  if (!a->known.lin) { /* constraints remained in the last round, so the engine uses them */
     error = settp_map_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 16);
     settp_map_known_start(&a->known);
   }
@@ -8406,11 +8417,11 @@ SETT_INLINE void settp_map_own_take(settp_map_engine *e, settp_map_domain *d, in
   else settp_map_cut(d, i, value, value);
 }
 
-/* What a result's form is more than the dimension of its own place, where the samples say that it is nothing; or SETTP_MAP_NONE. */
+/* Return the result's form minus the dimension of its place, if the samples say that this is 0; or SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_own_rest(settp_map_engine *e, int i, int32_t l) {
   int32_t x;
   int j;
-  /* nothing holds it, and nothing ties it to what l holds */
+  /* no form contains it, and no fact connects it with l */
   if (e->variable[i] < 0 && !e->facts && e->bounds[i].lo < e->bounds[i].hi) return SETTP_MAP_NONE;
   x = settp_map_lin_variable(e, i);
   if (x < 0 || x == l || !e->sampled || (e->lin[x].count && settp_map_lin_affine(e, l) && settp_map_lin_affine(e, x)))
@@ -8420,8 +8431,8 @@ SETT_INLINE int32_t settp_map_own_rest(settp_map_engine *e, int i, int32_t l) {
   return settp_map_lin_mix(e, l, 1, x, -1, 0);
 }
 
-/* R14: what equals the dimension of its own place is written as that dimension; where it is a number the dimension is that number. Points are looked at for
- * all forms of the same variables together. */
+/* R14: a result that equals the dimension of its place is written as that dimension; if it is a number, the dimension is that number. Points are
+ * enumerated for all forms of the same variables together. */
 SETT_INLINE void settp_map_own_dimensions(settp_map_engine *e, settp_map_domain *d, int32_t *form, int count) {
   enum { SETTP_MAP_MOST_TOGETHER = 64 };
   int32_t *rest = (int32_t *)settp_map_take(e->arena, (size_t)count * sizeof *rest + 8), ask[SETTP_MAP_MOST_TOGETHER],
@@ -8439,7 +8450,7 @@ SETT_INLINE void settp_map_own_dimensions(settp_map_engine *e, settp_map_domain 
     if (yes > 0) settp_map_own_take(e, d, i, form);
     if (yes >= 0) rest[i] = SETTP_MAP_NONE;
   }
-  e->points = e->own_points; /* all samples say so: then looking at more points is worth it */
+  e->points = e->own_points; /* all samples agree, so enumerating more points pays */
   for (i = 0; i < count; ++i) {
     uint64_t holds;
     int64_t left = e->points;
@@ -8449,7 +8460,7 @@ SETT_INLINE void settp_map_own_dimensions(settp_map_engine *e, settp_map_domain 
       of[n] = j;
       ask[n++] = rest[j];
     }
-    for (;; n /= 2) { /* half of them where all are too much */
+    for (;; n /= 2) { /* half of them if all are too many */
       holds = settp_map_prove_points(e, ask, n, 0, 0);
       if (n == 1 || e->points < left) break;
     }
@@ -8462,7 +8473,7 @@ SETT_INLINE void settp_map_own_dimensions(settp_map_engine *e, settp_map_domain 
   e->points = points;
 }
 
-/* Adds the atoms of a form that are not in the list yet; their number. */
+/* Add the atoms of a form that are not in the list; return their number. */
 SETT_INLINE int32_t settp_map_atoms_list(settp_map_engine *e, int32_t l, int32_t *list, int32_t count) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   for (; t < end; ++t) {
@@ -8473,7 +8484,7 @@ SETT_INLINE int32_t settp_map_atoms_list(settp_map_engine *e, int32_t l, int32_t
   return count;
 }
 
-/* Whether an expression has a number below 0, or adds one. */
+/* Return 1 if an expression has or adds a negative number. */
 SETT_INLINE int settp_map_adds_numbers(sett_map_arena *arena, const sett_expr *expr, int count) {
   size_t keep = arena->top;
   settp_map_list list;
@@ -8492,7 +8503,7 @@ SETT_INLINE int settp_map_adds_numbers(sett_map_arena *arena, const sett_expr *e
   return found;
 }
 
-/* Whether two atoms of a list vary alike at the samples. */
+/* Return 1 if two atoms of a list vary alike at the samples. */
 SETT_INLINE int settp_map_any_alike(const settp_map_engine *e, const int32_t *list, int32_t count) {
   int32_t i, j;
   for (i = 1; i < count; ++i)
@@ -8510,11 +8521,11 @@ SETT_INLINE int settp_map_any_alike(const settp_map_engine *e, const int32_t *li
   return 0;
 }
 
-/* Whether what was printed is its own simplification, seen without doing it: the quotients of the results, and those in their names, were printed by the
- * names that they were made with, no name has a negative number, and of quotients that share a variable one divisor divides the other, so that there is one
- * way to write each digit. In maps as reshapes make them (variables from 0 on, quotients of variables, no added number) either only digits took another name,
- * or they took none. With constraints, which then are residue classes, results are variables and numbers. (Not proved: tests/algebra/indexing_map_property_test.c counts
- * what changes again.) */
+/* Return 1 if the printed map is its own simplification, as far as can be seen without simplifying it. The quotients of the results, and those in
+ * their names, were printed with their first names; no name has a negative number; and of quotients that share a variable, one divisor divides the
+ * other, so that each digit can be written in one way. In maps like those of reshapes (variables from 0 on, quotients of variables, no added number),
+ * either only digits took another name, or no name did. With constraints, which are then residue classes, results are variables and numbers. (This is
+ * not proved: tests/algebra/indexing_map_property_test.c counts the maps that change again.) */
 SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, const sett_expr *result, int count,
                                   const sett_map_constraint *constraint, int constraints) {
   int32_t i, j, f, g, n = 0, *list;
@@ -8550,7 +8561,7 @@ SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, cons
   return plain && !settp_map_any_alike(e, list, n) && !settp_map_adds_numbers(e->arena, result, count);
 }
 
-/* The rules once. The result lies below keep. */
+/* Apply the rules once. The result is stored below keep. */
 SETT_INLINE sett_map settp_map_simplify_once(sett_map_arena *arena, sett_map map, size_t keep, settp_map_carry *carry) {
   settp_map_asked a;
   sett_expr *result = (sett_expr *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
@@ -8566,7 +8577,7 @@ SETT_INLINE sett_map settp_map_simplify_once(sett_map_arena *arena, sett_map map
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
   carry->work = settp_map_work_left(&a.engine, a.domain.work);
   if (settp_map_settled(&a.engine, form, result, map.results, a.constraint, a.constraints)) carry->work = 0;
-  carry->done = a.domain.done && !a.domain.changed; /* R14 may have cut a dimension */
+  carry->done = a.domain.done && !a.domain.changed; /* R14 may have narrowed a dimension */
   carry->found = a.domain.changed ? SETTP_MAP_NONE : a.domain.found;
   carry->xors |= a.engine.xors;
   map.variable = a.domain.bounds;
@@ -8595,7 +8606,7 @@ SETT_INLINE int settp_map_same_map(sett_map a, sett_map b) { /* in one arena: th
   return 1;
 }
 
-/* constants, and variables of more than one value: nothing is left to do */
+/* constants, and variables with more than one value: nothing remains to be done */
 SETT_INLINE int settp_map_is_plain(const sett_map_arena *arena, const sett_map *map) {
   int i;
   for (i = 0; i < map->results; ++i) {
@@ -8608,7 +8619,7 @@ SETT_INLINE int settp_map_is_plain(const sett_map_arena *arena, const sett_map *
   return !map->constraints;
 }
 
-/* Nodes of a map's results and constraints, shared ones as often as they are used. */
+/* Return the nodes of a map's results and constraints, with shared nodes counted at each use. */
 SETT_INLINE int64_t settp_map_tree_nodes(sett_map_arena *arena, const sett_map *map) {
   size_t keep = arena->top;
   settp_map_list list;
@@ -8632,7 +8643,7 @@ SETT_INLINE int64_t settp_map_tree_nodes(sett_map_arena *arena, const sett_map *
   return total;
 }
 
-/* Fewer nodes, or else an order of the expressions that depends on nothing but them. */
+/* Return 1 if a has fewer nodes, or equally many and precedes b in an order that depends only on the expressions. */
 SETT_INLINE int settp_map_smaller_map(sett_map_arena *arena, const sett_map *a, const sett_map *b) {
   int64_t x = settp_map_tree_nodes(arena, a), y = settp_map_tree_nodes(arena, b);
   int i, order = 0;
@@ -8644,8 +8655,8 @@ SETT_INLINE int settp_map_smaller_map(sett_map_arena *arena, const sett_map *a, 
   return order < 0;
 }
 
-/* The rules again and again until nothing changes: what is printed is its own simplification. Where they go in a circle its smallest map is taken. xors: X4 from
- * the start on. */
+/* Apply the rules until nothing changes, so that the printed map is its own simplification. If they go in a circle, its smallest map is taken. xors:
+ * X4 from the start on. */
 SETT_INLINE sett_map settp_map_simplify(sett_map_arena *arena, sett_map map, int xors) {
   enum { SETTP_MAP_MOST_TIMES = 16 };
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -8658,13 +8669,14 @@ SETT_INLINE sett_map settp_map_simplify(sett_map_arena *arena, sett_map map, int
   carry.xors = xors;
   carry.found = SETTP_MAP_NONE;
   carry.points = NULL;
-  if (map.constraints && arena->top - settp_map_low(arena) > (size_t)1 << 20) /* where that is little of the memory */
+  /* if that is a small part of the memory */
+  if (map.constraints && arena->top - settp_map_low(arena) > (size_t)1 << 20)
     carry.points = (int64_t *)settp_map_take(
         arena, (size_t)sett_map_variables(map) * (SETTP_MAP_SAMPLES + SETTP_MAP_MORE + 1) * sizeof *carry.points + 8);
   for (i = 0; i < SETTP_MAP_MOST_TIMES && (!i || carry.work); ++i) {
     int seen = carry.xors;
     made[i] = settp_map_simplify_once(arena, i ? made[i - 1] : map, arena->top, &carry);
-    /* numbers that the rules do not hold, a divisor that is 0 everywhere: as it is */
+    /* numbers too large for the rules, or a divisor that is 0 everywhere: unchanged */
     if (made[i].kind == SETT_MAP_FAILED && settp_map_no_value(made[i].error)) {
       if (!i) sett_map_arena_rewind(arena, mark);
       return i ? settp_map_store(arena, made[i - 1], mark.top) : map;
@@ -8673,7 +8685,7 @@ SETT_INLINE sett_map settp_map_simplify(sett_map_arena *arena, sett_map map, int
       sett_map_arena_rewind(arena, mark);
       return made[i];
     }
-    /* where xor was met only now, what came before it is looked at again */
+    /* if xor occurs only now, the earlier results are simplified again */
     if (settp_map_is_plain(arena, made + i) || (!i && seen == carry.xors && settp_map_same_map(map, made[i])))
       return settp_map_store(arena, made[i], mark.top);
     for (j = i - 1; j >= 0 && !settp_map_same_map(made[j], made[i]); --j) {}
@@ -8693,7 +8705,8 @@ SETT_PUBLIC sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map) {
   return settp_map_simplify(arena, map, 1);
 }
 
-/* The interval of an expression over the domain of a map. Sound; exact where each variable stands once. An empty domain gives [1, 0]. */
+/* Return the interval of an expression over the domain of a map. It is sound, and exact if each variable occurs once. An empty domain gives [1, 0].
+ */
 SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_interval r = settp_map_interval(INT64_MIN, INT64_MAX);
@@ -8712,10 +8725,10 @@ SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map
 
 /* ======================================================================= bodies: matrices over two elements ==== */
 
-/* Bits that a map is made of: bit `place` of a variable or a result; SETTP_MAP_BIT_SIGN is the sign, that all places from `width` on have. */
+/* A bit of a variable or a result: `place`; SETTP_MAP_BIT_SIGN is the sign, which all places from `width` on have. */
 typedef struct settp_map_line {
   settp_map_bit_set in,
-      out; /* the sum of the bits in `out` of the results is that of `in` of the variables, plus one */
+      out; /* the sum of the results' bits in `out` is that of the variables' bits in `in`, plus `one` */
   int one;
 } settp_map_line;
 
@@ -8723,12 +8736,13 @@ typedef struct settp_map_bit_at {
   int of, place, width;
 } settp_map_bit_at;
 
-/* A map whose results are sums modulo 2 of bits of its variables. Lines are reduced: line i < rank alone has variable bit pivot[i]; those from rank on have none. */
+/* A map whose results are sums modulo 2 of bits of its variables. Lines are reduced: among the lines i < rank, only line i has variable bit pivot[i];
+ * lines from rank on have none. */
 typedef struct settp_map_matrix {
   settp_map_bit_at in[SETTP_MAP_BITS_MAX], out[SETTP_MAP_BITS_MAX];
   settp_map_line line[SETTP_MAP_BITS_MAX];
   int pivot[SETTP_MAP_BITS_MAX];
-  sett_map_interval *bound; /* of each result */
+  sett_map_interval *bound; /* bounds of each result */
   int ins, outs, rank;
   int full; /* the domain is all values of these bits */
 } settp_map_matrix;
@@ -8750,11 +8764,11 @@ SETT_INLINE void settp_map_line_add(settp_map_line *a, const settp_map_line *b) 
   a->one ^= b->one;
 }
 
-/* The value of a bit of a number. */
+/* Return the value of a bit of a number. */
 SETT_INLINE int settp_map_place_at(settp_map_bit_at p, int64_t value) {
   return p.place == SETTP_MAP_BIT_SIGN ? value < 0 : (int)((uint64_t)value >> p.place & 1);
 }
-/* What it adds. */
+/* Return the weight of the bit. */
 SETT_INLINE int64_t settp_map_place_weight(settp_map_bit_at p) {
   return p.place == SETTP_MAP_BIT_SIGN ? -((int64_t)1 << p.width) : (int64_t)1 << p.place;
 }
@@ -8775,7 +8789,7 @@ SETT_INLINE void settp_map_matrix_reduce(settp_map_matrix *m) {
   }
 }
 
-/* The bits of a form's values that are asked, as lines of result i; 0: they are not sums of bits of the variables. */
+/* Read the required bits of a form's values as lines of result i; return 0 if they are not sums of bits of the variables. */
 SETT_INLINE int settp_map_matrix_result(settp_map_engine *e, settp_map_matrix *m, const int *column, int i, int32_t l) {
   settp_map_reading r;
   int j, n;
@@ -8805,7 +8819,7 @@ SETT_INLINE int settp_map_matrix_result(settp_map_engine *e, settp_map_matrix *m
   return 1;
 }
 
-/* The matrix of a simplified map; NULL: it has none, or the arena is full. */
+/* Return the matrix of a simplified map; NULL if it has none, or the arena is full. */
 SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_map s) {
   settp_map_matrix *m = (settp_map_matrix *)settp_map_take(arena, sizeof *m);
   sett_map_interval *bound = (sett_map_interval *)settp_map_take(arena, (size_t)s.results * sizeof *bound + 8);
@@ -8857,7 +8871,7 @@ SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_
   return m;
 }
 
-/* The line of the variable bit that has place `place` of the variable of line i, -1: there is none. */
+/* Return the line of the variable bit at `place` of the variable of line i, or -1. */
 SETT_INLINE int settp_map_matrix_line(const settp_map_matrix *m, int i, int place) {
   int k;
   for (k = 0; k < m->rank; ++k)
@@ -8865,19 +8879,19 @@ SETT_INLINE int settp_map_matrix_line(const settp_map_matrix *m, int i, int plac
   return -1;
 }
 
-/* Whether line i holds output bit j shifted by n places. */
+/* Return 1 if line i has output bit j shifted by n places. */
 SETT_INLINE int settp_map_matrix_holds(const settp_map_matrix *m, int i, int j, int n) {
   int to = j + n;
   return i >= 0 && to >= 0 && to < m->outs && m->out[to].of == m->out[j].of &&
          m->out[to].place == m->out[j].place + n && settp_map_set_has(&m->line[i].out, to);
 }
 
-/* Each variable as an expression of the results; the matrix is of full rank. Bits that continue each other are one digit. 0: the arena is full. */
+/* Write each variable as an expression of the results, for a matrix of full rank. Contiguous bits are one digit. Return 0 if the arena is full. */
 SETT_INLINE int settp_map_matrix_back(sett_map_arena *arena, sett_map s, const settp_map_matrix *m, sett_expr *out) {
   int v, i, j;
   for (v = 0; v < sett_map_variables(s); ++v) {
     sett_expr sum = sett_map_constant(arena, 0), sign = sum;
-    int64_t rest = s.variable[v].lo, ones = 0; /* rest: of a variable that varies in some bits only, the others */
+    int64_t rest = s.variable[v].lo, ones = 0; /* rest: the bits of a variable that do not vary */
     for (j = 0; j < m->ins; ++j)
       if (m->in[j].of == v && settp_map_place_at(m->in[j], rest)) rest -= settp_map_place_weight(m->in[j]);
     for (i = 0; i < m->rank; ++i) {
@@ -8911,12 +8925,12 @@ SETT_INLINE int settp_map_matrix_back(sett_map_arena *arena, sett_map s, const s
   return 1;
 }
 
-/* Two points of a full domain with one image, where the rank is less than the number of bits. */
+/* Write two points of a full domain with one image, if the rank is less than the number of bits. */
 SETT_INLINE void settp_map_matrix_collision(sett_map s, const settp_map_matrix *m, int64_t *point, int64_t *other) {
   int i, free_bit;
   for (i = 0; i < sett_map_variables(s); ++i) point[i] = other[i] = s.variable[i].lo;
   for (free_bit = 0; free_bit < m->rank && m->pivot[free_bit] == free_bit; ++free_bit) {}
-  /* that bit, and each pivot whose line holds it */
+  /* that bit, and each pivot whose line has it */
   for (i = -1; i < m->rank; ++i) {
     settp_map_bit_at p = m->in[i < 0 ? free_bit : m->pivot[i]];
     if (i >= 0 && !settp_map_set_has(&m->line[i].in, free_bit)) continue;
@@ -8924,7 +8938,7 @@ SETT_INLINE void settp_map_matrix_collision(sett_map s, const settp_map_matrix *
   }
 }
 
-/* Whether a full map hits all points of a box of powers of two: 1, 0: missed is not hit, -1: it is no such box. */
+/* Return 1 if a full map reaches all points of a box of powers of two, 0 if `missed` is not reached, -1 for other boxes. */
 SETT_INLINE int settp_map_matrix_covers(sett_map s, const settp_map_matrix *m, const sett_map_interval *box,
                                         int64_t *missed) {
   int i, j, k;
@@ -8950,7 +8964,7 @@ SETT_INLINE int settp_map_matrix_covers(sett_map s, const settp_map_matrix *m, c
   return 1;
 }
 
-/* Whether a map may be one of bits: it has xor, or a sum modulo a power of two and no other divisor. */
+/* Return 1 if a map may be one of bits: it has xor, or a sum modulo a power of two and no other divisor. */
 SETT_INLINE int settp_map_of_bits(sett_map_arena *arena, const sett_map *map) {
   size_t keep = arena->top;
   settp_map_list list;
@@ -8977,7 +8991,7 @@ SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
   int i, j, code;
   if (map.kind != SETT_MAP_DEFINED)
     return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
-  code = settp_map_ask(arena, map, &a); /* without a value anywhere, nothing is said */
+  code = settp_map_ask(arena, map, &a); /* a map without a value anywhere has no answer */
   for (i = 0; i < map.results; ++i) {
     const settp_map_engine *e = &a.engine;
     int32_t l;
@@ -9012,7 +9026,7 @@ SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
   return code > 0 && !settp_map_no_value(code) ? code : 0;
 }
 
-/* Whether all divisors in e are numbers: then it has a value wherever 64 bits do. */
+/* Return 1 if all divisors in e are numbers; it then has a value unless it overflows. */
 SETT_INLINE int settp_map_divides_by_numbers(sett_map_arena *arena, sett_expr e) {
   size_t keep = arena->top;
   settp_map_list list;
@@ -9030,7 +9044,8 @@ SETT_INLINE int settp_map_divides_by_numbers(sett_map_arena *arena, sett_expr e)
   return numbers;
 }
 
-/* The bounds of the variables that map's own bounds and some constraints imply, by rule C4 once: of constraints that have a value everywhere. */
+/* Return the bounds of the variables that map's own bounds and some constraints imply, by rule C4 applied once to constraints that have a value
+ * everywhere. */
 SETT_INLINE const sett_map_variable *settp_map_implied_bounds(sett_map_arena *arena, const sett_map *map,
                                                               const sett_map_constraint *constraint, int count) {
   settp_map_engine e;
@@ -9060,7 +9075,7 @@ SETT_INLINE const sett_map_variable *settp_map_implied_bounds(sett_map_arena *ar
   return e.error ? NULL : cut.bounds;
 }
 
-/* What must still be tested at run time: the constraints of the simplified map, and the variables whose bounds it cut. */
+/* Return the conditions for run time: the constraints of the simplified map, and the variables whose bounds it narrowed. */
 SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map) {
   sett_map s = sett_map_simplify(arena, map);
   const sett_map_variable *implied;
@@ -9170,7 +9185,7 @@ SETT_PUBLIC int sett_map_evaluator_at(const sett_map_evaluator *v, const int64_t
   return settp_map_inside(settp_map_code_at(v, values, results), v->map.results, results, error);
 }
 
-/* The next point of the box lo..hi of a map's variables, the last fastest; 0 after the last. */
+/* Move to the next point of the box lo..hi of a map's variables, last fastest; return 0 after the last. */
 SETT_INLINE int settp_map_next_point(const sett_map *map, int64_t *point) {
   int i;
   for (i = sett_map_variables(*map) - 1; i >= 0; --i) {
@@ -9213,20 +9228,20 @@ SETT_PUBLIC int sett_map_points_next(sett_map_points *p) {
   return 0;
 }
 
-/* hi - lo, and the number of values in [lo, hi] (0: none), saturated. */
+/* Return hi - lo, and the number of values in [lo, hi] (0: none), saturated. */
 SETT_INLINE int64_t settp_map_reach(int64_t lo, int64_t hi) {
   uint64_t n = (uint64_t)hi - (uint64_t)lo;
   return hi < lo ? -1 : n > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 SETT_INLINE int64_t settp_map_extent(int64_t lo, int64_t hi) { return settp_map_sat_add(settp_map_reach(lo, hi), 1); }
 
-/* a - b, or what stands for a difference beyond 64 bits. */
+/* Return a - b, or `beyond` if the difference overflows. */
 SETT_INLINE int64_t settp_map_difference(int64_t a, int64_t b, int64_t beyond) {
   int64_t r;
   return b == INT64_MIN || settp_map_add(a, -b, &r) ? beyond : r;
 }
 
-/* The points of the box of a map's variables, saturated. */
+/* Return the number of points of the box of a map's variables, saturated. */
 SETT_INLINE int64_t settp_map_box_points(const sett_map *map) {
   int64_t n = 1;
   int i;
@@ -9237,8 +9252,8 @@ SETT_INLINE int64_t settp_map_box_points(const sett_map *map) {
 
 /* ======================================================================= bodies: variables ==== */
 
-/* Map with the variables that out describes (names already stored, NULL: the default) and results and constraints of map, where replace[i] stands for its
- * variable i; `more` constraints on top. */
+/* Return a map with the variables of out (names already stored, NULL: the default) and the results and constraints of map, with replace[i] for its
+ * variable i, and `more` further constraints. */
 SETT_INLINE sett_map settp_map_rebuild(sett_map_arena *arena, sett_map map, sett_map out, const sett_expr *replace,
                                        const sett_map_constraint *more, int mores) {
   sett_map_constraint *constraint;
@@ -9277,7 +9292,7 @@ SETT_INLINE sett_map settp_map_rebuild(sett_map_arena *arena, sett_map map, sett
   return settp_map_store(arena, out, keep);
 }
 
-/* x mod m in [r, r] of one variable: its number, or -1. */
+/* Return the variable of a constraint x mod m in [r, r], or -1. */
 SETT_INLINE int settp_map_class_of(const sett_map_arena *arena, const sett_map_constraint *c, int64_t *modulus) {
   const settp_map_node *n = settp_map_at(arena, c->expr), *x;
   if (n->op != SETTP_MAP_MOD || c->lo != c->hi || !settp_map_is_constant(arena, settp_map_b(n), modulus) ||
@@ -9287,7 +9302,7 @@ SETT_INLINE int settp_map_class_of(const sett_map_arena *arena, const sett_map_c
   return x->op == SETTP_MAP_VAR ? (int)x->value : -1;
 }
 
-/* All variables of these kinds that have a residue class become k * v + r. */
+/* Replace all variables of these kinds that have a residue class by k * v + r. */
 SETT_INLINE sett_map settp_map_rescale(sett_map_arena *arena, sett_map map, int kinds) {
   int round, i, k, n, found = 1;
   for (round = 0; round < 16 && found; ++round) {
@@ -9337,7 +9352,7 @@ SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map) {
   return settp_map_rescale(arena, map, SETT_MAP_RANGES);
 }
 
-/* Does some point of the box satisfy all constraints? 1: yes, 0: no, -1: not found among the points looked at. */
+/* Return 1 if some point of the box satisfies all constraints, 0 if none does, -1 if none was found among the tested points. */
 SETT_INLINE int settp_map_feasible(sett_map_arena *arena, sett_map map) {
   sett_map_points it;
   int code = 0, count = 0;
@@ -9357,7 +9372,7 @@ SETT_INLINE int settp_map_feasible(sett_map_arena *arena, sett_map map) {
   return code == 1 ? 1 : it.state == 2 ? 0 : -1;
 }
 
-/* How many variables of an expression are marked in used, or with `mark` how many were not: they are then. */
+/* Return how many variables of an expression are marked in used or, with `mark`, mark them and return how many were not. */
 SETT_INLINE int settp_map_used_variables(sett_map_arena *arena, sett_expr expr, unsigned char *used, int mark,
                                          int *full) {
   size_t keep = arena->top;
@@ -9377,7 +9392,7 @@ SETT_INLINE int settp_map_used_variables(sett_map_arena *arena, sett_expr expr, 
   return n;
 }
 
-/* What a constraint with a used variable holds is used as well, until nothing changes; taken[i]: constraint i has a used variable. */
+/* Mark the variables of every constraint with a used variable, until nothing changes; taken[i]: constraint i has a used variable. */
 SETT_INLINE int settp_map_spread(sett_map_arena *arena, const sett_map *map, unsigned char *used,
                                  unsigned char *taken) {
   int i, more = 1, full = 0;
@@ -9414,7 +9429,7 @@ SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
   for (i = 0; i < map.constraints; ++i) taken[i] = 0;
   for (i = 0; i < map.results; ++i) settp_map_used_variables(arena, map.result[i], used, 1, &full);
   if (full || !settp_map_spread(arena, &map, used, taken)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  for (i = 0; i < map.constraints; ++i) { /* the others in groups that share variables */
+  for (i = 0; i < map.constraints; ++i) { /* the others, in groups that share variables */
     size_t keep = arena->top;
     sett_map alone = map;
     int feasible;
@@ -9459,7 +9474,7 @@ SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
   return settp_map_rebuild(arena, map, out, replace, NULL, 0);
 }
 
-/* The variables in another order: place k holds variable order[k]; the first count[0] are dims, then count[1] ranges, count[2] runtime variables. */
+/* Reorder the variables: place k has variable order[k]; the first count[0] are dims, then count[1] ranges, count[2] runtime variables. */
 SETT_INLINE sett_map settp_map_reorder(sett_map_arena *arena, sett_map map, const int *order, const int *count) {
   sett_map out = map;
   sett_map_variable *variable;
@@ -9482,7 +9497,7 @@ SETT_INLINE sett_map settp_map_reorder(sett_map_arena *arena, sett_map map, cons
   return settp_map_rebuild(arena, map, out, replace, NULL, 0);
 }
 
-/* The chosen variables become of kind to (0 dims, 1 ranges), after those that are of that kind already. */
+/* Change the kind of the chosen variables (0 dims, 1 ranges); they follow those of that kind. */
 SETT_INLINE sett_map settp_map_to_kind(sett_map_arena *arena, sett_map map, const unsigned char *chosen, int to) {
   int n = sett_map_variables(map), i, kind, moved, k = 0, count[3], *order;
   if (map.kind != SETT_MAP_DEFINED) return map;
@@ -9565,7 +9580,7 @@ SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int v
   return settp_map_rebuild(arena, map, out, replace, &bounds, 1);
 }
 
-/* Variable v written as base + w * j + i with i in [0, w - 1]: all variables are dimensions, j in v's place and i the last. */
+/* Write variable v as base + w * j + i with i in [0, w - 1]: all variables are dimensions, with j at v's place and i the last. */
 SETT_INLINE sett_map settp_map_stripe(sett_map_arena *arena, sett_map map, int v, int64_t w, int64_t base) {
   sett_map out = map;
   sett_map_variable *variable;
@@ -9603,7 +9618,7 @@ SETT_INLINE sett_map settp_map_stripe(sett_map_arena *arena, sett_map map, int v
 
 /* ======================================================================= bodies: values ==== */
 
-typedef struct settp_map_class { /* residue modulo modulus; modulus 0: the residue itself; (1, 0): anything */
+typedef struct settp_map_class { /* residue modulo modulus; modulus 0: the residue itself; (1, 0): any value */
   int64_t modulus, residue;
 } settp_map_class;
 
@@ -9635,7 +9650,7 @@ SETT_INLINE settp_map_class settp_map_class_scale(settp_map_class a, int64_t k) 
   return settp_map_class_mul(a, settp_map_class_make(0, k));
 }
 
-/* The low bits that both have. */
+/* Return the class of the low bits that both have. */
 SETT_INLINE settp_map_class settp_map_class_xor(settp_map_class a, settp_map_class b) {
   int64_t m = settp_map_gcd(a.modulus, b.modulus);
   if (!m) return settp_map_class_make(0, settp_map_xor(a.residue, b.residue));
@@ -9643,7 +9658,7 @@ SETT_INLINE settp_map_class settp_map_class_xor(settp_map_class a, settp_map_cla
   return settp_map_class_make(m, settp_map_xor(settp_map_mod(a.residue, m), settp_map_mod(b.residue, m)));
 }
 
-/* Both hold: the Chinese remainder theorem; where the product overflows the finer of the two. */
+/* Return the intersection of both, by the Chinese remainder theorem; if the product overflows, the finer of the two. */
 SETT_INLINE settp_map_class settp_map_class_meet(settp_map_class a, settp_map_class b) {
   int64_t g, n, m, t, r;
   if (!a.modulus || b.modulus == 1) return a;
@@ -9653,7 +9668,7 @@ SETT_INLINE settp_map_class settp_map_class_meet(settp_map_class a, settp_map_cl
   if (settp_map_mod(a.residue, g) != settp_map_mod(b.residue, g) || n > (int64_t)1 << 31 ||
       settp_map_mul(a.modulus, n, &m))
     return a.modulus >= b.modulus ? a : b;
-  /* a + modulus * t is b modulo b's */
+  /* a + modulus * t is b modulo b's modulus */
   t = settp_map_mod(settp_map_mod((b.residue - a.residue) / g, n) * settp_map_inverse(a.modulus / g, n), n);
   if (settp_map_mul(a.modulus, t, &r) || settp_map_add(r, a.residue, &r)) return a.modulus >= b.modulus ? a : b;
   return settp_map_class_make(m, r);
@@ -9669,7 +9684,7 @@ SETT_INLINE settp_map_class settp_map_class_of_lin(const settp_map_engine *e, co
   return c;
 }
 
-/* The classes of all atoms: the operands of an atom come before it. */
+/* Compute the classes of all atoms; the operands of an atom precede it. */
 SETT_INLINE settp_map_class *settp_map_classes(settp_map_engine *e) {
   settp_map_class *atom = (settp_map_class *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), a, b;
   int32_t i;
@@ -9720,7 +9735,7 @@ SETT_INLINE sett_map_values settp_map_values_make(sett_map_interval r, settp_map
   return v;
 }
 
-/* The values of all results of a map; 0, -1 (empty: all are [1, 0]) or an error. */
+/* Compute the values of all results of a map; return 0, -1 (empty: all are [1, 0]) or an error. */
 SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_values *out) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_asked a;
@@ -9745,7 +9760,7 @@ SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_v
   settp_map_known_start(&known);
   if (a.constraints && !settp_map_list_of_constraints(arena, &known.list, a.constraint, a.constraints))
     fact = settp_map_normalise(&a.engine, &known, NULL);
-  for (i = 0; i < a.constraints && fact; ++i) { /* from now on the forms of the constraints, in their order */
+  for (i = 0; i < a.constraints && fact; ++i) { /* from here on the forms of the constraints, in their order */
     int32_t l = fact[settp_map_at(arena, a.constraint[i].expr)->mark];
     a.constraint[i].expr = (sett_expr)l;
   }
@@ -9785,7 +9800,7 @@ SETT_PUBLIC sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map 
 
 /* ======================================================================= bodies: digits ==== */
 
-/* The terms of an expression that is linear in variables. 0: it is not. */
+/* Write the terms of an expression that is linear in variables; return 0 if it is not. */
 SETT_INLINE int settp_map_linear(sett_map_arena *arena, sett_expr expr, int variables, int64_t *coefficient,
                                  int64_t *constant) {
   enum { SETTP_MAP_MOST_ROOM = 64, SETTP_MAP_MOST_STEPS = 4096 };
@@ -9818,7 +9833,7 @@ SETT_INLINE int settp_map_linear(sett_map_arena *arena, sett_expr expr, int vari
   return !depth;
 }
 
-/* Variables whose coefficients nest without a gap (1, n1, n1 * n2, .., modulo m when m is not 0) become one: the new last dimension is their linear form. */
+/* Merge variables whose coefficients nest without a gap (1, n1, n1 * n2, .., modulo m if m is not 0): the new last dimension is their linear form. */
 SETT_INLINE int settp_map_fuse(sett_map_arena *arena, sett_map *map, const int64_t *coefficient, int64_t m) {
   int n = sett_map_variables(*map), i, k = 0, more = 1, out = 0;
   int64_t whole = 1, extent;
@@ -9862,7 +9877,7 @@ SETT_INLINE int settp_map_fuse(sett_map_arena *arena, sett_map *map, const int64
   return 1;
 }
 
-/* Cuts variable v where v + offset (or offset - v) is a multiple of c into two. */
+/* Cut variable v into two where v + offset (or offset - v) is a multiple of c. */
 SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v, int64_t c, int64_t offset,
                                     int negative) {
   int n = sett_map_variables(*map), exact, full = 0, i, uses[2];
@@ -9880,7 +9895,7 @@ SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v,
   all = *map;
   next = settp_map_stripe(arena, all, v, c, base);
   if (next.kind != SETT_MAP_DEFINED) return 0;
-  if (!exact) { /* without the bounds of v: right where only one of the two digits is used and takes all its values */
+  if (!exact) { /* without the bounds of v: correct if only one of the two digits is used and takes all its values */
     next.constraints = 0;
     if (map->constraints) return 0;
     next = sett_map_simplify(arena, next);
@@ -9895,8 +9910,8 @@ SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v,
   return 1;
 }
 
-/* Other variables for the same domain: cut into digits and fused until the first results (goal of them) are linear. 1: they are, and the domain is a box. The
- * image of all results stays what it was. */
+/* Change the variables of the same domain by cutting and merging digits until the first `goal` results are linear. Return 1 if they are and the
+ * domain is a box. The image of all results does not change. */
 SETT_INLINE int settp_map_reshape_domain(sett_map_arena *arena, sett_map *map, int goal) {
   enum { SETTP_MAP_MOST_ROUNDS = 16 };
   int round, i, n;
@@ -9944,7 +9959,7 @@ SETT_INLINE int settp_map_reshape_domain(sett_map_arena *arena, sett_map *map, i
   return 0;
 }
 
-/* the form, primitive and without constant, is value (an expression of the results) */
+/* the primitive form without constant equals value, an expression of the results */
 typedef struct settp_map_equation {
   int32_t lin;
   sett_expr value;
@@ -9961,14 +9976,14 @@ enum {
 typedef struct settp_map_solver {
   settp_map_engine *e;
   settp_map_equation *equation;
-  settp_map_equation *sum; /* known sums of bits, which say more once some of their bits are known */
-  int32_t *seen;           /* forms that were equations once: none is taken twice */
-  sett_expr *known;        /* of each atom, 0: not yet */
+  settp_map_equation *sum; /* known sums of bits, which become useful when some of their bits are known */
+  int32_t *seen;           /* forms of earlier equations; none is used twice */
+  sett_expr *known;        /* expression of each atom, 0: unknown */
   int32_t atoms;
   int equations, sums, seens, changed, tries;
 } settp_map_solver;
 
-/* A form of known atoms as an expression; 0: some atom is not known. */
+/* Return a form of known atoms as an expression, or 0 if some atom is unknown. */
 SETT_INLINE sett_expr settp_map_known_form(const settp_map_solver *s, int32_t l) {
   settp_map_engine *e = s->e;
   sett_expr sum;
@@ -9985,7 +10000,7 @@ SETT_INLINE sett_expr settp_map_known_form(const settp_map_solver *s, int32_t l)
   return sum;
 }
 
-/* One more equation: known atoms go to the other side, then the constant and the content. One atom alone is known from now on. 0: it was an equation
+/* Add an equation: move known atoms to the other side, then the constant and the content. A single atom is then known. Return 0 if it was an equation
  * before, or there is no room. */
 SETT_INLINE int settp_map_equation_add(settp_map_solver *s, int32_t l, sett_expr value) {
   settp_map_engine *e = s->e;
@@ -10039,7 +10054,7 @@ SETT_INLINE settp_map_equation settp_map_equation_take(settp_map_solver *s, int 
 
 SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, settp_map_equation *list, int *count, int at);
 
-/* Operations whose operands are known; then what is known is put into the equations. */
+/* Compute operations whose operands are known; then substitute known atoms in the equations. */
 SETT_INLINE void settp_map_solver_learn(settp_map_solver *s) {
   settp_map_engine *e = s->e;
   int32_t i, f, n;
@@ -10076,7 +10091,7 @@ SETT_INLINE void settp_map_solver_learn(settp_map_solver *s) {
     if (!settp_map_equation_bits(s, s->sum, &s->sums, j)) ++j;
 }
 
-/* An equation of a list, of bits some of whose sources are known: they go to the other side. 1: it did, and left the list. */
+/* Move the known sources of an equation of bits to the other side. Return 1 if it then left the list. */
 SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, settp_map_equation *list, int *count, int at) {
   settp_map_engine *e = s->e;
   settp_map_equation q = list[at];
@@ -10122,8 +10137,8 @@ SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, settp_map_equation 
   return 1;
 }
 
-/* Candidates for the weight of the next digit, ascending: what divides two of the coefficients, where a quotient's may also be without its share in t * (F
- * - c * q). */
+/* Collect candidates for the weight of the next digit, ascending: the common divisors of two coefficients, also with a quotient's coefficient reduced
+ * by its share in t * (F - c * q). */
 SETT_INLINE int settp_map_digit_weights(const settp_map_engine *e, int32_t l, int64_t *weight, int room) {
   enum { SETTP_MAP_MOST_PARTS = 24 };
   int64_t part[SETTP_MAP_MOST_PARTS];
@@ -10162,7 +10177,7 @@ typedef struct settp_map_cutting { /* form = k * above + below, below in [lo, lo
   int *tries;
 } settp_map_cutting;
 
-/* below may have a multiple of k more or less: is seed + (below - seed modulo k) a digit? */
+/* below may change by a multiple of k: test whether seed + (below - seed modulo k) is a digit. */
 SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut, int32_t seed) {
   int32_t more = 0, rest = settp_map_lin_mix(e, cut->below, 1, seed, -1, 0), below = 0;
   sett_map_interval r;
@@ -10181,7 +10196,7 @@ SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut,
   return 1;
 }
 
-/* Seeds t * (F - c * q) where one atom of F says what t may be. */
+/* Try seeds t * (F - c * q) if one atom of F determines t. */
 SETT_INLINE int settp_map_try_seeds(settp_map_engine *e, settp_map_cutting *cut, int32_t form, int64_t c, int32_t q) {
   int64_t tried[3], own, t, m;
   int n = 0, known;
@@ -10201,7 +10216,7 @@ SETT_INLINE int settp_map_try_seeds(settp_map_engine *e, settp_map_cutting *cut,
   return 0;
 }
 
-/* Every quotient q = floor(F / c) as a seed; also two quotients of one form, as q1 = floor(F / c1) gives q = floor(q1 / (c / c1)). */
+/* Try every quotient q = floor(F / c) as a seed, and pairs of quotients of one form, as q1 = floor(F / c1) gives q = floor(q1 / (c / c1)). */
 SETT_INLINE int settp_map_try_quotients(settp_map_engine *e, settp_map_cutting *cut) {
   int32_t q, i, f, g;
   for (q = 0; q < e->atoms && e->lins < e->lin_limit; ++q)
@@ -10221,8 +10236,8 @@ SETT_INLINE int settp_map_try_quotients(settp_map_engine *e, settp_map_cutting *
   return 0;
 }
 
-/* Digits: the form is k * A + B, with B in [b, b + k - 1]. Then A = floor((value - b) / k), B = value - k * A, and the equation goes. effort 1: with seeds
- * from quotients; then one weight may lead nowhere, so all are tried, and the equation stays. */
+/* Digits: if the form is k * A + B with B in [b, b + k - 1], then A = floor((value - b) / k) and B = value - k * A, and the equation is removed.
+ * effort 1: with seeds from quotients; because one weight may then lead nowhere, all are tried, and the equation stays. */
 SETT_INLINE void settp_map_equation_digits(settp_map_solver *s, int at, int effort) {
   enum { SETTP_MAP_MOST_WEIGHTS = 48 };
   settp_map_engine *e = s->e;
@@ -10242,7 +10257,7 @@ SETT_INLINE void settp_map_equation_digits(settp_map_solver *s, int at, int effo
       continue;
     digit = sett_map_floordiv(e->arena, sett_map_add(e->arena, q.value, sett_map_constant(e->arena, -cut.lo)),
                               sett_map_constant(e->arena, cut.k));
-    kept = !settp_map_equation_add(s, cut.above, digit); /* both digits must stand for an equation that goes */
+    kept = !settp_map_equation_add(s, cut.above, digit); /* both digits must replace an equation that is removed */
     kept |= !settp_map_equation_add(
         s, cut.below,
         sett_map_sub(e->arena, q.value, sett_map_mul(e->arena, digit, sett_map_constant(e->arena, cut.k))));
@@ -10252,8 +10267,8 @@ SETT_INLINE void settp_map_equation_digits(settp_map_solver *s, int at, int effo
   }
 }
 
-/* Two equations without an atom that they share: the cheapest form that was no equation yet. effort 0: a quotient goes, and the form is cheaper than one of
- * the two; 1: a quotient goes; 2: any atom. */
+/* Combine two equations without an atom that they share: the cheapest form that was not an equation. effort 0: a quotient is eliminated, and the form
+ * is cheaper than one of the two; 1: a quotient; 2: any atom. */
 SETT_INLINE void settp_map_solver_eliminate(settp_map_solver *s, int effort) {
   settp_map_engine *e = s->e;
   int i, j, n, k, best_i = -1, best_j = -1;
@@ -10292,7 +10307,7 @@ SETT_INLINE void settp_map_solver_eliminate(settp_map_solver *s, int effort) {
                      sett_map_mul(e->arena, s->equation[best_j].value, sett_map_constant(e->arena, best_b))));
 }
 
-/* Every variable of a map as an expression of its first results (goal of them), by their equations. 1: found; 0: not; -error. */
+/* Write every variable of a map as an expression of its first `goal` results, by their equations. Return 1 if found, 0 if not, -error. */
 SETT_INLINE int settp_map_solve_equations(sett_map_arena *arena, sett_map map, int goal, int efforts, sett_expr *out) {
   enum { SETTP_MAP_MOST_ROUNDS = 200 };
   size_t keep = arena->top;
@@ -10343,7 +10358,7 @@ SETT_INLINE int settp_map_solve_equations(sett_map_arena *arena, sett_map map, i
   return code;
 }
 
-/* A map with its variables as further results. */
+/* Return a map with its variables as further results. */
 SETT_INLINE sett_map settp_map_with_variables(sett_map_arena *arena, sett_map map) {
   int n = sett_map_variables(map), i;
   sett_expr *result = (sett_expr *)settp_map_take(arena, (size_t)(map.results + n) * sizeof *result + 8);
@@ -10355,8 +10370,8 @@ SETT_INLINE sett_map settp_map_with_variables(sett_map_arena *arena, sett_map ma
   return map;
 }
 
-/* Every variable of a map as an expression of its results (variable i of the expressions is result i), right at every image. 1: found; 0: not; -error.
- * First by the equations of the variables, then by those of their digits; then both with more effort. */
+/* Write every variable of a map as an expression of its results (variable i of the expressions is result i) that is correct at every image. Return 1
+ * if found, 0 if not, -error. The equations of the variables are tried first, then those of their digits, then both with more effort. */
 SETT_INLINE int settp_map_left_inverse(sett_map_arena *arena, sett_map map, sett_expr *out) {
   size_t keep = arena->top;
   int n = sett_map_variables(map), i, efforts, code = 0;
@@ -10386,7 +10401,8 @@ SETT_INLINE int settp_map_left_inverse(sett_map_arena *arena, sett_map map, sett
   return code;
 }
 
-/* A simplified map whose constraints are residue classes of variables: the number of its points, saturated. -1: there are other constraints. */
+/* Return the number of points, saturated, of a simplified map whose constraints are residue classes of variables, or -1 if it has other constraints.
+ */
 SETT_INLINE int64_t settp_map_count_free(const sett_map_arena *arena, const sett_map *map) {
   int64_t points = 1, m;
   int i, j, classes;
@@ -10410,7 +10426,7 @@ SETT_INLINE int64_t settp_map_count_free(const sett_map_arena *arena, const sett
   return points;
 }
 
-/* The points of a simplified map's domain; -1: not known, or more than 64 bits. */
+/* Return the number of points of a simplified map's domain, or -1 if it is unknown or overflows. */
 SETT_INLINE int64_t settp_map_count_points(sett_map_arena *arena, sett_map map) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   int64_t n = settp_map_count_free(arena, &map);
@@ -10449,7 +10465,7 @@ SETT_INLINE int64_t settp_map_box_size(const sett_map_interval *box, int results
 
 /* ======================================================================= bodies: image ==== */
 
-/* A map from the box of the results of some map by expressions of settp_map_left_inverse. */
+/* Return a map from the box of a map's results by expressions of settp_map_left_inverse. */
 SETT_INLINE sett_map settp_map_back(sett_map_arena *arena, const sett_map_interval *box, int dims,
                                     const sett_expr *result, int results) {
   size_t keep = arena->top;
@@ -10469,8 +10485,8 @@ SETT_INLINE sett_map settp_map_back(sett_map_arena *arena, const sett_map_interv
   return settp_map_store(arena, map, keep);
 }
 
-/* Finds two points of a map's box with one image: 1 (written to point and other), 0 there are none, -error. For boxes of at most SETT_MAP_POINTS_MAX points.
- * distinct, when not NULL: how many images there are (then it does not stop at two). */
+/* Find two points of a map's box with one image: return 1 (in point and other), 0 if there are none, -error. The box has at most SETT_MAP_POINTS_MAX
+ * points. distinct, unless NULL, receives the number of images (the search then does not stop at two points). */
 SETT_INLINE int settp_map_collide(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other,
                                   int64_t *distinct) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -10518,7 +10534,7 @@ SETT_INLINE int settp_map_collide(sett_map_arena *arena, sett_map map, int64_t *
   return it.error ? -it.error : found;
 }
 
-/* The constants of a map, at most room of them: divisors, factors, bounds of min and max. */
+/* Collect the constants of a map, at most `room`: divisors, factors, bounds of min and max. */
 SETT_INLINE int settp_map_constants(sett_map_arena *arena, const sett_map *map, int64_t *out, int room,
                                     int divisors_only) {
   size_t keep = arena->top;
@@ -10552,7 +10568,7 @@ SETT_INLINE int64_t settp_map_draw(settp_map_random *r, int64_t lo, int64_t hi) 
   return (int64_t)((uint64_t)lo + (span == UINT64_MAX ? r->state : r->state % (span + 1)));
 }
 
-/* A few points near each other that a rule of thumb takes for equal: one step, or a step of a constant of the map, along one variable or two. */
+/* Try points near each other that often have one image: one step, or a step by a constant of the map, along one variable or two. */
 SETT_INLINE int settp_map_guess_collision(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other) {
   enum { SETTP_MAP_MOST_CONSTANTS = 6, SETTP_MAP_MOST_POINTS = 24 };
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -10584,7 +10600,7 @@ SETT_INLINE int settp_map_guess_collision(sett_map_arena *arena, sett_map map, i
   return found;
 }
 
-/* The lowest corner of a map's box, cut to at most SETT_MAP_POINTS_MAX / 4 points. */
+/* Return the lowest corner of a map's box, cut to at most SETT_MAP_POINTS_MAX / 4 points. */
 SETT_INLINE sett_map settp_map_corner(sett_map_arena *arena, sett_map map) {
   int n = sett_map_variables(map), i, grown = 1;
   int64_t points = 1;
@@ -10619,16 +10635,16 @@ SETT_INLINE int64_t settp_map_product_of(const sett_map_values *value, int resul
   return n;
 }
 
-/* What the questions of whole maps have in common, found once. */
+/* The common part of the questions about whole maps, computed once. */
 typedef struct settp_map_study {
   sett_map s;      /* the simplified map */
   sett_expr *back; /* each variable as an expression of the results */
-  int left;        /* 1: back is right, 0: it was not found */
+  int left;        /* 1: back is correct, 0: not found */
   int error;
   const settp_map_matrix *matrix; /* of bits, or NULL */
 } settp_map_study;
 
-/* The results as they were given, in which sums modulo 2 stand as they were written. */
+/* The given results, in which sums modulo 2 are as written. */
 SETT_INLINE void settp_map_study_bits(sett_map_arena *arena, settp_map_study *y, const sett_map *map) {
   sett_map s = y->s;
   s.result = map->result;
@@ -10694,7 +10710,7 @@ SETT_PUBLIC sett_map_answer sett_map_is_injective(sett_map_arena *arena, sett_ma
   return settp_map_injective(arena, &y);
 }
 
-/* The images of a map with linear results on a box where no variable stands in two results, or -1. */
+/* Return the number of images of a map with linear results on a box in which no variable occurs in two results, or -1. */
 SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
   int n = sett_map_variables(map), i, j;
   int64_t *coefficient = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *coefficient + 8), constant = 0, count = 1;
@@ -10702,7 +10718,7 @@ SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
   if (!coefficient || !owned) return -1;
   for (j = 0; j < n; ++j) owned[j] = 0;
   for (i = 0; i < map.results; ++i) {
-    /* of the variables taken in so far, smallest coefficient first: the values are distinct, or without a gap */
+    /* of the variables added so far, smallest coefficient first: the values are distinct, or have no gap */
     int64_t stride = 0, reach = 0, images = 1;
     int left = 0, distinct = 1, dense = 1;
     if (!settp_map_linear(arena, map.result[i], n, coefficient, &constant)) return -1;
@@ -10734,7 +10750,8 @@ SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
   return count == INT64_MAX ? -1 : count;
 }
 
-/* Is the value taken? Looks where an end of the range is likely: variables at their ends and next to multiples of the map's divisors, one after the other. */
+/* Search for a point with that value where an end of the range is likely: variables at their ends and next to multiples of the map's divisors, one
+ * after the other. */
 SETT_INLINE int settp_map_attained(const sett_map_evaluator *v, int64_t *point, int64_t *image, int result,
                                    int64_t goal, const int64_t *divisor, int divisors) {
   const sett_map *map = &v->map;
@@ -10769,7 +10786,7 @@ SETT_INLINE int settp_map_attained(const sett_map_evaluator *v, int64_t *point, 
   return inside && best == goal;
 }
 
-/* A point of the domain, among the first of the box; 0: none found. */
+/* Find a point of the domain among the first of the box; return 0 if there is none. */
 SETT_INLINE int settp_map_some_point(const sett_map_evaluator *v, int64_t *point, int64_t *image) {
   int i, looks = 0;
   for (i = 0; i < sett_map_variables(v->map); ++i) point[i] = v->map.variable[i].lo;
@@ -10779,7 +10796,7 @@ SETT_INLINE int settp_map_some_point(const sett_map_evaluator *v, int64_t *point
   return 0;
 }
 
-/* By looking at every point: exact ends and classes, the count, and whether the image is their product. 0 or an error. */
+/* Enumerate every point: exact ends and classes, the count, and whether the image is their product. Return 0 or an error. */
 SETT_INLINE int settp_map_look_at_image(sett_map_arena *arena, sett_map s, sett_map_values *value,
                                         sett_map_footprint *out) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -10829,7 +10846,7 @@ SETT_INLINE sett_map_footprint settp_map_no_footprint(int error) {
   return out;
 }
 
-/* A bound of how much a form changes where variable v changes by one, of a minimum or maximum by its sides; INT64_MAX: none is known. */
+/* Return a bound on the change of a form if variable v changes by one, through the sides of a minimum or maximum; INT64_MAX if none is known. */
 SETT_INLINE int64_t settp_map_lin_change(settp_map_engine *e, int32_t l, int v, int depth) {
   int64_t sum = 0, own, other;
   int32_t i, a, b;
@@ -10853,7 +10870,7 @@ SETT_INLINE int64_t settp_map_lin_change(settp_map_engine *e, int32_t l, int v, 
   return sum;
 }
 
-/* Whether the one result of a map on a box never leaves out a number of its class: where a variable changes by one, it changes by m at most. */
+/* Return 1 if the one result of a map on a box leaves out no number of its class: if a variable changes by one, the result changes by at most m. */
 SETT_INLINE int settp_map_has_no_gaps(sett_map_arena *arena, sett_map map, int64_t m) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_asked a;
@@ -10903,7 +10920,7 @@ SETT_INLINE sett_map_footprint settp_map_footprint(sett_map_arena *arena, const 
   else if (y->matrix && y->matrix->full && y->matrix->rank < 62) out.count = (int64_t)1 << y->matrix->rank;
   out.product = out.count >= 0 && settp_map_product_of(value, results) == out.count;
   u = out.product ? s : sett_map_remove_unused(arena, s, SETT_MAP_ALL_KINDS, NULL);
-  /* linear results on a box: their intervals are exact */
+  /* linear results on a box, whose intervals are exact */
   if (!out.product && u.kind == SETT_MAP_DEFINED && settp_map_reshape_domain(arena, &u, results)) {
     if (out.count < 0) out.count = settp_map_count_sums(arena, u);
     all_exact = !settp_map_values(arena, u, value);
@@ -10944,7 +10961,7 @@ SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map ma
   return settp_map_footprint(arena, &y, map.results);
 }
 
-/* Looks at every point of a small domain for the points of a small box. 1: all are hit, 0: missed is not, -error. */
+/* Enumerate a small domain for the points of a small box. Return 1 if all are reached, 0 if `missed` is not, -error. */
 SETT_INLINE int settp_map_look_at_box(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size,
                                       int64_t *missed) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -10970,8 +10987,8 @@ SETT_INLINE int settp_map_look_at_box(sett_map_arena *arena, sett_map s, const s
   return code ? code : at == size;
 }
 
-/* A point of the box that the inverse formula does not lead back to: y is hit just where m(back(y)) is y. 1: all are hit, 0: missed is not, -1: not
- * decided. */
+/* Find a point of the box that the inverse formula does not lead back to: y is reached if and only if m(back(y)) is y. Return 1 if all are reached, 0
+ * if `missed` is not, -1 if not decided. */
 SETT_INLINE int settp_map_look_back(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size,
                                     const sett_expr *result, int64_t *missed) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -11036,7 +11053,7 @@ SETT_PUBLIC sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map,
   return settp_map_covers(arena, &y, &image, box);
 }
 
-/* A point whose image is outside of the box: 1, 0: none was found. */
+/* Find a point whose image is outside the box: return 1, or 0 if none was found. */
 SETT_INLINE int settp_map_find_outside(sett_map_arena *arena, sett_map s, const sett_map_interval *box,
                                        int64_t *point) {
   enum { SETTP_MAP_MOST_SAMPLES = 4096 };
@@ -11088,7 +11105,7 @@ SETT_INLINE sett_map_answer settp_map_bijective(sett_map_arena *arena, const set
       answer.point = point;
       return answer;
     }
-    inside = settp_map_box_points(&y->s) <= SETT_MAP_POINTS_MAX; /* all were looked at */
+    inside = settp_map_box_points(&y->s) <= SETT_MAP_POINTS_MAX; /* all points were enumerated */
   }
   cover = settp_map_covers(arena, y, image, box ? box : bounding);
   if (cover.no && !box && !exact) cover = settp_map_open("the bounding box of the image is not known exactly");
@@ -11106,7 +11123,7 @@ SETT_PUBLIC sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_ma
 
 /* ======================================================================= bodies: inverse ==== */
 
-/* Does the second of two maps lead the first results (goal of them) of the first back to the others? */
+/* Return 1 if the second of two maps leads the first `goal` results of the first back to the others. */
 SETT_INLINE int settp_map_leads_back(sett_map_arena *arena, sett_map both, int goal, sett_map back) {
   sett_map there = both, goes = both;
   if (both.kind != SETT_MAP_DEFINED) return 0;
@@ -11116,7 +11133,7 @@ SETT_INLINE int settp_map_leads_back(sett_map_arena *arena, sett_map both, int g
   return sett_map_equal(arena, sett_map_compose(arena, there, back), goes).yes;
 }
 
-/* compose(map, back) or compose(back, map) is the identity. */
+/* Return 1 if compose(map, back) or compose(back, map) is the identity. */
 SETT_INLINE int settp_map_is_inverse(sett_map_arena *arena, sett_map map, sett_map back) {
   sett_map both = settp_map_with_variables(arena, map);
   if (settp_map_leads_back(arena, both, map.results, back) ||
@@ -11148,7 +11165,7 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
   }
   for (i = 0; i < map.results; ++i) box[i] = settp_map_interval(image.value[i].lo, image.value[i].hi);
   if (!image.count) return sett_map_undefined();
-  /* it is no bijection, or it cannot be seen to be one */
+  /* it is not a bijection, or cannot be proved to be one */
   if (!y.left || image.count < 0 || settp_map_box_size(box, map.results) != image.count) {
     *why = settp_map_bijective(arena, &y, &image, NULL);
     if (why->yes) *why = settp_map_open("a bijection, but no formula of its inverse was found");
@@ -11158,7 +11175,7 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
   *why = settp_map_not_decided(back.error);
   if (back.kind == SETT_MAP_FAILED) return back;
   *why = settp_map_yes();
-  /* as many points on both sides: the other direction follows; of a matrix, this one as well */
+  /* equal numbers of points on both sides imply the other direction; a matrix implies this one as well */
   if ((y.matrix && y.matrix->rank == y.matrix->ins) || settp_map_is_inverse(arena, y.s, back)) return back;
   *why = settp_map_open("a formula was found, but it was not shown to be the inverse");
   return sett_map_undefined();
@@ -11166,18 +11183,18 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
 
 /* ======================================================================= bodies: runs ==== */
 
-/* Greatest common divisors of the places where something changes along a variable v; 0: nowhere. Counted from v's lower bound lo on, but step and level
- * from 0. */
+/* Greatest common divisors of the places where something changes along a variable v; 0: nowhere. Places are counted from v's lower bound lo, except
+ * for step and level, which count from 0. */
 typedef struct settp_map_places {
-  int64_t step, level; /* result(v) is not result(v - 1) + 1; it is not result(v - 1) */
-  int64_t own_step;    /* as step, from lo */
+  int64_t step, level; /* result(v) is not result(v - 1) + 1; result(v) is not result(v - 1) */
+  int64_t own_step;    /* as step, counted from lo */
   int64_t align;       /* of result(v) - (v - lo) */
-  int64_t edge;        /* one of v and v - 1 is inside, the other outside of the domain */
+  int64_t edge;        /* one of v and v - 1 is inside, the other outside the domain */
 } settp_map_places;
 
 SETT_INLINE int64_t settp_map_gcd_far(int64_t a, int64_t b) { return b == INT64_MIN ? 1 : settp_map_gcd(a, b); }
 
-/* What is seen at v - 1 and v: the codes of the evaluation and the results. */
+/* Record the values at v - 1 and v: the codes of the evaluation and the results. */
 SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int before, int64_t old, int code,
                                  int64_t now) {
   int64_t from = settp_map_difference(v, lo, 1), difference;
@@ -11194,7 +11211,7 @@ SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int
   if (difference != 0) p->level = settp_map_gcd_far(p->level, v);
 }
 
-/* Looks at all points of the box of a map of one result (all), or at some: what is asked divides what is found here. 0 or an error. */
+/* Enumerate all points of the box of a map of one result (all), or some: the answer divides what is found here. Return 0 or an error. */
 SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int variable, int all, settp_map_places *p) {
   enum { SETTP_MAP_MOST_SAMPLES = 160, SETTP_MAP_MOST_DIVISORS = 4 };
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -11228,7 +11245,8 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
     if (i >= 0) ++point[i];
   }
   for (round = 0; !all && round < SETTP_MAP_MOST_SAMPLES; ++round)
-    for (k = -1; k < divisors; ++k) { /* k < 0: a new point; then the same next to a multiple of a divisor */
+    /* k < 0: a new point; then the same point moved next to a multiple of a divisor */
+    for (k = -1; k < divisors; ++k) {
       for (i = 0; i < n && k < 0; ++i) {
         int64_t end = settp_map_draw(&random, 0, 5);
         point[i] = end == 0   ? map.variable[i].lo
@@ -11250,15 +11268,15 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
   return 0;
 }
 
-/* Is the last variable of a map taken in with this stride in its one result? */
+/* Return 1 if the one result of a map has the last variable with this stride. */
 SETT_INLINE int settp_map_has_stride(sett_map_arena *arena, sett_map map, int variable, int64_t stride) {
   sett_map_stride s;
   return map.kind == SETT_MAP_EMPTY || (map.kind == SETT_MAP_DEFINED && !sett_map_strides(arena, map, variable, &s) &&
                                         s.linear && s.stride == stride);
 }
 
-/* A divisor of the distances from base to all v where the one result of a simplified map does not step by stride; 0: it always does. With v = base + w * j
- * + i the result must be linear in i: tried for the powers of the primes of all divisors that the map holds. */
+/* Return a divisor of the distances from base to all v where the one result of a simplified map does not step by stride; 0 if it always does. With v
+ * = base + w * j + i the result must be linear in i, which is tested for the powers of the primes of all divisors in the map. */
 SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride,
                                         int64_t base) {
   enum { SETTP_MAP_MOST_DIVISORS = 12, SETTP_MAP_MOST_PRIMES = 40 };
@@ -11269,7 +11287,7 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
   divisors = settp_map_constants(arena, &map, divisor, SETTP_MAP_MOST_DIVISORS, 1);
   for (i = 0; i < divisors; ++i)
     for (p = 2, c = divisor[i]; c > 1 && primes < SETTP_MAP_MOST_PRIMES; ++p) {
-      if (p > 65536 || p > c / p) p = c; /* what is left is a prime, or taken for one */
+      if (p > 65536 || p > c / p) p = c; /* the rest is a prime, or treated as one */
       for (w = 1; c % p == 0; c /= p) w *= p;
       if (w == 1) continue;
       for (j = 0; j < primes && prime[j] != p; ++j) {}
@@ -11294,8 +11312,8 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
   return w == c || (w == -1 && c == 0) ? 0 : run; /* no multiple of run is among the values, or only 0 */
 }
 
-/* Are groups of w from lo on wholly inside or wholly outside of a simplified map's domain? On the box of all variables each constraint must be start +
- * stride * i within a group, its threshold between two groups. */
+/* Return 1 if groups of w from lo on are wholly inside or wholly outside a simplified map's domain. On the box of all variables, each constraint must
+ * be start + stride * i within a group, with its threshold between two groups. */
 SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int variable, int64_t lo, int64_t hi,
                                        int64_t w) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -11328,7 +11346,7 @@ SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int va
     int64_t k = stride[i].stride, a = value[i].residue, m = value[i].modulus, size, away;
     if (!stride[i].linear || k == INT64_MIN) whole = 0;
     if (!whole || !k) continue;
-    if (settp_map_mul(k < 0 ? -k : k, w, &size) || m % size) whole = 0; /* a start is a modulo size */
+    if (settp_map_mul(k < 0 ? -k : k, w, &size) || m % size) whole = 0; /* start is a modulo size */
     if (k < 0 && whole) {
       k = -k;
       if (settp_map_mul(k, w - 1, &away) || settp_map_add(a, -away, &a)) whole = 0;
@@ -11342,7 +11360,8 @@ SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int va
   return whole;
 }
 
-SETT_INLINE int64_t settp_map_low_bit(int64_t n) { /* the greatest power of two that divides n; of 0 and beyond: 2^61 */
+/* the largest power of two that divides n; 2^61 for 0 and beyond */
+SETT_INLINE int64_t settp_map_low_bit(int64_t n) {
   int64_t w = 1;
   while (w < (int64_t)1 << 61 && n % (w * 2) == 0) w *= 2;
   return w;
@@ -11372,7 +11391,7 @@ SETT_PUBLIC int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
   bounds = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *bounds + 8);
   constraint = (sett_map_constraint *)settp_map_take(arena, ((size_t)s.constraints + 1) * sizeof *constraint);
   if (!bounds || !constraint) error = SETT_MAP_ERROR_FULL;
-  wide = s; /* its box has all of the variable, to see the edges of the domain */
+  wide = s; /* its box has the whole variable, to find the edges of the domain */
   for (i = 0; i < n && !error && s.kind == SETT_MAP_DEFINED; ++i) bounds[i] = s.variable[i];
   if (!error && s.kind == SETT_MAP_DEFINED) {
     for (i = 0; i < s.constraints; ++i) constraint[i] = s.constraint[i];
@@ -11420,7 +11439,7 @@ SETT_PUBLIC int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
     }
     out[i].contiguous_exact = step == seen.step;
     out[i].broadcast_exact = level == seen.level;
-    /* a break beyond the extent that is not known to be there: right with it and without */
+    /* a break beyond the extent that may not exist: the answer is correct with it and without it */
     if (!out[i].contiguous_exact && step > extent) step = settp_map_gcd(step, extent);
     if (!out[i].broadcast_exact && level > extent) level = settp_map_gcd(level, extent);
     out[i].contiguous = step ? step : extent;
@@ -11440,10 +11459,10 @@ typedef struct settp_map_c {
   const sett_map *map;
   settp_map_out *out;
   int type;
-  int64_t lo, hi;                 /* of the type */
-  const sett_map_interval *range; /* of each node of the list */
-  int failed;                     /* the first error: INDEX_TYPE where the type does not do */
-  int subtracts;                  /* the text has a sign - */
+  int64_t lo, hi;                 /* bounds of the type */
+  const sett_map_interval *range; /* interval of each node of the list */
+  int failed;                     /* the first error: INDEX_TYPE if the type is too narrow */
+  int subtracts;                  /* the text has a minus sign */
 } settp_map_c;
 
 SETT_INLINE sett_map_interval settp_map_c_range(const settp_map_c *c, sett_expr e) {
@@ -11459,7 +11478,7 @@ SETT_INLINE void settp_map_c_fits(settp_map_c *c, sett_map_interval r) {
   if (r.lo < c->lo || r.hi > c->hi) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
 }
 
-/* No divisor among the nodes of a list may be zero. */
+/* Check that no divisor among the nodes of a list may be zero. */
 SETT_INLINE void settp_map_c_divisors(settp_map_c *c, const settp_map_list *list) {
   uint32_t i;
   for (i = 0; i < list->count; ++i) {
@@ -11489,14 +11508,14 @@ SETT_INLINE void settp_map_c_number(settp_map_c *c, int64_t value) {
 
 SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ring);
 
-SETT_INLINE int settp_map_log2(int64_t v) { /* of a power of two, else -1 */
+SETT_INLINE int settp_map_log2(int64_t v) { /* logarithm of a power of two, else -1 */
   int n = 0;
   if (v <= 0 || (v & (v - 1))) return -1;
   while (v > 1) v >>= 1, ++n;
   return n;
 }
 
-/* A summand without its sign: e, or x for x * k. */
+/* Return the factor of a summand without its sign: x is e, or x for x * k. */
 SETT_INLINE int64_t settp_map_c_factor(const settp_map_c *c, sett_expr e, sett_expr *x) {
   const settp_map_node *n = settp_map_at(c->arena, e);
   int64_t k = 1;
@@ -11507,7 +11526,7 @@ SETT_INLINE int64_t settp_map_c_factor(const settp_map_c *c, sett_expr e, sett_e
   return k;
 }
 
-/* A sum plus a constant: summands with a positive sign first. In a signed type each partial sum must fit. */
+/* Print a sum plus a constant, positive summands first. In a signed type each partial sum must fit. */
 SETT_INLINE void settp_map_c_sum(settp_map_c *c, sett_expr e, int64_t more) {
   size_t keep = c->arena->top;
   sett_expr *part, x = e;
@@ -11531,7 +11550,7 @@ SETT_INLINE void settp_map_c_sum(settp_map_c *c, sett_expr e, int64_t more) {
     --count;
   }
   for (pass = 0; pass < 2; ++pass) {
-    if (pass && more > 0) { /* the constant leads when nothing else is positive */
+    if (pass && more > 0) { /* the constant comes first if no other summand is positive */
       settp_map_put(c->out, any++ ? " + " : "");
       settp_map_c_number(c, more);
       sum = settp_map_interval_add(sum, settp_map_interval(more, more));
@@ -11565,7 +11584,7 @@ SETT_INLINE void settp_map_c_sum(settp_map_c *c, sett_expr e, int64_t more) {
   c->arena->top = keep;
 }
 
-/* e + shift, as an operand that stands before a strong operator. */
+/* Print e + shift as an operand before a strong operator. */
 SETT_INLINE void settp_map_c_shifted(settp_map_c *c, sett_expr e, int64_t shift, int ring) {
   if (!shift) {
     settp_map_c_expr(c, e, SETT_MAP_FACTOR, ring);
@@ -11576,7 +11595,7 @@ SETT_INLINE void settp_map_c_shifted(settp_map_c *c, sett_expr e, int64_t shift,
   settp_map_put(c->out, ")");
 }
 
-/* Prints e. ring: in uint only its value modulo 2^32 matters; otherwise it must lie in the type. */
+/* Print e. ring: in uint only its value modulo 2^32 matters; otherwise it must fit in the type. */
 SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ring) {
   const settp_map_node *n = settp_map_at(c->arena, e);
   sett_map_interval r = settp_map_c_range(c, e);
@@ -11605,7 +11624,7 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
     }
     return;
   }
-  if (n->op == SETTP_MAP_XOR) { /* modulo 2^32 it is of operands modulo 2^32, and with signs it keeps them */
+  if (n->op == SETTP_MAP_XOR) { /* modulo 2^32 its operands may be modulo 2^32, and with signs it keeps them */
     if (place > SETT_MAP_ALONE) settp_map_put(c->out, "(");
     settp_map_c_expr(c, a, settp_map_at(c->arena, a)->op == SETTP_MAP_XOR ? SETT_MAP_ALONE : SETT_MAP_FACTOR, 1);
     settp_map_put(c->out, " ^ ");
@@ -11635,7 +11654,7 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
       if (n->op == SETTP_MAP_CEILDIV) shift = k - 1; /* ceil(x / k) = floor((x + k - 1) / k) */
       if (x.lo == INT64_MIN || x.hi == INT64_MAX) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
       if (c->failed) return;
-      if (bits >= 0 && n->op == SETTP_MAP_MOD) { /* two's complement: the mask is the residue, whatever the sign */
+      if (bits >= 0 && n->op == SETTP_MAP_MOD) { /* two's complement: the mask is the residue, for any sign */
         settp_map_put(c->out, place >= SETT_MAP_COMPARED ? "(" : "");
         settp_map_c_shifted(c, a, 0, 1);
         settp_map_put(c->out, " & ");
@@ -11643,7 +11662,7 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
         settp_map_put(c->out, place >= SETT_MAP_COMPARED ? ")" : "");
         return;
       }
-      /* move the dividend up by a multiple of the divisor */
+      /* add a multiple of the divisor to the dividend */
       if (settp_map_sat_add(x.lo, shift) < 0 && !(bits >= 0 && c->type != SETT_MAP_UINT)) {
         up = -settp_map_floor(x.lo + shift, k);
         if (settp_map_mul(up, k, &moved.lo) || settp_map_add(shift, moved.lo, &shift))
@@ -11708,7 +11727,7 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
   }
 }
 
-/* Intervals of all nodes of a list: by the operations, and where an engine is given by its forms. */
+/* Compute intervals of all nodes of a list: by the operations and, with an engine, by its forms. */
 SETT_INLINE sett_map_interval *settp_map_node_ranges(sett_map_arena *arena, const settp_map_list *list,
                                                      const sett_map_variable *bounds, settp_map_engine *e,
                                                      const int32_t *lin) {
@@ -11735,10 +11754,10 @@ SETT_INLINE void settp_map_c_type(settp_map_c *c, int type) {
   c->failed = 0;
   c->lo = type == SETT_MAP_UINT ? 0 : type == SETT_MAP_INT ? -INT64_C(0x80000000) : INT64_MIN;
   c->hi = type == SETT_MAP_UINT ? INT64_C(0xffffffff) : type == SETT_MAP_INT ? INT64_C(0x7fffffff) : INT64_MAX;
-  if (type == SETT_MAP_LONG) ++c->lo, --c->hi; /* the ends stand for "no bound" */
+  if (type == SETT_MAP_LONG) ++c->lo, --c->hi; /* the ends mean "no bound" */
 }
 
-/* One constraint's truth value; halves that the bounds imply are left out. */
+/* Print one constraint's truth value; halves that the bounds imply are left out. */
 SETT_INLINE void settp_map_c_constraint(settp_map_c *c, sett_map_constraint k) {
   sett_map_interval r = settp_map_c_range(c, k.expr);
   int low = k.lo > r.lo, high = k.hi < r.hi;
@@ -11762,7 +11781,7 @@ SETT_INLINE void settp_map_c_constraint(settp_map_c *c, sett_map_constraint k) {
   if (!low && !high) settp_map_put(c->out, "1");
 }
 
-/* A result where it stands in C text: beside a pointer, text that subtracts is one number. */
+/* Print a result at its place in C text: beside a pointer, text that subtracts is one number. */
 SETT_INLINE void settp_map_c_result(settp_map_c *c, sett_expr e, int place) {
   size_t before = c->out->length;
   c->subtracts = 0;
@@ -11809,7 +11828,7 @@ SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int 
     out.length = 0;
     settp_map_c_type(&c, first);
     settp_map_put(&out, names[first]);
-    /* results: their values count inside the domain only */
+    /* results: their values count only inside the domain */
     plain = guards;
     code = settp_map_ask(arena, plain, &a);
     if (code) settp_map_c_fail(&c, code < 0 ? SETT_MAP_ERROR_NO_POINT : code);
@@ -11821,7 +11840,7 @@ SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int 
       settp_map_put(&out, "\nresult ");
       settp_map_c_result(&c, guards.result[i], place);
     }
-    /* constraints: they are asked at every point of the bounds */
+    /* constraints: they are evaluated at every point of the bounds */
     constraints = NULL;
     plain.constraints = 0;
     settp_map_known_start(&known);
@@ -11857,7 +11876,7 @@ SETT_PUBLIC int sett_map_fits(sett_map_arena *arena, sett_map map, int type) {
 
 /* ======================================================================= bodies: without xor ==== */
 
-/* An operand of an exclusive or: places low .. width - 1 of it vary, and its sign where it may be less than 0. */
+/* An operand of an exclusive or: places low .. width - 1 vary, and its sign varies if it may be negative. */
 typedef struct settp_map_operand {
   sett_expr expr;
   int low, width, sign;
@@ -11869,10 +11888,10 @@ SETT_INLINE sett_expr settp_map_above(sett_map_arena *arena, sett_expr a, int pl
   return sett_map_floordiv(arena, a, sett_map_constant(arena, (int64_t)1 << place));
 }
 
-/* The exclusive or of operands by floordiv, mod and sums: places of one operand are a digit, others are each a sum modulo 2. */
+/* Return the exclusive or of operands by floordiv, mod and sums: places of one operand are a digit, other places are each a sum modulo 2. */
 SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_operand *operand, int operands) {
   sett_expr sum = sett_map_constant(arena, 0), part = 0, bit;
-  int i, j, n, width = 0, sign = 0, bits; /* bits: of each operand alone, where their sum may overflow */
+  int i, j, n, width = 0, sign = 0, bits; /* bits: of each operand alone, because their sum may overflow */
   for (i = 0; i < operands; ++i) {
     if (operand[i].width > width) width = operand[i].width;
     sign += operand[i].sign;
@@ -11886,7 +11905,7 @@ SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_op
     for (i = 0; i < operands; ++i) {
       const settp_map_operand *x = operand + i;
       if (x->low > j) {
-        if (x->low < end) end = x->low; /* it comes in there */
+        if (x->low < end) end = x->low; /* another operand begins there */
       } else if (j < x->width || x->sign) {
         ++active;
         one = i;
@@ -11912,7 +11931,8 @@ SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_op
   return sum;
 }
 
-/* The operands of a node xor, and of those that are its own operands, as they are now. Their number; 0: one has no bounds, or there are too many. */
+/* Write the operands of a xor node and, recursively, of operands that are xor nodes; return their number, or 0 if one has no bounds or there are too
+ * many. */
 SETT_INLINE int settp_map_operands(const sett_map_arena *arena, sett_expr expr, const sett_expr *made,
                                    const sett_map_interval *range, settp_map_operand *operand) {
   sett_expr stack[SETTP_MAP_OPERANDS_MAX];
@@ -11988,7 +12008,8 @@ SETT_PUBLIC sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map) {
 
 /* ======================================================================= bodies: equality ==== */
 
-/* Two simplified maps, and the two that they were, whose values decide where the simplified ones differ or overflow; where one of these has no value nothing is said. */
+/* Two simplified maps and the two original ones, whose values decide if the simplified ones differ or overflow; a point where an original map has no
+ * value is ignored. */
 SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const sett_map_evaluator *given,
                                      const int64_t *point, int64_t *values) {
   int i, k, n = simple[0].map.results, x = 0, y = 0, differs = 0;
@@ -12002,8 +12023,8 @@ SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const set
   return differs && x >= 0 && y >= 0;
 }
 
-/* Two simplified maps of one domain, and the results that they had, in which sums modulo 2 stand as they were written: whether these, read as bits, are the same. 1: they
- * are; 0: not decided; -1: look whether they differ at point. */
+/* Compare the original results of two simplified maps of one domain, in which sums modulo 2 are as written, as bits. Return 1 if they are equal, 0 if
+ * not decided, -1 if the caller should test `point`. */
 SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map y, const sett_expr *first,
                                      const sett_expr *second, int64_t *point) {
   sett_map both = x, other = y;
@@ -12046,7 +12067,7 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
       if (!bit) continue;
       same = 0;
       if (a.constraints) continue;
-      /* 1 at the lowest point, or where one of its bits is 1 and all others are 0: of a variable, that has it */
+      /* 1 at the lowest point, or where one of its bits is 1 and all others are 0 */
       for (j = 0; j < sett_map_variables(x); ++j) point[j] = x.variable[j].lo;
       for (n = 0; n < e->bits->count; ++n) {
         int32_t source = e->bits->source[e->bits->of[n]];
@@ -12058,14 +12079,14 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
         point[v] = up;
         break;
       }
-      return -1; /* the caller looks whether they do */
+      return -1; /* the caller tests whether they do */
     }
   }
   return same;
 }
 
-/* Whether all results of a map are 0 on its domain: where it is not seen, a minimum or maximum in one is each of its operands in turn, where this one is it. *budget: maps that
- * may still be simplified. */
+/* Prove that all results of a map are 0 on its domain. If it is not visible, each operand of a minimum or maximum in a result is substituted in turn,
+ * on the part of the domain where it is the value. *budget: maps that may still be simplified. */
 SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int *budget) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_list list;
@@ -12097,7 +12118,7 @@ SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int
       sett_map one = map;
       const settp_map_node *node = settp_map_at(arena, list.handle[split]);
       sett_expr a = settp_map_a(node), b = settp_map_b(node);
-      int first = (node->op == SETTP_MAP_MIN) == !turn; /* the lesser operand, which a is in turn 0 */
+      int first = (node->op == SETTP_MAP_MIN) == !turn; /* the smaller operand, for which a is 0 in turn */
       settp_map_copy(constraint, map.constraint, (size_t)map.constraints * sizeof *constraint);
       constraint[map.constraints].expr = sett_map_sub(arena, a, b);
       constraint[map.constraints].lo = turn ? 1 : INT64_MIN;
@@ -12122,7 +12143,7 @@ SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int
   return zero;
 }
 
-/* Whether two maps of one domain have the same results, by the differences of these. */
+/* Compare the results of two maps of one domain by their differences. */
 SETT_INLINE int settp_map_equal_by_cases(sett_map_arena *arena, sett_map x, sett_map y) {
   enum { SETTP_MAP_MOST_CASES = 64 };
   sett_map both = x, other = y;
@@ -12156,7 +12177,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
   if (a.kind == SETT_MAP_DEFINED && b.kind == SETT_MAP_DEFINED &&
       (a.dims != b.dims || a.ranges != b.ranges || a.rts != b.rts || a.results != b.results))
     return settp_map_no("they differ in their variables or results");
-  /* the witness stays in the arena, behind the mark */
+  /* the witness stays in the arena, after the mark */
   point = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *point + 8);
   mark = sett_map_arena_mark(arena);
   x = sett_map_simplify(arena, a);
@@ -12173,7 +12194,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
   lo = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *lo + 8);
   hi = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *hi + 8);
   answer = settp_map_not_decided(SETT_MAP_ERROR_FULL);
-  x.results = y.results = box.results; /* of an empty map none is ever written */
+  x.results = y.results = box.results; /* an empty map writes no results */
   simple[0] = sett_map_evaluator_make(arena, x);
   simple[1] = sett_map_evaluator_make(arena, y);
   given[0] = sett_map_evaluator_make(arena, a);
@@ -12194,7 +12215,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
       int same = settp_map_equal_bits(arena, x, y, a.result, b.result, point);
       if (same > 0) answer = settp_map_yes();
       else if (same < 0 && settp_map_differs_at(simple, given, point, values)) answer = settp_map_no("they differ");
-      if (answer.yes || answer.no) points = 0; /* none is looked at */
+      if (answer.yes || answer.no) points = 0; /* no point is tested */
     }
     for (i = 0; i < n && points; ++i) point[i] = lo[i];
     for (round = 0; points && points <= SETTP_MAP_MOST_POINTS; ++round) {
@@ -12219,7 +12240,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
                    : round == 1 || (random >> 60) == 1 ? hi[i]
                    : span == UINT64_MAX                ? lo[i]
                                                        : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
-        if (i && round % 4 == 3) { /* close to the first, where minima change sides */
+        if (i && round % 4 == 3) { /* near the first, where minima change sides */
           int64_t beside = settp_map_sat_add(point[0], (int64_t)(random % 9) - 4);
           point[i] = beside < lo[i] ? lo[i] : beside > hi[i] ? hi[i] : beside;
         }
