@@ -1,4 +1,4 @@
-/* sett.h - v0.7 - all sett headers, and what joins them: a layout as an indexing map, layouts of any notation compared and converted
+/* sett.h - v0.7 - all sett headers, and functions that join them: a layout as an indexing map, layouts of any notation compared and converted
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -7,16 +7,16 @@ WHAT
   layouts in any notation.
 
 INCLUDE
-  Copy the headers named below into one folder. C11 or C++17, freestanding.
+  Copy all sett headers into one folder. C11 or C++17, freestanding.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
-  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
-  program where at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
+  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
+  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   The options are those of the other headers.
-  SETT_JOINED   include none of them: all stand before this header. With it the functions can be divided among files, but those of
-                sett_notation.h and sett_move.h stay in one file with those of this header
+  SETT_JOINED   do not include the other headers: the file includes all of them before this header. The functions can then be divided
+                among files, but the functions of sett_notation.h, sett_move.h and this header must be compiled in the same file
 
 A FIRST LOOK
     #include <stdio.h>
@@ -99,8 +99,8 @@ ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
   If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
   with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns 0 or an error code returns nothing else. Outputs are always written,
-  with -1 or 0 if there is no value; a list has as many entries as its count says.
+  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
+  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
@@ -120,7 +120,7 @@ HISTORY
   0.6  arrays without elements; reorders in memory.
   0.5  the way from one distribution over threads to another; Tenstorrent's tiles and faces.
   0.4  a layout in any notation: read, printed, compared with another, converted.
-  0.3  every sett header has its version as a number and sett_<module>_message; here sett_message was sett_error_message.
+  0.3  every sett header has its version as a number and sett_<module>_message; sett_error_message is now sett_message.
   0.2  answers between places in memory.
   0.1  layout to map and back; nested layout to map and back.
 */

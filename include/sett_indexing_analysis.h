@@ -13,9 +13,9 @@ INCLUDE
     #include "sett_indexing_analysis.h"
   C11 or C++17, freestanding; memory is the caller's arena of sett_indexing_map.h. Every function is static inline.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
-  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
-  program where at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
+  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
+  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -101,14 +101,14 @@ THE MODEL
   once; they are compared as simplified text. The set of a parameter thus holds the maps from the root to it. The set of
   another value says which of its elements are read or, upwards, where its elements go (the epilogue). Several results of a
   fusion are several roots, whose sets sett_analysis_merge joins. If the index of a runtime variable leads through moves
-  (copy, reshape, slice, ..) to a constant or an iota, the variable is replaced. The others name the value that they read, in
-  the order second's, first's, so the variable nearest to the parameter is first. A fusion inside a fusion is an edge with the
-  sets of its own graph.
+  (copy, reshape, slice, ..) to a constant or an iota, the variable is replaced. Each remaining
+  variable names the value that it reads. Where maps are composed, the variables of the second map come before those of the
+  first, so the variable nearest to the parameter is first. A fusion inside a fusion is an edge with the sets of its own graph.
       p = f32[20,40]; t = f32[40,20] transpose(p), dimensions={1,0}; n = f32[40,20] negate(t); y = f32[40,20] add(t, n)
       values p, t, n, y are 0 to 3, edges 3-1, 3-2, 2-1, 1-0: from root 3 the set of 0 is one map, (d0, d1) -> (d1, d0)
 
 FUNCTIONS
-  sett_analysis_from_output, _from_operand   the maps of an op; _output_to_operand: only the map of the first
+  sett_analysis_from_output, _from_operand   the maps of an op; _output_to_operand: only the map of _from_output
   sett_analysis_map, _replica, _runtime_map  the parts of an answer
   sett_analysis_compose     first, then second, runtime variables included
   sett_analysis_tidy        simplify, remove unused ranges (and runtime variables)
@@ -143,8 +143,8 @@ ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
   If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
   with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns 0 or an error code returns nothing else. Outputs are always written,
-  with -1 or 0 if there is no value; a list has as many entries as its count says.
+  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
+  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
@@ -160,8 +160,9 @@ LIMITS
   Rank 32 for outputs and operands; 64 runtime variables and one all-gather in a chain; 256 different maps in a set, beyond
   which the set is one UNDEFINED; 64 moves before a constant. Questions about warps visit 2^20 points (whole says whether
   these are all). A tile that is not a strided block of the operand is refused.
-  A proof of a fact follows 80 variables, quotients, minima and products of at most 4 of them, and splits into at most 160 cases; beyond that, simplified
-  sides and domains of up to 65536 points are looked at, and what is left is not decided.
+  A proof of a fact follows 80 variables, quotients, minima and products of at most 4 of these, and splits into at most 160
+  cases. Beyond that, the simplified sides are compared, and domains of up to 65536 points are enumerated. Otherwise the fact
+  is not decided.
 
 HISTORY
   0.10  sett_map_proves, sett_map_fact_parse.
@@ -169,7 +170,7 @@ HISTORY
   0.8  sett_analysis_pad_rows and sett_analysis_swizzle, which was sett_analysis_swizzle_rows, count all members and return the best; memory.xor_bits, _base, _shift.
   0.7  accesses of several elements (width), of different widths to one memory; lane names one lane a word; groups of lanes.
   0.6  sett_analysis_wide counts vectors.
-  0.5  sett_analysis_message was sett_analysis_error_message.
+  0.5  sett_analysis_error_message is now sett_analysis_message.
   0.4  padded rows stay aligned.
   0.3  whole graphs; memory that contradicts itself is refused.
   0.2  all ops with a map, in both directions; runtime variables; chains; coalescing, banks, reads, tiles.

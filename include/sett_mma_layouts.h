@@ -11,9 +11,9 @@ INCLUDE
     #include "sett_mma_layouts.h"
   C11 or C++17, freestanding, host only. Every function is static inline; nothing is allocated.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
-  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
-  program where at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
+  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
+  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_nested_layout.h.
@@ -52,19 +52,19 @@ THE MODEL
       4 * (l div 32) + s mod 4 + 8 * (s div 4)       VMFMA_F32_32x32x16_F16
       8 * (l div 16) + s                             VMFMA_F32_16x16x32_F8*
       8 * (l div 32) + s                             VMFMA_F32_32x32x16_F8*
-      VMFMA is not an instruction: its order is that of the two instructions, or of the f8 instruction, that it becomes.
+      VMFMA is not an instruction. It becomes two instructions, or one f8 instruction, and has their order of k.
     scales of f8: MFMA_SCALE_* agrees with the documents for f4. For f8 the order of k is that of the first two lines above, but
       lane l holds the scale of the 32 values k from 32 * (l div 16) on, or 32 * (l div 32) for 32x32. The scale of a lane is
-      thus not the scale of all its values, and f8 values loaded by these rows are multiplied by other scales. Sources disagree
+      thus not the scale of all its values, and f8 values loaded by these rows are multiplied by wrong scales. Sources disagree
       here: test it on the device.
     slots of A: NV_MMA_SYNC_* PTX_M16N8K8_F32_TF32 PTX_M16N8K8_F64_F64 PTX_M16N8K32_S32_S8 PTX_M16N8K64_S32_S4
       IREE's outer tile is in row-major order; PTX numbers registers along M first. sett_mma_ptx_layout returns PTX's order, in
-      which the K part of the outer tile is a batch tile. Each lane holds the same set.
+      which the K part of the outer tile is a batch tile. In both orders a lane holds the same elements.
         m16n8k16 A, lane 0:  slots 0 1 | 2 3 | 4 5 | 6 7    IREE:     row 0 k 0,1 | row 0 k 8,9 | row 8 k 0,1 | row 8 k 8,9
                                                             PTX:      row 0 k 0,1 | row 8 k 0,1 | row 0 k 8,9 | row 8 k 8,9
     slots of C: MFMA_*_32x32x1x2B_* MFMA_*_32x32x4x2B_* follow the documents and differ from IREE's table: slots are registers in
       order, 16 * block + 4 * (row div 8) + row mod 4. In IREE's table, outer_tile = [1, 4, 1] and element_tile = [2, 4, 1], they
-      are not in order. Each lane holds the same set.
+      are not in order. In both, a lane holds the same elements.
     others: WMMAR3 accumulators of 16 bits fill the low halves of registers: slot s is the low half of register s. IREE's
       col_major accumulators are sett_nested_permute of the layouts here with M and N exchanged; IREE exchanges the first two
       dimensions, which are B and M for instructions with blocks. NV_WMMA fragments are opaque: their layout is not documented,
@@ -75,7 +75,7 @@ FUNCTIONS
   sett_mma_find          name -> number, or -1        sett_mma_get           number -> description
   sett_mma_layout        an operand's nested layout   sett_mma_ptx_layout    in PTX's order of registers
   sett_mma_lanes         lanes that hold each element
-  sett_mma_contraction   an operand of a larger contraction: each loop of kind b, m, n, k, the innermost of a kind tiled
+  sett_mma_contraction   an operand of a larger contraction with loops b, m, n, k; the innermost loop of each kind is tiled
 
 LAWS (tests/layouts/nested_test.c: every row; tests/layouts/test_nested.py: beside IREE's table; tests/layouts/test_mma.py: beside the documents)
   1 cover      each element of the operand is held by exactly sett_mma_lanes lanes of a subgroup.
@@ -87,8 +87,8 @@ ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
   If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
   with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns 0 or an error code returns nothing else. Outputs are always written,
-  with -1 or 0 if there is no value; a list has as many entries as its count says.
+  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
+  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,

@@ -1,4 +1,4 @@
-/* sett_move.h - v0.3 - the cheapest way to move an array between two distributions over threads, and that way as C or CUDA
+/* sett_move.h - v0.3 - the cheapest move of an array between two distributions over threads, as a plan and as C or CUDA code
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -10,11 +10,11 @@ WHAT
 INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_move.h"
-  Copy the two files. C11 or C++17, freestanding; all functions are static inline. The first gives the arena.
+  Copy the two files. C11 or C++17, freestanding; all functions are static inline. The first file defines the arena.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
-  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
-  program where at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
+  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
+  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -66,14 +66,14 @@ LAWS (tests/layouts/test_move.py, tests/layouts/move_test.c)
   1 moves      the code moves every element to every register of b that wants one.
   2 counts     shuffles, selects, bytes, barriers and conflicts are those of the code, counted when it runs.
   3 least      no plan has fewer shuffles than least: on 4 lanes all direct plans are tried. Without copies, from 32 bits on, shuffles = least.
-  4 no         a no names two numbers that differ, or an element that is in no register of a, or in another block.
+  4 no         a refusal names two numbers that differ, or an element that is in no register of a, or in another block.
 
 ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
   If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
   with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns 0 or an error code returns nothing else. Outputs are always written,
-  with -1 or 0 if there is no value; a list has as many entries as its count says.
+  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
+  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
@@ -87,8 +87,8 @@ ERRORS
 LIMITS
   64 lanes, 1024 threads, 1024 registers per thread, 2^20 elements, 12 dimensions; elements of 8, 16, 32 or 64 bits; CUDA for 32 lanes, HIP for 64. These
   places in shared memory are tried: row-major with one dimension last, without padding, padded by 2^k elements after each row or each 128 bytes, or with one
-  swizzle S<B,M,S>, S > 0, of the 128 bytes of all banks. The search ends early at unpadded places without conflicts, if they need no more accesses than
-  accesses of 16 bytes would need for all registers. Other places may cost less.
+  swizzle S<B,M,S>, S > 0, of the 128 bytes of all banks. The search ends early at unpadded places that have no conflicts, if their number of accesses is
+  at most that of 16-byte accesses to all registers. Other places may cost less.
 
 HISTORY
   0.3  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.

@@ -11,9 +11,9 @@ INCLUDE
   Copy this one file. C11 or C++17, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every function
   is static inline. In CUDA, the functions under ON A DEVICE may be called in kernels; OpenCL C 1.2 sees only these.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
-  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
-  program where at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
+  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
+  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   SETT_DECLARATIONS     types, constants and prototypes only; functions for devices stay static inline
@@ -111,9 +111,9 @@ FUNCTIONS
            sett_nested_same_on    the same on a machine              sett_nested_fits      a type may have the layout
   where    sett_nested_virtual    ids -> digits                      sett_nested_element   (subgroup, thread, slot) -> index
            sett_nested_owner      index -> (subgroup, thread, slot)  sett_nested_bound     a thread's part of a mask
-           sett_nested_index      both ways for all, as tables       sett_nested_all_slots  their length
+           sett_nested_index      tables of all elements and owners  sett_nested_all_slots  length of a table
   combine  sett_nested_permute, _project, _apply, _recombine, _reshape
-  device   sett_nested_prepare    layout and strides -> plan         sett_nested_offset    where a slot's element lies
+  device   sett_nested_prepare    layout and strides -> plan         sett_nested_offset    offset of a slot's element
 
 LAWS (tests/layouts/nested_test.c enumerates them, against loops written from the definition, for thousands of random layouts)
   1 print_parse   parse(print(l)) equals l.
@@ -132,8 +132,8 @@ ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
   If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
   with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns 0 or an error code returns nothing else. Outputs are always written,
-  with -1 or 0 if there is no value; a list has as many entries as its count says.
+  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
+  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
@@ -158,8 +158,8 @@ LIMITS
 HISTORY
   0.4  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.3  sett_nested_index.
-  0.2  sett_nested_same and _same_on give an answer with yes and no; plan.thread_slots was slots.
-       errors are int; sett_nested_message was sett_nested_error_text; a layout goes in by a pointer everywhere.
+  0.2  sett_nested_same and _same_on give an answer with yes and no; plan.slots is now plan.thread_slots.
+       errors are int; sett_nested_error_text is now sett_nested_message; all functions take a layout by pointer.
   0.1  text, both directions, shapes, algebra, contractions, plans.
 */
 #ifndef SETT_NESTED_LAYOUT_H

@@ -11,9 +11,9 @@ INCLUDE
     #include "sett_notation.h"
   Copy the two files. C11 or C++17, freestanding; all functions are static inline.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
-  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
-  program where at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
+  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
+  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -42,8 +42,8 @@ THE MODEL
                 it is split, first mode fastest, and the last mode takes the rest. A layout is therefore a function on all integers from 0 on.
                 ((2,2),3):((1,6),2) by index: 0,1,6,7,2,3,8,9,4,5,10,11. (4) and 4 are different shapes of the same function
   d@p           a stride that adds to place p of a coordinate: (4,8):(1@1,1@0) is (i, j) -> (j, i). 1@0@1 is place 0 of place 1
-  S<B,M,S>      a swizzle: the B bits from M + S on are XORed into those from M on; with S < 0, those from M on into those from M - S on. Its unit is that of the
-                layout, elements. CuTe prints swizzles of bytes for shared memory. The parser reads the pointer of a tensor, which gives the unit:
+  S<B,M,S>      a swizzle: the B bits from bit M + S on are XORed into the B bits from bit M on; with S < 0, the bits from M on into the bits from M - S on. It acts
+                on offsets in elements. CuTe prints swizzles of bytes for shared memory. The parser reads the pointer of a tensor, which gives the unit:
                 Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1) is S<3,3,3> o 0 o (8,64):(64,1), relative to a place that the swizzle does not change;
                 ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
   strides       4x8@strides(8,1)+3 is (i, j) -> 8 * i + j + 3, in elements
@@ -55,8 +55,8 @@ THE MODEL
                 GPU's: from the index to (register, element, lane, warp), with 4 warps and 32 lanes. Copies, Replicated(times=4), have several owners
   linear        {register = [[0, 1], [8, 0]], lane = [[0, 2]]} -> {dim0 = 16, dim1 = 4}, Triton's: the XOR of the bases of the bits that are set, lowest bit first
   encoding      16x32@#ttg.blocked<{..}>: Triton's attributes on a shape become linear layouts; in shared memory, from the offset to the index
-  no 2^n        24x32@#ttg.blocked<{..}> of threads is the layout of the next powers of two, 32x32, in which registers outside the array hold no element:
-                24x32@#ttg.linear<{..}>. Triton itself masks such arrays. Shared memory, and operations on linear layouts, refuse them
+  not 2^n       if sizes are not powers of two, as in 24x32@#ttg.blocked<{..}>, the layout over threads is that of the next powers of two, 32x32. Registers outside the
+                array hold no element; the text is 24x32@#ttg.linear<{..}>. Triton itself masks such arrays. Shared memory, and operations on linear layouts, refuse them
   padded        16x32@#ttg.padded_shared<[8:+2] {offset = [[0, 1], ..], block = []}>: number i of a linear layout is at i + 2 * (i / 8). A sum is not an XOR, so the
                 layout goes from the index to the offset, like an array. {order = [1, 0], shape = [16, 32]} is row-major
   f o c o g     x -> f(c + g(x)), any number of times: S<2,0,3> o 0 o (8,8):(8,1). Operations change the innermost layout
@@ -79,16 +79,17 @@ LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
   4 inverses      a(right(i)) = i below its size; a(left(a(i))) = a(i). If several layouts obey a law, the result is that of CuTe's C++ and Python.
   5 divide        the function is a composed with (tiler, rest); product: mode 0 is a, mode 1 has 0 and otherwise only offsets that a does not have.
   6 linear         compose is b(a(x)); invert_and_compose R has b(R(x)) = a(x); divide_by R has b * R = a; reshape keeps packed inputs and
-                    values; at consecutive() * x + j, packed, the value is that at consecutive() * x, plus j; an encoding has one owner of each element, or copies;
-                    the two accesses of shared memory laid out by _shared take the turns that are counted, and no layout has fewer (tests/layouts/test_swizzles.py).
+                    values; at consecutive() * x + j, packed, the value is that at consecutive() * x, plus j; an encoding gives each element one or more owners;
+                    in shared memory with the layout of _shared, the store and the load take the returned number of turns, and no layout takes fewer
+                    (tests/layouts/test_swizzles.py).
   7 affine        affine_print(affine_parse(t)) is t to the letter for all t that MLIR prints (tests/algebra/test_affine.py).
 
 ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
   If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
   with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns 0 or an error code returns nothing else. Outputs are always written,
-  with -1 or 0 if there is no value; a list has as many entries as its count says.
+  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
+  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
@@ -101,7 +102,8 @@ ERRORS
   layout exists. Most refusals have a witness: at the input `witness` the value is `value`, but every such layout would have `other`. Inputs and values of linear
   layouts are packed, the first dimension lowest. NO_BREAK, NO_SUM: an index of composition's second layout. NO_COVER: an input of the first layout; other is the
   part of its value that the second layout reaches. NO_QUOTIENT: an input at which the product with the factor would be other. NO_INVERSE: an input above 0 whose
-  value is 0; with witness -1, no input has this value. NO_OVERLAP is not a proof but the end of CuTe's rule; ERROR_UNDECIDED and ERROR_INVERSE are not refusals.
+  value is 0; with witness -1, no input has this value. NO_OVERLAP proves only that CuTe's rule has no result, not that no complement exists. ERROR_UNDECIDED
+  and ERROR_INVERSE are not refusals.
 
 LIMITS
   64 leaves, 32 nested parentheses, 8 functions in a chain, 64-bit sizes. If strides do not divide, composition visits up to 65536 points.

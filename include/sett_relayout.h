@@ -12,15 +12,16 @@ INCLUDE
   C11 or C++17, freestanding, host only. Every function is static inline; nothing is allocated. Vectors need gcc 12 or clang;
   other compilers get plain loops.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
-  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
-  program where at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
+  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
+  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS (defined before the include)
   Those of sett_tile.h.
   SETT_RELAYOUT_STREAM   minimum size of a destination, in bytes, that is written with streaming stores (4 MiB)
-  SETT_RELAYOUT_PIECE    bytes of a piece, a multiple of 8 (64 KiB). A piece is larger if a strip of both sides is larger. A
-                         smaller destination is one piece, so one thread copies it; define less to share it between threads
+  SETT_RELAYOUT_PIECE    bytes of a piece, a multiple of 8 (64 KiB). Pieces are larger if the destination has more
+                         than 256 of them (up to 16 times), or if steps on one side would be shorter than SETT_RELAYOUT_STEP.
+                         A smaller destination is one piece, which one thread copies; define a smaller value to share it
   SETT_RELAYOUT_STEP     bytes of a step inside a piece (1 KiB)
   SETT_RELAYOUT_SCALAR   defined: no vectors
 
@@ -52,13 +53,14 @@ THE MODEL
   or zero-extended, or loses its high bits. Other widths must be whole bytes, equal on both sides.
 
 HOW
-  A position is a sum of one function per dimension, and each function is a number in a mixed radix, unless a * in the layouts
-  cannot be undone. The two radix systems of a dimension are refined to a common one (8 and 128 against 2: digits 2, 4, rest),
+  A position is a sum of one function per dimension, and each function is a number in a mixed radix, unless a * in a tile
+  couples dimensions. The two radix systems of a dimension are refined to a common one (8 and 128 against 2: digits 2, 4, rest),
   which gives loops with constant strides on both sides. A range that ends inside a digit is cut into whole blocks and a
   smaller rest. A loop that is contiguous on both sides is moved as a run. If the sides have different fastest loops, rows are
   zipped or unzipped ((2,1) and (4,1) tiles), or square blocks are transposed in registers. (With vectors of 64 bytes, squares
-  of 8- and 16-bit elements go through a buffer in whole lines, if a large destination is not written in bursts, or if rows of
-  a small one share sets of L1.) The other loops follow the source upwards. Digits that do not divide each other (tiles of 6
+  of 8- and 16-bit elements are collected in a buffer and written as whole cache lines in two cases: a large destination that
+  is not written in bursts, and a small one whose rows share sets of L1.) The other loops run in the order of the source, the
+  loop with the smallest stride innermost. Digits that do not divide each other (tiles of 6
   and of 4) become one digit with computed offsets, one computation per run. The remaining layouts (the same dimensions
   combined by * in two ways) are moved position by position, with divisions.
 
@@ -81,8 +83,8 @@ ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
   If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
   with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns 0 or an error code returns nothing else. Outputs are always written,
-  with -1 or 0 if there is no value; a list has as many entries as its count says.
+  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
+  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,

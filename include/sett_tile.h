@@ -11,9 +11,9 @@ INCLUDE
   Copy this one file. C11, C++17, CUDA, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every
   function is static inline. OpenCL C 1.2 sees only the device functions.
   The functions can be compiled once for many files, in C and C++: define SETT_DECLARATIONS before the first sett header of each file, and
-  SETT_IMPLEMENTATION in exactly one. That file may declare first, define SETT_IMPLEMENTATION later and include the header again; so each header
-  can have a file of its own. The functions are hidden in a shared library. Two static libraries that each hold the functions link into one
-  program where at least one of them defines SETT_PREFIX in all its files.
+  SETT_IMPLEMENTATION in exactly one. That file may include the header twice, with SETT_IMPLEMENTATION defined only the second time; so the
+  functions of each header can be compiled in a separate file. A shared library does not export the functions. Two static libraries that each
+  contain the functions can be linked into one program if at least one of them defines SETT_PREFIX in all its files.
 
 OPTIONS
   SETT_DECLARATIONS     types, constants and prototypes only; functions for devices stay static inline
@@ -61,7 +61,8 @@ THE MODEL
        .  . |  .  . |  .  .
 
   The next tile acts on the list that the previous tile made, so (2,1) in T(8,128)(2,1) cuts the 8x128 tile, not the array:
-  two rows of bf16 are interleaved, as a 32-bit lane holds them. A longer inner tile also cuts the counts of tiles.
+  two rows of bf16 are interleaved, as a 32-bit lane holds them. An inner tile with more dimensions than the tile before it
+  also cuts the counts of tiles.
 
     f32[4,8]{1,0:T(2,4)(2,1)} in memory
        0  2  4  6 |  8 10 12 14
@@ -89,7 +90,7 @@ THE MODEL
     array  := type [ [dim {, dim}] ] [layout]              dim  := n | <=n | ?
     layout := { [d {, d}] [: attributes] }                 a brace that starts otherwise is not part of the shape
     attributes := [D(..)] [T(..)(..)..] [L(n)] [E(n)] [S(n)] [SC(d:n,..)(..)..] [M(n)]      each once, in this order
-  D (level kinds of a former sparse notation) is read and forgotten. #( ) *( ) P( ) are errors.
+  D (level kinds of a former sparse notation) is read and ignored. #( ) *( ) P( ) are errors.
   The canonical print shows minor_to_major for rank 1 and more, and leaves out every default.
 
 PLANS
@@ -144,12 +145,12 @@ ITERATORS
 RELATIONS
   Two shapes are the same bytes if every buffer of one is, unchanged, a buffer of the other. Both have the same number of
   elements with the same number of bits, and the same number of bytes (sett_tile_bytes, and M bytes before them) in the same
-  memory space; and for every k, the k-th element in row-major order has the same bits of the same bytes. Bits of no element,
-  that is padding and the rest of the last byte, may hold anything. Packed elements may therefore differ in the number of
-  positions: 3 and 4 positions of u4 are 2 bytes. Elements of a split array are in the same part of both.
+  memory space; and for every k, the k-th element in row-major order has the same bits of the same bytes. Bits that belong
+  to no element (padding, and the rest of the last byte) may have any value. Shapes with packed elements may therefore
+  differ in the number of positions: 3 and 4 positions of u4 are 2 bytes. Elements of a split array are in the same part of both.
 
-  A reshape is a bitcast if the two shapes are the same bytes. A transpose is a bitcast if the shape with its dimensions
-  permuted and the other shape are. XLA's functions of these names look only at minor_to_major. Here tiles count (XLA's
+  A reshape is a bitcast if the two shapes are the same bytes. A transpose is a bitcast if the shape with permuted dimensions
+  and the other shape are the same bytes. XLA's functions of these names look only at minor_to_major. Here tiles count (XLA's
   answer is in brackets if it differs):
 
     f32[8,256]{1,0:T(8,128)}   f32[2048]{0:T(1024)}           no   [yes] the rows of a tile are not next to each other
@@ -204,7 +205,7 @@ FUNCTIONS (their arguments and results are explained below, under "prototypes")
            sett_tile_message        what an error code means             sett_tile_type_name    "f32"
   ask      sett_tile_elements       elements, padding not counted        sett_tile_positions    with padding
            sett_tile_bits           of one element in memory             sett_tile_bytes        of the whole array
-           sett_tile_padding        share of padding                     sett_tile_byte_strides where they exist
+           sett_tile_padding        fraction of padding                  sett_tile_byte_strides where they exist
            sett_tile_equal          the same shape and layout            sett_tile_plain        no tile, tail, packing, split
   where    sett_tile_prepare        shape -> plan                        sett_tile_physical     the final list
            sett_tile_position       index -> position                    sett_tile_element      position -> index or padding
@@ -216,7 +217,8 @@ FUNCTIONS (their arguments and results are explained below, under "prototypes")
   split    sett_tile_parts, _part, _whole, _part_shape
   relate   sett_tile_same_bytes, _reshape_is_bitcast, _transpose_is_bitcast, _find_transpose, _decompose, _align,
            _tiling_is_noop, _is_most_major, _kept_dims, _normal_transpose; sett_tile_answer_print
-  change   sett_tile_permute, _descending    bytes stay               sett_tile_delete, _move  they may: sett_tile_same_bytes
+  change   sett_tile_permute, _descending    keep every byte in place
+           sett_tile_delete, _move           may not keep it: ask sett_tile_same_bytes
   formats  sett_tile_formats
 
 LAWS (tests/layouts/tile_test.c draws layouts and asks every element and position; tests/layouts/test_shape.py checks 1 and what is printed)
@@ -228,9 +230,10 @@ LAWS (tests/layouts/tile_test.c draws layouts and asks every element and positio
   6 strides       yes if and only if position is linear in the index; the element in a "no" is a counterexample.
   7 parts         every index is in exactly one part, at a distinct place; whole(part(i)) is i.
   8 same_bytes    yes if and only if both memories agree bit by bit; the element in a "no" is a counterexample.
-  9 transpose     yes exactly for the permutations that keep the bits of every element; permute's is one of them.
-  10 decompose    every part keeps every byte; align finds a layout if any order of the dimensions is one.
-  11 device       the device functions return the same values.
+  9 transpose     yes exactly for the permutations that keep the bits of every element; the shape that sett_tile_permute
+                  returns gives a yes.
+  10 decompose    every part keeps every byte; align finds a layout if an order of the dimensions makes the reshape a bitcast.
+  11 device       the device functions return the same values as the host functions.
   12 iterator     slices that cover the positions visit every element once, at ascending positions, with its index, its
                   position in the other layout and the padding before it; runs consist of the same elements.
 
@@ -238,8 +241,8 @@ ANSWERS (in all sett headers)
   A question that may stay undecided has a record as its answer. yes is 1 only if yes is proved; no is 1 only if no is proved.
   If both are 0, the question is not decided or its input had failed, and reason or error says why. A function that answers
   with an int returns 1 for a proved yes and 0 otherwise; errors are in a field or an out parameter. A size, place or index
-  that does not exist is -1. A function that returns 0 or an error code returns nothing else. Outputs are always written,
-  with -1 or 0 if there is no value; a list has as many entries as its count says.
+  that does not exist is -1. A function that returns an error code returns 0 if there is no error, and never another value.
+  Outputs are always written, with -1 or 0 if there is no value. The count of a list is the number of its entries.
 
 ARGUMENTS (in all sett headers)
   Passed by value: numbers, handles (sett_expr), maps (sett_map), short lists and marks (sett_analysis_list,
@@ -267,10 +270,10 @@ SOURCE
 
 HISTORY
   0.5  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
-  0.4  iterators: sett_tile_iterate and what follows it.
+  0.4  iterators: sett_tile_iterate, sett_tile_advance, sett_tile_slice, ..
   0.3  relayout is sett_relayout.h.
-       answers have yes and no; sett_tile_byte_strides gives one; bits, strides and parts of what has none are -1.
-       errors are int; sett_tile_message was sett_tile_error_text; _check and _add_tile take a pointer.
+       answers have yes and no; sett_tile_byte_strides returns one; bits, strides and parts that do not exist are -1.
+       errors are int; sett_tile_error_text is now sett_tile_message; _check and _add_tile take a pointer.
   0.2  relations, bits, strides, parts, formats, plans for devices; positions by digits.
   0.1  text, sizes, positions and their inverse for all tiles.
 */
