@@ -979,7 +979,8 @@ static const command_verb coalescing_verbs[] = {
 static const command_verb banks_verbs[] = {
     {"", "[--lane NAME] [--vector NAME] MAP SHAPE|TYPE [MAP ..]",
      "yes, or no, which lanes meet, why, a padding and a swizzle: is each access free of bank conflicts?"
-     "\na turn is one word of every bank; the degree is the most turns that 128 bytes of a warp take: 1 is free (16-byte accesses of a warp take 4 turns of degree 1)" ANALYSIS_LANE
+     "\nseveral MAPs are accesses of one array, such as the writes and the reads of a tile; the padding and the swizzle are then the best for all of them"
+     "\na turn is one word of every bank; the degree is the maximum of turns that 128 bytes of a warp take: 1 is free (16-byte accesses of a warp take 4 turns of degree 1)" ANALYSIS_LANE
          ANALYSIS_VECTOR,
      "(t, i) -> (t, i), domain: t in [0, 31], i in [0, 31]\tf32[32,32]", banks},
 };
