@@ -1370,7 +1370,7 @@ SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any 
       return settp_layout_any_say(0, 1, x->owners ? "inputs of different sizes" : "different sizes");
     points = settp_layout_form_times(points, x->in[i]);
   }
-  if (x->owners) { /* places that no stride of CuTe names are 0 */
+  if (x->owners) { /* CuTe's strides leave out trailing places, whose coordinate is always 0 */
     for (; x->outs < y->outs && x->outs > 0 && x->out[0] == 0; ++x->outs) x->constant[x->outs] = x->out[x->outs] = 0;
     for (; y->outs < x->outs && y->outs > 0 && y->out[0] == 0; ++y->outs) y->constant[y->outs] = y->out[y->outs] = 0;
   }

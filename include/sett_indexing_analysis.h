@@ -2752,7 +2752,7 @@ enum {
   SETTP_MAP_PROOF_SPLITS = 40,
   SETTP_MAP_PROOF_STEPS = 96,   /* substitutions in one system */
   SETTP_MAP_PROOF_PIVOTS = 300, /* of one system */
-  SETTP_MAP_PROOF_CASES = 160,  /* systems of one question */
+  SETTP_MAP_PROOF_CASES = 160,  /* systems for one question */
   SETTP_MAP_PROOF_NEST = 24,    /* cases inside each other */
   SETTP_MAP_PROOF_FEW_CASES = 12
 };
@@ -2765,7 +2765,7 @@ enum { SETTP_MAP_PROOF_VARIABLE, SETTP_MAP_PROOF_QUOTIENT, SETTP_MAP_PROOF_LEAST
 
 typedef struct settp_map_proof_column {
   sett_map_interval bound;
-  int factors, factor[SETTP_MAP_PROOF_FACTORS]; /* ascending columns of atoms; an atom is its own */
+  int factors, factor[SETTP_MAP_PROOF_FACTORS]; /* columns of atoms, ascending; an atom has its own column here */
   int kind;                                     /* of an atom */
   int64_t of;                                   /* VARIABLE: its number; OTHER: its handle */
   const settp_map_proof_form *upper, *lower;    /* QUOTIENT: floor(upper / lower); LEAST: min(0, upper) */
@@ -2789,7 +2789,7 @@ typedef struct settp_map_proof {
   const unsigned char *fixed; /* variables that have the value of point; or NULL */
   int64_t *point, *side;
   int *variable;                        /* its column, or 0 */
-  const settp_map_proof_form **instead; /* what a variable is known to be, or NULL */
+  const settp_map_proof_form **instead; /* the form that replaces a variable, or NULL */
   settp_map_proof_column column[SETTP_MAP_PROOF_COLUMNS];
   settp_map_proof_row row[SETTP_MAP_PROOF_ROWS];
   settp_map_proof_split split[SETTP_MAP_PROOF_SPLITS];

@@ -220,9 +220,9 @@ static inline float sett_wgmma_element(const sett_product &p, uint64_t descripto
   const uint64_t start = (descriptor & 0x3fff) << 4, leading = (descriptor >> 16 & 0x3fff) << 4,
                  stride = (descriptor >> 32 & 0x3fff) << 4;
   uint64_t at = start;
-  if (lines) // rows are steps, of 64 lines; 8 steps are together
+  if (lines) // a row of memory holds 64 lines of one step; 8 steps are adjacent
     at += (uint64_t)(line % 64 * 2 + k % 8 * 128) + (uint64_t)(line / 64) * leading + (uint64_t)(k / 8) * stride;
-  else // rows are lines, of 64 steps; 8 lines are together
+  else // a row of memory holds 64 steps of one line; 8 lines are adjacent
     at += (uint64_t)(k * 2 + line % 8 * 128) + (uint64_t)(line / 8) * stride;
   at ^= at >> 3 & 0x70;
   if (at + 2 > sett_dynamic_bytes) {

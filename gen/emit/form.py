@@ -457,8 +457,8 @@ class Form:
         return self.partition.roots if self.stores is None else self.stores
 
     def _is_moved(self, read: Read, region: Region) -> bool:
-        """Return true if a read that is moved as bits loads whole vectors: its elements are adjacent, or in reverse
-        order, or (unless elements are joined) picked from vectors."""
+        """Return true if a read whose bits are moved loads whole vectors: its elements are adjacent, or adjacent in
+        reverse order, or picked from loaded vectors. (Joined elements are not picked.)"""
         buffer = buffer_of(self.partition, read)
         flat = self.mapped(self.position(read)) if buffer else EMPTY
         return buffer is None or self.is_along_rows(flat, region) or self.is_interleaved(flat, region) \

@@ -517,7 +517,7 @@ def _power_of_two(most: int) -> int:
 
 
 def _even(size: int, most: int) -> int:
-    """Return the size of the fewest parts of almost equal sizes, `most` at most."""
+    """Return the part size for the minimum number of parts of almost equal size. It is at most `most`."""
     return -(-size // -(-size // most))
 
 

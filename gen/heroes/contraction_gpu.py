@@ -302,7 +302,7 @@ def best(nest: TiledProduct, tiles: "Sequence[GpuTile]", sum_cost: float, contex
 
 
 def whole_columns(nest: TiledProduct, most: int) -> int:
-    """Return the number of columns, `most` at most, that are always neighbours in the result."""
+    """Return the number of columns, at most `most`, that are always adjacent in the result."""
     vec, columns = most, nest.columns[-1]
     while vec > 1 and (columns.size % vec or columns.position != 1):
         vec //= 2

@@ -138,7 +138,7 @@ def _in_scratch(nest: Whole) -> "List[Room]":
 
 
 def _in_place(nest: Whole, room: Room) -> bool:
-    """Return true for a room that is a result in its own layout."""
+    """Return true if LAPACK can write a matrix into the buffer of its result, because the layouts are the same."""
     return room.result is not None and _is_by_columns(room, strides_of(nest.results[room.result].shape))
 
 

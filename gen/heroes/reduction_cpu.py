@@ -340,8 +340,8 @@ class Rest:
 
 @dataclass(frozen=True)
 class ScalarRest:
-    """Elements after the last step, one by one: their count. part: the condition that a part has them ("": there is
-    only one part)."""
+    """The elements after the last step, which are read one by one. count: the number of these elements. part: the
+    condition under which a part has such elements ("": there is only one part)."""
 
     count: int
     part: str

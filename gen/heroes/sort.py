@@ -132,7 +132,7 @@ class SortedRows:
         return [*self.nest.operands, *self.nest.results]
 
     def touched(self, results: bool = True) -> List[Touched]:
-        """Return the accesses of a kernel, for people."""
+        """Return the accesses of a kernel, which `gen explain` prints."""
         return [Touched(verb, buffer, self.maps(buffer.shape))
                 for verb, buffers in (("read", self.nest.operands), ("write", self.nest.results if results else []))
                 for buffer in buffers]

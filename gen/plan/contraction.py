@@ -499,8 +499,8 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
 
 
 def _rows_of_places(outer: "Tuple[Digit, ...]", every: "Sequence[int]") -> "Tuple[Digit, ...]":
-    """Return the digits. The places of a window and the few rows below them become one digit if it has the most rows.
-    every: the distance between places of a cell, of each window."""
+    """Return the digits, with the places of a window and the few rows below them merged to one digit if no other digit
+    of rows is larger. every: for each window, the distance between the places of a cell."""
     for k, (above, below) in enumerate(zip(outer, outer[1:])):
         size = above.size * below.size
         if above.window is not None and every[above.window] == 1 and below.window is None and below.size < FEW_ROWS \

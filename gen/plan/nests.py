@@ -148,8 +148,8 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
 
 def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Dict[Instruction, int]",
             name: str, results: "Sequence[int]" = ()) -> Nest:
-    """Return a nest that stores values of one shape that do not depend on each other. results: the numbers of the
-    results that the last values are."""
+    """Return a nest that stores values of one shape that do not depend on each other. results: the numbers of
+    the results that the last `len(results)` values give."""
     count = len(values) - len(results)
     roots = [plan.value_root(value, 0, cuts[value], True) for value in values[:count]]
     roots += [plan.value_root(value, 0, number) for value, number in zip(values[count:], results)]

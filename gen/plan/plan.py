@@ -29,9 +29,9 @@ TILED = "tiled"
 
 
 class Key(NamedTuple):
-    """The properties that reductions, or scans, in one pass share: the operand's dims and their order in memory; the
-    reduced dims, or the scan's dimension and direction; the orders of the results' dimensions (if several, no nest has
-    the op)."""
+    """The properties that reductions, or scans, must share to be computed in one pass. dims, minor_to_major: the
+    operand's dimensions and their order in memory. along: the reduced dimensions, or the dimension and direction of a
+    scan. orders: the orders of the results' dimensions; an op with several orders is in no nest."""
 
     dims: Tuple[int, ...]
     minor_to_major: Tuple[int, ...]

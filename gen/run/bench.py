@@ -365,8 +365,8 @@ def skipped(report: Report) -> List[str]:
 
 
 def differing(report: Report) -> List[str]:
-    """Return a line for each library whose result differs from a kernel's by more than sums in another order would, but
-    by no more than rounding may cause."""
+    """Return a line for each library whose result differs from a kernel's, if rounding may cause the difference but
+    another order of summation cannot."""
     return [
         f"* {library['name']}: {library['differs']}: rounding at other places may cause it ({row['kernel']})"
         for row in report.rows

@@ -134,7 +134,7 @@ static void check_meaning(sett_map_arena *arena, sett_map a, sett_map b, const c
   }
 }
 
-/* 1: the map and its text, of which less memory makes a part; 0: too long to look at. */
+/* Print a map, and check that a smaller buffer gets the first part of the text. Return 1, or 0 if the text is too long for the check. */
 static int print(sett_map_arena *arena, sett_map map, char *out, const char *text, size_t size) {
   size_t length = sett_map_print(arena, map, out, PRINTED), half = length / 2 + 1;
   char *cut;

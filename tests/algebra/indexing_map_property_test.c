@@ -363,7 +363,7 @@ static void find_truth(int (*place)[2]) {
   }
 }
 
-/* Are these the truth's domain and values, wherever it has them? */
+/* Return 1 if the domain and the values are equal to the truth at every point where the truth did not fail. */
 static int is_true(const columns *v) {
   int p, i;
   for (p = 0; p < truth.n; ++p)

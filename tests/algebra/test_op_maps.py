@@ -362,8 +362,8 @@ def windowed(rng: random.Random, dilated: bool = True) -> Iterator[tuple[Index, 
 
 
 def check_joint(opcode: str, operands: Sequence[int], out: Index, sizes: Index, pairs: Callable[[Index, Index, int], Optional[Index]], **lists: Any) -> None:
-    """Check joint=1: the map to each operand has a range for every index of sizes, first and in order. pairs returns the index at an output and such an
-    index, or None outside.
+    """Check joint=1: the first ranges of the map to each operand are those of `sizes`, in order. pairs returns the operand's index for an output index
+    and a value of these ranges, or None outside the operand.
     """
     for operand in operands:
         found = read(algebra.call("op", opcode, str(operand), "joint=1", f"out={words(out)}", *(f"{key}={words(value)}" for key, value in lists.items())))

@@ -369,7 +369,7 @@ def test_lanes_hold_what_the_instruction_multiplies() -> None:
 
 @pytest.mark.parametrize("dtype", ["bf16", "s8", "f64"])
 def test_few_rows_have_a_low_tile(dtype: str) -> None:
-    """A product of few rows, or of few columns, reads the other operand in blocks for all units, and few other lines."""
+    """A product of few rows, or of few columns, has tiles of 16 rows or columns and is divided into many blocks."""
     for rows, columns in ((8, 4096), (4096, 8)):
         _, chosen = scheduled(dot(f"{dtype}[{rows},4096]{{1,0}}", f"{dtype}[4096,{columns}]{{1,0}}", f"{SUMS[dtype]}[{rows},{columns}]{{1,0}}", ROWS))
         assert min(chosen.block.rows, chosen.block.columns) == 16

@@ -212,7 +212,7 @@ def test_found(target: str, device: str, part: str, tmp_path: Path, monkeypatch:
 
 
 def test_rows_in_several_places(tmp_path: Path) -> None:
-    """Short rows are walked in two places side by side, long ones in four; the last blocks overlap."""
+    """A kernel reads short rows in two streams and long rows in four; the last blocks overlap."""
     rows = {"short": (reduce("f32", [1000, 32], [1]), 2), "pairs": (reduce("bf16", [1000, 512], [1]), 2), "long": (reduce("f32", [1000, 300], [1]), 4)}
     agree({name: text for name, (text, _) in rows.items()}, "opencl", "pocl-cpu", tmp_path)
     for name, (_, places) in rows.items():

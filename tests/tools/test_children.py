@@ -124,8 +124,8 @@ def test_largest_limit() -> None:
 
 @pytest.mark.peer
 def test_limits_are_said(tmp_path: Path) -> None:
-    """The message names the limit that ended a kernel of minutes: the launch's, with its estimated cost and the option that sets it; the process'; or
-    the elapsed time.
+    """A kernel that takes minutes is ended, and the message names the limit that ended it: the limit of a launch, with the estimated cost and the
+    option that sets it; the limit of the process; or the limit of the elapsed time.
     """
     (tmp_path / "m.hlo").write_text(LONG)
     (tmp_path / "p0.bin").write_bytes(bytes(4 * 2000000))
