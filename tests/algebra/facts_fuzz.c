@@ -113,7 +113,7 @@ static void check_fact(sett_map_arena *arena, const char *text, size_t length, c
     }
     if (sett_map_evaluate(arena, sides, point, result, &error) && !is_true(&fact, result[0], result[1]))
       fail("yes", text, length + 1 + size);
-    if (error == SETT_MAP_ERROR_ZERO_DIVISOR) { /* of the fact, where the constraints hold */
+    if (error == SETT_MAP_ERROR_ZERO_DIVISOR) { /* a divisor in the fact is 0 at a point where the constraints hold */
       sides.results = 0;
       if (sett_map_evaluate(arena, sides, point, result, &error)) fail("yes without a value", text, length + 1 + size);
       sides.results = 2;
@@ -136,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 #ifndef SETT_LIBFUZZER
-/* A seed in which a few words are exchanged, put in or left out. */
+/* Make a text from a seed: exchange, insert or remove a few words. */
 static size_t draw(char *text, size_t capacity) {
   size_t length = (size_t)snprintf(text, capacity / 2, "%s", seeds[next(sizeof seeds / sizeof *seeds)]);
   uint32_t edits = next(4);

@@ -24,7 +24,7 @@ enum { DRAW_RANK = 10, DRAW_DEPTH = 16, DRAW_RESULT = 512 };
 
 typedef struct draw {
   uint64_t state;
-  int64_t points; /* a shape has no more elements */
+  int64_t points; /* maximum number of elements of a shape */
 } draw;
 
 static inline draw draw_make(uint64_t seed, int64_t points) {
@@ -45,7 +45,7 @@ static inline int draw_one_in(draw *r, int n) { return !draw_int(r, 0, n - 1); }
 
 #define DRAW_OF(r, array) ((array)[draw_int((r), 0, (int64_t)(sizeof(array) / sizeof *(array)) - 1)])
 
-/* ---- texts: what does not fit is cut, and length is at least capacity ---- */
+/* ---- texts: a text that does not fit is cut, and its length is then at least its capacity ---- */
 
 typedef struct draw_out {
   char *text;
@@ -76,7 +76,8 @@ static inline void draw_put(draw_out *o, const char *format, ...) {
 typedef struct draw_shape {
   int rank;
   int64_t size[DRAW_RANK];
-  int64_t at[DRAW_RANK]; /* an index that every step so far has reached: a pad keeps it, so that no chain is empty */
+  int64_t at
+      [DRAW_RANK]; /* an index at which all steps so far have a value: a pad keeps it inside, so that no chain is empty */
 } draw_shape;
 
 static inline int64_t draw_total(const draw_shape *s) {
@@ -86,7 +87,7 @@ static inline int64_t draw_total(const draw_shape *s) {
   return total;
 }
 
-/* The prime factors of total, at random into rank sizes; sizes of 1 are left out, most of them. first: every size gets one while they last. */
+/* Divide the prime factors of total among rank sizes at random. Most sizes of 1 are left out. first: each size gets one factor before any size gets two. */
 static inline draw_shape draw_factors(draw *r, int64_t total, int rank, int first) {
   draw_shape s;
   int64_t prime[64], p, t;
@@ -134,7 +135,7 @@ static inline draw_shape draw_start(draw *r, int family, int rank) {
   return draw_factors(r, total, rank, 1);
 }
 
-/* Another shape of as many elements: factored anew, or one size cut in two, or two neighbours merged. */
+/* Return another shape with the same number of elements: new factors, or one size cut in two, or two neighbours merged. */
 static inline draw_shape draw_refactor(draw *r, const draw_shape *s, int rank, int anew) {
   draw_shape to = *s, cut;
   int i = (int)draw_int(r, 0, s->rank - 1), j, kind = anew ? 0 : (int)draw_int(r, 0, 3);
@@ -161,7 +162,7 @@ static inline draw_shape draw_refactor(draw *r, const draw_shape *s, int rank, i
 
 typedef struct draw_side {
   int dims, results;
-  int64_t ranges; /* 0, or the size of the one range variable */
+  int64_t ranges; /* the size of the only range variable, or 0 if there is none */
   int64_t lo[DRAW_RANK], hi[DRAW_RANK];
   char result[DRAW_RANK][DRAW_RESULT];
   char constraint[128]; /* ", expression in [lo, hi]", or nothing */
@@ -170,8 +171,8 @@ typedef struct draw_side {
 typedef struct draw_chain {
   int steps;
   const char *step[2 * DRAW_DEPTH]; /* texts of maps; each feeds the next */
-  int identity;                     /* the composed map is the identity wherever it has a value */
-  int total;                        /* .. and it has one on its whole box: it simplifies to the text `expected` */
+  int identity;                     /* the composed map is the identity at each point where it has a value */
+  int total;                        /* it also has a value on its whole box, so it simplifies to the text `expected` */
   char expected[512];
   size_t used;
   char text[1 << 17]; /* the steps' texts */
@@ -183,7 +184,7 @@ static inline void draw_clear(draw_chain *c) {
   c->used = 0;
 }
 
-/* The side of a box [0, size - 1] whose results are its own variables. */
+/* Return the step of a box of variables in [0, size - 1] whose results are these variables. */
 static inline void draw_box(draw_side *side, const draw_shape *s, int results) {
   int i;
   draw_out o;
@@ -224,7 +225,7 @@ static inline void draw_head(draw_out *o, int dims, int ranges, int rts) { /* (d
   draw_put(o, " -> (");
 }
 
-/* A copy of a finished text in the chain's memory, NULL when that is full. */
+/* Return a copy of a finished text in the chain's memory, or NULL if the memory is full. */
 static inline const char *draw_keep(draw_chain *c, const draw_out *o) {
   char *text = c->text + c->used;
   if (o->length >= o->capacity || c->used + o->length + 1 > sizeof c->text) return NULL;
@@ -247,7 +248,7 @@ static inline const char *draw_write(draw_chain *c, const draw_side *side) {
   return draw_keep(c, &o);
 }
 
-/* Digit k of the sizes [j0, j1) of `to`, from the linear index of the sizes [i0, i1) of `from`. cut: of a modulus that divides the last size only that index is left,
+/* Write digit k of the sizes [j0, j1) of `to`, from the linear index of the sizes [i0, i1) of `from`. cut: if the modulus divides the last size, only the last index is used,
  * as in upstream's maps. */
 static inline void draw_digit(char *text, const draw_shape *from, int i0, int i1, const draw_shape *to, int j0, int j1,
                               int k, int cut) {
@@ -272,7 +273,7 @@ static inline void draw_digit(char *text, const draw_shape *from, int i0, int i1
   if (stride > 1) draw_put(&o, ") floordiv %lld", (long long)stride);
 }
 
-/* Results of a reshape. pieces: both shapes are cut into the smallest pieces of equal product, as upstream does; else all is one piece. */
+/* Write the results of a reshape. pieces: both shapes are cut into the smallest pieces of equal product, as XLA does; else all is one piece. */
 static inline void draw_reshape(draw_side *side, const draw_shape *from, const draw_shape *to, int pieces) {
   int i = 0, j = 0, i0, j0, k;
   while (j < to->rank) {
@@ -292,8 +293,8 @@ static inline void draw_reshape(draw_side *side, const draw_shape *from, const d
 enum {
   DRAW_RESHAPE = 1, DRAW_NAIVE = 2, DRAW_TRANSPOSE = 4, DRAW_REVERSE = 8, DRAW_SLICE = 16, DRAW_PAD = 32, DRAW_TILE = 64,
   DRAW_UNTILE = 128,
-  DRAW_BROADCAST = 256, DRAW_REDUCE = 512, /* these two have no way back */
-  DRAW_ANEW = 1024,                        /* a reshape factors the whole size anew, always */
+  DRAW_BROADCAST = 256, DRAW_REDUCE = 512, /* these two kinds have no inverse */
+  DRAW_ANEW = 1024,                        /* every reshape draws new factors of the whole size */
   DRAW_MOVES = DRAW_RESHAPE | DRAW_TRANSPOSE | DRAW_REVERSE,
   DRAW_INVERTIBLE = DRAW_MOVES | DRAW_NAIVE | DRAW_SLICE | DRAW_PAD | DRAW_TILE | DRAW_UNTILE
 };
@@ -358,7 +359,7 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
         draw_set(aft.constraint, sizeof aft.constraint, ", (d%d - %lld) mod %lld in [0, 0]", i, (long long)start,
                  (long long)step);
       break;
-    case DRAW_PAD: /* the operand is smaller: (d - start) / step where that is exact; step 1 is also one operand of a concatenation */
+    case DRAW_PAD: /* the operand is smaller: (d - start) / step if the division is exact; step 1 is also an operand of a concatenation */
       step = draw_one_in(r, 2) ? 1 : draw_int(r, 2, 4);
       start = at % step + step * draw_int(r, 0, at / step);
       count = draw_int(r, (at - start) / step + 1, (size - 1 - start) / step + 1);
@@ -398,7 +399,7 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
         draw_set(aft.constraint, sizeof aft.constraint, ", d%d * %lld + d%d in [0, %lld]", i, (long long)step, i + 1,
                  (long long)size - 1);
       break;
-    case DRAW_UNTILE: /* (d, e) -> d * step + e where that is below count */
+    case DRAW_UNTILE: /* (d, e) -> d * step + e if the sum is below count */
       if (i + 1 >= n) return 0;
       step = here->size[i + 1];
       at = at * step + here->at[i + 1];
@@ -431,7 +432,7 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
       }
       to.rank = fore.results = n - 1;
       break;
-    default: /* DRAW_REDUCE: the operand has one more, a range variable */
+    default: /* DRAW_REDUCE: the operand has one dimension more, indexed by a range variable */
       size = draw_int(r, 2, 16);
       if (n > rank || size * draw_total(here) > r->points) return 0;
       for (j = n; j > i; --j) {
@@ -453,7 +454,7 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
   return 1;
 }
 
-/* depth moves of random ones of the kinds. alternate: a reshape, then something else, and so on. Their ways back go to `back` where it is not NULL. */
+/* Draw `depth` moves of the given kinds. alternate: every second move is a reshape. The inverses go to `back` if it is not NULL. */
 static inline void draw_steps(draw *r, draw_chain *c, draw_shape *here, int kinds, int alternate, int rank, int depth,
                               const char **back) {
   const char *unused;
@@ -470,7 +471,7 @@ static inline void draw_steps(draw *r, draw_chain *c, draw_shape *here, int kind
 
 /* ---- classes of chains: rank 2 to 6, depth 1 to 12 ---- */
 
-/* Bitcasts as upstream's: two of three steps are reshapes, the others transposes, in any order. */
+/* Draw bitcasts like those of XLA: two of three steps are reshapes, the others transposes, in any order. */
 static inline void draw_bitcast(draw *r, int family, int rank, int depth, draw_chain *c) {
   draw_shape here = draw_start(r, family, rank);
   draw_clear(c);
@@ -479,7 +480,7 @@ static inline void draw_bitcast(draw *r, int family, int rank, int depth, draw_c
                1, NULL);
 }
 
-/* Harder ones: reshapes and transposes in turn, so that no two reshapes become one, of sizes with many odd factors. */
+/* Draw harder bitcasts: sizes have many odd factors, and reshapes alternate with transposes, so that no two reshapes merge. */
 static inline void draw_turns(draw *r, int rank, int depth, draw_chain *c) {
   draw_shape here = draw_start(r, DRAW_ODD, rank);
   draw_clear(c);
@@ -487,7 +488,7 @@ static inline void draw_turns(draw *r, int rank, int depth, draw_chain *c) {
              NULL);
 }
 
-/* Slices, pads and concatenations with reshapes, transposes, reverses, broadcasts, reductions, tiles. */
+/* Draw slices, pads, concatenations, reshapes, transposes, reverses, broadcasts, reductions and tiles. */
 static inline void draw_mix(draw *r, int rank, int depth, draw_chain *c) {
   draw_shape here = draw_start(r, DRAW_ODD, rank);
   draw_clear(c);
@@ -496,7 +497,7 @@ static inline void draw_mix(draw *r, int rank, int depth, draw_chain *c) {
   if (!c->steps) draw_steps(r, c, &here, DRAW_REVERSE, 0, rank, 1, NULL);
 }
 
-/* depth moves of the kinds (all DRAW_INVERTIBLE) and their exact ways back: 2 * depth steps. */
+/* Draw `depth` moves of the given kinds (all DRAW_INVERTIBLE) and their exact inverses: 2 * depth steps. */
 static inline void draw_identity(draw *r, int kinds, int family, int rank, int depth, draw_chain *c) {
   const char *back[DRAW_DEPTH];
   draw_shape start = draw_start(r, family, rank), here = start;
@@ -515,7 +516,7 @@ static inline void draw_identity(draw *r, int kinds, int family, int rank, int d
     draw_put(&o, "%sd%d in [0, %lld]", i ? ", " : "), domain: ", i, (long long)start.size[i] - 1);
 }
 
-/* Thread, block, loop and vector to a linear index below its count, then a reshape to a tensor, then depth - 1 moves more. */
+/* Draw a map from thread, block, loop and vector to a linear index below its count, then a reshape to a tensor, then depth - 1 further moves. */
 static inline void draw_gpu(draw *r, int rank, int depth, draw_chain *c) {
   static const int64_t many[] = {32, 64, 96, 128, 256}, few[] = {2, 3, 4, 6, 8}, vectors[] = {1, 2, 4, 8},
                        loops[] = {1, 1, 2, 4};
@@ -545,7 +546,7 @@ static inline void draw_gpu(draw *r, int rank, int depth, draw_chain *c) {
 
 /* ---- classes of expressions: one step ---- */
 
-/* bounds from 0; negative bounds; and divisors; and every operator; and divisors that may be 0 */
+/* each class adds to the one before: bounds from 0; negative bounds; divisors; all operators; divisors that may be 0 */
 enum { DRAW_POSITIVE, DRAW_NEGATIVE, DRAW_DIVISORS, DRAW_EVERY, DRAW_PARTIAL };
 
 static inline void draw_expression(draw *r, draw_out *o, int dims, int ranges, int rts, int style, int depth) {
@@ -582,7 +583,7 @@ static inline void draw_expression(draw *r, draw_out *o, int dims, int ranges, i
     case 10: draw_put(o, " ceildiv %lld)", (long long)k); return;
     case 11: draw_put(o, ", "); break;
     case 12: draw_put(o, " * "); break;
-    default: /* a divisor that is not a constant, and never 0 but in DRAW_PARTIAL */
+    default: /* a divisor that is not a constant; it is 0 only in DRAW_PARTIAL */
       if (style == DRAW_PARTIAL) {
         draw_put(o, draw_one_in(r, 2) ? " floordiv " : draw_one_in(r, 2) ? " mod " : " ceildiv ");
         break;
@@ -596,7 +597,7 @@ static inline void draw_expression(draw *r, draw_out *o, int dims, int ranges, i
   draw_put(o, ")");
 }
 
-/* One map as a further step of the chain, with so many dimensions and results (0: any number). What is not the first step takes wide dimensions. */
+/* Add one map to the chain, with the given numbers of dimensions and results (0: any number). A step after the first one has dimensions with wide bounds. */
 static inline void draw_one(draw *r, int style, int constraints, int dims, int results, draw_chain *c) {
   static const int64_t widths[] = {1, 2, 3, 3, 4, 6, 8, 8, 12, 16, 16, 24};
   char text[1 << 13];
@@ -655,7 +656,7 @@ static inline void draw_expressions(draw *r, int style, int constraints, draw_ch
   draw_one(r, style, constraints, 0, 0, c);
 }
 
-/* Two maps that feed each other, both with ranges and runtime variables: what composition must keep apart. */
+/* Draw two maps to compose, both with ranges and runtime variables, which composition must not mix up. */
 static inline void draw_pair(draw *r, int style, draw_chain *c) {
   int between = (int)draw_int(r, 1, 3), constraints = (int)draw_int(r, 0, 3);
   draw_clear(c);
@@ -665,13 +666,13 @@ static inline void draw_pair(draw *r, int style, draw_chain *c) {
 
 /* ---- classes of minima, products and divisors: one step ---- */
 
-/* Terms that the operations of a map share, so that there is something to absorb, to take out or to cancel. */
+/* Draw terms that several operations of a map share, so that rules can absorb, factor out or cancel them. */
 typedef struct draw_terms {
   int dims, count;
   char text[4][64];
 } draw_terms;
 
-/* A sum of one or two variables, with small factors and a constant. */
+/* Draw a sum of one or two variables, with small factors and a constant. */
 static inline void draw_linear(draw *r, draw_out *o, int dims) {
   static const int64_t factors[] = {1, 1, 1, 1, 1, 2, 3, 4, 8, -1, -1, -2, -4};
   int terms = (int)draw_int(r, 1, 2), i;
@@ -696,7 +697,7 @@ static inline const char *draw_term(draw *r, const draw_terms *t) { return t->te
 
 static inline const char *draw_end(draw *r) { return draw_one_in(r, 2) ? "min" : "max"; }
 
-/* min and max of terms, terms with offsets and constants. */
+/* Draw minima and maxima of terms, of terms with offsets, and of constants. */
 static inline void draw_lattice(draw *r, draw_out *o, const draw_terms *t, int depth) {
   if (depth && !draw_one_in(r, 4)) {
     draw_put(o, "%s(", draw_end(r));
@@ -713,7 +714,7 @@ static inline void draw_lattice(draw *r, draw_out *o, const draw_terms *t, int d
   }
 }
 
-/* A minimum of sums with a common term, and what may cancel that: min(a + s, b + s) - s, min(a, b) + max(a, b), a - max(a - b, c). */
+/* Draw a minimum of sums with a common term that may cancel: min(a + s, b + s) - s, min(a, b) + max(a, b), a - max(a - b, c). */
 static inline void draw_common(draw *r, draw_out *o, const draw_terms *t) {
   static const int64_t factors[] = {1, 1, 2, 3, 4, -1, -2};
   const char *a = draw_term(r, t), *b = draw_term(r, t), *s = draw_term(r, t);
@@ -737,7 +738,7 @@ static inline void draw_common(draw *r, draw_out *o, const draw_terms *t) {
   if (draw_one_in(r, 3)) draw_put(o, " %c %s", draw_one_in(r, 3) ? '+' : '-', draw_one_in(r, 2) ? s : a);
 }
 
-/* A function of a minimum, or the minimum of a function of several terms. */
+/* Draw a function of a minimum, or the minimum of a function of several terms. */
 static inline void draw_monotone(draw *r, draw_out *o, const draw_terms *t) {
   static const char *const functions[] = {" floordiv %lld", " floordiv %lld", " * %lld",
                                           " ceildiv %lld",  " mod %lld",      " + %lld"};
@@ -755,7 +756,7 @@ static inline void draw_monotone(draw *r, draw_out *o, const draw_terms *t) {
   if (!inside) draw_put(o, f, (long long)k);
 }
 
-/* What padded and tiled loops ask: clamps, the size of the last tile, sizes rounded up, and quotients and remainders of these. */
+/* Draw expressions of padded and tiled loops: clamps, the size of the last tile, sizes rounded up, and quotients and remainders of these. */
 static inline void draw_clamp(draw *r, draw_out *o, const draw_terms *t) {
   const char *x = draw_term(r, t), *n = draw_term(r, t);
   int64_t k = draw_int(r, 2, 16), lo = draw_int(r, -12, 4), hi = lo + draw_int(r, 0, 24);
@@ -777,7 +778,7 @@ static inline void draw_clamp(draw *r, draw_out *o, const draw_terms *t) {
   }
 }
 
-/* A sum of products with common factors. */
+/* Draw a sum of products with common factors. */
 static inline void draw_products(draw *r, draw_out *o, const draw_terms *t) {
   const char *c = draw_term(r, t);
   int terms = (int)draw_int(r, 2, 3), i;
@@ -793,7 +794,7 @@ static inline void draw_products(draw *r, draw_out *o, const draw_terms *t) {
   }
 }
 
-/* A divisor that is an expression of the last variable, which a class makes positive or not. */
+/* Draw a divisor that is an expression of the last variable. The class decides whether this variable is positive. */
 static inline void draw_divisor(draw *r, draw_out *o, int dims) {
   int v = dims - 1;
   switch (draw_int(r, 0, 7)) {
@@ -830,7 +831,7 @@ static inline void draw_symbolic(draw *r, draw_out *o, const draw_terms *t) {
   }
 }
 
-/* Quotients of one form with different offsets, and remainders of it. */
+/* Draw quotients of one form with different offsets, and remainders of the form. */
 static inline void draw_neighbours(draw *r, draw_out *o, const draw_terms *t) {
   const char *x = draw_term(r, t);
   int64_t c = draw_int(r, 2, 9), s = draw_one_in(r, 2) ? 1 : draw_int(r, 1, 4);
@@ -961,7 +962,7 @@ static inline void draw_algebra(draw *r, int kind, draw_chain *c) {
 #define DRAW_CLASS_ENUM(name, text, call) DRAW_##name,
 enum {
   DRAW_CLASSES(DRAW_CLASS_ENUM) DRAW_CLASS_COUNT,
-  DRAW_ALGEBRA = DRAW_LATTICE /* these and the ones behind them */
+  DRAW_ALGEBRA = DRAW_LATTICE /* these classes and all classes after them */
 };
 
 static inline const char *draw_class_text(int which) {
@@ -970,7 +971,7 @@ static inline const char *draw_class_text(int which) {
   return texts[which];
 }
 
-static inline int draw_class_find(const char *key) { /* of "EXPRESSION" and so on; -1: there is none */
+static inline int draw_class_find(const char *key) { /* Return the class of a name such as "EXPRESSION", or -1. */
 #define DRAW_CLASS_KEY(name, text, call) #name,
   static const char *const keys[] = {DRAW_CLASSES(DRAW_CLASS_KEY)};
   int i = DRAW_CLASS_COUNT - 1;
@@ -999,7 +1000,7 @@ static inline sett_map draw_compose(sett_map_arena *arena, const draw_chain *c) 
   return map;
 }
 
-/* Nodes of the results and constraints: of the tree, and distinct. It reads the header's nodes: operands have lower handles. */
+/* Count the nodes of results and constraints, in the tree and distinct ones. The function relies on the header's rule that operands have lower handles. */
 static inline double draw_nodes(const sett_map_arena *arena, sett_map map, double *distinct) {
   double *tree = (double *)calloc(arena->nodes, sizeof *tree), total = 0;
   unsigned char *used = (unsigned char *)calloc(arena->nodes, 1);
@@ -1025,7 +1026,7 @@ static inline double draw_nodes(const sett_map_arena *arena, sett_map map, doubl
   return total;
 }
 
-/* The composed map as a text, not simplified; 0 where it does not fit. The arena is left as it was. */
+/* Write the composed map as a text, not simplified. Return 0 if the text does not fit. The arena does not change. */
 static inline size_t draw_text(sett_map_arena *arena, const draw_chain *c, char *text, size_t capacity) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   size_t length = sett_map_print(arena, draw_compose(arena, c), text, capacity);
@@ -1033,7 +1034,7 @@ static inline size_t draw_text(sett_map_arena *arena, const draw_chain *c, char 
   return length < capacity ? length : 0;
 }
 
-/* draw_map and draw_text; of a text that does not fit the depth is halved, and again. */
+/* Call draw_map and draw_text. While the text does not fit, halve the depth and repeat. */
 static inline size_t draw_map_text(draw *r, int which, int rank, int depth, draw_chain *c, sett_map_arena *arena,
                                    char *text, size_t capacity) {
   for (;; depth = depth > 1 ? depth / 2 : 1) {
@@ -1044,7 +1045,7 @@ static inline size_t draw_map_text(draw *r, int which, int rank, int depth, draw
   }
 }
 
-/* Is this simplified text an identity: every result its own dimension, or the one value that this dimension has? */
+/* Return 1 if this simplified text is an identity: each result is the dimension at its place, or the only value of that dimension. */
 static inline int draw_reads_identity(const char *text) {
   const char *at = strstr(text, " -> ("), *domain = strstr(text, "), domain: ");
   char name[24], point[64];
@@ -1067,7 +1068,7 @@ static inline int draw_reads_identity(const char *text) {
     }
   }
   draw_set(name, sizeof name, "d%d in [", i);
-  return at == domain && !strstr(domain, name); /* as many results as dimensions */
+  return at == domain && !strstr(domain, name); /* the number of results is the number of dimensions */
 }
 
 #endif

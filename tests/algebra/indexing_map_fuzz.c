@@ -1,5 +1,5 @@
 /* Property: whatever the bytes and however small the arena, reading ends with a map or an error inside the text; what was read prints to a text that
-   reads back and prints the same; simplified it has the domain and the values it had, at every point (of a large box: at some). A full arena is an
+   reads back and prints the same; simplified it has the domain and the values it had, at every point (of a large box: at some). A full arena gives an
    error after which the arena is as good as before.
    Run: indexing_map_fuzz [SEED [COUNT]] mutates the texts below; indexing_map_fuzz FILE.. runs files; the same entry serves libFuzzer with
    -DSETT_LIBFUZZER. */
@@ -10,7 +10,7 @@
 #define SETT_FUZZ_EXTREMES 1
 #endif
 
-enum { EXTREMES = SETT_FUZZ_EXTREMES }; /* constants next to the ends of 64 bits, too */
+enum { EXTREMES = SETT_FUZZ_EXTREMES }; /* constants near the ends of 64 bits, too */
 enum { TEXT = 600, PRINTED = 1 << 16, VARIABLES = 32, RESULTS = 32, BOX = 512, MEMORY = 1 << 22 };
 
 static const char *const seeds[] = {
@@ -34,7 +34,7 @@ static unsigned long changed_again, full_arenas, overflows;
 
 /* ---- one text ---- */
 
-/* A point of the box, now and then one step outside. */
+/* Draw a point of the box, sometimes one step outside. */
 static void draw_point(sett_map map, int64_t *point) {
   int i;
   for (i = 0; i < sett_map_variables(map); ++i) {
@@ -52,7 +52,7 @@ static void draw_point(sett_map map, int64_t *point) {
   }
 }
 
-/* Points of the box in order while count lasts: 0 after the last. */
+/* Go to the next point of the box, at most count times. Return 0 after the last point. */
 static int next_point(sett_map map, int64_t *point) {
   int i;
   for (i = sett_map_variables(map) - 1; i >= 0; --i) {
@@ -79,7 +79,7 @@ static int seen_at(sett_map_arena *arena, sett_map map, const int64_t *point, in
   return error ? -error : inside;
 }
 
-/* Some constraint is false here, whatever becomes of the others. */
+/* Return 1 if a constraint is false at this point, even if others have no value. */
 static int is_outside(sett_map_arena *arena, sett_map map, const int64_t *point) {
   sett_map one = map;
   int64_t none[1];
@@ -91,10 +91,10 @@ static int is_outside(sett_map_arena *arena, sett_map map, const int64_t *point)
   return 0;
 }
 
-/* A map may simplify to this error where it has no value at any point. */
+/* A map may simplify to this error if it has no value at any point. */
 static int no_value(int error) { return error == SETT_MAP_ERROR_OVERFLOW || error == SETT_MAP_ERROR_ZERO_DIVISOR; }
 
-/* Where the original has no value (overflow, division by zero) nothing is said. */
+/* Nothing is checked where the original has no value (overflow, division by zero). */
 static void check_point(sett_map_arena *arena, sett_map a, sett_map b, const sett_map_interval *range,
                         const int64_t *point, const char *text, size_t size) {
   int64_t before[RESULTS], after[RESULTS];
@@ -106,7 +106,7 @@ static void check_point(sett_map_arena *arena, sett_map a, sett_map b, const set
     if (before[i] < range[i].lo || before[i] > range[i].hi) fail("range", text, size);
   }
   if (x == y || (y < 0 && !x && (b.kind == SETT_MAP_FAILED || is_outside(arena, b, point)))) return;
-  if (y == -SETT_MAP_ERROR_OVERFLOW && b.kind == SETT_MAP_DEFINED) { /* not a wrong value, but none */
+  if (y == -SETT_MAP_ERROR_OVERFLOW && b.kind == SETT_MAP_DEFINED) { /* there is no value, but no wrong value either */
     ++overflows;
     return;
   }
@@ -148,7 +148,7 @@ static int print(sett_map_arena *arena, sett_map map, char *out, const char *tex
   return 1;
 }
 
-/* The same text in an arena of so many bytes: a full arena says so, and takes a small map afterwards as it did before. */
+/* Read the same text in an arena of `bytes` bytes. A full arena gives an error, and afterwards accepts a small map as it did before. */
 static void check_full(const char *text, size_t size, size_t bytes, sett_map whole, sett_map_arena *arena) {
   static const char little[] = "(d0) -> (d0 * 2), domain: d0 in [0, 3]";
   static char simple_text[PRINTED];
@@ -199,8 +199,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char first[PRINTED], second[PRINTED], simple_text[PRINTED];
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map map, back, simple;
-  char *text =
-      (char *)malloc(size ? size : 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
+  char *text = (char *)malloc(
+      size ? size : 1); /* a block exactly as long as the text, so that a sanitizer finds a read beyond its end */
   size_t i;
   if (!text) return 0;
   if (size) memcpy(text, data, size);
@@ -239,12 +239,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* ---- mutations: half of them keep a map a map ---- */
+/* ---- mutations: half of them give a valid map ---- */
 
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 static int is_letter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
 
-/* n bytes at `at` become the word; what does not fit is not done. */
+/* Replace n bytes at `at` by the word, if the result fits. */
 static size_t replace(char *text, size_t size, size_t capacity, size_t at, size_t n, const char *word) {
   size_t length = strlen(word);
   if (size - n + length > capacity) return size;
@@ -253,7 +253,7 @@ static size_t replace(char *text, size_t size, size_t capacity, size_t at, size_
   return size - n + length;
 }
 
-/* The end of the number or word that begins at `at`. */
+/* Return the end of the number or word that begins at `at`. */
 static size_t token_end(const char *text, size_t size, size_t at) {
   while (at < size && (is_digit(text[at]) || is_letter(text[at]))) ++at;
   return at;
@@ -387,7 +387,7 @@ int main(int argc, char **argv) {
   for (run = 0; run < count; ++run) {
     unsigned long maps = good;
     uint32_t from, to, keep;
-    state = seed; /* the check of a text begins another sequence */
+    state = seed; /* the check of a text starts a new random sequence */
     from = next(POOL);
     to = next(POOL);
     keep = next(3);

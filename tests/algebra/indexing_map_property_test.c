@@ -27,10 +27,10 @@ typedef struct function {
   int constraint[CONSTRAINTS];
   int64_t least[CONSTRAINTS], most[CONSTRAINTS];
   term term[OPS];
-  int hash[2 * OPS]; /* 1 + place of a term, 0: free */
+  int hash[2 * OPS]; /* 1 + the index of a term, or 0 if the entry is free */
 } function;
 
-static const char *at; /* where the reader is */
+static const char *at; /* position of the parser */
 
 static void stop(const char *what) {
   fprintf(stderr, "the oracle does not understand: %s at '%.60s'\n", what, at);
@@ -173,7 +173,7 @@ static void read_function(function *f, const char *text) {
       expect(",");
       hi = number();
       expect("]");
-      if (t->kind == 'v') { /* bounds, also where they are given twice */
+      if (t->kind == 'v') { /* bounds, which a text may give twice */
         f->lo[t->a] = lo > f->lo[t->a] ? lo : f->lo[t->a];
         f->hi[t->a] = hi < f->hi[t->a] ? hi : f->hi[t->a];
         continue;
@@ -190,23 +190,23 @@ static void read_function(function *f, const char *text) {
 static int64_t floor_quotient(int64_t a, int64_t b) {
   int64_t q;
   if ((uint64_t)a + (UINT64_C(1) << 50) < UINT64_C(1) << 51 && (uint64_t)b + (UINT64_C(1) << 50) < UINT64_C(1) << 51)
-    q = (int64_t)((double)a / (double)b); /* exact after truncation; much faster than a 64-bit division */
+    q = (int64_t)((double)a / (double)b); /* exact after truncation, and much faster than a 64-bit division */
   else q = a / b;
   return q - (a != q * b && (a < 0) != (b < 0));
 }
 
-typedef struct columns { /* points, or the values of a map at points: a column for each variable or result */
+typedef struct columns { /* points, or the values of a map at points: one column per variable or result */
   int n;
   int64_t value[VARIABLES][POINTS];
   unsigned char inside[POINTS]; /* of values: the point is in the domain and every result has a value */
   unsigned char failed
-      [POINTS]; /* of values: it is not outside, and a constraint or a result has no value: a divisor is 0, or 64 bits do not do */
+      [POINTS]; /* of values: the point is not outside, but a constraint or a result has no value, because a divisor is 0 or a number exceeds 64 bits */
 } columns;
 
 static int64_t slot[OPS][CHUNK];
 static unsigned char fault[OPS][CHUNK]; /* the term has no value */
 
-/* The values of f at points [from, from + n): input i is *in[i]. inside is cut down: a constraint that does not hold puts a point outside, whichever other has
+/* Compute the values of f at points [from, from + n): input i is *in[i]. A constraint that does not hold puts a point outside, even if another constraint has
    no value. */
 static void evaluate(const function *f, const int64_t *const *in, int n, columns *out, int from) {
   unsigned char *inside = out->inside + from, *failed = out->failed + from, any[CHUNK] = {0};
@@ -269,7 +269,7 @@ static void evaluate(const function *f, const int64_t *const *in, int n, columns
   }
 }
 
-/* The values of a map read from a text. */
+/* Compute the values of a map that was read from a text. */
 static void evaluate_text(function *f, const char *text, const columns *points, columns *out) {
   int from, i;
   read_function(f, text);
@@ -288,7 +288,7 @@ static void evaluate_text(function *f, const char *text, const columns *points, 
 static uint64_t seed;
 static int wrong, maps, whole, partial, empties, empties_left, identities[DRAW_CLASS_COUNT], left[DRAW_CLASS_COUNT],
     again, history, huge, asked, exact, linear, printed, longer, undecided, mutants, mutants_found, mutants_left;
-static draw_chain chain; /* the map at hand */
+static draw_chain chain; /* the map under test */
 static FILE *account;
 
 static void fail(const char *what, const char *text) {
@@ -299,7 +299,7 @@ static void fail(const char *what, const char *text) {
   if (account) fprintf(account, "WRONG %s\t%s\t\n", what, text);
 }
 
-/* Right, but not as simple as it should be: a line in the account, and the first few on the terminal. */
+/* Record a map that is right but not as simple as it should be: a line in FILE, and the first few lines also on the terminal. */
 static void note(const char *what, const char *input, const char *output) {
   if (account) fprintf(account, "%s\t%s\t%s\n", what, input, output);
   else if (++printed <= 5) printf("%s: %.400s\n  => %.400s\n", what, input, output);
@@ -314,7 +314,7 @@ static sett_map_arena arena;
 static char composed_text[1 << 15], simple_text[1 << 16], again_text[1 << 16];
 
 /* The points of the box of the composed map's variables: dimensions of the first step, then the ranges of the last step to the first, then the
-   runtime variables so. All of them, or a sample. place[k]: where step k's own begin. Returns whether all. */
+   runtime variables in the same order. They are all points, or a sample. place[k]: the first variable of step k. Return 1 for all points. */
 static int draw_points(draw *r, int (*place)[2]) {
   int64_t lo[VARIABLES], hi[VARIABLES], now[VARIABLES], total = 1;
   int n = 0, i, k, p, rts;
@@ -343,7 +343,7 @@ static int draw_points(draw *r, int (*place)[2]) {
   return total <= POINTS;
 }
 
-/* truth: each step's oracle after the other. */
+/* Compute `truth`: evaluate the steps of the chain by the oracle, one after the other. */
 static void find_truth(int (*place)[2]) {
   int from, k, i, n;
   truth.n = points.n;
@@ -405,7 +405,7 @@ static void check_range(sett_map map, int all) {
   }
 }
 
-/* value(v) = value(lo) + stride * (v - lo): what is left of a value does not depend on v, and align divides it. All points are there, in order. */
+/* Check value(v) = value(lo) + stride * (v - lo): the rest of the value does not depend on v, and align divides the rest. All points are given, in order. */
 static void check_strides(draw *r, sett_map simple) {
   static int64_t start[POINTS];
   static unsigned char seen[POINTS];
@@ -435,7 +435,7 @@ static void check_strides(draw *r, sett_map simple) {
   }
 }
 
-/* L6: inside map's bounds the guards hold exactly on the domain. */
+/* L6: inside the bounds of the map, the guards hold exactly on the domain. */
 static void check_guards(sett_map map) {
   sett_map guards = sett_map_guards(&arena, map);
   int i;
@@ -450,7 +450,7 @@ static void check_guards(sett_map map) {
       fail("guards have other bounds", again_text);
 }
 
-/* A map is equal to itself, and not different from what it simplifies to; an evaluator says what evaluate says. */
+/* Check that a map is equal to itself and not different from its simplified form, and that an evaluator returns what evaluate returns. */
 static void check_partial(sett_map map, sett_map simple) {
   int64_t point[VARIABLES], here[VARIABLES], there[VARIABLES];
   sett_map_evaluator at_map = sett_map_evaluator_make(&arena, map);
@@ -469,7 +469,7 @@ static void check_partial(sett_map map, sett_map simple) {
   }
 }
 
-/* Operators, variables and constants of the results. */
+/* Count the operators, variables and constants of the results. */
 static int symbols(const char *text) {
   const char *p = strstr(text, "-> ("), *end = strstr(text, "), domain: ");
   int n = 0, in_word = 0;
@@ -481,7 +481,7 @@ static int symbols(const char *text) {
   return n;
 }
 
-/* A copy of the map's text in which one number, sign, function or variable of the results is another one; 0 where none was found. */
+/* Copy the map's text with one number, sign, function or variable of the results changed. Return 0 if there is nothing to change. */
 static int mutate(draw *r, const char *text, char *mutant) {
   const char *first = strstr(text, "-> (") + 4, *end = strstr(first, "), domain: "), *p;
   int tries;
@@ -506,7 +506,7 @@ static int mutate(draw *r, const char *text, char *mutant) {
   return 0;
 }
 
-/* A map of one step equals what it simplifies to and differs from a mutant as the oracle says. */
+/* Check that a map of one step equals its simplified form, and that it differs from a mutant if and only if the oracle says so. */
 static void check_equal(draw *r, sett_map map, sett_map simple) {
   static char mutant[1 << 14];
   sett_map_answer answer = sett_map_equal(&arena, map, simple);
@@ -545,7 +545,7 @@ static void check_equal(draw *r, sett_map map, sett_map simple) {
   }
 }
 
-/* Does the header refuse a step of several, which divides by 0 everywhere? */
+/* Return 1 if the header refuses one of several steps because it divides by 0 at every point. */
 static int is_refused(void) {
   int i, refused = 0;
   for (i = 0; i < chain.steps && chain.steps > 1; ++i)
@@ -606,7 +606,7 @@ static void check_map(draw *r, int which) {
   simple = sett_map_simplify(&arena, map);
   if (simple.kind == SETT_MAP_FAILED) fail("simplify failed", composed_text);
   if (sett_map_print(&arena, simple, simple_text, sizeof simple_text) >=
-      sizeof simple_text) { /* not simplified: nothing more is said about it */
+      sizeof simple_text) { /* not simplified: nothing more is checked */
     ++huge;
     identities[which] += chain.identity;
     left[which] += chain.identity;

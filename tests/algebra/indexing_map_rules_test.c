@@ -20,7 +20,7 @@
 #define RULE_TEXT(name) #name,
 enum { RULES(RULE_ENUM) RULE_COUNT };
 static const char *const names[] = {RULES(RULE_TEXT)};
-/* How often a law's premise held, how often the law did not; rows of the table. */
+/* The number of cases in which a law's premise held, of cases in which the law failed, and of rows of the table. */
 static int cases[RULE_COUNT], broken[RULE_COUNT], maps[RULE_COUNT];
 static int failures;
 
@@ -38,17 +38,17 @@ static void law(int rule, int premise, int conclusion) {
 
 static int within(int64_t x, int64_t lo, int64_t hi) { return lo <= x && x <= hi; }
 
-static int64_t Q(int64_t x, int64_t c) { /* the greatest q with c * q <= x */
+static int64_t Q(int64_t x, int64_t c) { /* the maximum q with c * q <= x */
   int64_t q = x / c;
   return q * c > x ? q - 1 : q;
 }
 
-static int64_t ceiling(int64_t x, int64_t c) { /* the least q with c * q >= x */
+static int64_t ceiling(int64_t x, int64_t c) { /* the minimum q with c * q >= x */
   int64_t q = x / c;
   return q * c < x ? q + 1 : q;
 }
 
-static int64_t residue(int64_t x, int64_t m) { /* the one number of 0 .. m - 1 that x is a multiple of m away from */
+static int64_t residue(int64_t x, int64_t m) { /* the number in 0 .. m - 1 that differs from x by a multiple of m */
   int64_t r = 0;
   while ((x - r) % m) ++r;
   return r;
@@ -62,7 +62,7 @@ static int64_t gcd(int64_t a, int64_t b) { /* of the magnitudes */
 
 static void quotients(void) {
   EACH(c, 1, 12) {
-    EACH(b, -60, 60) { /* a number or a form: floor is asked of its value only */
+    EACH(b, -60, 60) { /* a number or a form: only the floor of its value is used */
       int64_t near = 0, v = Q(b, c);
       EACH(a, -60, 60) near += 2 * (b - c * a) > -c && 2 * (b - c * a) <= c;
       law(R1, 1, near == 1);
@@ -74,7 +74,7 @@ static void quotients(void) {
       law(R6, 1, v == -Q(c - 1 - b, c));
       law(R9, c % 2 == 0, c % 2 || v + Q(b + c / 2, c) == Q(b, c / 2));
       EACH(a, -20, 20) {
-        int64_t q = v - a; /* Q(b, c) = a + q, and turned around Q(b, c) = a - q */
+        int64_t q = v - a; /* Q(b, c) = a + q, and with the other sign Q(b, c) = a - q */
         law(R11, 1, q == Q(b - c * a, c) && -q == Q(c * a - b + c - 1, c));
       }
       EACH(x, -9, 9)
@@ -84,7 +84,7 @@ static void quotients(void) {
     EACH_DIVISOR(g, c)
       EACH(a, -20, 20)
         EACH(r, -20, 20) {
-          int same = Q(g * a + r, c) == Q(a + Q(r, g), c / g); /* one law, three rules: they differ in what r is */
+          int same = Q(g * a + r, c) == Q(a + Q(r, g), c / g); /* one law for three rules, which differ in r */
           EACH(v, -9, 9) law(R0, within(r, g * v, g * v + g - 1), Q(g * a + r, c) == Q(a + v, c / g));
           law(R3, 1, same);
           law(R7, 1, same);
@@ -95,7 +95,7 @@ static void quotients(void) {
         EACH(f, -20, 20) {
           law(R8, 1, Q(a + Q(f, m), c) == Q(m * a + f, m * c));
           law(R8, 1, Q(a - Q(f, m), c) == Q(m * a - f + m - 1, m * c));
-          law(R8, c == 2, Q(a + Q(f, m), c) == Q(a - Q(f, m), c) + Q(f, m)); /* of two there is one sign */
+          law(R8, c == 2, Q(a + Q(f, m), c) == Q(a - Q(f, m), c) + Q(f, m)); /* two numbers have one sign */
         }
   }
   EACH(l, -20, 20)
@@ -123,7 +123,7 @@ static void intervals(void) {
               law(I2, within(x, lo, hi),
                   within(j * x + k, j < 0 ? j * hi + k : j * lo + k, j < 0 ? j * lo + k : j * hi + k));
             }
-          law(I1, 1, ends == 3); /* exact where each variable stands once */
+          law(I1, 1, ends == 3); /* exact if each variable occurs once */
         }
   EACH(m, 1, 12)
     EACH(a, -4, 4)
@@ -135,10 +135,11 @@ static void intervals(void) {
               int64_t f = a * x + b * y + n, digit = f - m * Q(f, m);
               law(I3, 1, within(digit, r, m - g + r));
               law(I3, 1,
-                  within(-2 * digit + x, -2 * (m - g + r) + x, -2 * r + x)); /* t is below 0: the ends change places */
+                  within(-2 * digit + x, -2 * (m - g + r) + x,
+                         -2 * r + x)); /* t is negative, so the ends are exchanged */
               law(I4, 1,
                   3 * a * x + 5 * Q(f, m) ==
-                      3 * digit + (5 + 3 * m) * Q(f, m) - 3 * (b * y + n)); /* t = 3, a * x goes */
+                      3 * digit + (5 + 3 * m) * Q(f, m) - 3 * (b * y + n)); /* t = 3, and a * x cancels */
             }
         }
   EACH(m, 1, 12)
@@ -170,7 +171,9 @@ static void constraints(void) {
           law(C1, 1, within(g * p + 3, l, h) == within(p, ceiling(l - 3, g), Q(h - 3, g)));
           law(C1, 1, within(-g * p + 3, l, h) == within(p, ceiling(3 - h, g), Q(3 - l, g)));
           law(C3, 1, within(p, g * l, g * h + g - 1) == within(Q(p, g), l, h));
-          law(C4, 1, within(Q(p, g), l, h) == within(p, l * g, h * g + g - 1)); /* a quotient hands its bounds on */
+          law(C4, 1,
+              within(Q(p, g), l, h) ==
+                  within(p, l * g, h * g + g - 1)); /* the bounds of a quotient become bounds of its numerator */
         }
         EACH(f, -20, 20)
           EACH(a, -3, 3) {
@@ -205,7 +208,7 @@ static void constraints(void) {
         EACH(r, 0, m - 1) {
           int64_t first = 0;
           while (first < m && residue(k * first + b, m) != r) ++first;
-          law(C5, 1, (first < m) == (residue(r - b, gcd(k, m)) == 0)); /* or no x at all */
+          law(C5, 1, (first < m) == (residue(r - b, gcd(k, m)) == 0)); /* or there is no x */
           EACH(x, -12, 12) law(C5, first < m, (residue(k * x + b, m) == r) == (residue(x - first, n) == 0));
         }
       }
@@ -256,12 +259,15 @@ static void prints(void) {
     EACH(f, -30, 30) {
       EACH(t, -7, 7) law(P1, 1, t * f - t * m * Q(f, m) == t * residue(f, m));
       EACH(t, -7, 7) law(P1, 1, t * residue(f, m) == t * (m - 1) - t * residue(m - 1 - f, m));
-      EACH(a, -7, 7) law(P1, 1, residue(f, m) == residue(f + m * a, m)); /* inside of a mod coefficients are free */
+      EACH(a, -7, 7)
+        law(P1, 1,
+            residue(f, m) ==
+                residue(f + m * a, m)); /* inside a mod, coefficients may change by multiples of the modulus */
       EACH(q, -30, 30) law(P2, within(f - m * q, 0, m - 1), q == Q(f, m) && f - m * q == residue(f, m));
       EACH(k, -7, 7)
         EACH(a, -7, 7) {
           law(P4, 1, k * Q(f, m) + k * a == k * Q(f + m * a, m));
-          law(P4, 1, k * Q(f, m) + k * a == -k * Q(m - 1 - f - m * a, m)); /* the form turned around */
+          law(P4, 1, k * Q(f, m) + k * a == -k * Q(m - 1 - f - m * a, m)); /* the form with the other sign */
           law(P6, residue(f, m) == residue(a, m), m * (Q(f, m) * k) == (f - residue(a, m)) * k); /* f = m * y + r */
         }
     }
@@ -308,7 +314,7 @@ static void lattices(void) {
     }
 }
 
-static int64_t exclusive_or(int64_t a, int64_t b) { /* place by place, by division; -1 is all ones, 0 all zeros */
+static int64_t exclusive_or(int64_t a, int64_t b) { /* bit by bit, by division; -1 is all ones, 0 is all zeros */
   int64_t sum = 0, weight = 1;
   for (; !((a == 0 || a == -1) && (b == 0 || b == -1)); weight *= 2, a = Q(a, 2), b = Q(b, 2))
     sum += weight * residue(a + b, 2);
@@ -321,7 +327,7 @@ static void bits(void) {
       int64_t x = exclusive_or(a, b);
       for (int64_t w = 1; w <= 128; w *= 2) {
         law(X1, 1, residue(Q(x, w), 2) == residue(Q(a, w) + Q(b, w), 2));
-        law(X1, w == 128, Q(x, w) == -residue(Q(a, w) + Q(b, w), 2)); /* beyond the widest of both */
+        law(X1, w == 128, Q(x, w) == -residue(Q(a, w) + Q(b, w), 2)); /* above the highest bit of both */
         law(X2, within(a, 0, w - 1) && b % w == 0, x == a + b);
         law(X2, 1, exclusive_or(a * w, b * w) == x * w);
         law(X3, 1,
@@ -336,7 +342,7 @@ static void bits(void) {
       law(X3, 1, exclusive_or(x, b) == a && exclusive_or(a, b) == exclusive_or(b, a));
       law(X3, within(a, 0, 1), exclusive_or(a, 1) == 1 - a);
       law(X4, within(a, 0, 1) && within(b, 0, 1), residue(a + b, 2) == x);
-      law(X4, 1, residue(a + b, 2) == residue(x, 2)); /* the lowest place of any sum */
+      law(X4, 1, residue(a + b, 2) == residue(x, 2)); /* the lowest bit of any sum */
       law(X4, within(a, 0, 1), residue(a + 3 * b, 2) == residue(exclusive_or(a, b), 2));
     }
 }
@@ -357,8 +363,8 @@ static void bits(void) {
 
 static const struct row {
   int rule;
-  const char *map, *simple;    /* only this rule makes it simple */
-  const char *outside, *stays; /* just outside the rule's condition, and what that prints as; or NULL */
+  const char *map, *simple;    /* a map that only this rule simplifies */
+  const char *outside, *stays; /* a map just outside the rule's condition, and its text after simplify; or NULL */
 } rows[] = {
     {X1, "(d0, d1) -> ((d0 xor d1) xor d0), " BITS, "(d0, d1) -> (d1), " BITS,
      "(d0, d1) -> ((d0 xor d1) xor d0 mod 32), " BITS, "(d0, d1) -> ((d0 floordiv 32) * 32 + d1), " BITS},
@@ -396,13 +402,13 @@ static const struct row {
      "(d0) -> (d0 mod 2, ((d0 * 6) mod 8) floordiv 6), domain: d0 in [-5, -3]",
      "(d0) -> (d0 mod 2, (d0 + 5) floordiv 2), domain: d0 in [-5, -3]"},
     {R2, "(d0) -> ((d0 * (999 - d0)) floordiv 249501), domain: d0 in [0, 999]", "(d0) -> (0), domain: d0 in [0, 999]",
-     "(d0) -> ((d0 * (999 - d0)) floordiv 249500), domain: d0 in [0, 999]", /* another value in the middle only: no sample tells */
+     "(d0) -> ((d0 * (999 - d0)) floordiv 249500), domain: d0 in [0, 999]", /* only a value in the middle differs, so no sample shows it */
      "(d0) -> ((-((d0 - 999) * d0)) floordiv 249500), domain: d0 in [0, 999]"},
     {R3, "(d0) -> ((d0 * 8 + 7) floordiv 24), " D0, "(d0) -> (d0 floordiv 3), " D0,
      "(d0) -> ((d0 * 8 + 7) floordiv 25), " D0, "(d0) -> ((d0 * 8 + 7) floordiv 25), " D0},
     {R4,
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [0, 99], d1 in [0, 99], d2 in [0, 1], d0 * 37 + d1 * 41 in [3701, 3701]",
-     "(d0, d1, d2) -> (0, -d2), domain: d0 in [28, 69], d1 in [28, 65], d2 in [0, 1], d0 * 37 + d1 * 41 in [3701, 3701]", /* no sample: R12 is silent */
+     "(d0, d1, d2) -> (0, -d2), domain: d0 in [28, 69], d1 in [28, 65], d2 in [0, 1], d0 * 37 + d1 * 41 in [3701, 3701]", /* there is no sample, so R12 does not apply */
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [0, 99], d1 in [0, 99], d2 in [0, 2], d0 * 37 + d1 * 41 in [3701, 3701]",
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [28, 69], d1 in [28, 65], d2 in [0, 2], d0 * 37 + d1 * 41 in [3701, 3701]"},
     {R4, "(d0) -> ((d0 * 64) * d0, d0 mod -8), domain: d0 in [0, 1]",
@@ -452,7 +458,7 @@ static const struct row {
     {R14, "(d0) -> (d0 * d0), domain: d0 in [0, 1]", "(d0) -> (d0), domain: d0 in [0, 1]",
      "(d0) -> (d0 + (d0 * (99 - d0)) floordiv 2450), domain: d0 in [0, 99]",
      "(d0) -> ((-((d0 - 2549) * d0)) floordiv 2450), domain: d0 in [0, 99]"},
-    {R14, /* points are looked at for both results together */
+    {R14, /* points are enumerated for both results together */
      "(d0, d1) -> (max(d0, d0 - (d0 - 37) * (d0 - 37) * (d1 - 61) * (d1 - 61)), max(d1, d1 - (d0 - 37) * (d0 - 37) - (d1 - 61) * (d1 - 61))), " SQUARE,
      "(d0, d1) -> (d0, d1), " SQUARE,
      "(d0, d1) -> (max(d0, d0 - (d0 - 37) * (d0 - 37) * (d1 - 61) * (d1 - 61)), max(d1, d1 + 1 - (d0 - 37) * (d0 - 37) - (d1 - 61) * (d1 - 61))), " SQUARE,
@@ -551,7 +557,7 @@ static const struct row {
     {C5, "(d0) -> (d0), domain: d0 in [0, 9998], d0 mod 7 in [3, 3], d0 mod 5 in [2, 2]",
      "(d0) -> (d0), domain: d0 in [17, 9992], d0 mod 35 in [17, 17]", NULL, NULL},
     {C5,
-     "(d0) -> (d0), domain: d0 in [0, 8000], (d0 * 2500) mod 4999 in [1662, 1663]", /* the ends move far: C4 alone gives up, C6 has too many points */
+     "(d0) -> (d0), domain: d0 in [0, 8000], (d0 * 2500) mod 4999 in [1662, 1663]", /* the ends move far: C4 alone stops early, and C6 has too many points */
      "(d0) -> (d0), domain: d0 in [3324, 3326], d0 mod 2 in [0, 0]", NULL, NULL},
     {C6, "(d0) -> (d0), domain: d0 in [0, 15], d0 * d0 in [4, 17]", "(d0) -> (d0), domain: d0 in [2, 4]",
      "(d0) -> (d0), domain: d0 in [0, 4999], d0 * d0 in [4, 17]",
@@ -592,7 +598,7 @@ static const struct row {
     {P1, "(d0) -> (3 - (-d0 - 1) mod 4), " D0, "(d0) -> (d0 mod 4), " D0, "(d0) -> (4 - (-d0 - 1) mod 4), " D0,
      "(d0) -> (d0 mod 4 + 1), " D0},
     {P1,
-     "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 6 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]", /* two digits, not one */
+     "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 6 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]", /* two digits instead of one */
      "(d0, d1) -> (d1 floordiv 4, (d1 mod 4) * 2 + d0 mod 2), domain: d0 in [0, 3], d1 in [0, 15]",
      "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 5 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]",
      "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 5 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]"},
@@ -603,26 +609,31 @@ static const struct row {
      "(d0) -> (d0 * 3 + (d0 floordiv 3) * 2), " D0, "(d0) -> ((d0 floordiv 3) * 2 + d0 * 3), " D0},
     {M1, "(d0, d1) -> ((d0 + d1) * (d0 - d1) - d0 * d0), " BOX, "(d0, d1) -> (-(d1 * d1)), " BOX,
      "(d0, d1) -> ((d0 + d1) * (d0 - d1) - d0 * d0 * d0), " BOX, "(d0, d1) -> ((d0 - d0 * d0) * d0 - d1 * d1), " BOX},
-    {S1, "(d0, d1) -> ((d0 * d1 * 6 + d0) floordiv (d1 * 3)), " DIVISOR, "(d0, d1) -> (d0 * 2 + d0 floordiv (d1 * 3)), " DIVISOR,
-     "(d0, d1) -> ((d0 * 7 + d0) floordiv (d1 * 3)), " DIVISOR, "(d0, d1) -> ((d0 * 8) floordiv (d1 * 3)), " DIVISOR},
+    {S1, "(d0, d1) -> ((d0 * d1 * 6 + d0) floordiv (d1 * 3)), " DIVISOR,
+     "(d0, d1) -> (d0 * 2 + d0 floordiv (d1 * 3)), " DIVISOR, "(d0, d1) -> ((d0 * 7 + d0) floordiv (d1 * 3)), " DIVISOR,
+     "(d0, d1) -> ((d0 * 8) floordiv (d1 * 3)), " DIVISOR},
     {S2, "(d0, d1) -> ((d0 * 4 + 3) floordiv (d1 * 4)), " DIVISOR, "(d0, d1) -> (d0 floordiv d1), " DIVISOR,
-     "(d0, d1) -> ((d0 * 4 + 3) floordiv (d1 * 5)), " DIVISOR, "(d0, d1) -> ((d0 * 4 + 3) floordiv (d1 * 5)), " DIVISOR},
+     "(d0, d1) -> ((d0 * 4 + 3) floordiv (d1 * 5)), " DIVISOR,
+     "(d0, d1) -> ((d0 * 4 + 3) floordiv (d1 * 5)), " DIVISOR},
     {S2, "(d0, d1) -> ((d0 * d1 * 2) floordiv (d1 * 5)), " DIVISOR, "(d0, d1) -> ((d0 * 2) floordiv 5), " DIVISOR,
-     "(d0, d1) -> ((d0 * d1 * 2 + 1) floordiv (d1 * 5)), " DIVISOR, "(d0, d1) -> (((d0 * d1) * 2 + 1) floordiv (d1 * 5)), " DIVISOR},
+     "(d0, d1) -> ((d0 * d1 * 2 + 1) floordiv (d1 * 5)), " DIVISOR,
+     "(d0, d1) -> (((d0 * d1) * 2 + 1) floordiv (d1 * 5)), " DIVISOR},
     {S3, "(d0, d1) -> (d0 mod 4 floordiv (d1 + 3)), " DIVISOR, "(d0, d1) -> (0), " DIVISOR,
      "(d0, d1) -> ((d0 mod 4) floordiv (d1 + 2)), " DIVISOR, "(d0, d1) -> ((d0 mod 4) floordiv (d1 + 2)), " DIVISOR},
     {S4, "(d0, d1) -> ((-d0 - 1) floordiv d1 + d0 floordiv d1), " DIVISOR, "(d0, d1) -> (-1), " DIVISOR,
-     "(d0, d1) -> ((-d0) floordiv d1 + d0 floordiv d1), " DIVISOR, "(d0, d1) -> (d0 floordiv d1 - d0 ceildiv d1), " DIVISOR},
+     "(d0, d1) -> ((-d0) floordiv d1 + d0 floordiv d1), " DIVISOR,
+     "(d0, d1) -> (d0 floordiv d1 - d0 ceildiv d1), " DIVISOR},
     {P9, "(d0, d1) -> (d0 - (d0 floordiv d1) * d1), " DIVISOR, "(d0, d1) -> (d0 mod d1), " DIVISOR,
      "(d0, d1) -> (d0 * 2 - (d0 floordiv d1) * d1), " DIVISOR, "(d0, d1) -> (d0 mod d1 + d0), " DIVISOR},
-    {P10, "(d0, d1) -> (d0 * 10 + d0 * d1), " BOX, "(d0, d1) -> ((d1 + 10) * d0), " BOX, "(d0, d1) -> (d0 + d0 * d1), " BOX,
-     "(d0, d1) -> (d0 * d1 + d0), " BOX},
-    {P10, "(d0, d1) -> (d0 * 6 - d1 * 6), " BOX, "(d0, d1) -> ((d0 - d1) * 6), " BOX, "(d0, d1) -> (d0 * 6 - d1 * 3), " BOX,
-     "(d0, d1) -> (d0 * 6 - d1 * 3), " BOX},
+    {P10, "(d0, d1) -> (d0 * 10 + d0 * d1), " BOX, "(d0, d1) -> ((d1 + 10) * d0), " BOX,
+     "(d0, d1) -> (d0 + d0 * d1), " BOX, "(d0, d1) -> (d0 * d1 + d0), " BOX},
+    {P10, "(d0, d1) -> (d0 * 6 - d1 * 6), " BOX, "(d0, d1) -> ((d0 - d1) * 6), " BOX,
+     "(d0, d1) -> (d0 * 6 - d1 * 3), " BOX, "(d0, d1) -> (d0 * 6 - d1 * 3), " BOX},
     {P11, "(d0, d1) -> ((d0 + d1 - 1) floordiv d1), " DIVISOR, "(d0, d1) -> (d0 ceildiv d1), " DIVISOR,
      "(d0, d1) -> ((d0 + d1 - 3) floordiv d1), " DIVISOR, "(d0, d1) -> ((d0 - 2) ceildiv d1), " DIVISOR},
     {P12, "(d0) -> ((d0 mod 6) mod 4), domain: d0 in [-7, -2]", "(d0) -> ((d0 mod 6) mod 4), domain: d0 in [-7, -2]",
-     "(d0) -> (((d0 floordiv 6) * 2 + d0) mod 4), domain: d0 in [-7, -2]", "(d0) -> (((d0 floordiv 6) * 2 + d0) mod 4), domain: d0 in [-7, -2]"},
+     "(d0) -> (((d0 floordiv 6) * 2 + d0) mod 4), domain: d0 in [-7, -2]",
+     "(d0) -> (((d0 floordiv 6) * 2 + d0) mod 4), domain: d0 in [-7, -2]"},
     {P6, "(d0, d1) -> (((d0 - 3) * d1) * 2), " BOX ", d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
      "(d0, d1) -> (((d0 - 3) * d1) * 2), domain: d0 in [3, 98], d1 in [0, 48], d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
      "(d0, d1) -> (((d0 floordiv 5) * (d1 floordiv 4)) * 2), " BOX ", d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
@@ -636,7 +647,7 @@ static void fail(int rule, const char *what, const char *text, const char *wante
   printf("FAIL %s: %s\n  %s\n  %s\n", names[rule], what, text, wanted);
 }
 
-/* The next point of the box, the last variable fastest; 0 after the last. */
+/* Go to the next point of the box, the last variable fastest. Return 0 after the last point. */
 static int next(const sett_map *map, int64_t *point) {
   for (int i = sett_map_variables(*map) - 1; i >= 0; --i) {
     if (point[i]++ < map->variable[i].hi) return 1;
@@ -645,7 +656,7 @@ static int next(const sett_map *map, int64_t *point) {
   return 0;
 }
 
-/* The map simplifies to this text, and has its domain and its values before and after. */
+/* Check that the map simplifies to this text, and that both have the same domain and values. */
 static void simplifies(int rule, const char *text, const char *wanted) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map map = sett_map_parse(&arena, text, strlen(text)), simple = sett_map_simplify(&arena, map);
@@ -669,7 +680,7 @@ static void simplifies(int rule, const char *text, const char *wanted) {
   } while (next(&map, point));
 }
 
-/* Each name of a rule in that section is one of RULES, and each of these is there. */
+/* Check that the names of rules in that section are exactly RULES. */
 static void in_manual(const char *header) {
   static char text[1 << 20];
   FILE *file = fopen(header, "rb");
