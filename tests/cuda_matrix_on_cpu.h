@@ -1,20 +1,20 @@
 // cuda_matrix_on_cpu.h - the PTX instructions of matrix products, on the CPU (a part of cuda_on_cpu.h).
 //
-// Written from the PTX manual's sections on mma, ldmatrix, cp.async and wgmma, and from nothing else: which lane and register
+// The only source is the PTX manual, in its sections on mma, ldmatrix, cp.async and wgmma. It defines which lane and register
 // holds which element, which bytes each lane reads, and when a copy has arrived. Sums are added in the order of k.
 //
-// FAULTS, beside those of cuda_on_cpu.h: an address that is not aligned to what is accessed; a copy of a size that does
-// not exist; a wgmma whose thread has not fenced its copies or its registers, or with a descriptor that does not lie in
-// the launch's shared memory or that these kernels do not use. A copy arrives when its thread waits for its group, no
-// sooner: a wait that is missing leaves poison. A wgmma reads and adds when its group is waited for.
+// FAULTS, in addition to those of cuda_on_cpu.h: an address that is not aligned to the access; a copy of a size that does
+// not exist; a wgmma whose thread has not fenced its copies or its registers, or whose descriptor is outside the launch's
+// shared memory or of a kind that these kernels do not use. A copy arrives only when its thread waits for its group, so a
+// missing wait leaves poison. A wgmma reads and adds when its group is waited for.
 #ifndef SETT_CUDA_MATRIX_ON_CPU_H
 #define SETT_CUDA_MATRIX_ON_CPU_H
 
-#define SETT_PTX 1 // generated text asks for it: this file has what else would be assembly
+#define SETT_PTX 1 // generated text tests this macro: this file has functions in place of assembly
 
 // ---- mma ----
 
-// The registers of A and B that each thread of a block brings.
+// The registers of A and B of each thread of a block.
 static uint32_t sett_mma_a[SETT_THREADS][4], sett_mma_b[SETT_THREADS][4];
 
 static inline void sett_mma_bring(int line, const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
@@ -34,9 +34,9 @@ static inline int sett_mma_s8(uint32_t bits) { return (int8_t)bits; }
 static inline int sett_mma_u8(uint32_t bits) { return (int)(bits & 0xff); }
 
 // D = A B + C of 16 x 8: groupID = lane / 4, threadID_in_group = lane % 4. Accumulator i: row groupID + 8 (i / 2), column
-// 2 threadID_in_group + i % 2. `pack` values of A in a register, along k: value i of A has row groupID + 8 where i / pack
-// is odd, and k = pack threadID_in_group + i % pack, from i = 2 pack on 4 pack more; value i of B has column groupID and
-// k = pack threadID_in_group + i % pack, from i = pack on 4 pack more.
+// 2 threadID_in_group + i % 2. A register holds `pack` values along k. Value i of A is in row groupID (groupID + 8 if i / pack
+// is odd) at k = pack threadID_in_group + i % pack (plus 4 pack if i >= 2 pack). Value i of B is in column groupID at
+// k = pack threadID_in_group + i % pack (plus 4 pack if i >= pack).
 template <int pack, class Sum, class Value>
 static void sett_mma_16x8(int line, Sum *d, const uint32_t *a, const uint32_t *b, Value (*value)(uint32_t)) {
   const int lane = sett.current % 32, first = sett.current - lane, width = 32 / pack;
@@ -53,15 +53,15 @@ static void sett_mma_16x8(int line, Sum *d, const uint32_t *a, const uint32_t *b
     }
     d[i] = sum;
   }
-  sett_exchange(line, 0xffffffffu, 0, -1); // nobody brings the next registers before all have read these
+  sett_exchange(line, 0xffffffffu, 0, -1); // no lane stores its next registers before all lanes have read these
 }
 #define sett_ptx_mma_m16n8k16_f32_bf16(d, a, b) sett_mma_16x8<2>(__LINE__, d, a, b, sett_mma_bf16)
 #define sett_ptx_mma_m16n8k16_f32_f16(d, a, b) sett_mma_16x8<2>(__LINE__, d, a, b, sett_mma_f16)
 #define sett_ptx_mma_m16n8k32_s32_s8(d, a, b) sett_mma_16x8<4>(__LINE__, d, a, b, sett_mma_s8)
 #define sett_ptx_mma_m16n8k32_s32_u8(d, a, b) sett_mma_16x8<4>(__LINE__, d, a, b, sett_mma_u8)
 
-// The same of f64, 4 deep: value i of A has row groupID + 8 i and k = threadID_in_group, that of B column groupID and
-// k = threadID_in_group. Each product is added by one rounding.
+// The same for f64 with 4 values of k: value i of A is in row groupID + 8 i at k = threadID_in_group, and the value of B in
+// column groupID at k = threadID_in_group. Each product is added with one rounding.
 static inline void sett_mma_16x8x4(int line, double *d, const double *a, const double *b) {
   const int lane = sett.current % 32, first = sett.current - lane;
   sett_mma_bring(line, a, 2 * sizeof *a, b, sizeof *b);
@@ -78,7 +78,7 @@ static inline void sett_mma_16x8x4(int line, double *d, const double *a, const d
 }
 #define sett_ptx_mma_m16n8k4_f64_f64(d, a, b) sett_mma_16x8x4(__LINE__, d, a, b)
 
-// prmt: byte i of the result is the byte that digit i of the selector numbers, those of a first.
+// prmt: digit i of the selector is the number of byte i of the result among the bytes of a, then of b.
 static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
   const uint64_t both = (uint64_t)b << 32 | a;
   uint32_t made = 0;
@@ -88,8 +88,8 @@ static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
 
 // ---- ldmatrix ----
 
-// Four matrices of 8 rows of 8 elements of 16 bits. Lane l brings the address of row l % 8 of matrix l / 8. Of each matrix
-// a lane gets the elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4; with .trans those of the transposed matrix.
+// Load four matrices of 8 x 8 elements of 16 bits. Lane l passes the address of row l % 8 of matrix l / 8. From each matrix
+// it gets the elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4; with .trans, of row l / 4 of the transposed matrix.
 static inline void sett_ldmatrix(int line, uint32_t *to, const void *row, bool trans) {
   const int lane = sett.current % 32, first = sett.current - lane;
   if ((uintptr_t)row % 16) {
@@ -123,11 +123,11 @@ struct sett_copy {
   const void *from;
   unsigned bytes, read;
 };
-// The copies of a thread that have not arrived, and after how many of them each open group ends.
+// The pending copies of a thread, and for each open group the number of copies up to its end.
 struct sett_thread_copies {
   uint64_t block;
-  bool unfenced; // copies have arrived that wgmma does not see
-  bool late;     // they had, at the last barrier: other threads do not know of a fence behind it
+  bool unfenced; // copies have arrived that a wgmma does not see before a fence
+  bool late;     // true if such copies existed at the last barrier: a later fence does not help other threads
   int copies, groups, group[SETT_COPIES];
   sett_copy copy[SETT_COPIES];
 };
@@ -154,7 +154,7 @@ static inline void sett_ptx_cp_async_commit_group(void) {
   auto &own = sett_own_copies();
   own.group[own.groups++] = own.copies;
 }
-// All groups but the last `left` arrive.
+// Let the copies of all groups arrive, except of the last `left` groups.
 static inline void sett_ptx_cp_async_wait_group(int left) {
   auto &own = sett_own_copies();
   const int groups = own.groups - left, copies = groups > 0 ? own.group[groups - 1] : 0;
@@ -180,7 +180,7 @@ static inline void sett_barrier_of_copies(int line) {
 #undef __syncthreads
 #define __syncthreads() sett_barrier_of_copies(__LINE__)
 
-// Whether wgmma of any thread of the block may miss copies of another one.
+// Return true if a wgmma of a thread of the block may miss copies of another thread.
 static inline bool sett_late_copies(void) {
   for (unsigned t = 0; t < blockDim.x; ++t)
     if (sett_copies[t].block == sett_blocks && sett_copies[t].late) return true;
@@ -190,7 +190,7 @@ static inline bool sett_late_copies(void) {
 // ---- wgmma ----
 
 enum { SETT_PRODUCTS = 16 };
-// A product that has not been added: m64 x n x k16.
+// A pending product, m64 x n x k16.
 struct sett_product {
   float *d;
   uint64_t a, b;
@@ -213,9 +213,10 @@ static inline sett_thread_products &sett_own_products(void) {
   return own;
 }
 
-// Byte `at` of shared memory that a descriptor leads to, with the swizzle of 128 bytes: bits 4 to 6 of an address change by
-// bits 7 to 9. Bits of a descriptor: the address 0 to 13, the leading offset 16 to 29, the stride offset 32 to 45, all of
-// them in 16 bytes; the offset of the swizzle's rows 49 to 51; the kind of swizzle 62 to 63, of 128 bytes 1.
+// Return an element of the matrix that a descriptor describes, with the swizzle of 128 bytes: bits 7 to 9 of an address are
+// XORed into bits 4 to 6. A descriptor has the address in bits 0 to 13, the leading offset in 16 to 29 and the stride offset
+// in 32 to 45, all in units of 16 bytes; the row offset of the swizzle in 49 to 51; the kind of swizzle in 62 to 63 (1: 128
+// bytes).
 static inline float sett_wgmma_element(const sett_product &p, uint64_t descriptor, bool lines, int line, int k) {
   const uint64_t start = (descriptor & 0x3fff) << 4, leading = (descriptor >> 16 & 0x3fff) << 4,
                  stride = (descriptor >> 32 & 0x3fff) << 4;
@@ -262,7 +263,7 @@ static inline void sett_ptx_wgmma_commit_group(void) {
   }
   own.group[own.groups++] = own.products;
 }
-// All groups but the last `left` are added.
+// Add the products of all groups, except of the last `left` groups.
 static inline void sett_ptx_wgmma_wait_group(int left) {
   auto &own = sett_own_products();
   const int groups = own.groups - left, products = groups > 0 ? own.group[groups - 1] : 0;

@@ -1,27 +1,27 @@
-// cuda_on_cpu.h - enough of CUDA to run a generated .cu as C++17 on the CPU, with what a GPU would not tell.
+// cuda_on_cpu.h - the part of CUDA that runs a generated .cu as C++17 on the CPU, and finds faults that a GPU hides.
 //
-// It stands in for <cuda_runtime.h> and <cuda_fp16.h>. A launch runs block after block; the threads of a block are
-// fibres that give way to each other in barriers and exchanges between lanes. A thread that has ended leaves its stack to
-// the next one, so that a kernel without barriers is a plain loop over its threads. Compile with -ffp-contract=off: then
-// + - * / and square roots are CUDA's own; other functions are libm's. A launch that a device would refuse is refused.
+// It replaces <cuda_runtime.h> and <cuda_fp16.h>. A launch runs one block after another. The threads of a block are
+// fibres that switch at barriers and at exchanges between lanes. A thread that has ended leaves its stack to the next
+// thread, so that a kernel without barriers is a plain loop over its threads. Compile with -ffp-contract=off: then + - * /
+// and square roots give CUDA's results; other functions are libm's. A launch that a device would refuse is refused.
 //
-// FAULTS end the launch with cudaErrorLaunchFailure, a line on standard error, and the same in `sett_cuda_fault`:
-//   a barrier where some threads have ended, or wait at one of another line; an exchange (shuffle, __syncwarp) where lanes
-//   that the mask names have ended, wait elsewhere or give another mask; a mask without the lane itself; a value from a
-//   lane that the mask does not name; an atomic at an odd address; bytes written beside what cudaMallocAsync gave (from
-//   cudaFreeAsync: cudaErrorIllegalAddress). A stack that is too small is a segmentation fault, and so is an access further
-//   than 256 bytes beyond what cudaMallocAsync gave.
-// ORDERS: launches differ in the order of blocks and threads: ascending, descending, then shuffled anew each time
-//   (`sett_cuda_order`: 0, 1, 2.. for all launches from now on; -1: by turns). A barrier that is missing gives other
-//   results in one of them.
-// POISON: shared memory before each block, and memory of cudaMallocAsync, hold 0xff (a NaN) or 0x7f bytes by turns.
-// ALIGNMENT: with -fsanitize=alignment an access traps at an address that its type is not aligned to.
-// BOUNDS: with -fsanitize=bounds an index outside of a shared array's type traps. With -fsanitize=address shared arrays
-//   are plain static ones with red zones around them, and not poisoned: compilers give no red zones to what is in a
-//   section of its own. Then what is beside cudaMallocAsync's bytes is a red zone too. The caller's own buffers are as safe
-//   as the caller makes them (malloc under ASan, gen/run/harness/c.c by unmapped pages).
-// DYNAMIC: a launch's own shared memory is SETT_DYNAMIC_SHARED; more than 48 KiB only after cudaFuncSetAttribute.
-// One launch at a time.
+// FAULTS end the launch with cudaErrorLaunchFailure and a line on standard error, which is also in `sett_cuda_fault`:
+//   a barrier where some threads have ended, or wait at the barrier of another line; an exchange (shuffle, __syncwarp)
+//   where lanes of the mask have ended, wait elsewhere or pass another mask; a mask without the lane itself; a value from
+//   a lane outside the mask; an atomic at an odd address; bytes written outside a block of cudaMallocAsync (cudaFreeAsync
+//   then returns cudaErrorIllegalAddress). A stack that is too small causes a segmentation fault, and so does an access
+//   more than 256 bytes outside a block of cudaMallocAsync.
+// ORDERS: the order of blocks and threads changes from launch to launch: ascending, descending, then shuffled differently
+//   each time (`sett_cuda_order`: 0, 1, 2.. selects one order for all later launches; -1: the orders take turns). If a
+//   barrier is missing, the results of one order differ.
+// POISON: shared memory before each block, and memory of cudaMallocAsync, hold bytes 0xff (a NaN) or 0x7f by turns.
+// ALIGNMENT: with -fsanitize=alignment an access traps if its address is not aligned to its type.
+// BOUNDS: with -fsanitize=bounds an index outside the type of a shared array traps. With -fsanitize=address shared arrays
+//   are plain static arrays with red zones, and are not poisoned, because compilers give no red zones to variables in a
+//   section of their own. Blocks of cudaMallocAsync then have red zones, too. Buffers of the caller have the protection
+//   that the caller gives them (malloc under ASan, unmapped pages in gen/run/harness/c.c).
+// DYNAMIC: dynamic shared memory of a launch is SETT_DYNAMIC_SHARED; more than 48 KiB needs cudaFuncSetAttribute first.
+// Only one launch runs at a time.
 #ifndef SETT_CUDA_ON_CPU_H
 #define SETT_CUDA_ON_CPU_H
 #include <math.h>
@@ -132,14 +132,14 @@ template <class T> static inline T __ldg(const T *from) { return *from; }
 
 // ---- half ----
 
-// One rounding, to nearest even; a NaN becomes the device's one.
+// Round once, to nearest even; a NaN becomes the NaN that the device returns.
 static inline unsigned short sett_half_bits(double x) {
   const unsigned sign = signbit(x) ? 0x8000u : 0;
   const double size = fabs(x);
   if (x != x) return 0x7fff;
   if (size >= 65520) return (unsigned short)(sign | 0x7c00u);
   const int e = size < 0x1p-14 ? -14 : ilogb(size);
-  const unsigned steps = (unsigned)rint(ldexp(size, 10 - e)); // 2048 of them carry into the exponent
+  const unsigned steps = (unsigned)rint(ldexp(size, 10 - e)); // 2048 steps carry into the exponent
   return (unsigned short)(sign | (((unsigned)(e + 14) << 10) + steps));
 }
 
@@ -187,7 +187,7 @@ __attribute__((weak)) int sett_cuda_allocations; // not freed yet
 static unsigned sett_launches;
 static inline int sett_poison(size_t block) { return (sett_launches + block) % 2 ? 0x7f : 0xff; }
 
-// A line for `sett_cuda_fault`, after `where`.
+// Write a line to `sett_cuda_fault`, after `where`.
 __attribute__((format(printf, 2, 0))) static inline void sett_say(const char *where, const char *format,
                                                                   va_list values) {
   const size_t size = sizeof sett_cuda_fault;
@@ -203,9 +203,9 @@ enum sett_state { SETT_NEW, SETT_READY, SETT_BARRIER, SETT_EXCHANGE, SETT_DONE }
 
 struct sett_thread {
   sett_state state;
-  int fibre, line; // line: of the barrier or exchange that it waits in
+  int fibre, line; // line: the source line of the barrier or exchange where the thread waits
   uint64_t mask;
-  int source; // the lane whose value it wants, -1: none
+  int source; // the lane whose value the thread reads; -1: none
   uint64_t value, result;
 };
 
@@ -214,9 +214,9 @@ static struct {
   void (*call)(void);
   ucontext_t scheduler, context[SETT_THREADS];
   char *stacks;
-  int fibres, idle[SETT_THREADS], idles; // made; those that have no thread
+  int fibres, idle[SETT_THREADS], idles; // the number of fibres; the fibres without a thread
   sett_thread thread[SETT_THREADS];
-  int order[SETT_THREADS], threads, at, current, arrived, done; // at: the scheduler's place in the order
+  int order[SETT_THREADS], threads, at, current, arrived, done; // at: the scheduler's position in the order
   bool failed;
 } sett;
 
@@ -231,7 +231,7 @@ static void sett_wait(void) {
   swapcontext(&sett.context[fibre], &sett.scheduler);
 }
 
-// What a fibre does: thread after thread, as long as the next one in the order has not begun.
+// Run threads in a fibre, one after another, while the next thread in the order has not begun.
 static void sett_fibre(void) {
   for (;;) {
     sett.call();
@@ -269,13 +269,13 @@ static const char *sett_what(int t, char *text, size_t size) {
   return text;
 }
 
-// Whether two threads of a warp wait for each other.
+// Return true if two threads of a warp wait for each other.
 static inline bool sett_meet(int t, int u) {
   const sett_thread *a = &sett.thread[t], *b = &sett.thread[u];
   return u < sett.threads && b->state == SETT_EXCHANGE && a->line == b->line && a->mask == b->mask;
 }
 
-// No thread can go on: why.
+// Report the reason why no thread can continue.
 static void sett_stuck(void) {
   char one[96], other[96];
   int t = 0, u;
@@ -288,7 +288,7 @@ static void sett_stuck(void) {
   sett_fail("thread %d %s, thread %d %s", t, sett_what(t, one, sizeof one), u, sett_what(u, other, sizeof other));
 }
 
-// The shared memory of a launch: so many bytes of it.
+// The shared memory of a launch and its size in bytes.
 static __attribute__((aligned(1024))) unsigned char sett_dynamic[227 * 1024];
 static size_t sett_dynamic_bytes;
 #define SETT_DYNAMIC_SHARED sett_dynamic
@@ -347,7 +347,7 @@ static inline void sett_barrier(int line) {
   sett_wait();
 }
 
-// Waits for all lanes that the mask names, and gives the value of lane `source`. The last one hands the values out.
+// Wait for all lanes of the mask, and return the value of lane `source`. The last lane to arrive distributes the values.
 static uint64_t sett_exchange(int line, uint64_t mask, uint64_t value, int source) {
   const int t = sett.current, first = t / SETT_LANES * SETT_LANES;
   sett_thread *self = &sett.thread[t], *lane = &sett.thread[first];
@@ -385,7 +385,7 @@ static T sett_shuffle(int line, uint64_t mask, T value, int width, int (*pick)(i
   return value;
 }
 
-// The lane that is read: the own one where it would be beyond the lane's group of `width`.
+// Return the lane to read: the calling lane if the other one is outside its group of `width` lanes.
 static inline int sett_pick(int lane, int width, int by) { return (lane & -width) | (by & (width - 1)); }
 static inline int sett_pick_down(int lane, int width, int by) {
   return by < 0 || lane + by > (lane | (width - 1)) ? lane : lane + by;
@@ -494,7 +494,7 @@ template <class... T> static void sett_call(void) {
   sett_call((void (*)(T...))sett_kernel, std::index_sequence_for<T...>());
 }
 
-// The last kernel that may have more than 48 KiB of a launch's own shared memory, and how much.
+// The last kernel that may use more than 48 KiB of dynamic shared memory, and its maximum.
 static void (*sett_allowed)(void);
 static size_t sett_allowed_bytes;
 
@@ -551,7 +551,7 @@ static cudaError_t sett_launch(const char *name, void (*kernel)(T...), dim3 grid
   return sett.failed ? cudaErrorLaunchFailure : cudaSuccess;
 }
 
-// The kernel is passed as `(const void *)name`; the cast goes away, so that its parameters' types are known.
+// The kernel is passed as `(const void *)name`. The macro removes the cast, so that the types of the parameters are known.
 #define SETT_UNCAST(type)
 #define cudaLaunchKernel(kernel, ...) sett_launch(#kernel, SETT_UNCAST kernel, __VA_ARGS__)
 #define cudaFuncSetAttribute(kernel, ...) sett_set_attribute(SETT_UNCAST kernel, __VA_ARGS__)
@@ -561,8 +561,8 @@ static cudaError_t sett_launch(const char *name, void (*kernel)(T...), dim3 grid
 enum { SETT_GUARD = 256 };
 static const uint64_t sett_magic = 0x5e77a110ca7ed000u;
 
-// A mapping: a page that cannot be touched, a guard of SETT_GUARD bytes and more that begins with what is known of it, the data, less
-// than SETT_GUARD bytes of another guard, and a page that cannot be touched.
+// A mapping consists of a protected page; a guard of at least SETT_GUARD bytes, which begins with the record of the block; the data; a
+// second guard of less than SETT_GUARD bytes; and a protected page.
 static inline size_t sett_room(size_t bytes) { return (bytes + 2 * SETT_GUARD - 1) / SETT_GUARD * SETT_GUARD; }
 
 static inline size_t sett_pages(size_t bytes) { return (sett_room(bytes) + SETT_PAGE - 1) / SETT_PAGE * SETT_PAGE; }

@@ -1,21 +1,21 @@
 // hip_matrix_on_cpu.h - AMD's MFMA instructions, on the CPU (a part of hip_on_cpu.h).
 //
-// Written from the register layouts in the instruction set guides of CDNA 2 and CDNA 3, and from nothing else: which lane
-// and register holds which element. Sums are added in the order of k.
+// The only source is the register layouts in the instruction set guides of CDNA 2 and CDNA 3, which define which lane and
+// register holds which element. Sums are added in the order of k.
 //
-// FAULTS, beside those of cuda_on_cpu.h: wavefronts of other than 64 lanes.
+// FAULTS, in addition to those of cuda_on_cpu.h: a wavefront whose number of lanes is not 64.
 #ifndef SETT_HIP_MATRIX_ON_CPU_H
 #define SETT_HIP_MATRIX_ON_CPU_H
 
-#define SETT_MFMA 1 // generated text asks for it: this file has what else would be an instruction
+#define SETT_MFMA 1 // generated text tests this macro: this file has functions in place of instructions
 
-// The values of A and B that each thread of a block brings.
+// The values of A and B of each thread of a block.
 template <class Sum> struct sett_mfma_values { static Sum a[SETT_THREADS][4], b[SETT_THREADS][4]; };
 template <class Sum> Sum sett_mfma_values<Sum>::a[SETT_THREADS][4];
 template <class Sum> Sum sett_mfma_values<Sum>::b[SETT_THREADS][4];
 
 // D = A B + C of 16 x 16, k elements deep: lane l has elements i = l % 16 of A and j = l % 16 of B at k = count (l / 16) to
-// count (l / 16) + count - 1. Register r of D has column l % 16, and row 4 (l / 16) + r; of f64 (by_four) 4 r + l / 16.
+// count (l / 16) + count - 1. Register r of D is in column l % 16 and row 4 (l / 16) + r, or for f64 (by_four) 4 r + l / 16.
 template <int count, bool by_four, class Sum, class Value>
 static void sett_mfma_16x16(int line, Sum *d, const Value *a, const Value *b, Sum (*value)(Value)) {
   typedef sett_mfma_values<Sum> brought;
@@ -34,7 +34,7 @@ static void sett_mfma_16x16(int line, Sum *d, const Value *a, const Value *b, Su
     for (int k = 0; k < 4 * count; ++k)
       d[r] += brought::a[first + k / count * 16 + i][k % count] * brought::b[first + k / count * 16 + j][k % count];
   }
-  sett_exchange(line, ~(uint64_t)0, 0, -1); // nobody brings the next values before all have read these
+  sett_exchange(line, ~(uint64_t)0, 0, -1); // no lane stores its next values before all lanes have read these
 }
 static inline float sett_mfma_bf16(unsigned short bits) {
   const uint32_t high = (uint32_t)bits << 16;
