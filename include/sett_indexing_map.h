@@ -565,11 +565,6 @@ SETT_INLINE void *settp_map_take(sett_map_arena *arena, size_t bytes) { /* from 
   return arena->memory + arena->top;
 }
 
-#endif
-
-#if !defined(SETTP_MAP_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
-#define SETTP_MAP_BODIES
-
 #ifdef SETTP_MAP_FEWER_PASSES
 #pragma push_macro("SETT_INLINE")
 #undef SETT_INLINE
@@ -577,7 +572,7 @@ SETT_INLINE void *settp_map_take(sett_map_arena *arena, size_t bytes) { /* from 
 #endif
 SETTP_MAP_QUICK
 
-/* ======================================================================= bodies: arithmetic ==== */
+/* ======================================================================= functions that other sett headers use, too ==== */
 
 /* The quotient is rounded towards minus infinity; b is not 0. Overflows for INT64_MIN / -1 only. */
 SETT_INLINE int settp_map_floordiv(int64_t a, int64_t b, int64_t *out) {
@@ -798,16 +793,18 @@ SETT_INLINE int settp_map_apply(int op, int64_t a, int64_t b, int64_t *out) {
   return failed ? SETT_MAP_ERROR_OVERFLOW : 0;
 }
 
-/* ======================================================================= bodies: arena ==== */
-
 SETT_INLINE uint32_t *settp_map_buckets(const sett_map_arena *arena) { return (uint32_t *)(void *)arena->memory; }
+
 SETT_INLINE settp_map_node *settp_map_nodes(const sett_map_arena *arena) {
   return (settp_map_node *)(void *)(arena->memory + (size_t)arena->buckets * sizeof(uint32_t));
 }
+
 SETT_INLINE settp_map_node *settp_map_at(const sett_map_arena *arena, sett_expr e) {
   return settp_map_nodes(arena) + e;
 }
+
 SETT_INLINE uint32_t settp_map_a(const settp_map_node *n) { return (uint32_t)((uint64_t)n->value & 0xffffffffu); }
+
 SETT_INLINE uint32_t settp_map_b(const settp_map_node *n) { return (uint32_t)((uint64_t)n->value >> 32); }
 
 SETT_INLINE void settp_map_copy(void *to, const void *from, size_t bytes) { /* the two may overlap */
@@ -831,57 +828,8 @@ SETT_INLINE uint32_t settp_map_hash(uint64_t a, uint64_t b) {
   return (uint32_t)(h >> 32);
 }
 
-/* If size_t has 32 bits, no array of a function is 16 times as large as the arrays of its arena. */
-enum { SETTP_MAP_ARENA_MAX = 1 << 28 };
-
-SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
-  sett_map_arena arena;
-  size_t skip = (8 - ((uintptr_t)memory & 7)) & 7;
-  uint32_t i;
-  if (sizeof(size_t) < 8 && bytes > SETTP_MAP_ARENA_MAX) bytes = SETTP_MAP_ARENA_MAX;
-  arena.memory = (unsigned char *)memory + (bytes > skip ? skip : 0);
-  arena.bytes = bytes > skip ? (bytes - skip) & ~(size_t)7 : 0;
-  arena.top = arena.bytes;
-  arena.full = 0;
-  arena.buckets = 2;
-  while (arena.buckets < 32768 && (size_t)arena.buckets * 256 < arena.bytes) arena.buckets *= 2;
-  arena.nodes = SETT_MAP_ERROR_COUNT;
-  if (settp_map_low(&arena) > arena.bytes) { /* too small for any node: every builder fails with FULL */
-    arena.buckets = 0;
-    arena.nodes = 0;
-    arena.top = 0;
-    return arena;
-  }
-  for (i = 0; i < arena.buckets; ++i) settp_map_buckets(&arena)[i] = 0;
-  return arena;
-}
-
-/* Return count * size + more, or SIZE_MAX. */
-SETT_INLINE size_t settp_map_size(size_t count, size_t size, size_t more) {
-  return count > (SIZE_MAX - more) / size ? SIZE_MAX : count * size + more;
-}
-
-SETT_PUBLIC size_t sett_map_arena_bytes(size_t nodes) {
-  return settp_map_size(nodes, sizeof(settp_map_node) + sizeof(uint32_t), 512);
-}
-
-SETT_PUBLIC sett_map_mark sett_map_arena_mark(const sett_map_arena *arena) {
-  sett_map_mark mark;
-  mark.top = arena->top;
-  mark.nodes = arena->nodes;
-  return mark;
-}
-
 SETT_INLINE uint32_t settp_map_bucket(const sett_map_arena *arena, uint32_t op, int64_t value) {
   return settp_map_hash((uint64_t)value, op) & (arena->buckets - 1);
-}
-
-SETT_PUBLIC void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark) {
-  while (arena->nodes > mark.nodes) { /* a bucket lists its newest node first */
-    settp_map_node *n = settp_map_at(arena, --arena->nodes);
-    settp_map_buckets(arena)[settp_map_bucket(arena, n->op, n->value)] = n->next;
-  }
-  arena->top = mark.top;
 }
 
 SETT_INLINE sett_expr settp_map_intern(sett_map_arena *arena, uint32_t op, int64_t value) {
@@ -909,28 +857,12 @@ SETT_INLINE sett_expr settp_map_intern(sett_map_arena *arena, uint32_t op, int64
   return arena->nodes++;
 }
 
-#define SETT_MAP_ERROR_TEXT(name, text) text,
-SETT_PUBLIC const char *sett_map_message(int error) {
-  static const char *const texts[] = {SETT_MAP_ERRORS(SETT_MAP_ERROR_TEXT) "unknown error"};
-  return texts[error >= 0 && error < SETT_MAP_ERROR_COUNT ? error : SETT_MAP_ERROR_COUNT];
-}
-
-/* ======================================================================= bodies: expressions ==== */
-
 SETT_INLINE int settp_map_is_constant(const sett_map_arena *arena, sett_expr e, int64_t *value) {
   const settp_map_node *n;
   if (e < SETT_MAP_ERROR_COUNT) return 0;
   n = settp_map_at(arena, e);
   *value = n->value;
   return n->op == SETTP_MAP_CONST;
-}
-
-SETT_PUBLIC sett_expr sett_map_constant(sett_map_arena *arena, int64_t value) {
-  return settp_map_intern(arena, SETTP_MAP_CONST, value);
-}
-
-SETT_PUBLIC sett_expr sett_map_var(sett_map_arena *arena, int index) {
-  return settp_map_intern(arena, SETTP_MAP_VAR, index);
 }
 
 SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr a, sett_expr b) {
@@ -997,35 +929,6 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
   return settp_map_intern(arena, (uint32_t)op, (int64_t)((uint64_t)b << 32 | a));
 }
 
-SETT_PUBLIC sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b) {
-  return settp_map_binary(arena, SETTP_MAP_ADD, a, b);
-}
-SETT_PUBLIC sett_expr sett_map_mul(sett_map_arena *arena, sett_expr a, sett_expr b) {
-  return settp_map_binary(arena, SETTP_MAP_MUL, a, b);
-}
-SETT_PUBLIC sett_expr sett_map_sub(sett_map_arena *arena, sett_expr a, sett_expr b) {
-  return settp_map_binary(arena, SETTP_MAP_ADD, a,
-                          settp_map_binary(arena, SETTP_MAP_MUL, b, sett_map_constant(arena, -1)));
-}
-SETT_PUBLIC sett_expr sett_map_floordiv(sett_map_arena *arena, sett_expr a, sett_expr b) {
-  return settp_map_binary(arena, SETTP_MAP_FLOORDIV, a, b);
-}
-SETT_PUBLIC sett_expr sett_map_mod(sett_map_arena *arena, sett_expr a, sett_expr b) {
-  return settp_map_binary(arena, SETTP_MAP_MOD, a, b);
-}
-SETT_PUBLIC sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_expr b) {
-  return settp_map_binary(arena, SETTP_MAP_CEILDIV, a, b);
-}
-SETT_PUBLIC sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b) {
-  return settp_map_binary(arena, SETTP_MAP_MIN, a, b);
-}
-SETT_PUBLIC sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b) {
-  return settp_map_binary(arena, SETTP_MAP_MAX, a, b);
-}
-SETT_PUBLIC sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr b) {
-  return settp_map_binary(arena, SETTP_MAP_XOR, a, b);
-}
-
 /* A list of all nodes below some roots, each once, operands first, in the order of a walk from the roots, independent of the arena's earlier
  * contents. A node's mark is its place in the list. */
 typedef struct settp_map_list {
@@ -1052,6 +955,7 @@ SETT_INLINE int settp_map_list_has(const settp_map_list *list, const settp_map_n
 
 /* Add a constant or a variable if it is missing. Return 1 if e is in the list, 0 for an operation that is not, or SETTP_MAP_LIST_FULL. */
 enum { SETTP_MAP_LIST_FULL = 2 };
+
 SETT_INLINE int settp_map_list_leaf(sett_map_arena *arena, settp_map_list *list, sett_expr e) {
   settp_map_node *n = settp_map_at(arena, e);
   if (settp_map_list_has(list, n, e)) return 1;
@@ -1098,62 +1002,8 @@ SETT_INLINE int settp_map_list_push(sett_map_arena *arena, settp_map_list *list,
   return 0;
 }
 
-SETT_INLINE int settp_map_list_of_map(sett_map_arena *arena, settp_map_list *list, const sett_map *map) {
-  int i, error = 0;
-  list->handle = NULL;
-  list->count = list->capacity = 0;
-  for (i = 0; i < map->results && !error; ++i) error = settp_map_list_push(arena, list, map->result[i]);
-  for (i = 0; i < map->constraints && !error; ++i) error = settp_map_list_push(arena, list, map->constraint[i].expr);
-  return error;
-}
-
-/* ======================================================================= bodies: maps ==== */
-
-SETT_INLINE sett_map settp_map_of_kind(int kind, int error, int column) {
-  sett_map map;
-  map.kind = kind;
-  map.error = error;
-  map.column = column;
-  map.dims = map.ranges = map.rts = map.results = map.constraints = 0;
-  map.variable = NULL;
-  map.result = NULL;
-  map.constraint = NULL;
-  return map;
-}
-
-SETT_PUBLIC sett_map sett_map_fail(int error, int column) { return settp_map_of_kind(SETT_MAP_FAILED, error, column); }
-SETT_PUBLIC sett_map sett_map_undefined(void) { return settp_map_of_kind(SETT_MAP_UNDEFINED, 0, 0); }
-SETT_PUBLIC sett_map sett_map_empty(void) { return settp_map_of_kind(SETT_MAP_EMPTY, 0, 0); }
-SETT_PUBLIC int sett_map_variables(sett_map map) { return map.dims + map.ranges + map.rts; }
-
-SETT_INLINE size_t settp_map_length(const char *text) {
-  size_t n = 0;
-  while (text[n]) ++n;
-  return n;
-}
-
-/* Return the name of a variable: its own, or the default of its place, written to buffer (24 bytes). */
-SETT_PUBLIC const char *sett_map_name(sett_map map, int variable, char *buffer) {
-  char digits[12];
-  int place = variable, n = 0, at = 0;
-  if (map.variable[variable].name) return map.variable[variable].name;
-  if (place < map.dims) buffer[at++] = 'd';
-  else if ((place -= map.dims) < map.ranges) buffer[at++] = 's';
-  else {
-    place -= map.ranges;
-    buffer[at++] = 'r';
-    buffer[at++] = 't';
-  }
-  do {
-    digits[n++] = (char)('0' + place % 10);
-    place /= 10;
-  } while (place);
-  while (n) buffer[at++] = digits[--n];
-  buffer[at] = 0;
-  return buffer;
-}
-
 SETT_INLINE int settp_map_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
 SETT_INLINE int settp_map_digit(char c) { return c >= '0' && c <= '9'; }
 
 SETT_INLINE int settp_map_same(const char *a, const char *b, size_t n) { /* b has n characters, a ends with a zero */
@@ -1183,14 +1033,6 @@ SETT_INLINE int settp_map_default_place(const sett_map *map, const char *name, s
   if (name[at] == '0' && at + 1 < length) return -1;
   for (; at < length && settp_map_digit(name[at]) && place < count; ++at) place = place * 10 + (name[at] - '0');
   return at == length && place < count ? first + place : -1;
-}
-
-SETT_PUBLIC int sett_map_find(sett_map map, const char *name, size_t length) {
-  int i = settp_map_default_place(&map, name, length);
-  if (i >= 0 && !map.variable[i].name) return i;
-  for (i = 0; i < sett_map_variables(map); ++i)
-    if (map.variable[i].name && settp_map_same(map.variable[i].name, name, length)) return i;
-  return -1;
 }
 
 SETT_INLINE int settp_map_no_value(int error) {
@@ -1262,35 +1104,6 @@ SETT_INLINE const char *settp_map_name_store(sett_map_arena *arena, const char *
   return copy;
 }
 
-SETT_PUBLIC sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts,
-                                   const sett_map_variable *variables, int results, const sett_expr *result,
-                                   int constraints, const sett_map_constraint *constraint) {
-  sett_map map = sett_map_undefined();
-  int i;
-  map.dims = dims;
-  map.ranges = ranges;
-  map.rts = rts;
-  map.results = results;
-  map.constraints = constraints;
-  map.variable = variables;
-  map.result = result;
-  map.constraint = constraint;
-  map = settp_map_store(arena, map, arena->top);
-  if (map.kind != SETT_MAP_DEFINED) return map;
-  for (i = 0; i < sett_map_variables(map); ++i)
-    if (map.variable[i].name) {
-      sett_map_variable *v =
-          (sett_map_variable *)(void *)(arena->memory +
-                                        ((const unsigned char *)(const void *)map.variable - arena->memory)) +
-          i;
-      v->name = settp_map_name_store(arena, v->name, settp_map_length(v->name));
-      if (!v->name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-    }
-  return map;
-}
-
-/* ======================================================================= bodies: text ==== */
-
 typedef struct settp_map_out {
   char *text;
   size_t capacity, length, most; /* an expression is not printed beyond `most` */
@@ -1338,10 +1151,6 @@ SETT_INLINE settp_map_out settp_map_out_make(char *text, size_t capacity) {
   return out;
 }
 
-/* Work that remains to be printed, newest first: a text or an expression (strong 0: bare; 1: an operation in brackets; SETTP_MAP_SUMMAND: with + or -
- * before it). */
-enum { SETTP_MAP_SUMMAND = 2 };
-
 typedef struct settp_map_task {
   const char *text;
   uint32_t expr;
@@ -1370,271 +1179,6 @@ SETT_INLINE void settp_map_task_push(sett_map_arena *arena, settp_map_tasks *tas
   tasks->task[tasks->count].text = text;
   tasks->task[tasks->count].expr = expr;
   tasks->task[tasks->count++].strong = strong;
-}
-
-/* Return 1 if an expression needs brackets beside + and -. */
-SETT_INLINE int settp_map_is_loose(const sett_map_arena *arena, sett_expr e) {
-  return settp_map_at(arena, e)->op == SETTP_MAP_ADD || settp_map_at(arena, e)->op == SETTP_MAP_XOR;
-}
-
-SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, settp_map_out *out, sett_expr e) {
-  settp_map_tasks tasks;
-  size_t keep = arena->top;
-  char buffer[24];
-  if (e < SETT_MAP_ERROR_COUNT) {
-    settp_map_put(out, "error: ");
-    settp_map_put(out, sett_map_message((int)e));
-    return;
-  }
-  tasks.task = NULL;
-  tasks.count = tasks.capacity = 0;
-  tasks.error = 0;
-  settp_map_task_push(arena, &tasks, NULL, e, 0);
-  while (tasks.count && !tasks.error && out->length < out->most) {
-    settp_map_task t = tasks.task[--tasks.count];
-    const settp_map_node *n;
-    int64_t k = 0;
-    uint32_t a, b;
-    if (t.text) {
-      settp_map_put(out, t.text);
-      continue;
-    }
-    n = settp_map_at(arena, t.expr);
-    a = settp_map_a(n);
-    b = settp_map_b(n);
-    if (t.strong == SETTP_MAP_SUMMAND) {
-      if (n->op == SETTP_MAP_CONST && n->value < 0 && n->value > INT64_MIN) {
-        settp_map_put(out, " - ");
-        settp_map_put_unsigned(out, settp_map_magnitude(n->value));
-      } else if (n->op == SETTP_MAP_MUL && settp_map_is_constant(arena, b, &k) && k < 0 && k > INT64_MIN) {
-        settp_map_put(out, " - ");
-        if (k < -1) {
-          settp_map_task_push(arena, &tasks, NULL, sett_map_constant(arena, -k), 0);
-          settp_map_task_push(arena, &tasks, " * ", 0, 0);
-        }
-        settp_map_task_push(arena, &tasks, NULL, a, k < -1 || settp_map_is_loose(arena, a));
-      } else {
-        settp_map_put(out, " + ");
-        settp_map_task_push(arena, &tasks, NULL, t.expr,
-                            settp_map_is_loose(arena, t.expr)); /* a long sum: see settp_map_binary */
-      }
-      continue;
-    }
-    if (n->op == SETTP_MAP_CONST) {
-      settp_map_put_int(out, n->value);
-    } else if (n->op == SETTP_MAP_VAR) {
-      settp_map_put(
-          out, n->value >= 0 && n->value < sett_map_variables(*map) ? sett_map_name(*map, (int)n->value, buffer) : "?");
-    } else if (n->op == SETTP_MAP_MIN || n->op == SETTP_MAP_MAX) {
-      settp_map_put(out, n->op == SETTP_MAP_MIN ? "min(" : "max(");
-      settp_map_task_push(arena, &tasks, ")", 0, 0);
-      settp_map_task_push(arena, &tasks, NULL, b, 0);
-      settp_map_task_push(arena, &tasks, ", ", 0, 0);
-      settp_map_task_push(arena, &tasks, NULL, a, 0);
-    } else {
-      if (t.strong) {
-        settp_map_put(out, "(");
-        settp_map_task_push(arena, &tasks, ")", 0, 0);
-      }
-      if (n->op == SETTP_MAP_MUL && settp_map_is_constant(arena, b, &k) && k == -1) {
-        settp_map_put(out, "-");
-        settp_map_task_push(arena, &tasks, NULL, a, 1);
-      } else if (n->op == SETTP_MAP_XOR) {
-        settp_map_task_push(arena, &tasks, NULL, b, 1);
-        settp_map_task_push(arena, &tasks, " xor ", 0, 0);
-        settp_map_task_push(arena, &tasks, NULL, a, settp_map_at(arena, a)->op != SETTP_MAP_XOR);
-      } else if (n->op != SETTP_MAP_ADD) {
-        out->divisors += n->op != SETTP_MAP_MUL && settp_map_at(arena, b)->op != SETTP_MAP_CONST;
-        settp_map_task_push(arena, &tasks, NULL, b, 1);
-        settp_map_task_push(arena, &tasks,
-                            n->op == SETTP_MAP_MUL        ? " * "
-                            : n->op == SETTP_MAP_MOD      ? " mod "
-                            : n->op == SETTP_MAP_FLOORDIV ? " floordiv "
-                                                          : " ceildiv ",
-                            0, 0);
-        settp_map_task_push(arena, &tasks, NULL, a, 1);
-      } else {
-        const settp_map_node *first = settp_map_at(arena, a), *last = settp_map_at(arena, b);
-        while (first->op == SETTP_MAP_ADD) first = settp_map_at(arena, settp_map_a(first));
-        if (last->op == SETTP_MAP_CONST && last->value > 0 && first->op == SETTP_MAP_MUL &&
-            settp_map_is_constant(arena, settp_map_b(first), &k) && k < 0 && k > INT64_MIN) { /* 5 - x, not -x + 5 */
-          for (; settp_map_at(arena, a)->op == SETTP_MAP_ADD; a = settp_map_a(settp_map_at(arena, a)))
-            settp_map_task_push(arena, &tasks, NULL, settp_map_b(settp_map_at(arena, a)), SETTP_MAP_SUMMAND);
-          settp_map_task_push(arena, &tasks, NULL, a, SETTP_MAP_SUMMAND);
-          settp_map_task_push(arena, &tasks, NULL, b, 0);
-        } else {
-          settp_map_task_push(arena, &tasks, NULL, b, SETTP_MAP_SUMMAND);
-          settp_map_task_push(arena, &tasks, NULL, a, settp_map_at(arena, a)->op == SETTP_MAP_XOR);
-        }
-      }
-    }
-  }
-  if (tasks.error || (tasks.count && out->most == SETTP_MAP_TEXT_MAX)) {
-    settp_map_put(out, "error: ");
-    settp_map_put(out, sett_map_message(tasks.error ? tasks.error : SETT_MAP_ERROR_LONG));
-  }
-  arena->top = keep;
-}
-
-SETT_INLINE void settp_map_put_bounds(settp_map_out *out, int64_t lo, int64_t hi) {
-  settp_map_put(out, " in [");
-  if (lo == INT64_MIN) settp_map_put(out, "-inf");
-  else settp_map_put_int(out, lo);
-  settp_map_put(out, ", ");
-  if (hi == INT64_MAX) settp_map_put(out, "inf");
-  else settp_map_put_int(out, hi);
-  settp_map_put(out, "]");
-}
-
-SETT_INLINE void settp_map_put_names(const sett_map *map, settp_map_out *out, int first, int count, const char *open,
-                                     const char *close) {
-  char buffer[24];
-  int i;
-  settp_map_put(out, open);
-  for (i = 0; i < count; ++i) {
-    if (i) settp_map_put(out, ", ");
-    settp_map_put(out, sett_map_name(*map, first + i, buffer));
-  }
-  settp_map_put(out, close);
-}
-
-SETT_PUBLIC size_t sett_map_print(sett_map_arena *arena, sett_map map, char *text, size_t capacity) {
-  settp_map_out out = settp_map_out_make(text, capacity);
-  sett_map_mark mark = sett_map_arena_mark(arena);
-  char buffer[24];
-  int i, any = 0;
-  if (map.kind != SETT_MAP_DEFINED) {
-    if (map.kind == SETT_MAP_FAILED) {
-      settp_map_put(&out, "error: ");
-      if (map.column > 0) {
-        settp_map_put_int(&out, map.column);
-        settp_map_put(&out, ": ");
-      }
-      settp_map_put(&out, sett_map_message(map.error));
-    } else {
-      settp_map_put(&out, map.kind == SETT_MAP_EMPTY ? "KNOWN EMPTY" : "UNDEFINED");
-    }
-    return settp_map_finish(&out);
-  }
-  settp_map_put_names(&map, &out, 0, map.dims, "(", ")");
-  if (map.ranges) settp_map_put_names(&map, &out, map.dims, map.ranges, "[", "]");
-  if (map.rts) settp_map_put_names(&map, &out, map.dims + map.ranges, map.rts, "{", "}");
-  settp_map_put(&out, " -> (");
-  for (i = 0; i < map.results; ++i) {
-    if (i) settp_map_put(&out, ", ");
-    settp_map_put_expr(arena, &map, &out, map.result[i]);
-  }
-  settp_map_put(&out, ")");
-  for (i = 0; i < sett_map_variables(map); ++i) {
-    settp_map_put(&out, any++ ? ", " : ", domain: ");
-    settp_map_put(&out, sett_map_name(map, i, buffer));
-    settp_map_put_bounds(&out, map.variable[i].lo, map.variable[i].hi);
-  }
-  for (i = 0; i < map.constraints; ++i) {
-    settp_map_put(&out, any++ ? ", " : ", domain: ");
-    settp_map_put_expr(arena, &map, &out, map.constraint[i].expr);
-    settp_map_put_bounds(&out, map.constraint[i].lo, map.constraint[i].hi);
-  }
-  sett_map_arena_rewind(arena, mark);
-  return settp_map_finish(&out);
-}
-
-SETT_PUBLIC size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *text,
-                                       size_t capacity) {
-  settp_map_out out = settp_map_out_make(text, capacity);
-  sett_map_mark mark = sett_map_arena_mark(arena);
-  settp_map_put_expr(arena, &map, &out, expr);
-  sett_map_arena_rewind(arena, mark);
-  return settp_map_finish(&out);
-}
-
-/* sums and products first, then mod, floordiv, ceildiv, min, max, xor, constants, variables */
-SETT_INLINE int settp_map_rank(uint32_t op) {
-  return op == SETTP_MAP_ADD ? 0 : op == SETTP_MAP_CONST ? 20 : op == SETTP_MAP_VAR ? 21 : (int)op;
-}
-
-/* Return the order of two summands. Equal subexpressions are equal handles, so this walks one path. */
-SETT_INLINE int settp_map_order(const sett_map_arena *arena, sett_expr a, sett_expr b) {
-  while (a != b) {
-    const settp_map_node *x = settp_map_at(arena, a), *y = settp_map_at(arena, b);
-    if (x->op != y->op) return settp_map_rank(x->op) < settp_map_rank(y->op) ? -1 : 1;
-    if (x->op <= SETTP_MAP_VAR) return x->value < y->value ? -1 : 1;
-    if (settp_map_a(x) != settp_map_a(y)) {
-      a = settp_map_a(x);
-      b = settp_map_a(y);
-    } else {
-      a = settp_map_b(x);
-      b = settp_map_b(y);
-    }
-  }
-  return 0;
-}
-
-/* Merge constraints on a variable or constant into the bounds, and intersect equal constraints. Return 0 if the domain is empty. */
-SETT_INLINE int settp_map_tidy(const sett_map_arena *arena, sett_map_variable *variable,
-                               sett_map_constraint *constraint, int *count) {
-  int i, j, n = 0;
-  for (i = 0; i < *count; ++i) {
-    sett_map_constraint c = constraint[i];
-    const settp_map_node *node;
-    if (c.lo > c.hi) return 0;
-    if (c.expr >= SETT_MAP_ERROR_COUNT) {
-      node = settp_map_at(arena, c.expr);
-      if (node->op == SETTP_MAP_CONST) {
-        if (node->value < c.lo || node->value > c.hi) return 0;
-        continue;
-      }
-      if (node->op == SETTP_MAP_VAR) {
-        sett_map_variable *v = variable + node->value;
-        if (v->lo < c.lo) v->lo = c.lo;
-        if (v->hi > c.hi) v->hi = c.hi;
-        if (v->lo > v->hi) return 0;
-        continue;
-      }
-    }
-    for (j = 0; j < n && constraint[j].expr != c.expr; ++j) {}
-    if (j < n) {
-      if (constraint[j].lo < c.lo) constraint[j].lo = c.lo;
-      if (constraint[j].hi > c.hi) constraint[j].hi = c.hi;
-      if (constraint[j].lo > constraint[j].hi) return 0;
-    } else {
-      constraint[n++] = c;
-    }
-  }
-  *count = n;
-  return 1;
-}
-
-/* Sort constraints into one canonical order: those with divisors that are not numbers, which may have no value, are last; the others are sorted by
- * their text. */
-SETT_INLINE void settp_map_sort_constraints(sett_map_arena *arena, const sett_map *map, sett_map_constraint *constraint,
-                                            int count) {
-  enum { SETTP_MAP_MOST_WIDTH = 240, SETTP_MAP_KEY = SETTP_MAP_MOST_WIDTH + 8 }; /* a key: '1' or '2', then the text */
-  sett_map_mark mark = sett_map_arena_mark(arena);
-  char *text;
-  int i, j;
-  if (count < 2) return;
-  text = (char *)settp_map_take(arena, (size_t)(count + 1) * SETTP_MAP_KEY);
-  if (!text) return;
-  for (i = 0; i < count; ++i) { /* insertion sort, texts and constraints together */
-    sett_map_constraint c = constraint[i];
-    char *mine = text + (size_t)count * SETTP_MAP_KEY;
-    settp_map_out out = settp_map_out_make(mine + 1, SETTP_MAP_MOST_WIDTH);
-    out.most = SETTP_MAP_MOST_WIDTH;
-    settp_map_put_expr(arena, map, &out, c.expr);
-    settp_map_finish(&out);
-    *mine = out.divisors ? '2' : '1';
-    for (j = i; j > 0; --j) {
-      const char *x = text + (size_t)(j - 1) * SETTP_MAP_KEY, *y = mine;
-      while (*x && *x == *y) ++x, ++y;
-      if (*x <= *y) break;
-      settp_map_copy(text + (size_t)j * SETTP_MAP_KEY, text + (size_t)(j - 1) * SETTP_MAP_KEY, SETTP_MAP_KEY);
-      constraint[j] = constraint[j - 1];
-    }
-    settp_map_copy(text + (size_t)j * SETTP_MAP_KEY, mine, SETTP_MAP_KEY);
-    constraint[j] = c;
-  }
-  sett_map_arena_rewind(arena, mark);
 }
 
 typedef struct settp_map_parser {
@@ -1942,6 +1486,7 @@ enum {
   SETTP_MAP_NOT_BELOW,
   SETTP_MAP_ABOVE
 };
+
 SETT_INLINE int settp_map_relation(settp_map_parser *p) {
   if (settp_map_eat_word(p, "divides")) return SETTP_MAP_DIVIDES;
   if (settp_map_eat(p, "<=")) return SETTP_MAP_NOT_ABOVE;
@@ -1985,6 +1530,492 @@ SETT_INLINE sett_map_constraint settp_map_fact(settp_map_parser *p) {
     settp_map_made(p, c.expr, at);
   }
   return c;
+}
+
+/* Move to the next point of the box lo..hi of a map's variables, last fastest; return 0 after the last. */
+SETT_INLINE int settp_map_next_point(const sett_map *map, int64_t *point) {
+  int i;
+  for (i = sett_map_variables(*map) - 1; i >= 0; --i) {
+    if (point[i] < map->variable[i].hi) {
+      ++point[i];
+      return 1;
+    }
+    point[i] = map->variable[i].lo;
+  }
+  return 0;
+}
+
+SETTP_MAP_QUICK_END
+#ifdef SETTP_MAP_FEWER_PASSES
+#pragma pop_macro("SETT_INLINE")
+#endif
+#endif
+
+#if !defined(SETTP_MAP_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
+#define SETTP_MAP_BODIES
+
+#ifdef SETTP_MAP_FEWER_PASSES
+#pragma push_macro("SETT_INLINE")
+#undef SETT_INLINE
+#define SETT_INLINE static __attribute__((__unused__))
+#endif
+SETTP_MAP_QUICK
+
+/* ======================================================================= bodies: arena ==== */
+
+/* If size_t has 32 bits, no array of a function is 16 times as large as the arrays of its arena. */
+enum { SETTP_MAP_ARENA_MAX = 1 << 28 };
+
+SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
+  sett_map_arena arena;
+  size_t skip = (8 - ((uintptr_t)memory & 7)) & 7;
+  uint32_t i;
+  if (sizeof(size_t) < 8 && bytes > SETTP_MAP_ARENA_MAX) bytes = SETTP_MAP_ARENA_MAX;
+  arena.memory = (unsigned char *)memory + (bytes > skip ? skip : 0);
+  arena.bytes = bytes > skip ? (bytes - skip) & ~(size_t)7 : 0;
+  arena.top = arena.bytes;
+  arena.full = 0;
+  arena.buckets = 2;
+  while (arena.buckets < 32768 && (size_t)arena.buckets * 256 < arena.bytes) arena.buckets *= 2;
+  arena.nodes = SETT_MAP_ERROR_COUNT;
+  if (settp_map_low(&arena) > arena.bytes) { /* too small for any node: every builder fails with FULL */
+    arena.buckets = 0;
+    arena.nodes = 0;
+    arena.top = 0;
+    return arena;
+  }
+  for (i = 0; i < arena.buckets; ++i) settp_map_buckets(&arena)[i] = 0;
+  return arena;
+}
+
+/* Return count * size + more, or SIZE_MAX. */
+SETT_INLINE size_t settp_map_size(size_t count, size_t size, size_t more) {
+  return count > (SIZE_MAX - more) / size ? SIZE_MAX : count * size + more;
+}
+
+SETT_PUBLIC size_t sett_map_arena_bytes(size_t nodes) {
+  return settp_map_size(nodes, sizeof(settp_map_node) + sizeof(uint32_t), 512);
+}
+
+SETT_PUBLIC sett_map_mark sett_map_arena_mark(const sett_map_arena *arena) {
+  sett_map_mark mark;
+  mark.top = arena->top;
+  mark.nodes = arena->nodes;
+  return mark;
+}
+
+SETT_PUBLIC void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark) {
+  while (arena->nodes > mark.nodes) { /* a bucket lists its newest node first */
+    settp_map_node *n = settp_map_at(arena, --arena->nodes);
+    settp_map_buckets(arena)[settp_map_bucket(arena, n->op, n->value)] = n->next;
+  }
+  arena->top = mark.top;
+}
+
+#define SETT_MAP_ERROR_TEXT(name, text) text,
+SETT_PUBLIC const char *sett_map_message(int error) {
+  static const char *const texts[] = {SETT_MAP_ERRORS(SETT_MAP_ERROR_TEXT) "unknown error"};
+  return texts[error >= 0 && error < SETT_MAP_ERROR_COUNT ? error : SETT_MAP_ERROR_COUNT];
+}
+
+/* ======================================================================= bodies: expressions ==== */
+
+SETT_PUBLIC sett_expr sett_map_constant(sett_map_arena *arena, int64_t value) {
+  return settp_map_intern(arena, SETTP_MAP_CONST, value);
+}
+
+SETT_PUBLIC sett_expr sett_map_var(sett_map_arena *arena, int index) {
+  return settp_map_intern(arena, SETTP_MAP_VAR, index);
+}
+
+SETT_PUBLIC sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_ADD, a, b);
+}
+SETT_PUBLIC sett_expr sett_map_mul(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_MUL, a, b);
+}
+SETT_PUBLIC sett_expr sett_map_sub(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_ADD, a,
+                          settp_map_binary(arena, SETTP_MAP_MUL, b, sett_map_constant(arena, -1)));
+}
+SETT_PUBLIC sett_expr sett_map_floordiv(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_FLOORDIV, a, b);
+}
+SETT_PUBLIC sett_expr sett_map_mod(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_MOD, a, b);
+}
+SETT_PUBLIC sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_CEILDIV, a, b);
+}
+SETT_PUBLIC sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_MIN, a, b);
+}
+SETT_PUBLIC sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_MAX, a, b);
+}
+SETT_PUBLIC sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_XOR, a, b);
+}
+
+SETT_INLINE int settp_map_list_of_map(sett_map_arena *arena, settp_map_list *list, const sett_map *map) {
+  int i, error = 0;
+  list->handle = NULL;
+  list->count = list->capacity = 0;
+  for (i = 0; i < map->results && !error; ++i) error = settp_map_list_push(arena, list, map->result[i]);
+  for (i = 0; i < map->constraints && !error; ++i) error = settp_map_list_push(arena, list, map->constraint[i].expr);
+  return error;
+}
+
+/* ======================================================================= bodies: maps ==== */
+
+SETT_INLINE sett_map settp_map_of_kind(int kind, int error, int column) {
+  sett_map map;
+  map.kind = kind;
+  map.error = error;
+  map.column = column;
+  map.dims = map.ranges = map.rts = map.results = map.constraints = 0;
+  map.variable = NULL;
+  map.result = NULL;
+  map.constraint = NULL;
+  return map;
+}
+
+SETT_PUBLIC sett_map sett_map_fail(int error, int column) { return settp_map_of_kind(SETT_MAP_FAILED, error, column); }
+SETT_PUBLIC sett_map sett_map_undefined(void) { return settp_map_of_kind(SETT_MAP_UNDEFINED, 0, 0); }
+SETT_PUBLIC sett_map sett_map_empty(void) { return settp_map_of_kind(SETT_MAP_EMPTY, 0, 0); }
+SETT_PUBLIC int sett_map_variables(sett_map map) { return map.dims + map.ranges + map.rts; }
+
+SETT_INLINE size_t settp_map_length(const char *text) {
+  size_t n = 0;
+  while (text[n]) ++n;
+  return n;
+}
+
+/* Return the name of a variable: its own, or the default of its place, written to buffer (24 bytes). */
+SETT_PUBLIC const char *sett_map_name(sett_map map, int variable, char *buffer) {
+  char digits[12];
+  int place = variable, n = 0, at = 0;
+  if (map.variable[variable].name) return map.variable[variable].name;
+  if (place < map.dims) buffer[at++] = 'd';
+  else if ((place -= map.dims) < map.ranges) buffer[at++] = 's';
+  else {
+    place -= map.ranges;
+    buffer[at++] = 'r';
+    buffer[at++] = 't';
+  }
+  do {
+    digits[n++] = (char)('0' + place % 10);
+    place /= 10;
+  } while (place);
+  while (n) buffer[at++] = digits[--n];
+  buffer[at] = 0;
+  return buffer;
+}
+
+SETT_PUBLIC int sett_map_find(sett_map map, const char *name, size_t length) {
+  int i = settp_map_default_place(&map, name, length);
+  if (i >= 0 && !map.variable[i].name) return i;
+  for (i = 0; i < sett_map_variables(map); ++i)
+    if (map.variable[i].name && settp_map_same(map.variable[i].name, name, length)) return i;
+  return -1;
+}
+
+SETT_PUBLIC sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts,
+                                   const sett_map_variable *variables, int results, const sett_expr *result,
+                                   int constraints, const sett_map_constraint *constraint) {
+  sett_map map = sett_map_undefined();
+  int i;
+  map.dims = dims;
+  map.ranges = ranges;
+  map.rts = rts;
+  map.results = results;
+  map.constraints = constraints;
+  map.variable = variables;
+  map.result = result;
+  map.constraint = constraint;
+  map = settp_map_store(arena, map, arena->top);
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  for (i = 0; i < sett_map_variables(map); ++i)
+    if (map.variable[i].name) {
+      sett_map_variable *v =
+          (sett_map_variable *)(void *)(arena->memory +
+                                        ((const unsigned char *)(const void *)map.variable - arena->memory)) +
+          i;
+      v->name = settp_map_name_store(arena, v->name, settp_map_length(v->name));
+      if (!v->name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+    }
+  return map;
+}
+
+/* ======================================================================= bodies: text ==== */
+
+/* Work that remains to be printed, newest first: a text or an expression (strong 0: bare; 1: an operation in brackets; SETTP_MAP_SUMMAND: with + or -
+ * before it). */
+enum { SETTP_MAP_SUMMAND = 2 };
+
+/* Return 1 if an expression needs brackets beside + and -. */
+SETT_INLINE int settp_map_is_loose(const sett_map_arena *arena, sett_expr e) {
+  return settp_map_at(arena, e)->op == SETTP_MAP_ADD || settp_map_at(arena, e)->op == SETTP_MAP_XOR;
+}
+
+SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, settp_map_out *out, sett_expr e) {
+  settp_map_tasks tasks;
+  size_t keep = arena->top;
+  char buffer[24];
+  if (e < SETT_MAP_ERROR_COUNT) {
+    settp_map_put(out, "error: ");
+    settp_map_put(out, sett_map_message((int)e));
+    return;
+  }
+  tasks.task = NULL;
+  tasks.count = tasks.capacity = 0;
+  tasks.error = 0;
+  settp_map_task_push(arena, &tasks, NULL, e, 0);
+  while (tasks.count && !tasks.error && out->length < out->most) {
+    settp_map_task t = tasks.task[--tasks.count];
+    const settp_map_node *n;
+    int64_t k = 0;
+    uint32_t a, b;
+    if (t.text) {
+      settp_map_put(out, t.text);
+      continue;
+    }
+    n = settp_map_at(arena, t.expr);
+    a = settp_map_a(n);
+    b = settp_map_b(n);
+    if (t.strong == SETTP_MAP_SUMMAND) {
+      if (n->op == SETTP_MAP_CONST && n->value < 0 && n->value > INT64_MIN) {
+        settp_map_put(out, " - ");
+        settp_map_put_unsigned(out, settp_map_magnitude(n->value));
+      } else if (n->op == SETTP_MAP_MUL && settp_map_is_constant(arena, b, &k) && k < 0 && k > INT64_MIN) {
+        settp_map_put(out, " - ");
+        if (k < -1) {
+          settp_map_task_push(arena, &tasks, NULL, sett_map_constant(arena, -k), 0);
+          settp_map_task_push(arena, &tasks, " * ", 0, 0);
+        }
+        settp_map_task_push(arena, &tasks, NULL, a, k < -1 || settp_map_is_loose(arena, a));
+      } else {
+        settp_map_put(out, " + ");
+        settp_map_task_push(arena, &tasks, NULL, t.expr,
+                            settp_map_is_loose(arena, t.expr)); /* a long sum: see settp_map_binary */
+      }
+      continue;
+    }
+    if (n->op == SETTP_MAP_CONST) {
+      settp_map_put_int(out, n->value);
+    } else if (n->op == SETTP_MAP_VAR) {
+      settp_map_put(
+          out, n->value >= 0 && n->value < sett_map_variables(*map) ? sett_map_name(*map, (int)n->value, buffer) : "?");
+    } else if (n->op == SETTP_MAP_MIN || n->op == SETTP_MAP_MAX) {
+      settp_map_put(out, n->op == SETTP_MAP_MIN ? "min(" : "max(");
+      settp_map_task_push(arena, &tasks, ")", 0, 0);
+      settp_map_task_push(arena, &tasks, NULL, b, 0);
+      settp_map_task_push(arena, &tasks, ", ", 0, 0);
+      settp_map_task_push(arena, &tasks, NULL, a, 0);
+    } else {
+      if (t.strong) {
+        settp_map_put(out, "(");
+        settp_map_task_push(arena, &tasks, ")", 0, 0);
+      }
+      if (n->op == SETTP_MAP_MUL && settp_map_is_constant(arena, b, &k) && k == -1) {
+        settp_map_put(out, "-");
+        settp_map_task_push(arena, &tasks, NULL, a, 1);
+      } else if (n->op == SETTP_MAP_XOR) {
+        settp_map_task_push(arena, &tasks, NULL, b, 1);
+        settp_map_task_push(arena, &tasks, " xor ", 0, 0);
+        settp_map_task_push(arena, &tasks, NULL, a, settp_map_at(arena, a)->op != SETTP_MAP_XOR);
+      } else if (n->op != SETTP_MAP_ADD) {
+        out->divisors += n->op != SETTP_MAP_MUL && settp_map_at(arena, b)->op != SETTP_MAP_CONST;
+        settp_map_task_push(arena, &tasks, NULL, b, 1);
+        settp_map_task_push(arena, &tasks,
+                            n->op == SETTP_MAP_MUL        ? " * "
+                            : n->op == SETTP_MAP_MOD      ? " mod "
+                            : n->op == SETTP_MAP_FLOORDIV ? " floordiv "
+                                                          : " ceildiv ",
+                            0, 0);
+        settp_map_task_push(arena, &tasks, NULL, a, 1);
+      } else {
+        const settp_map_node *first = settp_map_at(arena, a), *last = settp_map_at(arena, b);
+        while (first->op == SETTP_MAP_ADD) first = settp_map_at(arena, settp_map_a(first));
+        if (last->op == SETTP_MAP_CONST && last->value > 0 && first->op == SETTP_MAP_MUL &&
+            settp_map_is_constant(arena, settp_map_b(first), &k) && k < 0 && k > INT64_MIN) { /* 5 - x, not -x + 5 */
+          for (; settp_map_at(arena, a)->op == SETTP_MAP_ADD; a = settp_map_a(settp_map_at(arena, a)))
+            settp_map_task_push(arena, &tasks, NULL, settp_map_b(settp_map_at(arena, a)), SETTP_MAP_SUMMAND);
+          settp_map_task_push(arena, &tasks, NULL, a, SETTP_MAP_SUMMAND);
+          settp_map_task_push(arena, &tasks, NULL, b, 0);
+        } else {
+          settp_map_task_push(arena, &tasks, NULL, b, SETTP_MAP_SUMMAND);
+          settp_map_task_push(arena, &tasks, NULL, a, settp_map_at(arena, a)->op == SETTP_MAP_XOR);
+        }
+      }
+    }
+  }
+  if (tasks.error || (tasks.count && out->most == SETTP_MAP_TEXT_MAX)) {
+    settp_map_put(out, "error: ");
+    settp_map_put(out, sett_map_message(tasks.error ? tasks.error : SETT_MAP_ERROR_LONG));
+  }
+  arena->top = keep;
+}
+
+SETT_INLINE void settp_map_put_bounds(settp_map_out *out, int64_t lo, int64_t hi) {
+  settp_map_put(out, " in [");
+  if (lo == INT64_MIN) settp_map_put(out, "-inf");
+  else settp_map_put_int(out, lo);
+  settp_map_put(out, ", ");
+  if (hi == INT64_MAX) settp_map_put(out, "inf");
+  else settp_map_put_int(out, hi);
+  settp_map_put(out, "]");
+}
+
+SETT_INLINE void settp_map_put_names(const sett_map *map, settp_map_out *out, int first, int count, const char *open,
+                                     const char *close) {
+  char buffer[24];
+  int i;
+  settp_map_put(out, open);
+  for (i = 0; i < count; ++i) {
+    if (i) settp_map_put(out, ", ");
+    settp_map_put(out, sett_map_name(*map, first + i, buffer));
+  }
+  settp_map_put(out, close);
+}
+
+SETT_PUBLIC size_t sett_map_print(sett_map_arena *arena, sett_map map, char *text, size_t capacity) {
+  settp_map_out out = settp_map_out_make(text, capacity);
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  char buffer[24];
+  int i, any = 0;
+  if (map.kind != SETT_MAP_DEFINED) {
+    if (map.kind == SETT_MAP_FAILED) {
+      settp_map_put(&out, "error: ");
+      if (map.column > 0) {
+        settp_map_put_int(&out, map.column);
+        settp_map_put(&out, ": ");
+      }
+      settp_map_put(&out, sett_map_message(map.error));
+    } else {
+      settp_map_put(&out, map.kind == SETT_MAP_EMPTY ? "KNOWN EMPTY" : "UNDEFINED");
+    }
+    return settp_map_finish(&out);
+  }
+  settp_map_put_names(&map, &out, 0, map.dims, "(", ")");
+  if (map.ranges) settp_map_put_names(&map, &out, map.dims, map.ranges, "[", "]");
+  if (map.rts) settp_map_put_names(&map, &out, map.dims + map.ranges, map.rts, "{", "}");
+  settp_map_put(&out, " -> (");
+  for (i = 0; i < map.results; ++i) {
+    if (i) settp_map_put(&out, ", ");
+    settp_map_put_expr(arena, &map, &out, map.result[i]);
+  }
+  settp_map_put(&out, ")");
+  for (i = 0; i < sett_map_variables(map); ++i) {
+    settp_map_put(&out, any++ ? ", " : ", domain: ");
+    settp_map_put(&out, sett_map_name(map, i, buffer));
+    settp_map_put_bounds(&out, map.variable[i].lo, map.variable[i].hi);
+  }
+  for (i = 0; i < map.constraints; ++i) {
+    settp_map_put(&out, any++ ? ", " : ", domain: ");
+    settp_map_put_expr(arena, &map, &out, map.constraint[i].expr);
+    settp_map_put_bounds(&out, map.constraint[i].lo, map.constraint[i].hi);
+  }
+  sett_map_arena_rewind(arena, mark);
+  return settp_map_finish(&out);
+}
+
+SETT_PUBLIC size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *text,
+                                       size_t capacity) {
+  settp_map_out out = settp_map_out_make(text, capacity);
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  settp_map_put_expr(arena, &map, &out, expr);
+  sett_map_arena_rewind(arena, mark);
+  return settp_map_finish(&out);
+}
+
+/* sums and products first, then mod, floordiv, ceildiv, min, max, xor, constants, variables */
+SETT_INLINE int settp_map_rank(uint32_t op) {
+  return op == SETTP_MAP_ADD ? 0 : op == SETTP_MAP_CONST ? 20 : op == SETTP_MAP_VAR ? 21 : (int)op;
+}
+
+/* Return the order of two summands. Equal subexpressions are equal handles, so this walks one path. */
+SETT_INLINE int settp_map_order(const sett_map_arena *arena, sett_expr a, sett_expr b) {
+  while (a != b) {
+    const settp_map_node *x = settp_map_at(arena, a), *y = settp_map_at(arena, b);
+    if (x->op != y->op) return settp_map_rank(x->op) < settp_map_rank(y->op) ? -1 : 1;
+    if (x->op <= SETTP_MAP_VAR) return x->value < y->value ? -1 : 1;
+    if (settp_map_a(x) != settp_map_a(y)) {
+      a = settp_map_a(x);
+      b = settp_map_a(y);
+    } else {
+      a = settp_map_b(x);
+      b = settp_map_b(y);
+    }
+  }
+  return 0;
+}
+
+/* Merge constraints on a variable or constant into the bounds, and intersect equal constraints. Return 0 if the domain is empty. */
+SETT_INLINE int settp_map_tidy(const sett_map_arena *arena, sett_map_variable *variable,
+                               sett_map_constraint *constraint, int *count) {
+  int i, j, n = 0;
+  for (i = 0; i < *count; ++i) {
+    sett_map_constraint c = constraint[i];
+    const settp_map_node *node;
+    if (c.lo > c.hi) return 0;
+    if (c.expr >= SETT_MAP_ERROR_COUNT) {
+      node = settp_map_at(arena, c.expr);
+      if (node->op == SETTP_MAP_CONST) {
+        if (node->value < c.lo || node->value > c.hi) return 0;
+        continue;
+      }
+      if (node->op == SETTP_MAP_VAR) {
+        sett_map_variable *v = variable + node->value;
+        if (v->lo < c.lo) v->lo = c.lo;
+        if (v->hi > c.hi) v->hi = c.hi;
+        if (v->lo > v->hi) return 0;
+        continue;
+      }
+    }
+    for (j = 0; j < n && constraint[j].expr != c.expr; ++j) {}
+    if (j < n) {
+      if (constraint[j].lo < c.lo) constraint[j].lo = c.lo;
+      if (constraint[j].hi > c.hi) constraint[j].hi = c.hi;
+      if (constraint[j].lo > constraint[j].hi) return 0;
+    } else {
+      constraint[n++] = c;
+    }
+  }
+  *count = n;
+  return 1;
+}
+
+/* Sort constraints into one canonical order: those with divisors that are not numbers, which may have no value, are last; the others are sorted by
+ * their text. */
+SETT_INLINE void settp_map_sort_constraints(sett_map_arena *arena, const sett_map *map, sett_map_constraint *constraint,
+                                            int count) {
+  enum { SETTP_MAP_MOST_WIDTH = 240, SETTP_MAP_KEY = SETTP_MAP_MOST_WIDTH + 8 }; /* a key: '1' or '2', then the text */
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  char *text;
+  int i, j;
+  if (count < 2) return;
+  text = (char *)settp_map_take(arena, (size_t)(count + 1) * SETTP_MAP_KEY);
+  if (!text) return;
+  for (i = 0; i < count; ++i) { /* insertion sort, texts and constraints together */
+    sett_map_constraint c = constraint[i];
+    char *mine = text + (size_t)count * SETTP_MAP_KEY;
+    settp_map_out out = settp_map_out_make(mine + 1, SETTP_MAP_MOST_WIDTH);
+    out.most = SETTP_MAP_MOST_WIDTH;
+    settp_map_put_expr(arena, map, &out, c.expr);
+    settp_map_finish(&out);
+    *mine = out.divisors ? '2' : '1';
+    for (j = i; j > 0; --j) {
+      const char *x = text + (size_t)(j - 1) * SETTP_MAP_KEY, *y = mine;
+      while (*x && *x == *y) ++x, ++y;
+      if (*x <= *y) break;
+      settp_map_copy(text + (size_t)j * SETTP_MAP_KEY, text + (size_t)(j - 1) * SETTP_MAP_KEY, SETTP_MAP_KEY);
+      constraint[j] = constraint[j - 1];
+    }
+    settp_map_copy(text + (size_t)j * SETTP_MAP_KEY, mine, SETTP_MAP_KEY);
+    constraint[j] = c;
+  }
+  sett_map_arena_rewind(arena, mark);
 }
 
 SETT_INLINE sett_map settp_map_parse_body(settp_map_parser *p) {
@@ -9183,19 +9214,6 @@ SETT_INLINE int settp_map_code_at(const sett_map_evaluator *v, const int64_t *va
 SETT_PUBLIC int sett_map_evaluator_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results,
                                       int *error) {
   return settp_map_inside(settp_map_code_at(v, values, results), v->map.results, results, error);
-}
-
-/* Move to the next point of the box lo..hi of a map's variables, last fastest; return 0 after the last. */
-SETT_INLINE int settp_map_next_point(const sett_map *map, int64_t *point) {
-  int i;
-  for (i = sett_map_variables(*map) - 1; i >= 0; --i) {
-    if (point[i] < map->variable[i].hi) {
-      ++point[i];
-      return 1;
-    }
-    point[i] = map->variable[i].lo;
-  }
-  return 0;
 }
 
 SETT_PUBLIC sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_map map) {

@@ -5066,7 +5066,8 @@ SETT_INLINE void settp_notation_affine_bounds(sett_map_arena *arena, const sett_
     if (side ? hi == INT64_MAX || lo == hi : lo == INT64_MIN) continue;
     if (side) /* hi - e */
       f = sett_map_add(arena, sett_map_mul(arena, e, sett_map_constant(arena, -1)), sett_map_constant(arena, hi));
-    else if (lo) f = lo == INT64_MAX ? SETT_MAP_ERROR_OVERFLOW : sett_map_add(arena, e, sett_map_constant(arena, -lo));
+    else if (lo)
+      f = lo == INT64_MAX ? (sett_expr)SETT_MAP_ERROR_OVERFLOW : sett_map_add(arena, e, sett_map_constant(arena, -lo));
     if (f < SETT_MAP_ERROR_COUNT) {
       *error = f == SETT_MAP_ERROR_FULL ? SETT_NOTATION_ERROR_FULL : SETT_NOTATION_ERROR_OVERFLOW;
       return;

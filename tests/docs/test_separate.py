@@ -109,6 +109,7 @@ def test_divided(tmp_path: Path) -> None:
     assert subprocess.run([str(tmp_path / "run")], check=True, capture_output=True, text=True).stdout.splitlines() == SAID * 2
 
 
+@pytest.mark.peer
 def test_two_libraries(tmp_path: Path) -> None:
     """Static libraries with functions of their own link into one program, one of them with a prefix, beside a file with static functions;
     without the prefix they do not. Shared libraries export none of the functions, and need no prefix."""
