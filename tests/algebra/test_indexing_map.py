@@ -321,7 +321,7 @@ def test_products_and_divisors_that_are_expressions() -> None:
 
 
 def test_outside_before_no_value() -> None:
-    """A single constraint that does not hold decides, wherever it stands; no divisor becomes 0 that was not."""
+    """One constraint that does not hold puts a point outside, at any place in the list. Simplify makes no divisor 0 that was not 0 before."""
     text = "(d0, d1) -> (d0), domain: d0 in [0, 10], d1 in [1, 3], d0 mod 5 in [0, 0], 12 mod (d0 * d1) in [0, 3]"
     assert algebra.simplify(text) == algebra.parse(text) == text
     for written in (text, "(d0, d1) -> (d0), domain: d0 in [0, 10], d1 in [1, 3], 12 mod (((d0 floordiv 5) * d1) * 5) in [0, 3], d0 mod 5 in [0, 0]"):
@@ -568,7 +568,7 @@ MINIMA = [
 
 
 def test_minima_are_lattices() -> None:
-    """A minimum or maximum is simplified to one text whatever it was made of, and is equal to it on a domain that is too large to look at."""
+    """Equal minima or maxima simplify to one text, and are found equal to it also on a domain that is too large to enumerate."""
     rng = random.Random(SEED + 70)
     for before, after in MINIMA:
         first, second = (f"(d0, d1, d2) -> ({text}), domain: " + ", ".join(f"d{i} in [-1000, 1000]" for i in range(3)) for text in (before, after))
@@ -587,7 +587,8 @@ def draw_minima(rng: random.Random, names: "list[str]", depth: int) -> str:
 
 
 def test_drawn_minima() -> None:
-    """A map of minima and maxima, and constraints of them, keeps its domain and values, is simplified once and for all, and is equal to its simplified form."""
+    """Simplify keeps the domain and the values of maps with minima and maxima, in results and constraints. A second simplify changes nothing, and both
+    forms are found equal."""
     rng = random.Random(SEED + 71)
     maps = []
     for _ in range(5 * COUNT):
@@ -630,7 +631,7 @@ def test_ranges_of_clamps_are_exact() -> None:
 
 
 def test_constraints_of_minima() -> None:
-    """A constraint of a minimum or maximum bounds the operands of it, and is one of them where the others keep it anyway."""
+    """A constraint on a minimum or maximum becomes bounds of its operands, or a constraint on one operand if the others always satisfy it."""
     for before, after in [
             ("d0 in [-99, 99], d1 in [-99, 99], min(d0, d1) in [-5, 99]", "d0 in [-5, 99], d1 in [-5, 99]"),
             ("d0 in [0, 99], d1 in [0, 31], min(32, 3000 - d0 * 32) - d1 in [1, 32]", "d0 in [0, 93], d1 in [0, 31], d0 * 32 + d1 in [0, 2999]"),
@@ -641,7 +642,7 @@ def test_constraints_of_minima() -> None:
 
 
 def test_images_of_clamps() -> None:
-    """The image of one minimum or maximum on a large box is counted where no number of its class is left out."""
+    """The image of one minimum or maximum on a large box is counted if it has every number of its residue class between its ends."""
     wide = ", domain: " + ", ".join(f"d{i} in [-100000, 100000]" for i in range(2))
     for text, points in [("min(max(d0, 0), 7)", 8), ("min(max(d0 - d1, 0), 7)", 8), ("max(d0, d1) - d1", 200001), ("min(d0 * 4, 100)", 100026),
                          ("min(d0 * 8, d1 * 8 + 24)", 200001), ("max(d0 floordiv 3, 5)", 33329)]:
@@ -650,7 +651,7 @@ def test_images_of_clamps() -> None:
 
 
 def test_equal_by_cases() -> None:
-    """Maps whose minima no rule makes one text are equal or different by the order of the operands."""
+    """Maps with minima that no rule brings to one text are decided by cases: one case for each order of the operands."""
     wide = ", domain: " + ", ".join(f"d{i} in [-100000, 100000]" for i in range(3))
     for first, second, same in [
             ("min(d0 * 6, d1) floordiv 2", "min(d0 * 3, d1 floordiv 2)", True),
@@ -725,8 +726,8 @@ def test_access_along_a_variable() -> None:
 
 
 def test_divisions_have_periods() -> None:
-    """A quotient of a chain of quotients, multiples and remainders of a variable grows evenly from period to period, and a remainder repeats; the last
-    division of the text is that of the whole chain.
+    """For a chain of quotients, multiples and remainders of a variable, the final quotient grows by the same number in every period, and the final
+    remainder repeats. The last division of the text is that of the whole chain.
     """
     rng, shortest = random.Random(SEED + 7), 0
     for _ in range(COUNT // 4):

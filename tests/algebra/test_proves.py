@@ -92,7 +92,8 @@ def point_of(question: Question, answer: str) -> "dict[str, int]":
 @pytest.mark.drawn
 @pytest.mark.parametrize("kind", CLASSES)
 def test_every_point_of_small_domains(kind: str) -> None:
-    """On domains that are enumerated, yes is true at every point and has a value there, no has a point where it is false, and all is decided that has values."""
+    """On domains that are enumerated, a fact with a yes has a value and is true at every point, and a fact with a no is false at a point. Every fact that
+    has values is decided."""
     rng = random.Random(f"{SEED} {kind}")
     questions = [draw(rng, kind, small=True) for _ in range(COUNT)]
     decided = 0

@@ -191,7 +191,7 @@ COMMAND = str(ROOT / "build/sett")
 
 
 def hold(rows: "list[Row]") -> None:
-    """No row is wrong, not decided, or larger than expected but for LARGER."""
+    """Check that no row is wrong or not decided, and that only the rows in LARGER are larger than expected."""
     assert rows and not [row.line() for row in rows if row.wrong or row.undecided]
     assert not [row.line() for row in rows if row.larger and row.name not in LARGER]
 

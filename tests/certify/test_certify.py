@@ -33,7 +33,7 @@ FIXTURES = sorted(path.stem for path in (ROOT / "tests/kernels").glob("*.hlo"))
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.whole) for name in FIXTURES])
 def test_fixtures_are_proved(name: str) -> None:
-    """All kernels of a fixture in all targets, but those that are listed."""
+    """All kernels of a fixture are proved in all targets, except those in NOT_PROVED."""
     answer = gen("certify", f"tests/kernels/{name}.hlo")
     found = verdicts_of(answer.stdout)
     assert {each[3].split()[0] for each in found} == {"c", "cuda", "hip", "opencl"}, answer.stderr
@@ -45,7 +45,7 @@ def test_fixtures_are_proved(name: str) -> None:
 
 
 def test_queries_are_kept(tmp_path: Path) -> None:
-    """--smt keeps a file of SMT-LIB for each query, which a solver of one's own finds unsat."""
+    """--smt keeps a file of SMT-LIB for each query, and a separate run of z3 finds the file unsat."""
     z3 = pytest.importorskip("z3")
     answer = gen("certify", "tests/kernels/add_f32.hlo", "--target", "opencl", "--smt", tmp_path)
     assert answer.returncode == 0, answer.stdout
@@ -130,7 +130,7 @@ for (unsigned k = 0; k < 4; ++k) {
 
 
 def test_a_guess_beside_an_atomic_is_not_decided() -> None:
-    """A plain read of what others change by atomic operations is a race that a loop around atomicCAS allows for."""
+    """A plain read of an element that others change by atomic operations is a race, but a loop around atomicCAS tolerates it: the verdict is UNKNOWN."""
     cas = "unsigned *const w = (unsigned *)r0 + (g * 16 + t) / 2;\nunsigned seen = *w, was;\n" \
           "do { was = seen; seen = atomicCAS(w, was, was + 1); } while (seen != was);\n"
     found = verdict("cuda", CUDA_IDS + cas)
@@ -147,7 +147,7 @@ def test_a_guess_beside_an_atomic_is_not_decided() -> None:
     ((STEPS % "side = side + 1;").replace("__syncthreads();\n", "__syncthreads();\n", 1), "UNKNOWN", "an index leaves [0, 1]"),
 ])
 def test_shared_memory(body: str, kind: str, said: str) -> None:
-    """A barrier separates what is written from what others read; without it, or in a loop with one too few, it does not."""
+    """A barrier between the writes of some work-items and the reads of others is proved to suffice; a missing barrier, also in a loop, is refuted."""
     found = verdict("cuda", CUDA_IDS + body)
     assert found.kind == kind and said in found.line(), found.line()
 

@@ -925,8 +925,8 @@ def test_images_share_columns_that_the_cache_does_not_hold() -> None:
 
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
 def test_tiles_share_the_lines_of_the_next_chunk(target: str, device: str, tmp_path: Path) -> None:
-    """A tile does up to four steps for each line that it prefetches, fewer where a block has few tiles; lines are one after
-    another in panels, and apart in place. Steps that are left are done one by one."""
+    """A tile prefetches one line per up to four steps, or per fewer steps if a block has few tiles. Lines are adjacent in
+    panels, and separate in operands that are read in place. The last steps are computed one by one."""
     def product(m: int, k: int) -> str:
         return dot(f"f32[{m},{k}]{{1,0}}", f"f32[{k},128]{{1,0}}", f"f32[{m},128]{{1,0}}", ROWS)
 

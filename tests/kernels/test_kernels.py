@@ -49,7 +49,7 @@ def skip_without_device(done: "subprocess.CompletedProcess[str]") -> None:
 @pytest.mark.parametrize("flags", ["-O2", "-O3 -march=x86-64-v3"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_compilers_say_nothing(compiler: str, flags: str, tmp_path: Path) -> None:
-    """There is no warning or note if registers are narrower than the vectors: about functions that are not inlined, like those of a row sum."""
+    """Compilers print no warning or note about functions that are not inlined, such as those of a row sum, if registers are narrower than the vectors."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     (tmp_path / "sum.hlo").write_text("add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n"

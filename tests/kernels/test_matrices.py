@@ -335,7 +335,7 @@ def of_cholesky(v: Values, text: str, folder: Path) -> None:
 
 
 def of_potrf(v: Values, text: str, folder: Path) -> None:
-    """The triangle that does not belong to the factor is the operand's, which the factorisation does not read."""
+    """Check a factorisation. It does not read the other triangle of the operand, which is copied to the result."""
     a = v.normal()
     lower, n = code(text, "uplo") == "L", a.shape[-1]
     one, other = (np.tril, np.triu) if lower else (np.triu, np.tril)
@@ -501,7 +501,7 @@ def test_kernels_give_what_numpy_gives(op: str, tmp_path: Path) -> None:
 
 
 class Large(Drawn):
-    """The same at sizes that are processed several rows or columns at a time."""
+    """The drawn cases at larger sizes, where kernels process several rows or columns at a time."""
 
     def size(self) -> int:
         return self.r.choice([48, 67, 98])

@@ -317,7 +317,7 @@ def test_block(target: str, text: str, tmp_path: Path) -> None:
 
 
 def test_block_is_checked(tmp_path: Path) -> None:
-    """It is checked fusion by fusion, because the bound of the whole block as one is unlimited."""
+    """The block is checked fusion by fusion, because the bound of the whole block is infinite."""
     done = check(BLOCK, tmp_path, "c")
     assert done.returncode == 0 and f" c {FUSIONS}/{FUSIONS} " in done.stdout.splitlines()[-1], done.stdout + done.stderr
 

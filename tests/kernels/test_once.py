@@ -149,7 +149,7 @@ def test_panels_of_loops(name: str) -> None:
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if number % 3 == 0 else pytest.mark.peer)
                                   for number, name in enumerate(CASES)])
 def test_values(name: str, target: str, tmp_path: Path) -> None:
-    """The program returns the same values as with each call in its iteration, as the check runs it."""
+    """The program that moves calls out of loops returns the same values as the program that runs them in each iteration."""
     checked(CASES[name][0], target, tmp_path)
 
 

@@ -244,7 +244,7 @@ def test_concatenations(target: str, device: str, tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("name, heroes", [(name, {"transpose": 1, "loop": 1} if name == "turned" else {"concatenate": 1}) for name in FORMS])
 def test_heroes(name: str, heroes: "Dict[str, int]") -> None:
-    """There is one kernel, without a test of sides; a transposed operand has its own."""
+    """A concatenate is one kernel that does not test which operand an element comes from. A transposed operand has a kernel of its own."""
     (fusion,) = drawn.fusions(FORMS[name])
     for target in ("opencl", "c"):
         program = pipeline.target_file(fusion, target)

@@ -228,7 +228,7 @@ def test_special_values() -> None:
 
 
 def test_bound_of_an_unsure_choice() -> None:
-    """The compared values have errors of their own: the result is within the bound whatever they are, and exact if they decide nothing."""
+    """If the compared values have errors, the result is within the bound for every choice that these errors allow, and exact if they change no choice."""
     rng, n, size = random.Random(6), 40, 3
     source = "ge { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = pred[] compare(a, b), direction=GE }\n" \
              "plus { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }\n" \

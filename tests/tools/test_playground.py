@@ -65,7 +65,7 @@ def test_page(page: Path) -> None:
 
 @pytest.mark.parametrize("a, b", EXAMPLES, ids=lambda text: text[:24])
 def test_examples(page: Path, tmp_path: Path, a: str, b: str) -> None:
-    """The link's input is drawn as by `sett draw --svg`, and each answer is that of the command below it."""
+    """The page draws the input of a link as `sett draw --svg` does, and each answer is the output of the command that is shown below it."""
     document = shown(page, tmp_path / "user", a, b)
     sett("draw", a, *([b] if b else []), "--svg", str(tmp_path / "x.svg"))
     picture = re.search(r"<svg.*</svg>", document, re.S)

@@ -21,11 +21,11 @@ class Kernel:
         library[f"{name}_prepare"](None, ctypes.c_void_p(self.scratch.ctypes.data))
 
     def __call__(self, params, results):
-        """Row-major arrays in, row-major arrays filled: where the kernel has another layout, such as {0,1}, they are copied.
-        A kernel trusts its caller as any C function does, so the arrays are checked here."""
+        """Run the kernel on row-major arrays and fill the row-major results. Arrays are copied if the kernel has another
+        layout for them, such as {0,1}. The kernel does not check its arguments, so this function does."""
         _check("parameter", params, self.about["params"])
         _check("result", results, self.about["results"])
-        laid = {}       # by the array's identity: one array that is parameter and result stays one
+        laid = {}       # by the array's identity, so that an array that is parameter and result remains one buffer
         for array, entry in zip([*params, *results], [*self.about["params"], *self.about["results"]]):
             laid[id(array)] = _laid(array, entry)
         for array in params:
@@ -45,7 +45,7 @@ _DTYPES = {"pred": "?", **{f"{kind}{8 * size}": f"{letter}{size}" for kind, lett
 
 
 def _check(what, arrays, expected):
-    """ValueError for the first array that the kernel does not take."""
+    """Raise ValueError for the first array that does not match the kernel's parameter or result."""
     if len(arrays) != len(expected):
         raise ValueError(f"expected {len(expected)} {what}{'s' * (len(expected) != 1)}, found {len(arrays)}")
     for number, (array, entry) in enumerate(zip(arrays, expected)):
@@ -60,21 +60,22 @@ def _check(what, arrays, expected):
 
 
 def _laid(array, entry):
-    """The array itself where the kernel has it in the same layout; else memory for it in the kernel's layout, as an array of the same indices."""
+    """Return the array itself if the kernel has the same layout for it; else an array of the same shape in memory of the kernel's layout."""
     if entry["row_major"] or "strides" not in entry:
         return array
     return np.ndarray(array.shape, array.dtype, empty((entry["bytes"],), np.uint8), strides=entry["strides"])
 
 
 def _holds(found, dtype):
-    """NumPy's own type; of what NumPy lacks, a type of that name (ml_dtypes has bfloat16) or unsigned integers, which hold the bits."""
+    """Return true if an array of type `found` can hold elements of `dtype`: NumPy's type, or for types that NumPy lacks, a type of that name
+    (ml_dtypes has bfloat16) or unsigned integers, which hold the bits."""
     if dtype in _DTYPES:
         return found == np.dtype(_DTYPES[dtype])
     return found.kind == "u" or found.name.replace("bfloat", "bf").replace("float8_", "f8").replace("_", "") == dtype
 
 
 def empty(shape, dtype):
-    """An array whose memory begins at a multiple of 64 bytes, at which kernels are fastest; NumPy itself promises 16."""
+    """Return an array whose memory is aligned to 64 bytes, which is fastest for kernels. NumPy itself guarantees 16 bytes."""
     count = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.empty(count + 64, np.uint8)
     start = -memory.ctypes.data % 64
