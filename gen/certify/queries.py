@@ -13,7 +13,7 @@ from gen.certify.terms import Atom, Condition, Printer, Term
 from gen.certify.values import Access, Found, Memory
 
 TOGETHER = 12               # pairs of accesses that one query asks about
-MOST_POINTS = 200_000       # values of variables that a count goes through
+MOST_POINTS = 200_000       # maximum number of points that are enumerated
 
 
 @dataclass(frozen=True)

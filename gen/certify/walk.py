@@ -1469,7 +1469,7 @@ class Walk:
         return self._value(node)
 
     def _is_nested(self, node: Node) -> bool:
-        """True if an index of an index is a row of an array, not an element that is a vector."""
+        """Return true if an indexed expression that is indexed again is a row of an array, and not a vector."""
         try:
             kept = self.found.accesses, self.found.obligations, self.order
             self.found.accesses, self.found.obligations = [], {}

@@ -261,7 +261,7 @@ class Hero(Generic[N, S]):
         raise NotImplementedError
 
     def describe(self, choice: Choice[N, S], grid: Grid, context: Context) -> "List[str]":
-        """Return further lines for people about a kernel's schedule."""
+        """Return further lines that `gen explain` prints about a kernel's schedule."""
         return []
 
     def reads_first(self, choice: Choice[N, S], context: Context) -> bool:

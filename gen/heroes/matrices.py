@@ -237,7 +237,7 @@ def attributes_of(nest: Whole) -> "Dict[str, Any]":
 
 
 def matrix_map(schedule: Matrices, blocks: int) -> str:
-    """Return the map from a work-item and its step to the number of its matrix, for people."""
+    """Return the map from a work-item and its step to the number of its matrix, which `gen explain` prints."""
     return (f"(th_x, bl_x)[chunk] -> (bl_x * {schedule.threads * schedule.chunks} + th_x * {schedule.chunks} + chunk), "
             f"domain: th_x in [0, {schedule.threads - 1}], bl_x in [0, {blocks - 1}], "
             f"chunk in [0, {schedule.chunks - 1}]")

@@ -72,8 +72,8 @@ class DigitAccess:
 
 @dataclass(frozen=True)
 class SharedTileSchedule(Schedule):
-    """A tile of rows x lanes x unit elements; a thread has `pack` rows of `vec` of them. notes: for people, how the
-    tile's lines are placed in banks."""
+    """A tile of rows x lanes x unit elements; a thread has `pack` rows of `vec` of them. notes: text for `gen explain`
+    about the placement of the tile's lines in banks."""
 
     rows: int = 1
     lanes_: int = 1

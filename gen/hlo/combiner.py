@@ -41,7 +41,7 @@ from typing import Any, Callable, Dict, Hashable, List, NamedTuple, Optional, Se
 from gen.hlo import Instruction, dtypes, zero_sign_matters
 from gen.hlo.graph import literal_of, root_of
 
-LIMIT = 128   # largest number of cases of one element of a group; pairs are evaluated, triples are looked up
+LIMIT = 128   # maximum number of cases per element: pairs of cases are evaluated, triples use a table
 
 ONE_OP = frozenset("add multiply maximum minimum and or xor".split())
 COMPARISONS = frozenset("compare select maximum minimum clamp constant parameter tuple get-tuple-element".split())

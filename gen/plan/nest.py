@@ -73,7 +73,7 @@ class Nest:
         return read.source if plain and read.map == partition.entry.index else None
 
     def mapped(self) -> "List[str]":
-        """Return lines for people about maps other than those of its partition."""
+        """Return the lines that `gen explain` prints about maps outside the partition."""
         return []
 
 

@@ -57,7 +57,7 @@ WIDENED = {"f32": ("bf16", "s8", "u8")}
 # The value of the attribute TILED for products of small matrices, which are code without loops.
 SMALL = "small"
 PRODUCTS = ("dot", "convolution")
-# The attribute with the reason, for people, why a product stays a loop.
+# The attribute with the reason why a product stays a loop, which `gen explain` prints.
 WHY_LOOP = "why_loop"
 
 WORD = 16       # bytes of a GPU's widest access

@@ -125,7 +125,7 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Opt
                     continue
                 part = root.shape.dense
                 flat = compose(algebra.call("shape", "unmap", shape.text), compose(root.map, memory_map(part)))
-                if root.shape.place:  # each position of the part once, and each of these once at its place in the whole
+                if root.shape.place:  # the part's positions are written once each, and each has one place in the whole
                     wrong = _exactly([Piece(shape, flat)], part.elements)
                     if wrong:
                         return f"a part of result {root.buffer.pointer}: {wrong}"

@@ -52,7 +52,7 @@ LANES = VECTOR_BITS // 32   # 32-bit elements of a CPU's vectors
 # unless a comment has a measurement.
 
 SPREAD_ELEMENTS = 8         # maximum number of neighbours that shuffles spread over registers; tiles transpose more
-SPREAD_ROW = 128            # minimum number of elements of a row over which neighbours of another access are spread
+SPREAD_ROW = 128            # minimum length of a row, in elements, along which neighbours of another access are spread
 STRIDED_COST = 8            # cost of a byte that is not contiguous with its neighbours; a contiguous byte costs 1
 LAUNCH_BYTES = 1 << 20      # bytes that could be moved while a kernel is launched
 # instructions for a register above which a value is kept instead of computed again: a store and a load are two, and it

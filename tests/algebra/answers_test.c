@@ -148,7 +148,7 @@ static void shapes(void) {
   NOT_TAKEN(sett_tile_device_element(sett_tile_device(&plan), -1, list));
   shape = shape_of("f32[8]");
   plan = sett_tile_prepare(&shape);
-  /* the element before a layout without tiles */
+  /* position -1 of a layout without tiles */
   NOT_TAKEN(sett_tile_device_element(sett_tile_device(&plan), -1, list));
   CHECK(sett_tile_position(&plan, outside + 1) == 0);
   CHECK(sett_tile_part(&good, outside, poisoned(list)) == -1 && holds(list, 2, -1));

@@ -41,7 +41,7 @@ def canonical(x: str, t: str) -> str:
 
 
 def comparator(types: Sequence[str], keys: int, direction: str = "LT", plain: bool = False) -> str:
-    """Return JAX's comparator of operands of some types by the first; plain: floats are compared by value."""
+    """Return the comparator that JAX writes for operands of these types with the first `keys` operands as keys. plain: floats are compared by value."""
     lines = [f"  {side}{k} = {t}[] parameter({2 * k + n})" for k, t in enumerate(types) for n, side in enumerate("ab")]
     before = ""
     for k in reversed(range(keys)):

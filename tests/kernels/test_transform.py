@@ -33,7 +33,8 @@ from gen.targets import TARGETS
 
 
 def text(kind: str, dims: "tuple[int, ...]", count: int, part: str = "f32", layout: str = "") -> str:
-    """Return a module of an fft over the last dimensions; dims: of the array that is not half a spectrum."""
+    """Return a module of an fft over the last dimensions; dims: of the operand or result with all
+    elements; the other one may be half a spectrum."""
     number = {"f32": "c64", "f64": "c128"}[part]
     half = (*dims[:-1], dims[-1] // 2 + 1)
     source, target = {"FFT": (dims, dims), "IFFT": (dims, dims), "RFFT": (dims, half), "IRFFT": (half, dims)}[kind]
