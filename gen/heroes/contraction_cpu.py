@@ -482,7 +482,8 @@ def _is_skinny(nest: Contraction, context: Context) -> bool:
     numbers, panels, rows = context.device.contraction_cpu, context.device.panels, nest.row.size
     if nest.next_unit != nest.unit and nest.wide != 0:
         return False
-    large = panels is not None and _bytes(nest) > panels.in_place_bytes and nest.steps[-1].size >= numbers.chunk
+    steps = nest.steps[-1].size if nest.steps else 1
+    large = panels is not None and _bytes(nest) > panels.in_place_bytes and steps >= numbers.chunk
     if (nest.line.size > 1 or nest.windows) and rows * nest.line.size > numbers.skinny_places:
         return False
     return rows <= max(numbers.few_rows) or (rows in numbers.skinny and large)

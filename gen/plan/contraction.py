@@ -300,6 +300,8 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         return None
     (single, units), found, group, columns = moved.strides, moved.found, _group(dot, main.buffers) or 1, sizes[-1]
     wide = single["unit"] if group == 1 and single["lane"] == 1 and single["unit"] in (0, unit) else None
+    if wide == 0 and not units["unit"] and columns > unit:      # one unit is whole, so that no stride is known
+        wide = unit
     part = None
     if each:
         if group > 1 or single["lane"] or single["part"] <= 0 or units["part"] != each:

@@ -682,6 +682,39 @@ def test_few_results_of_long_sums(first: int, target: str, device: str, bytes_: 
     agree(texts, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("target, device", [pytest.param("c", "cpu"), pytest.param("opencl", "pocl-cpu", marks=pytest.mark.peer)])
+def test_depthwise_rows_of_less_than_two_units(target: str, device: str, tmp_path: Path) -> None:
+    """A row of one whole unit and one that shares columns with it reads both from the base."""
+    texts = {}
+    for t, features in (("f32", 17), ("f32", 31), ("f64", 9)):
+        for kind, base, out, labels in (("feature", [4, 20, features], 4, "b0f_0io->b0f"), ("batch", [features, 20, 4], 1, "b0f_0io->b0f"),
+                                        ("batch", [4, 20, features], 1, "f0b_0io->b0f")):
+            taps, inputs, name = 16, base[-1 if labels[0] == "b" else 0] if kind == "batch" else 1, f"{kind}{labels[0]}_{t}_{features}"
+            lines = [f"  x = {plain(t, base)} parameter(0)", f"  w = {plain(t, [taps, inputs, features])} parameter(1)",
+                     f"  ROOT c = {plain(t, [out, 20, features])} convolution(x, w), window={{size={taps} pad=7_8}}, dim_labels={labels}, "
+                     f"{kind}_group_count={features}"]
+            texts[name] = f"HloModule {name}\n\nENTRY e {{\n" + "\n".join(lines) + "\n}\n"
+    found = [nest for text in texts.values() for fusion in fusions(text) for nest in tiled(fusion)]
+    assert len(found) == len(texts) and all(nest.wide == nest.unit and nest.overlap for nest in found)
+    agree(texts, target, device, tmp_path)
+
+
+def test_a_long_row_of_sums_of_one_term(tmp_path: Path) -> None:
+    """A window whose second element is never inside of the base has no digit of the sum."""
+    text = """HloModule one_term
+
+ENTRY e {
+  x = f32[1,4,1]{2,1,0} parameter(0)
+  w = f32[2,1,70000]{2,1,0} parameter(1)
+  ROOT c = f32[1,4,70000]{2,1,0} convolution(x, w), window={size=2 rhs_dilate=5 pad=0_5}, dim_labels=b0f_0io->b0f
+}
+"""
+    (fusion,) = fusions(text)
+    (nest,) = tiled(fusion)
+    assert not nest.steps
+    agree({"one_term": text}, "c", "cpu", tmp_path)
+
+
 def test_large_images_are_summed_in_parts() -> None:
     """In the gradient of weights each image is a group if the images have many more bytes than the weights."""
     for images, size, groups in ((2, 56, 2), (2, 14, 1), (3, 56, 3)):
