@@ -475,7 +475,8 @@ class Form:
             per, step = dtypes.per_byte(dtype), self.loop.step
             stride, align = self.stride(flat, "vec") if self.box.get("vec", (0, 0)) != (0, 0) else (1, per)
             return self.lanes == 1 and stride == 1 and (step == 1 or not (step % per or align % per))
-        return self.loop.joined == 1 or self.is_along_rows(flat, body) or self.is_interleaved(flat, body) \
+        by_lane = self.loop.joined == 1 and not self.moves      # a lane's store would convert the bits to a number
+        return by_lane or self.is_along_rows(flat, body) or self.is_interleaved(flat, body) \
             or self.is_contiguous(flat, dtype)
 
     def _interleaved(self, root: Root, flat: str) -> bool:

@@ -19,6 +19,7 @@ class Helpers:
     target: Target
     texts: Dict[str, str] = field(default_factory=dict)
     tables: Dict[str, Tuple[str, str]] = field(default_factory=dict)
+    _made_for: Dict[str, object] = field(default_factory=dict)     # the arguments of functions of registers, by name
 
     def need(self, name: str, *about: str) -> str:
         title = "_".join((name, *about))
@@ -34,6 +35,7 @@ class Helpers:
         which `write` makes. about: the arguments of `write` after the target."""
         self.vector(dtype, lanes)
         self.texts.setdefault("tiles", register_tiles.prelude())
+        assert self._made_for.setdefault(name, (about, more)) == (about, more), f"two functions are called {name}"
         if name not in self.texts:
             self.texts[name] = write(self.target, *about, name=name, **more)
         return name
@@ -78,7 +80,7 @@ class Helpers:
     def interleave(self, width: int, rows: int, inverse: bool, lanes: int = 0) -> str:
         """Return a function that interleaves registers, or separates them. lanes: of a register (0: of a line)."""
         lanes = lanes or VECTOR_BITS // width
-        name = f"{'separate' if inverse else 'interleave'}_u{width}_{rows}" + f"x{lanes}" * (lanes * width < VECTOR_BITS)
+        name = f"{'separate' if inverse else 'interleave'}_u{width}_{rows}" + f"x{lanes}" * (lanes * width != VECTOR_BITS)
         if lanes * width == VECTOR_BITS and rows & (rows - 1) == 0:
             return self._of_registers(name, f"u{width}", lanes, register_tiles.interleave, width, rows, inverse)
         return self._of_registers(name, f"u{width}", lanes, register_tiles.spread, width, lanes, rows, inverse)

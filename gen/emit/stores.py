@@ -155,7 +155,7 @@ class Stores(Loads):
                 word = "stage" if pointer in self._arrays else "store"
                 self.text.add(Call(self.helpers.need(word, dtype, str(n)), text, at))
             return
-        assert self.loop.joined == 1, "Form.vectors says that what is joined is whole"
+        assert self.loop.joined == 1 and not self.moves, "Form.vectors says that moves store whole vectors"
         wide = self.declare(pointer, dtype, n, text, value.bits)
         lane = Value(self._lane_array(wide, f"{pointer}_x"), dtype, 1, value.bits)
         self.text.add(self.each_lane(Assign(f"{pointer}[{self.c(flat)[0]}]", self.to_memory(lane)), "",

@@ -213,6 +213,30 @@ def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, mo
     agree(texts, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
+def test_few_neighbours_whose_places_are_no_single_stride(target: str, device: str, tmp_path: Path) -> None:
+    """Elements that are stored one by one keep their type: 2 or 3 rows side by side, which end inside a step, in a result of four dimensions."""
+    cases = [("f32", [8, 13, 2, 130]), ("f32", [8, 13, 3, 131]), ("f64", [8, 13, 2, 129]), ("f16", [8, 13, 2, 130])]
+    texts = {f"f{k}": channels(t, t, dims, [0, 1, 3, 2]).replace("HloModule drawn", f"HloModule f{k}") for k, (t, dims) in enumerate(cases)}
+    agree(texts, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
+def test_registers_of_two_widths_in_one_file(target: str, device: str, tmp_path: Path) -> None:
+    """Rows are interleaved in registers of one line if they are moved, and of two if they are computed."""
+    agree({"two": """HloModule two
+
+ENTRY e {
+  x = f64[8,680] parameter(0)
+  y = f64[8,640] parameter(1)
+  a = f64[680,8] transpose(x), dimensions={1,0}
+  n = f64[8,640] negate(y)
+  b = f64[640,8] transpose(n), dimensions={1,0}
+  ROOT t = (f64[680,8], f64[640,8]) tuple(a, b)
+}
+"""}, target, device, tmp_path)
+
+
 def test_overlap() -> None:
     """A tile that is moved back rewrites elements of the same work-item, so a NaN of two NaNs is the same each time."""
     text = pipeline.target_file(fusions(OVERLAP)[0], "c", "cpu").text
