@@ -86,14 +86,19 @@ class Rows(NamedTuple):
 class Form:
     """One form of a function: through a thread map, scalar or wide.
 
-    thread: the map from a work-item's step to the element ("": the function's own indices). box: the bounds of its
-    variables. loop: the schedule of a step. steady: runtime variables that are the same for a whole step are bound
-    before it. strip: the variable that counts tiles along the lanes. walked: the shape in whose memory order steps
-    follow one another. staged: C text of elements in a shared-memory tile, by pointer and position. given: values of
-    instructions that the partition takes as given, or functions that compute them at the first read. shared: buffers
-    that other pointers also lead to. reads_first: all reads of a step precede its writes. stores: the roots that are
-    stored (None: all). stored_lanes: the first lane of a register that is stored and the end lane, as C texts, if not
-    all lanes are. rows: the registers that a loop of elements runs together.
+    thread: the map from a work-item's step to the element ("": the function's own indices).
+    box: the bounds of its variables.
+    loop: the schedule of a step.
+    steady: runtime variables that are the same for a whole step are bound before it.
+    strip: the variable that counts tiles along the lanes.
+    walked: the shape in whose memory order steps follow one another.
+    staged: C text of elements in a shared-memory tile, by pointer and position.
+    given: values of instructions that the partition takes as given, or functions that compute them at the first read.
+    shared: buffers that other pointers also lead to.
+    reads_first: all reads of a step precede its writes.
+    stores: the roots that are stored (None: all).
+    stored_lanes: the first lane of a register that is stored and the end lane, as C texts, if not all lanes are.
+    rows: the registers that a loop of elements runs together.
     """
 
     partition: Partition

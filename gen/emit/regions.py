@@ -25,9 +25,11 @@ from gen.targets import SMALL
 class When(NamedTuple):
     """The conditions under which a guarded region runs, as C text ("": always, None: never).
 
-    every: all lanes of a register are in the region. lane: the lane `lane` is in it. some: a condition that holds
-    wherever any lane is in it. differs: true if one lane may be in the region while another lane is outside. varied:
-    the variables for which no compiler may specialise `every`, with the last value of each.
+    every: all lanes of a register are in the region.
+    lane: the lane `lane` is in it.
+    some: a condition that holds wherever any lane is in it.
+    differs: true if one lane may be in the region while another lane is outside.
+    varied: the variables for which no compiler may specialise `every`, with the last value of each.
     """
 
     every: Optional[str]

@@ -53,8 +53,13 @@ class Mix(NamedTuple):
 
 
 class Square(NamedTuple):
-    """A square of `side` rows. loads: the pieces that are loaded, each with its row. mixes: the steps. results: the
-    registers of the columns, in order. shuffles: the macros of the steps."""
+    """A square of `side` rows.
+
+    loads: the pieces that are loaded, each with its row.
+    mixes: the steps.
+    results: the registers of the columns, in order.
+    shuffles: the macros of the steps.
+    """
 
     side: int
     shuffles: "List[Tuple[str, List[int]]]"

@@ -89,9 +89,12 @@ HERO = ConcatenateCpuHero()
 class OperandRun:
     """A part's run in each row: C text that computes `lanes` elements from element `at` of row `row` on.
 
-    begin: the first element's column in the output. length: of the run. last: the first element of the last vector.
-    prefetch: statements that prefetch later elements. lines: the computation. store: the store of the vector to
-    `target`.
+    begin: the first element's column in the output.
+    length: of the run.
+    last: the first element of the last vector.
+    prefetch: statements that prefetch later elements.
+    lines: the computation.
+    store: the store of the vector to `target`.
     """
 
     begin: int
@@ -105,10 +108,15 @@ class OperandRun:
 
 @dataclass(frozen=True)
 class ConcatenateCpuRecord:
-    """The values that templates/kernels/concatenate_cpu.j2 prints. group: true if the number of the work-group is used.
-    first: C text of the position of the block's first element, from the numbers of the work-item and the block; row,
-    column: C texts of its row and column, from `first`. register: the type of a line in memory, with elements
-    `element`. lanes: elements of a line. margin: lines before and after the block that a vector may overlap."""
+    """The values that templates/kernels/concatenate_cpu.j2 prints.
+
+    group: true if the number of the work-group is used.
+    first: C text of the position of the block's first element, from the numbers of the work-item and the block.
+    row, column: C texts of its row and column, from `first`.
+    register: the type of a line in memory, with elements `element`.
+    lanes: elements of a line.
+    margin: lines before and after the block that a vector may overlap.
+    """
 
     group: bool
     first: str

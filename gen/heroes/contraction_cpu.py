@@ -49,14 +49,19 @@ MATRIX = {("bf16", "bf16"): ("TILES_BF16", "_tile_dpbf16ps"), ("u8", "s8"): ("TI
 class ContractionSchedule(Schedule):
     """A schedule of a block.
 
-    lines, rows, units: sizes of a block; line_blocks, row_blocks, unit_blocks: numbers of blocks in a matrix of the
-    result. long_blocks: the number of first blocks of columns that have `units`; later blocks have one unit less.
-    tile_units: the maximum of units in a tile; 0: those of the block. ahead: true if a tile prefetches units some steps
-    ahead. far: the distance of the next chunk's units, which tiles prefetch; 0: no prefetch. every: the number of
-    unrolled steps of a tile, which share one such prefetch. chunk: the number of the last digit's steps that a tile
-    takes; runs: the number of steps of the digit before it. to, to_line: the strides of rows and of lines in the
-    result, if totals are there; 0: they are in an array of the work-item. packed: true if a chunk's columns are first
-    copied to a panel. along_rows: true if the next work-item has the next block of columns, false if of rows.
+    lines, rows, units: sizes of a block.
+    line_blocks, row_blocks, unit_blocks: numbers of blocks in a matrix of the result.
+    long_blocks: the number of first blocks of columns that have `units`; later blocks have one unit less.
+    tile_units: the maximum of units in a tile; 0: those of the block.
+    ahead: true if a tile prefetches units some steps ahead.
+    far: the distance of the next chunk's units, which tiles prefetch; 0: no prefetch.
+    every: the number of unrolled steps of a tile, which share one such prefetch.
+    chunk: the number of the last digit's steps that a tile takes.
+    runs: the number of steps of the digit before it.
+    to, to_line: the strides of rows and of lines in the result, if totals are there; 0: they are in an array of the
+        work-item.
+    packed: true if a chunk's columns are first copied to a panel.
+    along_rows: true if the next work-item has the next block of columns, false if of rows.
     """
 
     lines: int = 1
@@ -87,8 +92,13 @@ class ContractionSchedule(Schedule):
 
 @dataclass(frozen=True)
 class StepLoop:
-    """A loop over a digit of the sum. name: its variable; size: its size as C text; by: steps that are taken at once;
-    whole: true if these are all steps."""
+    """A loop over a digit of the sum.
+
+    name: its variable.
+    size: its size as C text.
+    by: steps that are taken at once.
+    whole: true if these are all steps.
+    """
 
     name: str
     size: str
@@ -113,16 +123,24 @@ class Block:
 class Words:
     """The names of C functions and types that a tile uses.
 
-    name: the tile's function; vector: a vector of sums; part: one of its lanes; single, units, total: types in memory;
-    single_space, space, units_space: the address spaces of `single`, of totals and of units; load_single, load_units,
-    load_total, store_total: functions that load and store vectors ("": pointers do); widen: the function that converts
-    narrow numbers of a unit ("": no conversion); of_panel: functions that load a unit and store it in a panel; splat:
-    the function that gives all lanes an element or a group; mad: the function that adds products; matrix: the macro of
-    a processor with matrix instructions for groups ("": they cannot read this operand); multiply: the matrix
-    instruction that adds products; bytes: the size of a number in a group; biased: true if `mad` adds 128 to each
-    number of a group of `single`, or subtracts it, because the instruction needs one signed and one unsigned operand;
-    load_own, store_own: as load_total and store_total, for an array of the work-item. spread: the function that gives
-    each part of a unit's lanes its element of `single` ("": there are no parts); part_lanes: lanes of a part;
+    name: the tile's function.
+    vector: a vector of sums.
+    part: one of its lanes.
+    single, units, total: types in memory.
+    single_space, space, units_space: the address spaces of `single`, of totals and of units.
+    load_single, load_units, load_total, store_total: functions that load and store vectors ("": pointers do).
+    widen: the function that converts narrow numbers of a unit ("": no conversion).
+    of_panel: functions that load a unit and store it in a panel.
+    splat: the function that gives all lanes an element or a group.
+    mad: the function that adds products.
+    matrix: the macro of a processor with matrix instructions for groups ("": they cannot read this operand).
+    multiply: the matrix instruction that adds products.
+    bytes: the size of a number in a group.
+    biased: true if `mad` adds 128 to each number of a group of `single`, or subtracts it, because the instruction
+        needs one signed and one unsigned operand.
+    load_own, store_own: as load_total and store_total, for an array of the work-item.
+    spread: the function that gives each part of a unit's lanes its element of `single` ("": there are no parts).
+    part_lanes: lanes of a part.
     part_step: the distance of parts in `single`.
     """
 
@@ -205,10 +223,16 @@ def _in_groups(nest: Contraction, context: Context) -> bool:
 
 @dataclass(frozen=True)
 class Cells:
-    """The loop over the cells of a window. taps: true if the cells differ in their numbers of elements; first: the
-    first of the block's places, as C text ("": 0); every: the distance of a cell's places; single, total: the distance
-    of such places in the operand and in the totals; count: the variable that has the number of the block's rows or
-    lines ("": there is one); each: the number of rows or lines of a place; step: their distance in the totals."""
+    """The loop over the cells of a window.
+
+    taps: true if the cells differ in their numbers of elements.
+    first: the first of the block's places, as C text ("": 0).
+    every: the distance of a cell's places.
+    single, total: the distance of such places in the operand and in the totals.
+    count: the variable that has the number of the block's rows or lines ("": there is one).
+    each: the number of rows or lines of a place.
+    step: their distance in the totals.
+    """
 
     number: int
     parts: Tuple[Part, ...]
@@ -226,23 +250,37 @@ class Cells:
 class ContractionCpuRecord:
     """The record that templates/kernels/contraction_cpu.j2 prints.
 
-    words: names of its tile. line, row: the variables of the lines and the rows ("": there is one). first_unit,
-    end_unit: the first unit of a block ("": 0) and the one after its last, as C text. single, units: addresses of the
-    operands' blocks, as C text; line_step, row_step, wide, next_unit: the strides of lines, rows and units in them
-    (wide: -1 if a unit has one element of `single`). lines, last_lines, rows, last_rows: sizes of a block, and of the
-    last one. part_rows: rows of the blocks before the last one, if they are not whole tiles; else 0. columns: columns
-    of the result; lanes: lanes of a unit; all_units: units of a row; tile_units: the maximum of units in a tile (0:
-    those of a block). ahead: true if a tile prefetches units some steps ahead; far: the distance of the next chunk's
-    units, which tiles prefetch (0: no prefetch); far_lines: true if its lines are contiguous; every: the number of
-    unrolled steps of a tile, which share one such prefetch. overlap: the number of columns that the last unit shares
-    with the one before it. cells: the cells of windows; rows_vary: true if their numbers of rows differ; covered: true
-    if each element of the result is in a cell. loops: the loops over the sum. total: the address of a block's totals in
-    the result, as C text; "": they are in an array. to, to_line: the strides of their rows and lines. by_tile: the
-    number of elements in that array if results are computed tile by tile; 0: they are computed block by block, or there
-    is no array. epilogue, epilogue_leads: the buffers and the leading dimensions that the function for the results of a
-    tile accesses. step: a unit of the epilogue; element: an element of it, in a row without units. leads: the leading
-    dimensions of `single`, of `units` and of the totals that the caller gives ("": none); all distances are in the
-    terms of gen/plan/leads.py.
+    words: names of its tile.
+    line, row: the variables of the lines and the rows ("": there is one).
+    first_unit, end_unit: the first unit of a block ("": 0) and the one after its last, as C text.
+    single, units: addresses of the operands' blocks, as C text.
+    line_step, row_step, wide, next_unit: the strides of lines, rows and units in them (wide: -1 if a unit has one
+        element of `single`).
+    lines, last_lines, rows, last_rows: sizes of a block, and of the last one.
+    part_rows: rows of the blocks before the last one, if they are not whole tiles; else 0.
+    columns: columns of the result.
+    lanes: lanes of a unit.
+    all_units: units of a row.
+    tile_units: the maximum of units in a tile (0: those of a block).
+    ahead: true if a tile prefetches units some steps ahead.
+    far: the distance of the next chunk's units, which tiles prefetch (0: no prefetch).
+    far_lines: true if its lines are contiguous.
+    every: the number of unrolled steps of a tile, which share one such prefetch.
+    overlap: the number of columns that the last unit shares with the one before it.
+    cells: the cells of windows.
+    rows_vary: true if their numbers of rows differ.
+    covered: true if each element of the result is in a cell.
+    loops: the loops over the sum.
+    total: the address of a block's totals in the result, as C text; "": they are in an array.
+    to, to_line: the strides of their rows and lines.
+    by_tile: the number of elements in that array if results are computed tile by tile; 0: they are computed block by
+        block, or there is no array.
+    epilogue, epilogue_leads: the buffers and the leading dimensions that the function for the results of a tile
+        accesses.
+    step: a unit of the epilogue.
+    element: an element of it, in a row without units.
+    leads: the leading dimensions of `single`, of `units` and of the totals that the caller gives ("": none); all
+        distances are in the terms of gen/plan/leads.py.
     """
 
     placing: Placing

@@ -79,11 +79,17 @@ class ConditionText(NamedTuple):
 class TiledOperand:
     """The copy of an operand to shared memory, a part of a template's record.
 
-    name: a or b. pointer: the buffer's. lines: lines of the tile. passes: the number of times that each thread copies
-    `vec` elements; own: the condition that a thread has something to copy in a pass ("": always). line, step: the
-    coordinates in the tile of what it copies. first: the number of the block's tile; count: the lines of the operand;
-    last: the last line with which a copy may begin. line_at, step_at: the position of the line in the operand, and the
-    distance of the step from there. conditions: the conditions under which an element exists.
+    name: a or b.
+    pointer: the buffer's.
+    lines: lines of the tile.
+    passes: the number of times that each thread copies `vec` elements.
+    own: the condition that a thread has something to copy in a pass ("": always).
+    line, step: the coordinates in the tile of what it copies.
+    first: the number of the block's tile.
+    count: the lines of the operand.
+    last: the last line with which a copy may begin.
+    line_at, step_at: the position of the line in the operand, and the distance of the step from there.
+    conditions: the conditions under which an element exists.
     """
 
     name: str
@@ -104,9 +110,13 @@ class TiledOperand:
 
 @dataclass(frozen=True)
 class LoadedOperand(TiledOperand):
-    """A copy of an operand to shared memory through registers. along: true if neighbours in memory are steps; element:
-    the type in memory; value: the C text of an element in the type of the sums. word, put: the types of loaded words
-    and of stored words."""
+    """A copy of an operand to shared memory through registers.
+
+    along: true if neighbours in memory are steps.
+    element: the type in memory.
+    value: the C text of an element in the type of the sums.
+    word, put: the types of loaded words and of stored words.
+    """
 
     along: bool
     element: str
@@ -141,11 +151,19 @@ class ExactSum(NamedTuple):
 class ContractionGpuRecord:
     """The record that templates/kernels/contraction_gpu.j2 prints.
 
-    kind: the type of the sums; unit: sums in a word of shared memory; word: its type. pitch: elements from a step to
-    the next in each tile. steps: steps of the sum; part_steps: steps of a part of it. row: the row in the tile of a
-    thread's row `i`; column: words of the tile's row before the thread's word `j`; group: the column of its columns
-    `j`, in groups of `vec`. added: a thread's sum after one more product. rows, columns: of the result. exact: None if
-    all elements exist or sums are integers. step: the epilogue of `vec` sums, or the stores of a part's sums.
+    kind: the type of the sums.
+    unit: sums in a word of shared memory.
+    word: its type.
+    pitch: elements from a step to the next in each tile.
+    steps: steps of the sum.
+    part_steps: steps of a part of it.
+    row: the row in the tile of a thread's row `i`.
+    column: words of the tile's row before the thread's word `j`.
+    group: the column of its columns `j`, in groups of `vec`.
+    added: a thread's sum after one more product.
+    rows, columns: of the result.
+    exact: None if all elements exist or sums are integers.
+    step: the epilogue of `vec` sums, or the stores of a part's sums.
     """
 
     placing: Placing

@@ -73,9 +73,14 @@ class ContractionMfmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class FragmentOperand(TiledOperand):
-    """A copy of an operand through registers to shared memory, and from there to fragments. along: true if neighbours
-    in memory are steps; word: the type of a load; place: the place of a line and a step in the tile; elements: of a
-    tile. read_line, read_step: the first element that a lane reads of 16 lines `n`."""
+    """A copy of an operand through registers to shared memory, and from there to fragments.
+
+    along: true if neighbours in memory are steps.
+    word: the type of a load.
+    place: the place of a line and a step in the tile.
+    elements: of a tile.
+    read_line, read_step: the first element that a lane reads of 16 lines `n`.
+    """
 
     along: bool
     word: str
@@ -89,9 +94,11 @@ class FragmentOperand(TiledOperand):
 class ContractionMfmaRecord:
     """The record that templates/kernels/contraction_mfma.j2 prints.
 
-    kind, element: the types of the sums, and of elements in memory; mfma: the function of a word's instructions. unit:
-    elements of 16 bytes. downs, acrosses: the numbers of a wavefront's instructions down and across. row, group, steps,
-    part_steps, rows, columns, vec, exact, step: as in ContractionGpuRecord.
+    kind, element: the types of the sums, and of elements in memory.
+    mfma: the function of a word's instructions.
+    unit: elements of 16 bytes.
+    downs, acrosses: the numbers of a wavefront's instructions down and across.
+    row, group, steps, part_steps, rows, columns, vec, exact, step: as in ContractionGpuRecord.
     """
 
     placing: Placing

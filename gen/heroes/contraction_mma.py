@@ -79,10 +79,15 @@ class ContractionMmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class CopiedOperand(TiledOperand):
-    """A copy of an operand to shared memory, and from there to registers. elements: of a tile; place: the place of a
-    line and a step there. read_line, read_step: the row that a lane gives to ldmatrix, or its element `half`, of 16
-    lines `n` and 32 bytes `part` of the steps. trans: true if ldmatrix transposes; pairs: true if it transposes pairs
-    of lines."""
+    """A copy of an operand to shared memory, and from there to registers.
+
+    elements: of a tile.
+    place: the place of a line and a step there.
+    read_line, read_step: the row that a lane gives to ldmatrix, or its element `half`, of 16 lines `n` and 32 bytes
+        `part` of the steps.
+    trans: true if ldmatrix transposes.
+    pairs: true if it transposes pairs of lines.
+    """
 
     elements: int
     place: str
@@ -96,11 +101,14 @@ class CopiedOperand(TiledOperand):
 class ContractionMmaRecord:
     """The record that templates/kernels/contraction_mma.j2 prints.
 
-    kind, element: the types of the sums, and of elements in memory; mma: the function of an instruction. register: the
-    type of the `registers` in which a lane has its part of 16 lines and 32 bytes of the steps. bytes: of an element.
-    parts: the number of groups of 32 bytes of steps in a tile. downs, acrosses: the numbers of a warp's instructions
-    down and across. row, group: the row in the tile of a thread's row `i`, and the column of its columns `j` in groups
-    of `vec`. steps, part_steps, rows, columns, vec, exact, step: as in ContractionGpuRecord.
+    kind, element: the types of the sums, and of elements in memory.
+    mma: the function of an instruction.
+    register: the type of the `registers` in which a lane has its part of 16 lines and 32 bytes of the steps.
+    bytes: of an element.
+    parts: the number of groups of 32 bytes of steps in a tile.
+    downs, acrosses: the numbers of a warp's instructions down and across.
+    row, group: the row in the tile of a thread's row `i`, and the column of its columns `j` in groups of `vec`.
+    steps, part_steps, rows, columns, vec, exact, step: as in ContractionGpuRecord.
     """
 
     placing: Placing

@@ -30,8 +30,13 @@ SHOWN = (16, 110)         # maximum number of lines and columns of a picture
 
 @dataclass(frozen=True)
 class Distributed(LoopSchedule):
-    """A loop schedule by a nested layout. layout: canonical. grid: the number of tiles. index: the map (th_x,
-    bl_x)[(chunk,) vec] -> the result's index. whole: true if the end of the result cuts no step."""
+    """A loop schedule by a nested layout.
+
+    layout: canonical.
+    grid: the number of tiles.
+    index: the map (th_x, bl_x)[(chunk,) vec] -> the result's index.
+    whole: true if the end of the result cuts no step.
+    """
 
     layout: str = ""
     grid: int = 1

@@ -42,14 +42,21 @@ class Pass:
 
 @dataclass(frozen=True)
 class Axis:
-    """A kernel of transforms of length n. source, target: names of the arrays that it reads and writes. others: for
-    each other dimension the size and the strides in both arrays; along the last one, rows are taken side by side.
-    along: the strides within a row. reads, writes: "complex" numbers, "real" ones, or "half" a spectrum; for an even
-    length 2 n, real numbers as "pairs", each taken as a complex number, and half a spectrum "folded" from the transform
-    of the pairs. swaps: for reading and for writing, whether real and imaginary parts are swapped. late: true if the
-    kernel of a convolution is computed at run time. lanes: rows side by side. turned: if not 0, results are multiplied
-    by the root of this length to the power of (place in the row) * (number of the row). whole: the length that this
-    kernel and another one transform together; 0 if this kernel is alone."""
+    """A kernel of transforms of length n.
+
+    source, target: names of the arrays that it reads and writes.
+    others: for each other dimension the size and the strides in both arrays; along the last one, rows are taken side
+        by side.
+    along: the strides within a row.
+    reads, writes: "complex" numbers, "real" ones, or "half" a spectrum; for an even length 2 n, real numbers as
+        "pairs", each taken as a complex number, and half a spectrum "folded" from the transform of the pairs.
+    swaps: for reading and for writing, whether real and imaginary parts are swapped.
+    late: true if the kernel of a convolution is computed at run time.
+    lanes: rows side by side.
+    turned: if not 0, results are multiplied by the root of this length to the power of (place in the row) * (number
+        of the row).
+    whole: the length that this kernel and another one transform together; 0 if this kernel is alone.
+    """
 
     source: str
     target: str
@@ -111,10 +118,14 @@ class FftSchedule:
 
 @dataclass(frozen=True)
 class Roots:
-    """The names of the tables of roots that a kernel reads; "" for none. w: roots of the stages. turn: roots between
-    two lengths; or high and low, whose products are these roots (window: entries of low; block: number of neighbours
-    computed together). kernel, chirp: of a convolution, or the tables of their roots. fold: roots for half a
-    spectrum."""
+    """The names of the tables of roots that a kernel reads; "" for none.
+
+    w: roots of the stages.
+    turn: roots between two lengths; or high and low, whose products are these roots (window: entries of low.
+    block: number of neighbours computed together).
+    kernel, chirp: of a convolution, or the tables of their roots.
+    fold: roots for half a spectrum.
+    """
 
     axis: Axis
     w: str
@@ -149,11 +160,16 @@ class Roots:
 
 @dataclass(frozen=True)
 class FftRecord(Roots):
-    """The values that templates/kernels/fft.j2 prints. real: the type of a number. origin: the start of a unit of rows
-    in the array that is read and in the one that is written. steps: the elements from one to the next along the row,
-    and from row to row. count: rows of the unit, as C text. whole: true if all units have the same number of rows.
-    group: the number of the unit among those along the last other dimension. work: the scratch buffer; "" if the
-    buffers are the work-item's own."""
+    """The values that templates/kernels/fft.j2 prints.
+
+    real: the type of a number.
+    origin: the start of a unit of rows in the array that is read and in the one that is written. steps: the elements
+        from one to the next along the row, and from row to row.
+    count: rows of the unit, as C text.
+    whole: true if all units have the same number of rows.
+    group: the number of the unit among those along the last other dimension.
+    work: the scratch buffer; "" if the buffers are the work-item's own.
+    """
 
     real: str
     wide: str

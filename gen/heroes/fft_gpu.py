@@ -110,11 +110,16 @@ class Butterflies:
 
 @dataclass(frozen=True)
 class Step:
-    """A stage of a kernel. row, butterfly: C texts of a butterfly's row and its number in the row, in terms of `work`,
-    the number of a thread's turn. reads, writes: positions in shared memory; empty if the elements are in memory.
-    before, after: numbers of the elements that are read and written, as factors. roots: positions in the table of the
-    roots by which all results but the first are multiplied; empty if the roots are 1. kernel: the same in the transform
-    of a convolution's kernel."""
+    """A stage of a kernel.
+
+    row, butterfly: C texts of a butterfly's row and its number in the row, in terms of `work`, the number of a
+        thread's turn.
+    reads, writes: positions in shared memory; empty if the elements are in memory.
+    before, after: numbers of the elements that are read and written, as factors.
+    roots: positions in the table of the roots by which all results but the first are multiplied; empty if the roots
+        are 1.
+    kernel: the same in the transform of a convolution's kernel.
+    """
 
     radix: int
     turns: int
@@ -144,10 +149,16 @@ class Fold:
 
 @dataclass(frozen=True)
 class FftBlockRecord(Roots):
-    """The values that templates/kernels/fft_gpu.j2 prints. real: the type of a number. rows: of a block. row_guard: the
-    condition that a row exists; "" if all rows do. first: the number of the block's first row, "" for 0. starts: C
-    texts of the start of row `unit` in the array that is read and in the one that is written. part: the row's number
-    among the `parts` rows of a transform that two kernels do. room: elements of shared memory."""
+    """The values that templates/kernels/fft_gpu.j2 prints.
+
+    real: the type of a number.
+    rows: of a block.
+    row_guard: the condition that a row exists; "" if all rows do.
+    first: the number of the block's first row, "" for 0.
+    starts: C texts of the start of row `unit` in the array that is read and in the one that is written.
+    part: the row's number among the `parts` rows of a transform that two kernels do.
+    room: elements of shared memory.
+    """
 
     real: str
     wide: str

@@ -105,9 +105,13 @@ from gen.targets import Target
 
 @dataclass
 class Context:
-    """The context of a hero's decisions. helpers: functions and tables of the file so far. scratch: the buffers between
-    kernels so far. choose: returns the choices for a part of a nest. threads: the threads of a block, if fixed; a
-    schedule must then have this number (0: the hero chooses)."""
+    """The context of a hero's decisions.
+
+    helpers: functions and tables of the file so far.
+    scratch: the buffers between kernels so far.
+    choose: returns the choices for a part of a nest.
+    threads: the threads of a block, if fixed; a schedule must then have this number (0: the hero chooses).
+    """
 
     target: Target
     device: Device
@@ -131,10 +135,13 @@ S = TypeVar("S")        # a schedule, or a record of a schedule with facts about
 class Choice(Generic[N, S]):
     """The decisions about a nest's kernels, complete before the first statement is written.
 
-    schedule: or a record of it with facts about the nest. index: the type of its indices. accesses: the accesses of a
-    step, with the elements of each. scratch: the buffers between its kernels. grids: its kernels with their launches;
-    empty if its parts have kernels of their own. parts: the choices for the nests that it combines. refusals: for
-    people, the heroes of this kind of nest that refused it, and why.
+    schedule: or a record of it with facts about the nest.
+    index: the type of its indices.
+    accesses: the accesses of a step, with the elements of each.
+    scratch: the buffers between its kernels.
+    grids: its kernels with their launches; empty if its parts have kernels of their own.
+    parts: the choices for the nests that it combines.
+    refusals: for people, the heroes of this kind of nest that refused it, and why.
     """
 
     hero: "Hero[N, S]"

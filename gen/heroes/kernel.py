@@ -27,9 +27,14 @@ from gen.schedule import Schedule
 class Grid:
     """A kernel with its launch, decided before its first statement.
 
-    name: of the C function. loop: its schedule. index: the index type. blocks: of the launch. thread: the map from a
-    work-item's step to the index, for people. own_threads: threads of a block; 0: those of the schedule. written_by:
-    the name of the hero, if it differs from the choice's hero. plain: the kernel for SETT_BURSTS 0, if that differs.
+    name: of the C function.
+    loop: its schedule.
+    index: the index type.
+    blocks: of the launch.
+    thread: the map from a work-item's step to the index, for people.
+    own_threads: threads of a block; 0: those of the schedule.
+    written_by: the name of the hero, if it differs from the choice's hero.
+    plain: the kernel for SETT_BURSTS 0, if that differs.
     dynamic_bytes: shared memory that the launch gives to each block.
     """
 
@@ -62,10 +67,14 @@ class CFunction:
 
 @dataclass(frozen=True)
 class Argument:
-    """A buffer among a kernel's parameters. type: of the pointer, as C text, with its star. restrict: the keyword for a
-    pointer without aliases, or "". The next two are used if the call chooses how words of several elements are accessed
-    (`Target.chooses_words`). word: bytes of the widest words. atomic: bytes of the words of atomic operations, to which
-    the pointer must be aligned."""
+    """A buffer among a kernel's parameters.
+
+    type: of the pointer, as C text, with its star.
+    restrict: the keyword for a pointer without aliases, or "". The next two are used if the call chooses how words of
+        several elements are accessed (`Target.chooses_words`).
+    word: bytes of the widest words.
+    atomic: bytes of the words of atomic operations, to which the pointer must be aligned.
+    """
 
     type: str
     buffer: Buffer
@@ -110,9 +119,13 @@ class Placing:
 
 @dataclass(frozen=True)
 class StepCode:
-    """The C lines of a step of `vec` registers of `lanes` elements (parts/step.j2). before: loads of whole vectors.
-    text: the computation of one register. after: stores of whole vectors. repeated: words for people if the text is not
-    run once for each register ("for each update")."""
+    """The C lines of a step of `vec` registers of `lanes` elements (parts/step.j2).
+
+    before: loads of whole vectors.
+    text: the computation of one register.
+    after: stores of whole vectors.
+    repeated: words for people if the text is not run once for each register ("for each update").
+    """
 
     before: Sequence[Statement]
     text: Sequence[Statement]
@@ -139,9 +152,12 @@ class Table:
 class Text:
     """The text of a kernel, without its name and its arguments.
 
-    template: the file in templates/. record: the dataclass of the hero that it prints. functions: the functions that
-    the kernel calls. attribute: printed after the kernel's qualifiers. table: the table that the kernel reads. inlined:
-    whether a compiler shall inline it into the program's function.
+    template: the file in templates/.
+    record: the dataclass of the hero that it prints.
+    functions: the functions that the kernel calls.
+    attribute: printed after the kernel's qualifiers.
+    table: the table that the kernel reads.
+    inlined: whether a compiler shall inline it into the program's function.
     """
 
     template: str
@@ -156,10 +172,11 @@ class Text:
 class Report:
     """The facts about a kernel that explain and the manifest print.
 
-    touched: the accessed buffers, each with the map to the position in it. code: of a step or of an element; None if
-    the `scheduled` kernels have it. refusals: the heroes of this kind of nest that refused it, and why. manifest:
-    entries of the manifest besides name, schedule and launch. leads: leading dimensions in the text besides those of
-    the maps in `touched`.
+    touched: the accessed buffers, each with the map to the position in it.
+    code: of a step or of an element; None if the `scheduled` kernels have it.
+    refusals: the heroes of this kind of nest that refused it, and why.
+    manifest: entries of the manifest besides name, schedule and launch.
+    leads: leading dimensions in the text besides those of the maps in `touched`.
     """
 
     touched: "List[Touched]" = field(default_factory=list)
@@ -182,10 +199,12 @@ def leads_named(accesses: "Iterable[Touched]", functions: "Iterable[CFunction]",
 class Kernel:
     """A kernel of a nest.
 
-    sections: the kernels whose blocks it contains, one after another (gen/heroes/concatenate.py). walk: its walk, if
-    another kernel may contain that in a range of its blocks. without_bursts: the kernel for SETT_BURSTS 0, if that
-    differs. hero: the name of the hero that wrote it. overwrites: it reads an element before it writes at the same
-    position. matrix: the C macro that is 1 if the compiler has matrix instructions for it; "" if it needs none.
+    sections: the kernels whose blocks it contains, one after another (gen/heroes/concatenate.py).
+    walk: its walk, if another kernel may contain that in a range of its blocks.
+    without_bursts: the kernel for SETT_BURSTS 0, if that differs.
+    hero: the name of the hero that wrote it.
+    overwrites: it reads an element before it writes at the same position.
+    matrix: the C macro that is 1 if the compiler has matrix instructions for it; "" if it needs none.
     """
 
     grid: Grid

@@ -42,9 +42,15 @@ class Numbers:
 
 @dataclass(frozen=True)
 class LapackRecord(BatchRecord):
-    """The values that the template prints. symbol: of the routine. before, after: copies around the call. cleared:
-    results that the routine may leave unwritten. operand: the operand whose elements must all be finite; otherwise
-    float results are NaN and info is -4 (None: no such condition). info: the position of info."""
+    """The values that the template prints.
+
+    symbol: of the routine.
+    before, after: copies around the call.
+    cleared: results that the routine may leave unwritten.
+    operand: the operand whose elements must all be finite; otherwise float results are NaN and info is -4 (None: no
+        such condition).
+    info: the position of info.
+    """
 
     symbol: str
     before: List[Copy]

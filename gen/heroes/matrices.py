@@ -88,9 +88,14 @@ class LocalArray:
 class BatchRecord:
     """The values of a kernel in which each work-item has one matrix after another.
 
-    type: of elements. chunk: matrices of a work-item. count: all matrices. threads: work-items of a group. group, item:
-    whether the text uses their numbers. starts: the variables with the positions of this matrix. locals: arrays of the
-    work-item. nan: as C text.
+    type: of elements.
+    chunk: matrices of a work-item.
+    count: all matrices.
+    threads: work-items of a group.
+    group, item: whether the text uses their numbers.
+    starts: the variables with the positions of this matrix.
+    locals: arrays of the work-item.
+    nan: as C text.
     """
 
     type: str
@@ -108,11 +113,15 @@ class BatchRecord:
 class MatricesRecord(BatchRecord):
     """The values that the templates of matrices print.
 
-    dtype: of elements. operands, results, work: views of them. sizes, attributes: of the op. unrolled: true if loops
-    are unrolled. epsilon: half the distance from 1 to the next number. vector_sizes: the numbers of left and of right
-    vectors in the results of svd. lanes: the number of right-hand sides of a triangular solve in a vector; 1 for no
-    vectors. complex: for complex elements, the function of each operation; {} for real elements. real: the type of an
-    element's absolute value.
+    dtype: of elements.
+    operands, results, work: views of them.
+    sizes, attributes: of the op.
+    unrolled: true if loops are unrolled.
+    epsilon: half the distance from 1 to the next number.
+    vector_sizes: the numbers of left and of right vectors in the results of svd.
+    lanes: the number of right-hand sides of a triangular solve in a vector; 1 for no vectors.
+    complex: for complex elements, the function of each operation; {} for real elements.
+    real: the type of an element's absolute value.
     """
 
     dtype: str

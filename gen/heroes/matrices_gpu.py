@@ -40,9 +40,16 @@ class SharedArray:
 
 @dataclass(frozen=True)
 class MatrixBlocks(Schedule):
-    """The schedule. sizes: of the op. across: the number of threads that access neighbours; a block has several such
-    groups. parts: blocks of a matrix. sides: right-hand sides of a block. work: the arrays for the matrix and for
-    vectors. in_shared: true if these are in shared memory. shared: the block's other arrays."""
+    """The schedule.
+
+    sizes: of the op.
+    across: the number of threads that access neighbours; a block has several such groups.
+    parts: blocks of a matrix.
+    sides: right-hand sides of a block.
+    work: the arrays for the matrix and for vectors.
+    in_shared: true if these are in shared memory.
+    shared: the block's other arrays.
+    """
 
     sizes: Sizes = Sizes(1, 1, 1)
     across: int = 1
@@ -62,15 +69,24 @@ class MatrixBlocks(Schedule):
 class MatrixBlockRecord:
     """The values that the templates of blocks print.
 
-    type, dtype: of elements, as C text and as an HLO type. count: matrices. parts: blocks of each matrix. threads: of a
-    block. across: threads of a group, which access neighbours. groups: of a block. group: true if the text uses the
-    number of the block. starts: the variables with the positions of a block's matrix. shared: arrays in shared memory,
-    each with its type as C text. in_shared: true if the matrix and its vectors are there too. barrier: the barrier
-    after which threads see what others have written. sides, solved: the number of right-hand sides of a block, and
-    where they are. vector_sizes: the numbers of left and of right vectors in the results of svd. even: the number of
-    rows to pair; if it was odd, a row of zeros is added. pair: C text of the rows of a pair in a round, of pair 0
-    except its first row. searching: threads that search for a pivot. epsilon: half the distance from 1 to the next
-    number. nan: as C text.
+    type, dtype: of elements, as C text and as an HLO type.
+    count: matrices.
+    parts: blocks of each matrix.
+    threads: of a block.
+    across: threads of a group, which access neighbours.
+    groups: of a block.
+    group: true if the text uses the number of the block.
+    starts: the variables with the positions of a block's matrix.
+    shared: arrays in shared memory, each with its type as C text.
+    in_shared: true if the matrix and its vectors are there too.
+    barrier: the barrier after which threads see what others have written.
+    sides, solved: the number of right-hand sides of a block, and where they are.
+    vector_sizes: the numbers of left and of right vectors in the results of svd.
+    even: the number of rows to pair; if it was odd, a row of zeros is added.
+    pair: C text of the rows of a pair in a round, of pair 0 except its first row.
+    searching: threads that search for a pivot.
+    epsilon: half the distance from 1 to the next number.
+    nan: as C text.
     """
 
     type: str

@@ -53,11 +53,15 @@ class OperandLoop:
 class PadCpuRecord:
     """The values that templates/kernels/pad_cpu.j2 prints.
 
-    group: true if there are several work-items. chunk, rows, row: rows of a work-item, all rows, elements of a row.
-    pointer: of the result. begin, value: the statements that compute the padding value, and the value. coordinates: the
-    indices of a row. inside: the condition that the row contains elements of the operand. places: the operand's indices
-    there. covered: true if these are all elements of the row. loops, element: the loops over the operand's elements in
-    a row, and their body.
+    group: true if there are several work-items.
+    chunk, rows, row: rows of a work-item, all rows, elements of a row.
+    pointer: of the result.
+    begin, value: the statements that compute the padding value, and the value.
+    coordinates: the indices of a row.
+    inside: the condition that the row contains elements of the operand.
+    places: the operand's indices there.
+    covered: true if these are all elements of the row.
+    loops, element: the loops over the operand's elements in a row, and their body.
     """
 
     group: bool

@@ -85,9 +85,13 @@ def plain(nest: Nest) -> bool:
 class ReductionWriter:
     """Writes the kernels of a nest.
 
-    sweep: the schedule. accumulators: the components of all heroes. results: the number of results. watched: the heroes
-    whose NaNs are looked for. partial: the scratch buffers for totals of parts; the last one records where a NaN was
-    met. seen: accesses, for explain.
+    sweep: the schedule.
+
+    accumulators: the components of all heroes.
+    results: the number of results.
+    watched: the heroes whose NaNs are looked for.
+    partial: the scratch buffers for totals of parts; the last one records where a NaN was met.
+    seen: accesses, for explain.
     """
 
     def __init__(self, context: Context, nest: Reduction, digits: Digits, sweep: Schedule, index_type: str) -> None:

@@ -46,11 +46,17 @@ from gen.targets import FLOATS
 
 @dataclass(frozen=True)
 class SweepSchedule(Schedule):
-    """The schedule of a reduction. kind: rows, columns, flat, parts (the second kernel). rows: results that a work-item
-    folds together. parts: the parts of the digit that is cut. per_part: its steps in a part. streams: equal pieces of a
-    part, or of all blocks of rows. chunks: blocks of rows that a work-item takes one after another. blocked: true if a
-    work-item has a block of the columns, not all. burst: cache lines that are prefetched together. rows_together: rows
-    of a block of columns that are folded into a group of accumulators before the next group."""
+    """The schedule of a reduction.
+
+    kind: rows, columns, flat, parts (the second kernel).
+    rows: results that a work-item folds together.
+    parts: the parts of the digit that is cut.
+    per_part: its steps in a part. streams: equal pieces of a part, or of all blocks of rows. chunks: blocks of rows
+        that a work-item takes one after another.
+    blocked: true if a work-item has a block of the columns, not all.
+    burst: cache lines that are prefetched together.
+    rows_together: rows of a block of columns that are folded into a group of accumulators before the next group.
+    """
 
     lanes: int = LANES
     kind: str = "flat"
@@ -260,9 +266,14 @@ def _periodic(device: Device, digits: Digits) -> bool:
 
 @dataclass(frozen=True)
 class Accumulator:
-    """The value of a result while elements are folded into it. id: the end of its variables' names (a0, t0; a1_0 for
-    the second of several reduces). type: of a register. element: of a lane. start: the initial value of a register.
-    even, odd: the functions that return the even and the odd lanes of two registers, if lanes are folded in pairs."""
+    """The value of a result while elements are folded into it.
+
+    id: the end of its variables' names (a0, t0; a1_0 for the second of several reduces).
+    type: of a register.
+    element: of a lane.
+    start: the initial value of a register.
+    even, odd: the functions that return the even and the odd lanes of two registers, if lanes are folded in pairs.
+    """
 
     id: str
     dtype: str
@@ -412,10 +423,15 @@ class ShortRowsRecord(ReductionCpuRecord):
 
 @dataclass(frozen=True)
 class ColumnsRecord(ReductionCpuRecord):
-    """The record that templates/kernels/reduction_cpu_columns.j2 prints. groups: groups of `step.vec` accumulators,
-    which are in memory if there are several. rows: rows that are folded into a group before the next group. unrolled:
-    whether the loop over them is unrolled. rest: true if rows may be left over. blocks: None if all columns are one
-    block. edge: the step of a register that ends with the columns, if their number is not a multiple of its lanes."""
+    """The record that templates/kernels/reduction_cpu_columns.j2 prints.
+
+    groups: groups of `step.vec` accumulators, which are in memory if there are several.
+    rows: rows that are folded into a group before the next group.
+    unrolled: whether the loop over them is unrolled.
+    rest: true if rows may be left over.
+    blocks: None if all columns are one block.
+    edge: the step of a register that ends with the columns, if their number is not a multiple of its lanes.
+    """
 
     groups: int
     rows: int
@@ -432,9 +448,13 @@ class ColumnsRecord(ReductionCpuRecord):
 
 @dataclass(frozen=True)
 class FlatRecord(ReductionCpuRecord):
-    """The record that templates/kernels/reduction_cpu_flat.j2 prints. columns: results side by side. column: the
-    variable that counts them, or 0. turn: the number of steps, from `first` to `last`, that are summed separately (0:
-    all). whole: true if the steps are a multiple of a turn."""
+    """The record that templates/kernels/reduction_cpu_flat.j2 prints.
+
+    columns: results side by side.
+    column: the variable that counts them, or 0.
+    turn: the number of steps, from `first` to `last`, that are summed separately (0: all).
+    whole: true if the steps are a multiple of a turn.
+    """
 
     digits: List[Digit]
     streams: int

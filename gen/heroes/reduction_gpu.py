@@ -277,10 +277,15 @@ class Rest:
 class FoldRecord:
     """The values that templates print for a block whose threads share results.
 
-    guard: the condition that a thread has a result; "" if all have one. fold: threads that share a result. warps: warps
-    that share a result. shuffles: true if the lanes of a warp fold by shuffles; otherwise all threads fold in halves
-    through shared memory. width: lanes of a warp in a row of the block. cells: values of a slot in shared memory (0:
-    none). own: where a thread stores its values. others: where it reads the values that it folds into its own.
+    guard: the condition that a thread has a result; "" if all have one.
+    fold: threads that share a result.
+    warps: warps that share a result.
+    shuffles: true if the lanes of a warp fold by shuffles; otherwise all threads fold in halves through shared
+        memory.
+    width: lanes of a warp in a row of the block.
+    cells: values of a slot in shared memory (0: none).
+    own: where a thread stores its values.
+    others: where it reads the values that it folds into its own.
     """
 
     placing: Placing
@@ -298,12 +303,15 @@ class FoldRecord:
 class ReductionGpuRecord(FoldRecord):
     """The record that templates/kernels/reduction_gpu.j2 prints.
 
-    held: slots of an accumulator during the steps. slots: slots that are results (held, or 1 if they are folded into
-    the first). slot: the text of a slot's number. watched: true if bits of `odd` record which results met a NaN. parts,
-    per_part: parts of the reduced positions, and steps of a part. across: columns between threads that share a result.
-    results: the step that computes results from totals, for each slot. again: the same results, computed in the order
-    of their elements, for those that met a NaN. combine(slot): the lines of slot = f(slot, other), for all
-    accumulators.
+    held: slots of an accumulator during the steps.
+    slots: slots that are results (held, or 1 if they are folded into the first).
+    slot: the text of a slot's number.
+    watched: true if bits of `odd` record which results met a NaN.
+    parts, per_part: parts of the reduced positions, and steps of a part.
+    across: columns between threads that share a result.
+    results: the step that computes results from totals, for each slot.
+    again: the same results, computed in the order of their elements, for those that met a NaN.
+    combine(slot): the lines of slot = f(slot, other), for all accumulators.
     """
 
     accumulators: List[Accumulator]
@@ -331,8 +339,13 @@ class BlockPlace(NamedTuple):
 
 
 class ThreadPlacement(NamedTuple):
-    """The placement of threads. map: from the ids of a thread to its coordinates, called `names`. box: the bounds of
-    the ids. share: the map to the number of the thread among those that share a result. blocks: of the launch."""
+    """The placement of threads.
+
+    map: from the ids of a thread to its coordinates, called `names`.
+    box: the bounds of the ids.
+    share: the map to the number of the thread among those that share a result.
+    blocks: of the launch.
+    """
 
     map: str
     names: List[str]

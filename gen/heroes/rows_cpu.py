@@ -211,9 +211,14 @@ class ColumnTotals:
 
 @dataclass(frozen=True)
 class StageLines:
-    """A stage. reduces: of the accumulators a. digits: loops around the steps of a row. count: the number of steps.
-    turn: steps that are summed separately (0: all). row_step: the code that follows the totals, for a row or for the 16
-    rows of a block."""
+    """A stage.
+
+    reduces: of the accumulators a.
+    digits: loops around the steps of a row.
+    count: the number of steps.
+    turn: steps that are summed separately (0: all).
+    row_step: the code that follows the totals, for a row or for the 16 rows of a block.
+    """
 
     reduces: List[Reduce]
     digits: List[Digit]
@@ -232,11 +237,18 @@ class StageLines:
 
 @dataclass(frozen=True)
 class RowsCpuRecord:
-    """The record that templates/kernels/rows_cpu.j2 prints. rows: rows that go through the stages together, 16 or 1.
-    vec: registers of an accumulator. values: arrays of the values that stages leave for each row. late: the values, of
-    the row before, that the last stage needs if it runs together with the second to last stage of the next row (None:
-    it does not). kept: arrays of kept values. columns: of each reduce by columns. digits: loops around the registers of
-    a row. halves: the number of registers after each fold of pairs of lanes."""
+    """The record that templates/kernels/rows_cpu.j2 prints.
+
+    rows: rows that go through the stages together, 16 or 1.
+    vec: registers of an accumulator.
+    values: arrays of the values that stages leave for each row.
+    late: the values, of the row before, that the last stage needs if it runs together with the second to last stage
+        of the next row (None: it does not).
+    kept: arrays of kept values.
+    columns: of each reduce by columns.
+    digits: loops around the registers of a row.
+    halves: the number of registers after each fold of pairs of lanes.
+    """
 
     placing: Placing
     blocks: Blocks

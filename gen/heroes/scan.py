@@ -43,8 +43,13 @@ Extend = Callable[[Body, int, List[Value]], List[str]]
 
 @dataclass(frozen=True)
 class Carry:
-    """A value carried from element to element. id: the end of its name. type: of a register. element: of a lane. start:
-    the initial value of a lane."""
+    """A value carried from element to element.
+
+    id: the end of its name.
+    type: of a register.
+    element: of a lane.
+    start: the initial value of a lane.
+    """
 
     id: str
     dtype: str

@@ -122,10 +122,14 @@ def _columns(device: Device, nest: Scan, lanes: int) -> ScanSchedule:
 
 @dataclass(frozen=True)
 class ScanCpuRecord(ScanRecord):
-    """The record that templates/kernels/scan_cpu_rows.j2 prints. row: the text of a block's first row ("": the
-    element's code has it). count: steps of a row. step: of `vec` registers. left: the number of elements that are in no
-    step. rest: the code for one of them, which carries a scalar if `scalar`: the value that all lanes of the register
-    have."""
+    """The record that templates/kernels/scan_cpu_rows.j2 prints.
+
+    row: the text of a block's first row ("": the element's code has it).
+    count: steps of a row.
+    step: of `vec` registers.
+    left: the number of elements that are in no step.
+    rest: the code for one of them, which carries a scalar if `scalar`: the value that all lanes of the register have.
+    """
 
     row: str
     count: int

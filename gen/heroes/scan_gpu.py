@@ -105,10 +105,15 @@ class BlockStep:
 
 @dataclass(frozen=True)
 class ScanGpuRecord(ScanRecord):
-    """The record that templates/kernels/scan_gpu_rows.j2 prints. threads: of a block, in warps of `width`. shuffles:
-    whether lanes of a warp read each other's registers. count: whole steps of a row, if any. rest_count: steps of
-    single elements; the last one may be cut. join(into, before, x): the lines of into = f(before, x); {} stands for
-    each carry's id. identity: for each carry, the value that may precede the first element of any part."""
+    """The record that templates/kernels/scan_gpu_rows.j2 prints.
+
+    threads: of a block, in warps of `width`.
+    shuffles: whether lanes of a warp read each other's registers.
+    count: whole steps of a row, if any.
+    rest_count: steps of single elements; the last one may be cut. join(into, before, x): the lines of into =
+        f(before, x); {} stands for each carry's id.
+    identity: for each carry, the value that may precede the first element of any part.
+    """
 
     threads: int
     width: int

@@ -122,8 +122,11 @@ class Swap:
     """A function that combines by compare-and-swap (templates/parts/compare_and_swap.j2).
 
     array, update, word: the types of its array, of an update, and of the word that contains an element and possibly
-    others. per_word, bits: elements of a word, bits of an element. mask: the bits of an element at the lowest place of
-    a word. combine: the lines that combine. next: the word's new value, or the element's bits in it, as C text.
+        others.
+    per_word, bits: elements of a word, bits of an element.
+    mask: the bits of an element at the lowest place of a word.
+    combine: the lines that combine.
+    next: the word's new value, or the element's bits in it, as C text.
     """
 
     name: str
@@ -141,8 +144,10 @@ class Swap:
 class UpdateCode:
     """The C text of an update.
 
-    indices: the lines that read its indices. in_range: the condition that all are in range. variables: the lines that
-    define the runtime variables of its position. combine: the lines that combine it.
+    indices: the lines that read its indices.
+    in_range: the condition that all are in range.
+    variables: the lines that define the runtime variables of its position.
+    combine: the lines that combine it.
     """
 
     indices: Sequence[Statement]
@@ -188,9 +193,11 @@ class Sum:
 class ByRun(ByUpdate):
     """The record that templates/kernels/scatter_by_run.j2 prints.
 
-    run: rows of a work-item. positions: one for each different position among the results. sums: one for each result.
-    update: the lines that compute an update and its positions. combine: those that add it to the sums. flush: those
-    that combine the sums with the results.
+    run: rows of a work-item.
+    positions: one for each different position among the results.
+    sums: one for each result.
+    update: the lines that compute an update and its positions. combine: those that add it to the sums.
+    flush: those that combine the sums with the results.
     """
 
     run: int
@@ -215,9 +222,13 @@ class DimensionLoop:
 class Picked:
     """The rows of a block that belong to a work-item.
 
-    name: the variable that counts rows. size: all rows. block: rows of a block. end: the end of a block, as C text.
-    part: elements of the work-item's part, as C text. test: the condition that a row is in range and in this part,
-    without branches, because a processor cannot predict which rows belong to it.
+    name: the variable that counts rows.
+    size: all rows.
+    block: rows of a block.
+    end: the end of a block, as C text.
+    part: elements of the work-item's part, as C text.
+    test: the condition that a row is in range and in this part, without branches, because a processor cannot predict
+        which rows belong to it.
     """
 
     name: str
@@ -232,10 +243,11 @@ class Picked:
 class InOrderCode(UpdateCode):
     """The record that templates/kernels/scatter_in_order.j2 prints.
 
-    chunk: the size of a work-item's part of the shared dimension; 0 for a single work-item. rows, window: the loops
-    over updates; the window dimensions in `_outer` come first in rows. owned: the condition that a whole row is in the
-    work-item's part ("": no test). prefetch: the lines that prefetch data of a later row. picked: the innermost loop
-    over rows, if rows are picked first.
+    chunk: the size of a work-item's part of the shared dimension; 0 for a single work-item.
+    rows, window: the loops over updates; the window dimensions in `_outer` come first in rows.
+    owned: the condition that a whole row is in the work-item's part ("": no test).
+    prefetch: the lines that prefetch data of a later row.
+    picked: the innermost loop over rows, if rows are picked first.
     """
 
     prefetch: Sequence[Statement]

@@ -59,10 +59,13 @@ class SmallOperand:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Vectors that are longer than their rows. behind: elements of the next row in such a vector. whole: the first
-    step whose row is too near to the end of its matrix. shift: the function that moves such a row from the end of a
-    vector to its beginning ("": there is no such row). join: the function that puts the end of a row in front of the
-    next row."""
+    """Vectors that are longer than their rows.
+
+    behind: elements of the next row in such a vector.
+    whole: the first step whose row is too near to the end of its matrix.
+    shift: the function that moves such a row from the end of a vector to its beginning ("": there is no such row).
+    join: the function that puts the end of a row in front of the next row.
+    """
 
     behind: int
     whole: int
@@ -74,16 +77,28 @@ class Overlap:
 class SmallProductsRecord:
     """The record that templates/kernels/small_products_cpu.j2 prints.
 
-    single, units: the operands. row: the elements from the first row of `single` to row `i`, as C text. rows, columns,
-    steps: of a matrix. unrolled: true if the steps are unrolled. type: of a sum, as C text. dtype: its name. vector:
-    the type of a row, of `width` elements. gathered: the elements from the first column of `units` to each column, if a
-    row is read element by element; else empty. overlap: None if a vector is exactly a row. load, store: functions of
-    vectors in `units` and in totals. mad: adds a product. first, end: the numbers of a work-item's products. space: the
-    address space of totals. to: the start of the matrix in the result, as C text in `batch`; "" if totals are in an
-    array of `totals` elements. to_row: the elements from its first row to row `i`, as C text. last: the elements to the
-    vector that ends with the matrix. unit, element: the epilogue of `lanes` elements and of one element (None: there is
-    none). first_unit, end_unit: a work-item's units. first_element, end_element: the elements outside of units, which
-    belong to the work-item for which `at_end` holds ("": there is one work-item).
+    single, units: the operands.
+    row: the elements from the first row of `single` to row `i`, as C text.
+    rows, columns, steps: of a matrix.
+    unrolled: true if the steps are unrolled.
+    type: of a sum, as C text.
+    dtype: its name.
+    vector: the type of a row, of `width` elements.
+    gathered: the elements from the first column of `units` to each column, if a row is read element by element; else
+        empty.
+    overlap: None if a vector is exactly a row.
+    load, store: functions of vectors in `units` and in totals.
+    mad: adds a product.
+    first, end: the numbers of a work-item's products.
+    space: the address space of totals.
+    to: the start of the matrix in the result, as C text in `batch`; "" if totals are in an array of `totals`
+        elements.
+    to_row: the elements from its first row to row `i`, as C text.
+    last: the elements to the vector that ends with the matrix.
+    unit, element: the epilogue of `lanes` elements and of one element (None: there is none).
+    first_unit, end_unit: a work-item's units.
+    first_element, end_element: the elements outside of units, which belong to the work-item for which `at_end` holds
+        ("": there is one work-item).
     """
 
     placing: Placing

@@ -56,8 +56,13 @@ class SortRowsSchedule(Schedule):
 
 @dataclass(frozen=True)
 class Group:
-    """Keys of `bits` bits together, at most 64. key: returns the text of the key at a place. type: of the key. passes:
-    the number of digits, of `digit` bits each. reads: the numbers of the operands that it depends on."""
+    """Keys of `bits` bits together, at most 64.
+
+    key: returns the text of the key at a place.
+    type: of the key.
+    passes: the number of digits, of `digit` bits each.
+    reads: the numbers of the operands that it depends on.
+    """
 
     key: Callable[[str], str]
     type: str
@@ -69,12 +74,20 @@ class Group:
 
 @dataclass(frozen=True)
 class Words:
-    """Words of rows. of: returns the word of the operands' elements at a place. plain: the same if keys are the
-    elements unchanged. sorted: the same for the results' elements. parts: for each operand, the text of its element of
-    a word. again, kept: as sorted and parts, while words are sorted; a single result then has the bits of words. sure:
-    every row can be sorted by plain words. constants: see Word in gen/heroes/sort.py. keyed: the operand that has them,
-    with elements of type `element` in memory. key: the key of such an element. rest: bits below the key. bits: of a
-    word's type."""
+    """Words of rows.
+
+    of: returns the word of the operands' elements at a place.
+    plain: the same if keys are the elements unchanged.
+    sorted: the same for the results' elements.
+    parts: for each operand, the text of its element of a word.
+    again, kept: as sorted and parts, while words are sorted; a single result then has the bits of words.
+    sure: every row can be sorted by plain words.
+    constants: see Word in gen/heroes/sort.py.
+    keyed: the operand that has them, with elements of type `element` in memory.
+    key: the key of such an element.
+    rest: bits below the key.
+    bits: of a word's type.
+    """
 
     type: str
     of: Callable[[str], str]
@@ -94,13 +107,24 @@ class Words:
 
 @dataclass(frozen=True)
 class SortRecord:
-    """The values that the templates print. how: the method, see the module's docstring. size: elements of a row. kept:
-    elements of a result's row. count: rows. merges: passes of a merge. side: rows side by side. placed, place_bits: of
-    words of a key and a place; "" if these are not used. block: elements that topk compares at once. looked: elements
-    that it examines to find a limit of keys. lanes: arrays, operands then results. groups: of keys, the least
-    significant first. less: the comparator of the elements at two places. held: the number of words for which a
-    work-item has room on the stack; 0: they are in `scratch`. wide, line, numbers: see gen/schedule/devices.py. parts:
-    of a row, one for each work-item."""
+    """The values that the templates print.
+
+    how: the method, see the module's docstring.
+    size: elements of a row.
+    kept: elements of a result's row.
+    count: rows.
+    merges: passes of a merge.
+    side: rows side by side.
+    placed, place_bits: of words of a key and a place; "" if these are not used.
+    block: elements that topk compares at once.
+    looked: elements that it examines to find a limit of keys.
+    lanes: arrays, operands then results.
+    groups: of keys, the least significant first.
+    less: the comparator of the elements at two places.
+    held: the number of words for which a work-item has room on the stack; 0: they are in `scratch`.
+    wide, line, numbers: see gen/schedule/devices.py.
+    parts: of a row, one for each work-item.
+    """
 
     how: str
     size: int

@@ -66,10 +66,12 @@ def runs(size: int, tile: int, kept: int) -> List[SortedRuns]:
 class SortGpuRecord:
     """The values that the template prints.
 
-    lanes: the rows of arrays, operands then results. indices: true if the second result is places. keys: the type of
-    each key, and its text at a place, the most significant first. before: the runs that the kernel merges (None: it
-    sorts tiles). after: the runs that it leaves. source, target: pointers of keys, then of places; without a target it
-    writes the results.
+    lanes: the rows of arrays, operands then results.
+    indices: true if the second result is places.
+    keys: the type of each key, and its text at a place, the most significant first.
+    before: the runs that the kernel merges (None: it sorts tiles).
+    after: the runs that it leaves.
+    source, target: pointers of keys, then of places; without a target it writes the results.
     """
 
     size: int

@@ -91,8 +91,10 @@ class SharedTileSchedule(Schedule):
 class StagedAccess:
     """An access that goes through a tile in shared memory.
 
-    word: bytes of a word there. vec: elements that a thread moves between tile and memory at once. pitch: words from
-    lane to lane. turn: after each `turn[0]` lanes the words are rotated by a further `turn[1]`.
+    word: bytes of a word there.
+    vec: elements that a thread moves between tile and memory at once.
+    pitch: words from lane to lane.
+    turn: after each `turn[0]` lanes the words are rotated by a further `turn[1]`.
     """
 
     access: DigitAccess

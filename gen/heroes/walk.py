@@ -12,14 +12,17 @@ from gen.statements import Statement
 class Walk:
     """A walk as C text, printed by templates/parts/walk.j2.
 
-    t: the type of an index. group, item: true if the text uses the number of the work-group, and of the work-item in
-    it. chunks: steps of a work-item in each of its `streams`. step: elements of a step, which has `registers` rows of
-    `registers_down` registers of `lanes` elements. burst: steps whose lines are prefetched together. prefetch: for each
-    pointer, the lines of code that prefetch a step's elements; empty for no prefetch. whole: the condition that all
-    elements of a step are inside; "" if they always are. before, register, after: loads of whole vectors, the
-    computation of register `vec`, stores of whole vectors. inside: the condition that element `vec` of a step is
-    inside; "" if the end cuts no step. element: its computation. before_element: code that precedes the computation of
-    all `left` elements that are inside.
+    t: the type of an index.
+    group, item: true if the text uses the number of the work-group, and of the work-item in it.
+    chunks: steps of a work-item in each of its `streams`.
+    step: elements of a step, which has `registers` rows of `registers_down` registers of `lanes` elements.
+    burst: steps whose lines are prefetched together.
+    prefetch: for each pointer, the lines of code that prefetch a step's elements; empty for no prefetch.
+    whole: the condition that all elements of a step are inside; "" if they always are.
+    before, register, after: loads of whole vectors, the computation of register `vec`, stores of whole vectors.
+    inside: the condition that element `vec` of a step is inside; "" if the end cuts no step.
+    element: its computation.
+    before_element: code that precedes the computation of all `left` elements that are inside.
     """
 
     t: str

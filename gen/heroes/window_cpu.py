@@ -231,11 +231,15 @@ def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> boo
 
 @dataclass(frozen=True)
 class WindowCpuRecord:
-    """The record that templates/kernels/window_cpu.j2 prints. row: the coordinate that counts rows. first, last: a
-    work-item's rows, as C text. begin, end: the first vector of a row and the end vector, as C texts; vectors begin
-    where a cache line does. edges: single vectors, which overlap these. If the vectors bypass the caches, an edge
-    stores only its own elements, as writing a line both ways is slow. elements: the columns, first and end, that are
-    computed one by one."""
+    """The record that templates/kernels/window_cpu.j2 prints.
+
+    row: the coordinate that counts rows.
+    first, last: a work-item's rows, as C text.
+    begin, end: the first vector of a row and the end vector, as C texts; vectors begin where a cache line does.
+    edges: single vectors, which overlap these. If the vectors bypass the caches, an edge stores only its own
+        elements, as writing a line both ways is slow.
+    elements: the columns, first and end, that are computed one by one.
+    """
 
     placing: Placing
     row: str

@@ -51,10 +51,16 @@ class PlaceLoop:
 class WindowScatterRecord:
     """The record that templates/kernels/window_scatter_cpu.j2 prints.
 
-    group: true if there are several work-items. chunk, size: rows of a work-item, and of the result. row: elements of a
-    row. pointer: of the result. begin: the lines that compute the initial value of the result, and that value. places:
-    the loops over windows. window: the lines that read which element a window has selected. chosen: the variable with
-    its number. none: the number for a window that contains no element. at_row: the row of the selected element.
+    group: true if there are several work-items.
+    chunk, size: rows of a work-item, and of the result.
+    row: elements of a row.
+    pointer: of the result.
+    begin: the lines that compute the initial value of the result, and that value.
+    places: the loops over windows.
+    window: the lines that read which element a window has selected.
+    chosen: the variable with its number.
+    none: the number for a window that contains no element.
+    at_row: the row of the selected element.
     combine: the lines that combine the window's source with it.
     """
 

@@ -39,10 +39,13 @@ SCALAR = [name for name, of in dtypes.TABLE.items()
 
 
 class Digit(NamedTuple):
-    """A digit, and the strides of its steps in each operand. window: the number of the window whose places, or whose
-    elements, it counts. each: the number of its steps for a place or an element of the window; size: the maximum of
-    steps over places. strips: the number of strips that a step moves, if the nest is a part of strips
-    (gen/plan/strips.py)."""
+    """A digit, and the strides of its steps in each operand.
+
+    window: the number of the window whose places, or whose elements, it counts.
+    each: the number of its steps for a place or an element of the window.
+    size: the maximum of steps over places.
+    strips: the number of strips that a step moves, if the nest is a part of strips (gen/plan/strips.py).
+    """
 
     size: int
     single: int
@@ -79,19 +82,25 @@ class Window:
 class Contraction(Nest):
     """A contraction: the nest of a product.
 
-    dot: the product. epilogue: the computation of the results from the product's elements (`partition` computes these
-    too).
+    dot: the product.
+    epilogue: the computation of the results from the product's elements (`partition` computes these too).
 
-    single, units: the operands; starts: the maps from the digits of the result, a unit and a lane to the position in
-    each operand at the first step, in the first cell of each window. wide: the stride of units in `single`, if a unit
-    has an element of it for each lane, or for each part of its lanes; None: it has one element. part: the lanes of such
-    a part, and the distance of parts in `single`; None: there are none. outer: the digits before the columns; rows: the
-    number of the outer digit whose elements share units, or None; lines: the number of another such digit. order: the
-    numbers of the other digits, in the order of work-items. columns: elements of the minor digit; unit: elements of a
-    unit. If the columns are not whole units, the last unit shares some with the unit before it, if there is one.
-    next_unit, last_unit: the distances from the first unit to the second and to the last one in memory. steps: the
-    digits of the sum, major first. group: the number of neighbouring elements that each operand has for a step and a
-    column.
+    single, units: the operands.
+    starts: the maps from the digits of the result, a unit and a lane to the position in each operand at the first
+        step, in the first cell of each window.
+    wide: the stride of units in `single`, if a unit has an element of it for each lane, or for each part of its
+        lanes; None: it has one element.
+    part: the lanes of such a part, and the distance of parts in `single`; None: there are none.
+    outer: the digits before the columns.
+    rows: the number of the outer digit whose elements share units, or None.
+    lines: the number of another such digit.
+    order: the numbers of the other digits, in the order of work-items.
+    columns: elements of the minor digit.
+    unit: elements of a unit. If the columns are not whole units, the last unit shares some with the unit before it,
+        if there is one.
+    next_unit, last_unit: the distances from the first unit to the second and to the last one in memory.
+    steps: the digits of the sum, major first.
+    group: the number of neighbouring elements that each operand has for a step and a column.
     """
 
     dot: Instruction

@@ -72,10 +72,14 @@ class Result(NamedTuple):
 
 @dataclass
 class Walk:
-    """The elements of one index space that run a loop. results: arrays of the loop. variables: the elements of the
-    results, row-major in the dropped dimensions, then the further elements that these depend on. outside: values that
-    no step changes. (Both are numbers of scalars.) ends: the next value of each variable. predicate: true if an element
-    continues."""
+    """The elements of one index space that run a loop.
+
+    results: arrays of the loop.
+    variables: the elements of the results, row-major in the dropped dimensions, then the further elements that these
+        depend on.
+    outside: values that no step changes. (Both are numbers of scalars.) ends: the next value of each variable.
+    predicate: true if an element continues.
+    """
 
     shape: Shape
     leaves: List[int]

@@ -18,15 +18,18 @@ class BuildError(Exception):
 
 @dataclass(eq=False)
 class Nest:
-    """A nest, which becomes one kernel: results with equal numbers of elements, walked together in the memory order of
-    the first. Kinds of nests (a reduction, a scatter, ..) are subclasses, which use more of the following fields.
+    """A nest, which becomes one kernel: results with equal numbers of elements, walked together in the memory order
+    of the first. Kinds of nests (a reduction, a scatter, ..) are subclasses, which use more of the following fields.
 
-    sides: nests whose results are written in this nest's pass. further: further partitions that it reads. layout: the
-    nested layout that distributes it on a GPU. aliases: results that are parameters' buffers, updated in place, with
-    the parameters. reads_first: all reads of a step precede its writes. members: nests that become separate kernels if
-    no hero takes this one. inner: the scratch buffers between the members, which this nest does not write. stored: its
-    results are values that storing.py chose to store. loops: the reason, for people, why a product that could be tiled
-    is a loop here.
+    sides: nests whose results are written in this nest's pass.
+    further: further partitions that it reads.
+    layout: the nested layout that distributes it on a GPU.
+    aliases: results that are parameters' buffers, updated in place, with the parameters.
+    reads_first: all reads of a step precede its writes.
+    members: nests that become separate kernels if no hero takes this one.
+    inner: the scratch buffers between the members, which this nest does not write.
+    stored: its results are values that storing.py chose to store.
+    loops: the reason, for people, why a product that could be tiled is a loop here.
     """
 
     name: str

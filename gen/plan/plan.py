@@ -41,9 +41,13 @@ class Key(NamedTuple):
 
 @dataclass(eq=False)
 class Reduction(Nest):
-    """A nest around reduces. heroes: the reduces. inputs: their operands and the side results, over the operands' index
-    space. space: the shape of the first operand; the others differ in type only. epilogue: from the heroes' values to
-    the results (`partition` computes the heroes itself)."""
+    """A nest around reduces.
+
+    heroes: the reduces.
+    inputs: their operands and the side results, over the operands' index space.
+    space: the shape of the first operand; the others differ in type only.
+    epilogue: from the heroes' values to the results (`partition` computes the heroes itself).
+    """
 
     sides: List[Nest]
     heroes: List[Instruction]
@@ -129,10 +133,13 @@ def _reads(computation: Computation, roots: Sequence[Root], shape: Shape,
 
 @dataclass
 class Plan:
-    """The plan of a computation. cuts: reduces, loops, scatters and stored values that go through scratch, with the
-    number of their first buffer. fused: the free reduces, or the scans, in the nest of each result. products: for each
-    result, the product that register tiles compute. scatters: scatters whose leaves are exactly results with the same
-    layout, with the results' numbers."""
+    """The plan of a computation.
+
+    cuts: reduces, loops, scatters and stored values that go through scratch, with the number of their first buffer.
+    fused: the free reduces, or the scans, in the nest of each result.
+    products: for each result, the product that register tiles compute.
+    scatters: scatters whose leaves are exactly results with the same layout, with the results' numbers.
+    """
 
     cuts: Dict[Instruction, int]
     fused: Dict[int, List[Instruction]]

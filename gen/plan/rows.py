@@ -33,10 +33,14 @@ from gen.schedule import KEPT_COST
 class Stage:
     """A pass over a row, and the values that follow from its totals.
 
-    heroes: the reduces of the pass. inputs: computed over the space: their operands, then `writes`, then the operands
-    of `columns`, then `kept`. writes: results as large as the space. columns: reduces by columns. kept: values that
-    later stages read again. totals: computed over the rows: `row_writes`, then `row_values`, from the totals of this
-    stage and of earlier ones. row_values: values that later stages read for their row.
+    heroes: the reduces of the pass.
+    inputs: computed over the space: their operands, then `writes`, then the operands of `columns`, then `kept`.
+    writes: results as large as the space.
+    columns: reduces by columns.
+    kept: values that later stages read again.
+    totals: computed over the rows: `row_writes`, then `row_values`, from the totals of this stage and of earlier
+        ones.
+    row_values: values that later stages read for their row.
     """
 
     heroes: List[Instruction]
@@ -51,12 +55,19 @@ class Stage:
 
 @dataclass(eq=False)
 class Rows(Nest):
-    """A nest of stages. members: the nests that it combines. space: the index space of all stages. rows: the index
-    space of the rows. row_of: the map from an index of the space to the position of its row. first_of: the map to the
-    first index of its row. inner: the scratch buffers that only the stages read, which are not written. columns:
-    members that reduce over the rows and give one total for each element of a row. column_of: for each of these, the
-    map from an index of the space to the position of its total. strip: the number of elements of a strip, if some
-    buffers have the rows of one strip only (gen/plan/strips.py); else 0."""
+    """A nest of stages.
+
+    members: the nests that it combines.
+    space: the index space of all stages.
+    rows: the index space of the rows.
+    row_of: the map from an index of the space to the position of its row.
+    first_of: the map to the first index of its row. inner: the scratch buffers that only the stages read, which are
+        not written.
+    columns: members that reduce over the rows and give one total for each element of a row.
+    column_of: for each of these, the map from an index of the space to the position of its total.
+    strip: the number of elements of a strip, if some buffers have the rows of one strip only (gen/plan/strips.py);
+        else 0.
+    """
 
     members: List[Nest]
     stages: List[Stage]

@@ -45,12 +45,16 @@ def prefix(instruction: Instruction) -> Optional[Prefix]:
 
 @dataclass(eq=False)
 class Scan(Nest):
-    """A nest around scans. heroes: the windows of the nest, all with the same `Prefix`. inputs: their operands at the
-    nest's index. epilogue: the results, from the heroes' values, which are given. steps: both, the results first.
+    """A nest around scans.
+
+    heroes: the windows of the nest, all with the same `Prefix`.
+    inputs: their operands at the nest's index.
+    epilogue: the results, from the heroes' values, which are given.
+    steps: both, the results first.
     inits: the initial values of the heroes.
 
-    A position in memory is (outer * size + place) * below + column: `place` counts along the dimension, `column` counts
-    the elements of the dimensions below it in memory.
+    A position in memory is (outer * size + place) * below + column: `place` counts along the dimension, `column`
+    counts the elements of the dimensions below it in memory.
     """
 
     heroes: List[Instruction]

@@ -13,9 +13,13 @@ from gen.plan.partition import EMPTY, Partition, Root, identity
 
 @dataclass(eq=False)
 class Scatter(Nest):
-    """A nest of updates. shape: of the updates. partition: their values. indices: the indices read for an update.
-    lasts: the largest index in range for each. place: the map from an update's index to the results' index, with
-    runtime variables at0, at1, .. targets: the results."""
+    """A nest of updates. shape: of the updates. partition: their values.
+
+    indices: the indices read for an update.
+    lasts: the largest index in range for each.
+    place: the map from an update's index to the results' index, with runtime variables at0, at1, ..
+    targets: the results.
+    """
 
     instruction: Instruction
     indices: Partition

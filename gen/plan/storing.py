@@ -30,8 +30,13 @@ MOST_TRIED = 1 << 16  # largest product of stored values and all values for whic
 
 
 class Evaluation(NamedTuple):
-    """The decision for a value that may be stored. reads: the total number of reads. evaluations: how often it is
-    computed. stored: the decision. saved: the nanoseconds that storing it alone saves."""
+    """The decision for a value that may be stored.
+
+    reads: the total number of reads.
+    evaluations: how often it is computed.
+    stored: the decision.
+    saved: the nanoseconds that storing it alone saves.
+    """
 
     value: Instruction
     reads: float

@@ -28,8 +28,14 @@ from gen.schedule import Panels
 
 @dataclass(eq=False)
 class Strips(Nest):
-    """A nest processed in strips. members: the nests as kernels of their own. parts: the same nests, in strips. count:
-    the number of strips. rows: the rows of a strip. between: the buffers between the parts, each of one strip."""
+    """A nest processed in strips.
+
+    members: the nests as kernels of their own.
+    parts: the same nests, in strips.
+    count: the number of strips.
+    rows: the rows of a strip.
+    between: the buffers between the parts, each of one strip.
+    """
 
     members: List[Nest]
     parts: List[Nest]

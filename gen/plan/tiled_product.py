@@ -55,10 +55,13 @@ class Inside(NamedTuple):
 class StridedProduct(Nest):
     """A nest around a product in whose operands each digit has a constant stride.
 
-    dot: the product. epilogue: from its elements to the results (`partition` computes the product itself).
+    dot: the product.
+    epilogue: from its elements to the results (`partition` computes the product itself).
 
-    operands: the one that has the rows, and the one that has the columns. first: the position of the first element in
-    each. conditions: for the existence of the operands' elements. batch, rows, columns, steps: the digits, major first.
+    operands: the one that has the rows, and the one that has the columns.
+    first: the position of the first element in each.
+    conditions: for the existence of the operands' elements.
+    batch, rows, columns, steps: the digits, major first.
     """
 
     dot: Instruction

@@ -90,10 +90,13 @@ UNROLLED_STATEMENTS = 8     # maximum number of statements in a step that are wr
 class Costs:
     """The costs of a class of devices, in nanoseconds.
 
-    instruction: one op of `Elementwise.cost` 1 for one element of 4 bytes, in vectors. sides: factor if the sides of a
-    pad or a concatenate are computed, because neighbours differ in their work. called: factor in functions that are not
-    inlined. byte: moving a byte to or from memory. cached_byte: moving a byte of a buffer that stays in a cache of
-    `cache` bytes. kernel: one more kernel. rows: true if kernels of rows (gen/heroes/rows.py) are considered.
+    instruction: one op of `Elementwise.cost` 1 for one element of 4 bytes, in vectors.
+    sides: factor if the sides of a pad or a concatenate are computed, because neighbours differ in their work.
+    called: factor in functions that are not inlined.
+    byte: moving a byte to or from memory.
+    cached_byte: moving a byte of a buffer that stays in a cache of `cache` bytes.
+    kernel: one more kernel.
+    rows: true if kernels of rows (gen/heroes/rows.py) are considered.
     """
 
     instruction: float
@@ -129,57 +132,66 @@ class Panels(NamedTuple):
     """The thresholds for arranging a product for register tiles, and for copying its operand to panels first
     (gen/plan/products.py).
 
-    least_steps: minimum number of multiplications of a product. filled_steps: the same if the operand is padded with
-    zeros. vector_steps: the same for a product by a vector (16x16: 0.03 us; as a loop 0.18; 8x8: as long, or 4 times).
-    in_place_bytes: maximum bytes of the operand's matrix that is read in place. many_rows: minimum number of rows of
-    the other operand for which such a matrix is copied too (f32 6272x64x256: 1.05 ms, in place 1.15). in_place_rows:
-    maximum number of pixels of a convolution's result for which a larger matrix is read in place (98 pixels, 3x3, 512
-    to 512 features in one thread: 3.9 ms, in panels 4.3). dot_rows: maximum number of rows of a dot for which it is,
-    whose work-items have panels of their own (f32 64x3072x768 in one thread: 2.2 ms, in panels 3.7; 384: 13.0, 13.3;
-    512: 18.0, 17.3).
+    least_steps: minimum number of multiplications of a product.
+    filled_steps: the same if the operand is padded with zeros.
+    vector_steps: the same for a product by a vector (16x16: 0.03 us; as a loop 0.18; 8x8: as long, or 4 times).
+    in_place_bytes: maximum bytes of the operand's matrix that is read in place.
+    many_rows: minimum number of rows of the other operand for which such a matrix is copied too (f32 6272x64x256:
+        1.05 ms, in place 1.15).
+    in_place_rows: maximum number of pixels of a convolution's result for which a larger matrix is read in place (98
+        pixels, 3x3, 512 to 512 features in one thread: 3.9 ms, in panels 4.3).
+    dot_rows: maximum number of rows of a dot for which it is, whose work-items have panels of their own (f32
+        64x3072x768 in one thread: 2.2 ms, in panels 3.7; 384: 13.0, 13.3; 512: 18.0, 17.3).
     in_place_columns: the number of the result's columns below which the other operand is read in place even if
-    neighbours along the sum are more than near_bytes apart (f32 A^T B of 2048: 189 ms in place, 121 copied;
-    64x256x6272: 0.68 ms in place, 0.73 copied).
-    few_rows: maximum number of rows of a product that read a matrix in place whose neighbours are along the sum (f32 by
-    4096x4096 in one thread: 8 rows 4.1 ms, in panels 13.5; 16 rows 7.8, 15.6; 32 rows 18.3, 25.4; 64 rows 35.8, 36.2).
-    few_narrow_rows: the same for narrow numbers, along any dimension (bf16 by 4096x4096 in two threads: 8 rows 1.8 ms,
-    in panels 5.6; 16 rows 3.6; 17 rows 9.0, 6.8).
+        neighbours along the sum are more than near_bytes apart (f32 A^T B of 2048: 189 ms in place, 121 copied;
+        64x256x6272: 0.68 ms in place, 0.73 copied).
+    few_rows: maximum number of rows of a product that read a matrix in place whose neighbours are along the sum (f32
+        by 4096x4096 in one thread: 8 rows 4.1 ms, in panels 13.5; 16 rows 7.8, 15.6; 32 rows 18.3, 25.4; 64 rows
+        35.8, 36.2).
+    few_narrow_rows: the same for narrow numbers, along any dimension (bf16 by 4096x4096 in two threads: 8 rows 1.8
+        ms, in panels 5.6; 16 rows 3.6; 17 rows 9.0, 6.8).
     units: widths of a panel in units that divide the columns, the best first (f32 1024x1024: it is copied in 0.31 ms;
-    in panels of one unit 0.5).
-    long_sum: minimum number of products in a sum that is divided into parts; sum_parts: maximum of parts; parts_bytes:
-    maximum bytes of their results. part_steps: minimum number of steps in a part of a shorter sum, if there are at most
-    few_results results and at least many_products multiplications (f32 24x144x6272 in two threads: 0.19 ms, in one part
-    0.35; 64x256: 0.72, 1.1).
-    turned_result, whole_units: minimum ratios of the operands' elements to the result's, and of the units of a result's
-    columns to those of its rows, for which a product is computed transposed, so that more units are whole (f32
-    144x24x6272: 0.16 ms, else 0.20).
-    images_bytes: minimum bytes of the operands of a convolution that sums over images, for parts of these images;
+        in panels of one unit 0.5).
+    long_sum: minimum number of products in a sum that is divided into parts.
+    sum_parts: maximum of parts.
+    parts_bytes: maximum bytes of their results.
+    part_steps: minimum number of steps in a part of a shorter sum, if there are at most few_results results and at
+        least many_products multiplications (f32 24x144x6272 in two threads: 0.19 ms, in one part 0.35; 64x256: 0.72,
+        1.1).
+    turned_result, whole_units: minimum ratios of the operands' elements to the result's, and of the units of a
+        result's columns to those of its rows, for which a product is computed transposed, so that more units are
+        whole (f32 144x24x6272: 0.16 ms, else 0.20).
+    images_bytes: minimum bytes of the operands of a convolution that sums over images, for parts of these images.
     images_share: minimum ratio of the operands' bytes to those of the parts' results (gradient of 3x3 weights of two
-    images of 56x56, 64 to 64 features, in one thread: 3.6 ms, in two parts 3.0; 128 to 128 features with stride 2,
-    ratio 3.4: no faster).
+        images of 56x56, 64 to 64 features, in one thread: 3.6 ms, in two parts 3.0; 128 to 128 features with stride
+        2, ratio 3.4: no faster).
     longer_features: maximum number of features in place, for each pixel of a row, of a convolution that becomes a
-    product whose rows are pixels (in one thread: 512 to 2048 features of 49 pixels 2.49 ms, by rows of features 1.85;
-    960 to 160: 0.23, 0.24; in two, 512 to 1024 of two images of 196 pixels, every second pixel of a row: 1.19 ms,
-    1.55).
+        product whose rows are pixels (in one thread: 512 to 2048 features of 49 pixels 2.49 ms, by rows of features
+        1.85; 960 to 160: 0.23, 0.24; in two, 512 to 1024 of two images of 196 pixels, every second pixel of a row:
+        1.19 ms, 1.55).
     complex_least: minimum number of rows, of columns and of steps with which a product of complex numbers becomes one
-    of real numbers whose operands are copied (c64 in two threads: 512x512x512 then takes 7.7 ms instead of 271,
-    8x1000x1000 5.4 instead of 10.1, but 4x1000x1000 7.6 instead of 5.8). Smaller products read the larger operand in
-    place (4x1000x1000: 0.29 ms, as loops 3.7), unless they have fewer multiplications than least_steps (10000 of 3x3:
-    1.5 ms, as loops 0.25).
+        of real numbers whose operands are copied (c64 in two threads: 512x512x512 then takes 7.7 ms instead of 271,
+        8x1000x1000 5.4 instead of 10.1, but 4x1000x1000 7.6 instead of 5.8). Smaller products read the larger operand
+        in place (4x1000x1000: 0.29 ms, as loops 3.7), unless they have fewer multiplications than least_steps (10000
+        of 3x3: 1.5 ms, as loops 0.25).
     small_rows, small_steps: maximum number of rows of a small matrix, and of rows times steps, whose product is code
-    without loops (f32 in two threads: 3000 of 8x8 0.035 ms, as loops 0.21; 2000 of 12x12 0.036, 1.4; 2000 of 24 rows,
-    24 steps, 12 columns 0.20, 5.1). least_small_steps: minimum number of multiplications of such a product (3000 of
-    2x2: 0.0045 ms, as loops 0.0027; one of 6x6: 10 ns, 200).
-    groups: types of numbers that tiles multiply in groups (256x256 in OpenCL by a PoCL that compiles for AVX-512BW: s8
-    0.27 ms, as s32 0.59; bf16 0.54, as f32 0.26). group_units: as `units`, for groups. turned_share: minimum ratio of
-    the larger operand's rows to the other's for which the larger one is read in place if its neighbours are along the
-    sum, and the result is transposed (bf16 by 4096x4096 in one thread: 8 rows 1.5 ms, else 3.15; 64 rows 3.1, 7.2; 256
-    rows 10.6, 15.9). turned_rows: minimum of its rows of bf16 (without matrix instructions 8 rows then take 6.4 ms,
-    else 2.9; 32 rows 11.8, 17.6; s8 8 rows 1.8, 9.8).
+        without loops (f32 in two threads: 3000 of 8x8 0.035 ms, as loops 0.21; 2000 of 12x12 0.036, 1.4; 2000 of 24
+        rows, 24 steps, 12 columns 0.20, 5.1).
+    least_small_steps: minimum number of multiplications of such a product (3000 of 2x2: 0.0045 ms, as loops 0.0027;
+        one of 6x6: 10 ns, 200).
+    groups: types of numbers that tiles multiply in groups (256x256 in OpenCL by a PoCL that compiles for AVX-512BW:
+        s8 0.27 ms, as s32 0.59; bf16 0.54, as f32 0.26).
+    group_units: as `units`, for groups.
+    turned_share: minimum ratio of the larger operand's rows to the other's for which the larger one is read in place
+        if its neighbours are along the sum, and the result is transposed (bf16 by 4096x4096 in one thread: 8 rows 1.5
+        ms, else 3.15; 64 rows 3.1, 7.2; 256 rows 10.6, 15.9).
+    turned_rows: minimum of its rows of bf16 (without matrix instructions 8 rows then take 6.4 ms, else 2.9; 32 rows
+        11.8, 17.6; s8 8 rows 1.8, 9.8).
     strip_rows, least_strip_rows: maximum (0: no strips) and minimum number of rows of a product in a strip
-    (gen/plan/strips.py; attention of 8 heads, 512 queries and keys, 64 elements: 8 rows 4.80 ms, 16: 4.28, 32: 4.27,
-    64: 4.22; without strips 5.63; in OpenCL 64 rows 5.3, without strips 7.7). strip_bytes, strip_operand_bytes: maximum
-    bytes of a strip and of the operand that its rows share, so that both stay in L2.
+        (gen/plan/strips.py; attention of 8 heads, 512 queries and keys, 64 elements: 8 rows 4.80 ms, 16: 4.28, 32:
+        4.27, 64: 4.22; without strips 5.63; in OpenCL 64 rows 5.3, without strips 7.7).
+    strip_bytes, strip_operand_bytes: maximum bytes of a strip and of the operand that its rows share, so that both
+        stay in L2.
     """
 
     least_steps: int = 1024
@@ -223,9 +235,10 @@ class SharedTiles(NamedTuple):
     """The thresholds for arranging a product for tiles of a GPU's shared memory (gen/plan/products.py). They are
     chosen, not measured.
 
-    least_steps: minimum number of multiplications of a product; vector_steps: the same for a product by a vector, which
-    becomes a reduce. few_bytes: maximum bytes of an element for which a convolution's base is stored with contiguous
-    features. phases: maximum number of phases of a convolution whose base has holes; each phase is a kernel.
+    least_steps: minimum number of multiplications of a product.
+    vector_steps: the same for a product by a vector, which becomes a reduce.
+    few_bytes: maximum bytes of an element for which a convolution's base is stored with contiguous features.
+    phases: maximum number of phases of a convolution whose base has holes; each phase is a kernel.
     """
 
     least_steps: int = 4096

@@ -15,11 +15,12 @@ class Interleaving:
     """The interleaving of elements that are neighbours in one access but lie apart in another.
 
     registers: the number of registers that neighbours are spread over (1: they are neighbours in all accesses).
-    registers_down: the number of consecutive registers in each of these, so that whole cache lines are written. moves:
-    true if elements are only moved, by whole lines. block: the bytes of the row block that the last digit selects, if
-    blocks are read consecutively; else 0. words: true if neighbours fill a 32-bit word and rows are whole registers; if
-    not, shuffles spread the elements. row: the elements of all rows together. width: the bytes of the narrowest element
-    that is written.
+    registers_down: the number of consecutive registers in each of these, so that whole cache lines are written.
+    moves: true if elements are only moved, by whole lines.
+    block: the bytes of the row block that the last digit selects, if blocks are read consecutively; else 0.
+    words: true if neighbours fill a 32-bit word and rows are whole registers; if not, shuffles spread the elements.
+    row: the elements of all rows together.
+    width: the bytes of the narrowest element that is written.
     """
 
     registers: int = 1
@@ -35,12 +36,15 @@ class Interleaving:
 class LoopSchedule(Schedule):
     """The loop hero's schedule.
 
-    blocked: a work-item's steps are adjacent (CPU); else they are a whole group apart, so that neighbouring work-items
-    coalesce (GPU). table: the body is one lookup by its 16-bit input. burst: the number of steps whose lines are
-    prefetched together, in one stream after the other, so that more loads are in flight. row: the elements of a row if
-    rows are not contiguous; a step then ends at the end of its row (0: all elements are one row). without_bursts: the
-    schedule of the same launch for processors whose hardware prefetchers beat bursts. backwards: the number of steps of
-    a run that is walked from its end to its start (0: all runs go forwards).
+    blocked: a work-item's steps are adjacent (CPU); else they are a whole group apart, so that neighbouring
+        work-items coalesce (GPU).
+    table: the body is one lookup by its 16-bit input.
+    burst: the number of steps whose lines are prefetched together, in one stream after the other, so that more loads
+        are in flight.
+    row: the elements of a row if rows are not contiguous; a step then ends at the end of its row (0: all elements are
+        one row).
+    without_bursts: the schedule of the same launch for processors whose hardware prefetchers beat bursts.
+    backwards: the number of steps of a run that is walked from its end to its start (0: all runs go forwards).
     """
 
     blocked: bool = False
