@@ -55,25 +55,25 @@ SPREAD_ELEMENTS = 8         # maximum number of neighbours that shuffles spread 
 SPREAD_ROW = 128            # minimum length of a row, in elements, along which neighbours of another access are spread
 STRIDED_COST = 8            # cost of a byte that is not contiguous with its neighbours; a contiguous byte costs 1
 LAUNCH_BYTES = 1 << 20      # bytes that could be moved while a kernel is launched
-# instructions for a register above which a value is kept instead of computed again: a store and a load are two, and it
-# occupies cache
+# A value is kept, not computed again, if that takes more instructions for a register than this. A store and a load
+# take two, and the value occupies cache.
 KEPT_COST = 12
-# instructions of an element that is not read with its neighbours: clamping its index, the address, the load, the
-# insertion into a vector
+# instructions for an element that is not read together with its neighbours: clamping its index, the address, the
+# load, the insertion into a vector
 SCATTERED_COST = 24
 SIDES_COST = 2              # instructions that choose between two sides of a pad or a concatenate
 STEP_COST = 2               # instructions of a step of a product
 DIVISION_COST = 2           # instructions of a quotient or remainder of an index
 MOST_DIVISIONS = 4  # maximum number of divisions in an index for a value to be computed at each of several indices
 TILED_ELEMENTS = 1 << 16    # minimum number of elements of whole tiles for the rest to have kernels of its own
-# minimum number of elements of an operand for a second kernel for outer dimensions to be faster
+# minimum number of elements of an operand for which a second kernel for outer dimensions is faster
 WINDOW_ELEMENTS = 1 << 16
-# minimum of the stride of windows along the contiguous dimension for that kernel to be faster (32x32 blocks of
-# f32[1024,1024] on one thread: 0.62 ms instead of 2.1)
+# minimum stride of windows along the contiguous dimension for which that kernel is faster (32x32 blocks of
+# f32[1024,1024] in one thread: 0.62 ms, without it 2.1 ms)
 WINDOW_STRIDE = 5
 WINDOW_OVERLAP = 32         # minimum number of elements of overlapping windows for that kernel to be faster
-# maximum distance between neighbours of a register that are picked from whole vectors (f32 slices are 1.1 to 1.8 times
-# as fast, u8 1.3 to 15 times)
+# maximum distance in memory between neighbours of a register for them to be picked from whole vectors (f32 slices are
+# then 1.1 to 1.8 times as fast, u8 slices 1.3 to 15 times)
 PICKED_STRIDE = 4
 GUARD_REGISTERS = 2  # minimum number of registers between two changes of a guard along the lanes for whole vectors
 VECTOR_OPERATIONS = 4       # operations on numbers in a vector instruction of a factorisation or a transform
@@ -120,11 +120,11 @@ SMALL_BYTES = 16384     # bytes of a call's parameters and results
 GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20, kernel=3000)
 
 
-# minimum number of input features of a convolution for the products of one element of its window to be a long enough
+# minimum number of input features with which the products of one element of a convolution's window are a long enough
 # sum for a tile
 SHORT_SUM = 32
-# minimum number of rows that a convolution's result has beside the places of its window for these places not to be rows
-# of a tile too
+# minimum number of other rows of a convolution's result for which the places of its window do not become rows of a
+# tile too
 FEW_ROWS = 16
 
 
@@ -132,66 +132,76 @@ class Panels(NamedTuple):
     """The thresholds for arranging a product for register tiles, and for copying its operand to panels first
     (gen/plan/products.py).
 
+    An operand is read "in place" if it is not copied to panels. MxNxK stands for the product with M rows, N columns
+    and K steps.
+
     least_steps: minimum number of multiplications of a product.
-    filled_steps: the same if the operand is padded with zeros.
-    vector_steps: the same for a product by a vector (16x16: 0.03 us; as a loop 0.18; 8x8: as long, or 4 times).
+    filled_steps: minimum number of multiplications of a product whose operand is padded with zeros.
+    vector_steps: minimum number of multiplications of a product by a vector. 16x16 takes 0.03 us, as a loop 0.18 us.
+        8x8 takes as long as a loop, or 4 times as long.
     in_place_bytes: maximum bytes of the operand's matrix that is read in place.
-    many_rows: minimum number of rows of the other operand for which such a matrix is copied too (f32 6272x64x256:
-        1.05 ms, in place 1.15).
-    in_place_rows: maximum number of pixels of a convolution's result for which a larger matrix is read in place (98
-        pixels, 3x3, 512 to 512 features in one thread: 3.9 ms, in panels 4.3).
-    dot_rows: maximum number of rows of a dot for which it is, whose work-items have panels of their own (f32
-        64x3072x768 in one thread: 2.2 ms, in panels 3.7; 384: 13.0, 13.3; 512: 18.0, 17.3).
-    in_place_columns: the number of the result's columns below which the other operand is read in place even if
-        neighbours along the sum are more than near_bytes apart (f32 A^T B of 2048: 189 ms in place, 121 copied;
-        64x256x6272: 0.68 ms in place, 0.73 copied).
-    few_rows: maximum number of rows of a product that read a matrix in place whose neighbours are along the sum (f32
-        by 4096x4096 in one thread: 8 rows 4.1 ms, in panels 13.5; 16 rows 7.8, 15.6; 32 rows 18.3, 25.4; 64 rows
-        35.8, 36.2).
-    few_narrow_rows: the same for narrow numbers, along any dimension (bf16 by 4096x4096 in two threads: 8 rows 1.8
-        ms, in panels 5.6; 16 rows 3.6; 17 rows 9.0, 6.8).
-    units: widths of a panel in units that divide the columns, the best first (f32 1024x1024: it is copied in 0.31 ms;
-        in panels of one unit 0.5).
+    many_rows: minimum number of rows of the other operand for which such a matrix is copied too. f32 6272x64x256
+        takes 1.05 ms copied, 1.15 ms in place.
+    in_place_rows: maximum number of pixels of a convolution's result for which a larger matrix is read in place. A
+        3x3 convolution of 98 pixels, 512 to 512 features, takes 3.9 ms in one thread, in panels 4.3 ms.
+    dot_rows: maximum number of rows of a dot for which a larger matrix is read in place. Its work-items may still
+        copy columns to panels of their own. In one thread, f32 64x3072x768 takes 2.2 ms, in panels 3.7 ms. 384 rows
+        take 13.0 ms, in panels 13.3 ms; 512 rows take 18.0 ms, in panels 17.3 ms.
+    in_place_columns: number of the result's columns below which the other operand is read in place, even if
+        neighbours along the sum are more than near_bytes apart. f32 A^T B of 2048x2048 takes 189 ms in place, 121 ms
+        copied. 64x256x6272 takes 0.68 ms in place, 0.73 ms copied.
+    few_rows: maximum number of rows of a product that reads a matrix in place whose neighbours are along the sum.
+        Times of f32 by 4096x4096 in one thread, in place and in panels: 8 rows 4.1 and 13.5 ms, 16 rows 7.8 and 15.6
+        ms, 32 rows 18.3 and 25.4 ms, 64 rows 35.8 and 36.2 ms.
+    few_narrow_rows: maximum number of rows of a product that reads a matrix of narrow numbers in place, along any
+        dimension. Times of bf16 by 4096x4096 in two threads, in place and in panels: 8 rows 1.8 and 5.6 ms, 17 rows
+        9.0 and 6.8 ms; 16 rows in place 3.6 ms.
+    units: widths of a panel, in units that divide the columns, the best first. f32 1024x1024 is copied in 0.31 ms, to
+        panels of one unit in 0.5 ms.
     long_sum: minimum number of products in a sum that is divided into parts.
-    sum_parts: maximum of parts.
-    parts_bytes: maximum bytes of their results.
-    part_steps: minimum number of steps in a part of a shorter sum, if there are at most few_results results and at
-        least many_products multiplications (f32 24x144x6272 in two threads: 0.19 ms, in one part 0.35; 64x256: 0.72,
-        1.1).
-    turned_result, whole_units: minimum ratios of the operands' elements to the result's, and of the units of a
-        result's columns to those of its rows, for which a product is computed transposed, so that more units are
-        whole (f32 144x24x6272: 0.16 ms, else 0.20).
-    images_bytes: minimum bytes of the operands of a convolution that sums over images, for parts of these images.
-    images_share: minimum ratio of the operands' bytes to those of the parts' results (gradient of 3x3 weights of two
-        images of 56x56, 64 to 64 features, in one thread: 3.6 ms, in two parts 3.0; 128 to 128 features with stride
-        2, ratio 3.4: no faster).
+    sum_parts: maximum number of parts of a sum.
+    parts_bytes: maximum bytes of the parts' results.
+    part_steps: minimum number of steps in a part of a shorter sum. Such a sum is divided if there are at most
+        few_results results and at least many_products multiplications. In two threads, f32 24x144x6272 takes 0.19 ms,
+        in one part 0.35 ms; 64x256x6272 takes 0.72 ms, in one part 1.1 ms.
+    turned_result: minimum ratio of the operands' elements to the result's for a product that is computed transposed,
+        so that more of its units are whole. f32 144x24x6272 takes 0.16 ms, not transposed 0.20 ms.
+    whole_units: minimum ratio of the units of the result to the units of the transposed result for such a product.
+    images_bytes: minimum bytes of the operands of a convolution that sums over images, for it to be divided into
+        parts of these images.
+    images_share: minimum ratio of the operands' bytes to those of the parts' results. Gradient of 3x3 weights of two
+        images of 56x56 in one thread: 64 to 64 features take 3.6 ms, in two parts 3.0 ms. 128 to 128 features with
+        stride 2, whose ratio is 3.4, are not faster in parts.
     longer_features: maximum number of features in place, for each pixel of a row, of a convolution that becomes a
-        product whose rows are pixels (in one thread: 512 to 2048 features of 49 pixels 2.49 ms, by rows of features
-        1.85; 960 to 160: 0.23, 0.24; in two, 512 to 1024 of two images of 196 pixels, every second pixel of a row:
-        1.19 ms, 1.55).
-    complex_least: minimum number of rows, of columns and of steps with which a product of complex numbers becomes one
-        of real numbers whose operands are copied (c64 in two threads: 512x512x512 then takes 7.7 ms instead of 271,
-        8x1000x1000 5.4 instead of 10.1, but 4x1000x1000 7.6 instead of 5.8). Smaller products read the larger operand
-        in place (4x1000x1000: 0.29 ms, as loops 3.7), unless they have fewer multiplications than least_steps (10000
-        of 3x3: 1.5 ms, as loops 0.25).
-    small_rows, small_steps: maximum number of rows of a small matrix, and of rows times steps, whose product is code
-        without loops (f32 in two threads: 3000 of 8x8 0.035 ms, as loops 0.21; 2000 of 12x12 0.036, 1.4; 2000 of 24
-        rows, 24 steps, 12 columns 0.20, 5.1).
-    least_small_steps: minimum number of multiplications of such a product (3000 of 2x2: 0.0045 ms, as loops 0.0027;
-        one of 6x6: 10 ns, 200).
-    groups: types of numbers that tiles multiply in groups (256x256 in OpenCL by a PoCL that compiles for AVX-512BW:
-        s8 0.27 ms, as s32 0.59; bf16 0.54, as f32 0.26).
-    group_units: as `units`, for groups.
-    turned_share: minimum ratio of the larger operand's rows to the other's for which the larger one is read in place
-        if its neighbours are along the sum, and the result is transposed (bf16 by 4096x4096 in one thread: 8 rows 1.5
-        ms, else 3.15; 64 rows 3.1, 7.2; 256 rows 10.6, 15.9).
-    turned_rows: minimum of its rows of bf16 (without matrix instructions 8 rows then take 6.4 ms, else 2.9; 32 rows
-        11.8, 17.6; s8 8 rows 1.8, 9.8).
-    strip_rows, least_strip_rows: maximum (0: no strips) and minimum number of rows of a product in a strip
-        (gen/plan/strips.py; attention of 8 heads, 512 queries and keys, 64 elements: 8 rows 4.80 ms, 16: 4.28, 32:
-        4.27, 64: 4.22; without strips 5.63; in OpenCL 64 rows 5.3, without strips 7.7).
-    strip_bytes, strip_operand_bytes: maximum bytes of a strip and of the operand that its rows share, so that both
-        stay in L2.
+        product whose rows are pixels. Times by rows of pixels and by rows of features, in one thread: 512 to 2048
+        features of 49 pixels 2.49 and 1.85 ms; 960 to 160 features 0.23 and 0.24 ms. In two threads: 512 to 1024
+        features of two images of 196 pixels, every second pixel of a row, 1.19 and 1.55 ms.
+    complex_least: minimum number of rows, of columns and of steps with which a product of complex numbers becomes a
+        product of real numbers whose operands are copied. Times of c64 in two threads, so and otherwise: 512x512x512
+        7.7 and 271 ms, 8x1000x1000 5.4 and 10.1 ms, 4x1000x1000 7.6 and 5.8 ms. A smaller product reads the larger
+        operand in place (4x1000x1000: 0.29 ms, as loops 3.7 ms), unless it has fewer multiplications than least_steps
+        (10000 products of 3x3: 1.5 ms, as loops 0.25 ms).
+    small_rows: maximum number of rows of a small matrix whose product is code without loops.
+    small_steps: maximum of rows times steps of such a product. Times of f32 in two threads, so and as loops: 3000
+        products of 8x8 0.035 and 0.21 ms, 2000 of 12x12 0.036 and 1.4 ms, 2000 of 24 rows, 24 steps and 12 columns
+        0.20 and 5.1 ms.
+    least_small_steps: minimum number of multiplications of such a product. 3000 products of 2x2 take 0.0045 ms, as
+        loops 0.0027 ms; one product of 6x6 takes 10 ns, as loops 200 ns.
+    groups: types of numbers that tiles multiply in groups. 256x256x256 in OpenCL, by a PoCL that compiles for
+        AVX-512BW: s8 takes 0.27 ms, as s32 0.59 ms; bf16 takes 0.54 ms, as f32 0.26 ms.
+    group_units: widths of a panel of groups, as in `units`.
+    turned_share: minimum ratio of the larger operand's rows to the other operand's rows for a product that is
+        computed transposed: its larger operand is read in place, and has its neighbours along the sum. Times of bf16
+        by 4096x4096 in one thread, so and otherwise: 8 rows 1.5 and 3.15 ms, 64 rows 3.1 and 7.2 ms, 256 rows 10.6
+        and 15.9 ms.
+    turned_rows: minimum number of the other operand's rows of bf16 for such a product. Times without matrix
+        instructions, so and otherwise: 8 rows 6.4 and 2.9 ms, 32 rows 11.8 and 17.6 ms; 8 rows of s8 1.8 and 9.8 ms.
+    strip_rows: maximum number of rows of a product in a strip (gen/plan/strips.py); 0: no strips. Times of attention
+        of 8 heads, 512 queries and keys, 64 elements, by rows of a strip: 8 rows 4.80 ms, 16 rows 4.28 ms, 32 rows
+        4.27 ms, 64 rows 4.22 ms; without strips 5.63 ms. In OpenCL, 64 rows take 5.3 ms; without strips 7.7 ms.
+    least_strip_rows: minimum number of rows of a product in a strip.
+    strip_bytes: maximum bytes of a strip, so that it stays in L2.
+    strip_operand_bytes: maximum bytes of the operand that a strip's rows share, so that it stays in L2.
     """
 
     least_steps: int = 1024
@@ -279,39 +289,42 @@ class ContractionGpuNumbers:
     """Numbers of products in tiles of shared memory. The tiles are measured on an NVIDIA H200; the other numbers are
     chosen."""
 
-    # by bytes of a sum (f32 4096^3: 41.8 TFLOP/s; 16 steps at once 37.0; 64x64 with 8x4 a thread 39.2, with 4x4 31.7;
-    # 32x32 26.7. f64: 64x64 with 8x4 a thread 19.8, with 4x4 15.9)
+    # tiles by bytes of a sum. Throughput of f32 4096x4096x4096 is 41.8 TFLOP/s; with 16 steps at once 37.0; with
+    # tiles of 64x64 and 8x4 sums for each thread 39.2, 4x4 sums 31.7; with tiles of 32x32 26.7. f64 with tiles of
+    # 64x64 reaches 19.8 TFLOP/s with 8x4 sums for each thread, 15.9 with 4x4 sums.
     tiles: Mapping[int, Tuple[GpuTile, ...]] = field(default_factory=lambda: {
         4: (GpuTile(128, 128, 8, 8, 8, 1), GpuTile(64, 64, 8, 4, 16, 0.9), GpuTile(32, 32, 4, 4, 16, 0.6),
             GpuTile(16, 128, 4, 4, 16, 0.5)),
         8: (GpuTile(64, 64, 8, 4, 8, 1), GpuTile(32, 32, 4, 4, 8, 0.7), GpuTile(16, 64, 4, 4, 8, 0.7))})
-    # for matrix instructions, by bytes of an element; a warp has 8 threads down and 4 across (bf16 4096^3: 381 TFLOP/s;
-    # with twice the warps 297; 128x64 257; 64x64 199; 256x64 in two stages 289). Tiles of f64, and of few rows or
-    # columns, are not timed; the latter take the time of reading the other operand.
+    # tiles for matrix instructions, by bytes of an element; a warp has 8 threads down and 4 across. Throughput of
+    # bf16 4096x4096x4096 is 381 TFLOP/s; with twice the warps 297; with tiles of 128x64 257, of 64x64 199, of 256x64
+    # in two stages 289. Tiles of f64, and of few rows or columns, are not timed. The latter take the time of reading
+    # the other operand.
     matrix_tiles: Mapping[int, Tuple[GpuTile, ...]] = field(default_factory=lambda: {
         size: (*large, GpuTile(16, 128, 2, 8, 64 // size, 0.25, 5), GpuTile(128, 16, 4, 4, 64 // size, 0.25, 5))
         for size, large in (
             (1, (GpuTile(128, 128, 8, 16, 64, 1, 3), GpuTile(64, 64, 4, 8, 64, 0.55, 4))),
             (2, (GpuTile(128, 128, 8, 16, 32, 1, 3), GpuTile(64, 64, 4, 8, 32, 0.55, 4))),
             (8, (GpuTile(128, 128, 8, 8, 8, 1, 3), GpuTile(64, 64, 4, 8, 8, 0.8, 4))))})
-    # for wgmma, on devices with it; a thread has two rows. Not timed.
+    # tiles for wgmma, on devices that have it; a thread has two rows. They are not timed.
     warpgroup_tiles: Tuple[GpuTile, ...] = ()
-    warpgroup_sum_cost: int = 1000  # as sum_cost, for wgmma
-    # for MFMA, by bytes of an element: 4 wavefronts, whose threads have 4 rows of each instruction. Not timed.
+    warpgroup_sum_cost: int = 1000  # sum_cost for wgmma
+    # tiles for MFMA, by bytes of an element: 4 wavefronts, each of whose threads has 4 rows of an instruction. They
+    # are not timed.
     # wave_types: the element types that the device multiplies by MFMA without flushing subnormals.
     wave_tiles: Mapping[int, Tuple[GpuTile, ...]] = field(default_factory=lambda: {
         size: (GpuTile(128, 128, 16, 4, 64 // size, 1), GpuTile(64, 64, 8, 2, 64 // size, 0.6),
                GpuTile(32, 32, 4, 1, 64 // size, 0.3)) for size in (1, 2, 4, 8)})
     wave_types: Tuple[str, ...] = ()
-    padding: int = 4            # elements between the steps of a tile, so that no banks conflict
+    padding: int = 4            # elements of padding between the steps of a tile, so that no banks conflict
     run_bytes: int = 32         # bytes that neighbouring threads read of one line, along the steps
     part_steps: int = 128       # minimum number of steps in a part, if the sum is cut into parts
     most_parts: int = 32
     sum_threads: int = 128      # threads of a block that adds up the parts
-    # multiplications that a unit does while an element of a part is written and read again (f32, H100: 128 at a time,
-    # 25 bytes of memory at a time)
+    # multiplications that a unit does while an element of a part is written and read again (f32 on H100: a unit does
+    # 128 multiplications, and moves 25 bytes of memory, at a time)
     sum_cost: int = 40
-    # as sum_cost, for matrix instructions, by bytes of an element
+    # sum_cost for matrix instructions, by bytes of an element
     matrix_sum_cost: Mapping[int, int] = field(default_factory=lambda: {1: 600, 2: 600, 8: 80})
 
 
@@ -320,27 +333,31 @@ class ContractionCpuNumbers:
     """Numbers of products in register tiles of rows by units; a unit is 64 bytes of a row. An accumulator is a vector;
     8 or more hide the latency of a multiply-add."""
 
-    # rows and units of a tile, by the macro of an instruction set ("": others) and the units of a block of columns
+    # rows and units of a tile, by the macro of an instruction set ("": all other instruction sets) and by the units
+    # of a block of columns
     tiles: Mapping[str, Mapping[int, Tuple[int, int]]] = field(default_factory=lambda: {
         "__AVX512F__": {1: (16, 1), 2: (12, 2), 3: (8, 3), 4: (6, 4), 5: (5, 5), 6: (3, 6), 7: (3, 7), 8: (2, 8)},
         "__AVX__": {n: (6, 1) for n in range(1, 9)},
         "__aarch64__": {n: (6, 1) for n in range(1, 9)},
         "": {n: (2, 1) for n in range(1, 9)}})
-    # units of a block of columns, by the rows of a product that has few; `units`: of other products
+    # units of a block of columns, by the number of rows of a product that has few rows
+    # `units`: for all other products
     few_rows: Mapping[int, int] = field(default_factory=lambda: {1: 8, 2: 8, 3: 6, 4: 5, 5: 5, 6: 4, 7: 3, 8: 3})
     units: int = 4
     # maximum number of units of a whole row that are one block (256 products of 64x64x64: 1.2 ms; in two blocks: 1.5)
     whole_units: int = 4
-    # A product of few rows reads the other operand in place, at the throughput of memory: a block goes through `chunk`
-    # steps of up to `units` units each, then through the next units, which were prefetched. This holds for the rows of
-    # few_rows, and for those of `skinny` if the other operand is large. skinny: the units of a tile, by rows, so that
-    # units are read once or twice (f32 9x4096x4096 in one thread: 5.8 ms, with 3 units 7.0; 16 rows: 8.0, with 2 units
-    # 10.5; as other products 19.8 and 25; in two threads 17 rows 2.5 ms with 2 units, 2.8 with 3, with panels 5.1; 24:
-    # 3.1, 3.3, 5.2; 32: 4.4, 4.3, 5.9; 48: 5.5, 5.7, 7.3; 64: 8.6, 7.5, 8.8; 17x3072x768: 0.35, 0.41, 0.60).
-    # skinny_places: maximum number of rows of a convolution, or of several lines, for which this holds. skinny_blocks:
-    # maximum number of blocks of a row, which threads share. skinny_units and skinny_chunk were chosen by f32
-    # 8x4096x4096 on two threads, with 4 units in a tile: 2.1 ms; 32 and 16: 2.7; 64 and 8: 2.3; 128 and 8 without
-    # prefetches: 3.1
+    # A product of few rows reads the other operand in place, at the throughput of memory. A block goes through
+    # `skinny_chunk` steps of up to `skinny_units` units each, then through the next units, which were prefetched.
+    # This holds for the numbers of rows in few_rows, and for those in `skinny` if the other operand is large.
+    # skinny: units of a tile, by rows, so that units are read once or twice. Times of f32 by 4096x4096 in one thread:
+    #     9 rows 5.8 ms, with 3 units 7.0, as other products 19.8; 16 rows 8.0 ms, with 2 units 10.5, as other
+    #     products 25. Times in two threads with 2 units, with 3 units, and with panels: 17 rows 2.5, 2.8 and 5.1 ms;
+    #     24 rows 3.1, 3.3 and 5.2; 32 rows 4.4, 4.3 and 5.9; 48 rows 5.5, 5.7 and 7.3; 64 rows 8.6, 7.5 and 8.8; f32
+    #     17x3072x768 0.35, 0.41 and 0.60.
+    # skinny_places: maximum number of rows of a convolution, or of several lines, for which this holds.
+    # skinny_blocks: maximum number of blocks of a row, which threads share.
+    # skinny_units, skinny_chunk: chosen by f32 8x4096x4096 in two threads with 4 units in a tile: 2.1 ms; 32 units
+    #     and 16 steps 2.7 ms; 64 and 8 2.3 ms; 128 and 8 without prefetches 3.1 ms.
     skinny: Mapping[int, int] = field(default_factory=lambda: {
         **dict.fromkeys(range(9, 13), 2), **dict.fromkeys(range(13, 17), 3), **dict.fromkeys(range(17, 49), 2),
         **dict.fromkeys(range(49, 65), 3)})
@@ -349,56 +366,73 @@ class ContractionCpuNumbers:
     skinny_blocks: int = 4
     skinny_chunk: int = 32
     rows: int = 96                      # rows of a work-item: whole tiles of all instruction sets
-    # Work-items go along rows, block of columns after block of columns, if steps are few, or if the operand with the
-    # rows is larger than kept_bytes: a block of its rows then stays in L2 (f32 1000x1000x1000 in two threads: 9.0 ms,
-    # along columns 10.2). A product of at most few_steps steps takes the time of storing its result. A block of more
-    # than one unit then has few_steps_rows rows in two cases: if these are a page apart, because the stores of a core
-    # reach few pages at once (4096x4096x16: 2.7 ms, with 96 rows 7.7, along columns 8.1; 4096x4096x128: 15.8, 17.8,
-    # 17.7; 4096x4096x256 is as fast with 96), and if an epilogue stores them, so that its stores overlap with the
-    # products of the next block (1024x1024x64, bias and maximum: 0.55 ms, with 96 rows 0.73, without epilogue 0.48)
+    # Work-items go along rows, block of columns after block of columns, in two cases: the steps are few, or the
+    # operand with the rows is larger than kept_bytes. A block of its rows then stays in L2 (f32 1000x1000x1000 in two
+    # threads: 9.0 ms, along columns 10.2 ms).
+    # A product of at most few_steps steps takes the time of storing its result. A block of more than one unit then
+    # has few_steps_rows rows in two cases.
+    # First, if the rows are a page apart, because the stores of a core reach few pages at once. Times with
+    # few_steps_rows, with 96 rows, and along columns: 4096x4096x16 2.7, 7.7 and 8.1 ms; 4096x4096x128 15.8, 17.8 and
+    # 17.7 ms. 4096x4096x256 is as fast with 96 rows.
+    # Second, if an epilogue stores them, because its stores then overlap with the products of the next block
+    # (1024x1024x64, bias and maximum: 0.55 ms, with 96 rows 0.73 ms, without epilogue 0.48 ms).
     few_steps: int = 128
     few_steps_rows: int = 24
     kept_bytes: int = 1 << 20
-    # For a work-item that copies columns to a panel: rows; units, if nearly all blocks have as many; units of a tile,
-    # and of other blocks; steps of a panel of packed_units (f32 by 4096x4096 in two threads: 17 rows 4.5 ms, 32 6.0, 64
-    # 10.8; 3 units and 256 steps: 4.8, 6.8, 11.3); rows for which panels are slower (f32 16x3072x768: 0.85 ms without,
-    # 0.90 with; 32: 1.48, 1.37); steps that it prefetches ahead (f32 64x4096x4096 in one thread: 22.5 ms; without 25.6)
+    # Numbers of a work-item that copies columns to a panel. Times are of f32 by 4096x4096 unless another size is
+    # named.
+    # packed_rows: rows of the work-item.
+    # packed_units: units of its block, if nearly all blocks then have that number of units. Times in two threads: 17
+    #     rows 4.5 ms, 32 rows 6.0 ms, 64 rows 10.8 ms; with 3 units and 256 steps 4.8, 6.8 and 11.3 ms.
+    # packed_tile: units of a tile; also the units of a block if packed_units do not divide the columns well.
+    # packed_chunk: steps of a panel of packed_units.
+    # packed_least_rows: number of rows up to which panels are slower. f32 16x3072x768 takes 0.85 ms without panels,
+    #     0.90 ms with panels; 32 rows take 1.48 and 1.37 ms.
+    # packed_ahead: prefetch distance in steps. 64 rows in one thread take 22.5 ms; without prefetches 25.6 ms.
     packed_rows: int = 192
     packed_units: int = 6
     packed_tile: int = 3
     packed_chunk: int = 128
     packed_least_rows: int = 16
-    # rows for which panels are slower if sums are one chunk (f32 24x6272x144 in two threads: 0.13 ms, with panels 0.16)
+    # number of rows up to which panels are slower if a sum is one chunk (f32 24x6272x144 in two threads: 0.13 ms,
+    # with panels 0.16 ms)
     packed_short_rows: int = 32
     packed_least_steps: int = 32  # minimum number of steps for panels (f32 144x6272x24: 0.11 ms, with panels 0.14)
     packed_ahead: int = 16
-    # Blocks are whole rows if these are at most row_units, and at least row_items products share the work: memory is
-    # read in its order (f32 24x144x6272 in 8 parts, two threads: 0.18 ms, blocks of 3 units 0.19). Such rows stay in
-    # place, without a panel, unless lines of one column have more than row_sets steps to a set of L1 (0.15 ms, with
-    # panels 0.18).
+    # Blocks are whole rows if a row has at most row_units units and at least row_items products share the work.
+    # Memory is then read in its order (f32 24x144x6272 in 8 parts in two threads: 0.18 ms, with blocks of 3 units
+    # 0.19 ms). Such rows stay in place, without a panel, unless many steps of a column fall into one set of L1: more
+    # than row_sets of as many consecutive steps as L1 has sets (0.15 ms, with panels 0.18 ms).
     row_units: int = 16
     row_items: int = 4
     row_sets: int = 4
-    # minimum number of work-items for those of a depthwise convolution to have whole rows (3x3, 2x56x56 pixels of 144
-    # features in two threads: 0.16 ms, blocks of 3 units 0.19)
+    # minimum number of work-items of a depthwise convolution for each to have whole rows (3x3, 2x56x56 pixels of 144
+    # features in two threads: 0.16 ms, with blocks of 3 units 0.19 ms)
     wide_items: int = 32
     chunk: int = 256                    # products that are summed one after another, before the sum is added to a total
-    # For matrix instructions: the steps of a chunk; rows and units of a block whose operand in units has at most a
-    # chunk's steps for as many units, so that it stays in L2 while blocks of rows pass (bf16 1024x1024x1024 in one
-    # thread: 2.0 ms; blocks of 8 units 2.25, of 4 2.45); the same for longer sums, whose totals are in the result or in
-    # an array (512x4096x4096: 20.8 ms; blocks of 192 rows 22.4, of 96 rows and 8 units 27.0)
+    # Numbers for matrix instructions.
+    # matrix_chunk: steps of a chunk.
+    # matrix_block: rows and units of a block whose operand in units has at most matrix_chunk steps for the block's
+    #     units, so that it stays in L2 while blocks of rows pass. bf16 1024x1024x1024 in one thread takes 2.0 ms;
+    #     blocks of 8 units 2.25 ms, of 4 units 2.45 ms.
+    # long_matrix_block: rows and units of a block for longer sums whose totals are in the result. 512x4096x4096 takes
+    #     20.8 ms; blocks of 192 rows 22.4 ms, of 96 rows and 8 units 27.0 ms.
+    # long_matrix_array: rows and units of a block for longer sums whose totals are in an array.
     matrix_chunk: int = 512
     matrix_items: int = 16              # chosen: minimum number of work-items before one has more than `rows` rows
     matrix_block: Tuple[int, int] = (32, 16)
     long_matrix_block: Tuple[int, int] = (384, 16)
     long_matrix_array: Tuple[int, int] = (96, 8)
-    # The steps of a chunk if tiles prefetch the next one (in one thread: convolutions of 3x3 over 98 pixels, 512 to 512
-    # features: 4.4 ms, with prefetches 3.9; 392 pixels, 256 to 256: 4.1, 3.6). far_rows: maximum number of rows for
-    # which they prefetch an operand of up to kept_bytes (gradient of 3x3 weights of 14x14 pixels, 256 to 256 features,
-    # in two threads: 1.22 ms, with prefetches 1.30). far_steps: maximum number of steps, a power of two, for one
-    # prefetch: the tiles of a block share the lines of the next chunk (in two threads: f32 1024x1024x1024 without
-    # prefetches 6.3 ms, with a line per step of each tile 6.1, shared 5.3; f64 12.4, shared 11.3; f32 64x64x65536, a
-    # line per step of each tile 1.79 ms, shared 1.28; in three steps f32 512x512x512 takes 1.14 ms instead of 0.70)
+    # far_chunk: steps of a chunk if tiles prefetch the next chunk. Times of 3x3 convolutions in one thread, without
+    #     and with prefetches: 98 pixels, 512 to 512 features, 4.4 and 3.9 ms; 392 pixels, 256 to 256 features, 4.1
+    #     and 3.6 ms.
+    # far_rows: maximum number of rows for which tiles prefetch an operand of up to kept_bytes. The gradient of 3x3
+    #     weights of 14x14 pixels, 256 to 256 features, takes 1.22 ms in two threads, with prefetches 1.30 ms.
+    # far_steps: maximum number of steps, a power of two, for one prefetch, because the tiles of a block share the
+    #     lines of the next chunk. Times in two threads without prefetches, with a line per step of each tile, and
+    #     shared: f32 1024x1024x1024 6.3, 6.1 and 5.3 ms. With a line per step and shared: f32 64x64x65536 1.79 and
+    #     1.28 ms. f64 1024x1024x1024 takes 12.4 ms, shared 11.3 ms. A number of steps that is no power of two is
+    #     slow: with three steps f32 512x512x512 takes 1.14 ms instead of 0.70 ms.
     far_chunk: int = 128
     far_rows: int = 512
     far_steps: int = 4
@@ -439,9 +473,9 @@ class ThreadsNumbers:
     hand_over: int = 15000              # nanoseconds until another thread has begun its part, and its end is known
     core_bytes: float = 10              # bytes that a core moves in a nanosecond
     vector_time: float = 0.5            # nanoseconds of a vector instruction
-    # multiply-adds of a register tile in that time (f64 64x64x64 in one thread: 5.8 us)
+    # multiply-adds of a register tile in the time of a vector instruction (f64 64x64x64 in one thread: 5.8 us)
     tile_rate: float = 6
-    # as tile_rate, for matrix instructions, by their macros (bf16 256x256x256 in one thread: 25 us; s8: 14)
+    # tile_rate for matrix instructions, by their macros (bf16 256x256x256 in one thread: 25 us; s8: 14 us)
     matrix_rates: Mapping[str, float] = field(default_factory=lambda: {"TILES_BF16": 40, "TILES_INT8": 64})
 
 
@@ -453,35 +487,38 @@ class LoopCpuNumbers:
     scalar_chunks: int = 4096           # maximum number of steps of a work-item if a step is one element
     few_elements: int = 1024  # chosen: maximum number of elements that may be walked in vectors of fewer lanes
     least_lanes: int = 4                # chosen: minimum lanes of such vectors
-    # chosen: minimum speedup of fewer lanes over a walk of whole vectors, whose loads wait for narrower stores
+    # chosen: minimum speedup of a walk in fewer lanes over a walk in whole vectors. The latter's loads wait for
+    # earlier stores of fewer lanes.
     least_gain: int = 2
     scalar_group: int = 64              # work-items of a group if a step is one element
-    scalar_elements: int = 4096         # minimum number of elements for these to form groups
+    scalar_elements: int = 4096         # minimum number of elements with which such work-items form groups
     cut_row_steps: int = 8              # minimum number of steps in a row for each row to end in a partial step
     streams: int = 4                    # equal parts of the memory that a work-item goes through in turn
-    pair_streams: int = 2               # the same if 16-bit elements are computed in pairs of registers
+    pair_streams: int = 2               # `streams` if 16-bit elements are computed in pairs of registers
     burst: int = 8                      # steps whose lines are prefetched together
     prefetch: int = 4096                # prefetch distance in bytes, to L2
     pair_prefetch: int = 1024           # prefetch distance to L1, for pairs of registers of 16-bit elements
     row_order_prefetch: int = 2048      # prefetch distance to L2, if fused steps read whole rows
     interleaved_elements: int = 2048    # elements of a work-item if registers interleave rows
-    # bytes of a row that are moved together before those of the next row (0.03 to 0.05 of the copy)
+    # bytes of a row that are moved together before those of the next row (this gains 0.03 to 0.05 of the throughput
+    # of a copy)
     row_bytes: int = 512
-    # prefetch distance in bytes, in the order of interleaved rows; blocks of rows larger than twice that are left to
-    # the hardware prefetchers
+    # prefetch distance in bytes, in the order of interleaved rows; blocks of rows larger than twice this distance are
+    # left to the hardware prefetchers
     order_prefetch: int = 32 << 10
     # bytes of rows that are gathered in L1 before they are stored (1 KiB, 4 KiB: within the noise)
     staged_bytes: int = 2048
     gathered_bytes: int = 1024          # maximum bytes of a step whose address one index gives
-    # prefetch distance in bytes of rows that indices select (rows of 512 bytes, 1 and 2 KiB, C on Intel: 0.87, 0.88,
-    # 0.80 of the copy; 8 KiB: 0.66, 0.67, 0.67)
+    # prefetch distance in bytes of rows that indices select. Throughput relative to the copy, in C on Intel, for rows
+    # of 512 bytes, 1 KiB and 2 KiB: 0.87, 0.88 and 0.80; with 8 KiB 0.66, 0.67 and 0.67.
     gathered_prefetch: int = 32 << 10
-    # loops of elements: the maximum number of 64-byte vectors that run together, and of the registers of all their
-    # variables
+    # loops of elements: the maximum number of 64-byte vectors that run together, then the maximum number of registers
+    # of all their variables
     loop_rows: int = 4
     loop_registers: int = 24
-    # maximum number of steps for single elements to run one after another, as compilers unroll them (5 steps of 11
-    # elements: 8 ns instead of 27; an unknown number of steps, here 4, of 5 elements: 13 instead of 4)
+    # maximum number of steps with which single elements run one after another, because compilers then unroll the
+    # steps (5 steps of 11 elements: 8 ns instead of 27 ns; an unknown number of steps, here 4, of 5 elements: 13 ns
+    # instead of 4 ns)
     loop_steps: int = 8
 
 
@@ -522,8 +559,8 @@ class SortGpuNumbers:
 class TableNumbers:
     """Numbers of functions of 16-bit elements that are looked up in a table."""
 
-    # instructions for 16 elements above which a table is faster: a logarithm (30) takes 0.86 of the time in C and 1.03
-    # on PoCL, six products and sums (36) 0.43
+    # instructions for 16 elements above which a table is faster: with a table, a logarithm (30 instructions) takes
+    # 0.86 of the time in C and 1.03 on PoCL, six products and sums (36 instructions) 0.43
     cost: int = 32
     elements: int = 1 << 20             # minimum number of elements for a table to save more time than it takes to fill
 
@@ -550,8 +587,9 @@ class TransposeCpuNumbers:
     # elements along the source's contiguous digit that a work-item moves (a page of bytes if that is more)
     run: int = 1024
     joined: int = 64                    # maximum number of elements of a digit that is joined with those that follow
-    # minimum number of bytes read and written for stores to bypass the caches even if another kernel reads them (the
-    # copy of 9 MB of weights and the convolution that reads them: 1.73 ms in two threads, streamed 2.16)
+    # minimum number of bytes read and written with which stores bypass the caches even if another kernel reads them
+    # (a copy of 9 MB of weights and the convolution that reads the copy: 1.73 ms in two threads; with streamed stores
+    # 2.16 ms)
     kept_bytes: int = 64 << 20
 
 
@@ -559,13 +597,14 @@ class TransposeCpuNumbers:
 class TransposeLinesNumbers:
     """Numbers of a CPU's transposes that carry parts of lines in registers."""
 
-    # minimum number of work-items for each core before one gets several steps: each begins with a partial line
+    # minimum number of work-items for each core before a work-item takes several steps: each work-item begins with a
+    # partial line
     items: int = 8
     columns: int = 256                  # columns of a work-item: 16 KiB of registers' lines
     sides: int = 4                      # minimum width of a tile in its sides, if work-items are too few
     strips: int = 8                     # minimum number of tiles in a part of the rows
-    # maximum number of places of a line at which matrices of a batch may begin: each has its own functions of a tile in
-    # the text
+    # maximum number of places in a line at which the matrices of a batch may begin, because each place has its own
+    # tile functions in the text
     starts: int = 16
     tiles: Mapping[int, SquareTile] = field(default_factory=lambda: {       # by bytes of an element
         1: SquareTile(side=64, load_bytes=64, tiles_down=1), 2: SquareTile(side=32, load_bytes=64, tiles_down=1),
@@ -576,30 +615,33 @@ class TransposeLinesNumbers:
 class ReductionCpuNumbers:
     """Numbers of reductions on a CPU."""
 
-    # places in memory that a work-item reads in turn: their page translations overlap (one place: 0.90 to 0.94 instead
-    # of 0.89 to 0.98)
+    # places in memory that a work-item reads in turn, so that their page translations overlap (throughput relative to
+    # the copy: 0.89 to 0.98; one place 0.90 to 0.94)
     streams: int = 4
-    # maximum bytes of rows that use half the streams: frequent folds leave too few slots for prefetched lines
+    # maximum bytes of rows that use half the streams, because frequent folds leave too few slots for prefetched lines
     short_row: int = 1024
     prefetch: int = 2048                # prefetch distance in bytes
     column_prefetch: int = 8 << 10      # prefetch distance in bytes down columns
     row_vectors: int = 4                # maximum number of vectors of a row in a step
-    # minimum number of blocks of rows for each stream of each core for streams
+    # minimum number of blocks of rows, for each stream of each core, with which rows are read in streams
     stream_blocks: int = 4
-    flat_parts: int = 4  # minimum number of parts of an input before long rows that are not read in streams are divided
+    # minimum number of parts of an input with which long rows are divided that are not read in streams
+    flat_parts: int = 4
     # steps of a lane: a sum of n numbers in groups of sqrt(n) has the fewest consecutive roundings
     turn_steps: int = 64
     prefetch_burst: int = 4             # lines prefetched together
     column_registers: int = 16          # accumulators of a block of columns that are in registers (24: no faster)
-    # maximum bytes of the accumulators of a block of columns: those that do not fit in registers are in L1, so that
-    # rows are read whole. Blocks are a page wide at least, and wider if that leaves enough work-items (rows of 4 KiB:
-    # 1.2 times as long; of 1 KiB, a quarter of each page in turn: 1.7 times)
+    # maximum bytes of the accumulators of a block of columns. Accumulators that do not fit in registers are in L1, so
+    # that rows are read whole. Blocks are at least a page wide, and wider if that leaves enough work-items (narrower
+    # blocks: rows of 4 KiB take 1.2 times as long; rows of 1 KiB, a quarter of each page in turn, 1.7 times)
     column_bytes: int = 16 << 10
-    column_rows: int = 8                # rows folded into one of these before the next (one: 1.3 to 1.6 times as long)
-    # minimum number of work-items for each core for rows not to be divided into parts (16, with four times the parts to
-    # combine: 1.02 to 1.09 times as long)
+    # rows folded into one group of registers before the next group (one row: 1.3 to 1.6 times as long)
+    column_rows: int = 8
+    # minimum number of work-items for each core with which rows are not divided into parts (16, with four times the
+    # parts to combine: 1.02 to 1.09 times as long)
     column_items: int = 4
-    # maximum number of accumulators of vectors that run over rows of few columns until one begins at lane 0 again
+    # maximum number of accumulators after which a vector begins at lane 0 of a row again, if vectors run over several
+    # rows of few columns
     column_period: int = 25
     stream_vectors: int = 64            # chosen: minimum number of vectors of a row that is read in streams
     # chosen: minimum number of vectors per accumulator for vectors to run over rows of few columns
@@ -621,13 +663,14 @@ class ScanCpuNumbers:
 class RowsCpuNumbers:
     """Numbers of rows that pass through several stages."""
 
-    turn_steps: int = 8                 # as those of reductions, for these rows, which are shorter
+    turn_steps: int = 8                 # turn_steps of reductions, for these shorter rows
     held_bytes: int = 512 << 10         # bytes of a row that stay in L2 from one stage to the next
-    # maximum bytes of 16 rows that pass through the stages together: they should stay in L1
+    # maximum bytes of 16 rows that pass through the stages together, so that they stay in L1
     block: int = 32 << 10
-    # maximum bytes of a work-item's values that stages keep for later ones: they are on its stack
+    # maximum bytes of a work-item's values that stages keep for later stages, because these values are on its stack
     kept_bytes: int = 256 << 10
-    # minimum of instructions, for a register of a stage that writes no rows, for each line that it prefetches
+    # minimum number of instructions, for a register of a stage that writes no rows, for each line that the stage
+    # prefetches
     prefetch_cost: int = 6
 
 
@@ -641,13 +684,13 @@ class ScatterNumbers:
     """Numbers of scatters on CPUs and GPUs; a number of the other class is 0."""
 
     window_items: int = 0               # work-items for each core that share the windows of a scatter
-    # the same if each goes through all indices (262144 elements of s32: two work-items 1.0 ns an element, four 1.2; one
-    # 1.25)
+    # the same if each work-item goes through all indices (262144 elements of s32: two work-items take 1.0 ns for an
+    # element, four 1.2 ns, one 1.25 ns)
     indexed_items: int = 0
-    # rows whose owner is found together, before those of a work-item are combined (256, 1024: the same)
+    # rows whose owners are found together, before the rows of a work-item are combined (256 rows are as fast as 1024)
     picked_rows: int = 0
     shared_updates: int = 4096          # minimum number of updates for a CPU's work-items to share the result
-    # minimum number of neighbours that one of these takes
+    # minimum number of neighbours that each of these work-items takes
     shared_neighbours: int = 128
     # prefetch distance in updates that are combined in order with a result larger than the cache
     prefetch: int = 0
@@ -693,14 +736,14 @@ class MatricesNumbers:
     own_elements: int = 256  # maximum number of elements of a matrix that is worked on in an array of the work-item
     unrolled: int = 8                   # maximum number of rows of a matrix whose loops are unrolled
     item_steps: int = 20000             # multiplications of a work-item on a CPU, if there are enough matrices
-    block_bytes: int = 32 << 10         # bytes of the right sides that a CPU solves for at once, on the stack
+    block_bytes: int = 32 << 10         # bytes of the right-hand sides that a CPU solves for at once, on the stack
     threads: int = 64                   # threads of a block of a GPU whose threads have a matrix each
-    # minimum number of rows of a matrix that has a block of a GPU: in any batch, and in a batch with at most as many
-    # matrices as units
+    # minimum number of rows of a matrix that has a block of a GPU: in any batch, then in a batch with at most one
+    # matrix for each unit
     block_rows: int = 16
     few_block_rows: int = 5
     block_threads: int = 256            # maximum number of threads of such a block
-    block_thread_elements: int = 4      # elements of such a thread, if the block has fewer threads than the maximum
+    block_thread_elements: int = 4      # elements of a thread, if the block has fewer threads than the maximum
 
 
 @dataclass(frozen=True)
@@ -735,7 +778,7 @@ class ReductionGpuNumbers:
     thread_steps: int = 4               # minimum number of steps of a thread before more threads share a result
     thread_results: int = 4             # partial results of a thread that has one result
     unit_blocks: int = 2                # blocks for each unit below which the input is cut into parts
-    part_blocks: int = 4                # blocks for each unit that the parts then make
+    part_blocks: int = 4                # blocks for each unit after the input is cut
     part_loads: int = 4                 # minimum number of loads of a thread before its input is cut into parts
 
 
@@ -754,10 +797,10 @@ class TransposeGpuNumbers:
     """Numbers of transposes on a GPU."""
 
     threads: int = 256                  # threads of a block
-    # elements of a side of a shared-memory tile; half of it if memory or the array is small. A row of the tile is read
-    # by 32 threads, a line of four-byte elements, even if waves have 64 threads
+    # elements of a side of a shared-memory tile; half of them if memory or the array is small. 32 threads read a row
+    # of the tile, which is a line of four-byte elements, even if waves have 64 threads
     tile_side: int = 32
-    tile_threads: int = 32              # a block's threads are a multiple of it
+    tile_threads: int = 32              # the number of threads of a block is a multiple of this
     run_lines: int = 8  # minimum number of tiles along a digit for a mostly empty last tile to be accepted
     # 32 banks of 4 bytes: CUDA C++ Programming Guide, compute capability 5 and later
     banks: int = 32                     # banks of shared memory
@@ -794,10 +837,11 @@ class Device:
 
     # CPUs
     unit_items: int = 0         # minimum number of work-items for each core before a work-item gets several steps
-    least_groups: int = 0       # minimum number of groups before work-items form groups
-    # minimum number of work-items for each of a group before those of a tile or of a reduction form groups
+    least_groups: int = 0       # minimum number of groups with which work-items form groups
+    # minimum number of work-items, for each work-item of a group, with which the work-items of a tile or of a
+    # reduction form groups
     group_items: int = 0
-    part_bytes: int = 0         # bytes of input of a work-item, if there is enough
+    part_bytes: int = 0         # bytes of input of a work-item, if the input is large enough
 
     # GPUs: transactions of 32 bytes, lines of four (CUDA C++ Programming Guide)
     step_bytes: int = 0         # maximum bytes of the widest element's access in a step
