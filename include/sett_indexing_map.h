@@ -2481,7 +2481,8 @@ enum {
   SETTP_MAP_FAILURES_MAX = 100,
   SETTP_MAP_OWN_POINTS_MAX = 1 << 19,
   SETTP_MAP_POINTS_A_FORM = 150,
-  SETTP_MAP_PRODUCTS_MAX = 16
+  SETTP_MAP_PRODUCTS_MAX = 16,
+  SETTP_MAP_ESTIMATES_MAX = 8 /* nesting of prints that estimates make */
 };
 enum { SETTP_MAP_ATOM_VAR, SETTP_MAP_ATOM_QUOTIENT, SETTP_MAP_ATOM_OTHER };
 
@@ -2600,7 +2601,8 @@ typedef struct settp_map_engine {
   struct settp_map_bits *bits; /* NULL: no bit was computed */
   /* the last products of two sums, with the two sums */
   int32_t product[SETTP_MAP_PRODUCTS_MAX][3], products;
-  int divided; /* some atom is a quotient by a form */
+  int divided;   /* some atom is a quotient by a form */
+  int estimates; /* nesting of prints that estimates make */
 } settp_map_engine;
 
 SETT_INLINE void *settp_map_grow(settp_map_engine *e, void *old, int32_t *room, size_t size) {
@@ -4418,7 +4420,7 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   e->scaled = 0;
   e->sampled = 1;
   e->stepped = SETTP_MAP_NONE;
-  e->fixed = e->renamed = e->refolded = e->xors = e->lattices = e->products = e->divided = 0;
+  e->fixed = e->renamed = e->refolded = e->xors = e->lattices = e->products = e->divided = e->estimates = 0;
   e->bits = NULL;
   e->step = 0;
   e->step_hash = 0;
@@ -6128,7 +6130,12 @@ SETT_INLINE int32_t settp_map_plain_estimate(settp_map_engine *e, int32_t l) {
 SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   int32_t n = e->lin[l].estimate;
   int count;
-  if (!n && e->lattices && !e->lin[l].printing && settp_map_lattice_at(e, l, &count) >= 0) n = settp_map_print(e, l);
+  if (!n && e->lattices && !e->lin[l].printing && e->estimates < SETTP_MAP_ESTIMATES_MAX &&
+      settp_map_lattice_at(e, l, &count) >= 0) {
+    ++e->estimates;
+    n = settp_map_print(e, l);
+    --e->estimates;
+  }
   if (!n) {
     int32_t name = 0, rest, other;
     int64_t t = 0;
