@@ -322,15 +322,17 @@ def test_products_and_divisors_that_are_expressions() -> None:
 
 def test_exclusive_ors_beside_minima_end() -> None:
     """A print of exclusive ors beside minima, of a variable without bounds, does not ask for one estimate inside another without end."""
-    text = ("(d0, d1, d2) -> (d0 mod 2 + (d0 xor d2), d1 floordiv 3), domain: d0 in [-8, 7], d1 in [0, 99], d2 in [-inf, inf], "
-            "max((d1 * 7) xor (d2 + 32), (d0 xor d2) mod (d0 xor d1)) = d0 floordiv 8, max(d2, d1) in [-100, 3]")
+    text = ("(d0, d1, d2) -> (d0 xor d2, d0 xor 8), domain: d0 in [-8, 7], d1 in [0, 99], d2 in [-inf, inf], "
+            "max((d1 * 7) xor (d2 + 32), (d0 xor d2) mod (d0 xor d1)) = d0 floordiv 8, max(d2, d1) <= 4")
     simple = algebra.simplify(text)
     assert algebra.simplify(simple) == simple
     inside = 0
-    for point in itertools.product(range(-8, 8), range(5), range(-70, 5)):
-        value = algebra.evaluate(text, point)
+    for point in itertools.product(range(-8, 8), range(5), range(-40, 5, 3)):
+        if point[0] == point[1]:    # the divisor is 0
+            continue
+        value = algebra.evaluate(text, *point)
         inside += value is not None
-        assert algebra.evaluate(simple, point) in (value, *[None] * (value is None)), point
+        assert algebra.evaluate(simple, *point) == value, point
     assert inside
 
 
