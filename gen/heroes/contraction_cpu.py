@@ -228,7 +228,7 @@ class Cells:
     taps: true if the cells differ in their numbers of elements.
     first: the first of the block's places, as C text ("": 0).
     every: the distance of a cell's places.
-    single, total: the distance of such places in the operand and in the totals.
+    single, units, total: the distance of such places in the operands and in the totals.
     count: the variable that has the number of the block's rows or lines ("": there is one).
     each: the number of rows or lines of a place.
     step: their distance in the totals.
@@ -240,6 +240,7 @@ class Cells:
     first: str
     every: int
     single: int
+    units: int
     total: int
     count: str
     each: int
@@ -786,4 +787,5 @@ def _cells(nest: Contraction, schedule: ContractionSchedule, number: int, to: in
                            nest.lines: (f"line_block * {schedule.lines}" * (schedule.line_blocks > 1), "lines",
                                         to_line)}.get(k, (f"g{k}", "", 0))
     return Cells(number, window.parts, any(step.window == number for step in nest.steps), block, window.every,
-                 digit.single * digit.each, total * window.every * digit.each, count, digit.each, total * window.every)
+                 digit.single * digit.each, digit.units * digit.each, total * window.every * digit.each, count,
+                 digit.each, total * window.every)

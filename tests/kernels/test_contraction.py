@@ -845,6 +845,8 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "padding_alone": (["loop"], CONVOLUTION.format("0,11,12", "4,11,20", "size=3x3 pad=3_3x1_1")),
     "by_rows_of_the_image": (["contraction"], CONVOLUTION.format("12,20,20", "20,18,18", "size=3x3").replace(
         "3,3,12,20", "20,12,3,3").replace("b01f_01io->b01f", "bf01_oi01->bf01")),
+    "by_rows_of_a_padded_image": (["contraction"], CONVOLUTION.format("12,20,20", "20,7,18", "size=3x3 stride=3x1 pad=2_0x0_0").replace(
+        "3,3,12,20", "20,12,3,3").replace("b01f_01io->b01f", "bf01_oi01->bf01")),
     "in_tiles_of_memory": (["contraction", "loop"], dot(
         "f32[40,50]{1,0:T(8,128)}", "f32[50,64]{1,0:T(8,128)}", "f32[40,64]{1,0:T(8,128)}", ROWS)),
     "small": (["contraction"], dot("f32[4,4]{1,0}", "f32[4,4]{1,0}", "f32[4,4]{1,0}", ROWS)),
