@@ -1,8 +1,8 @@
 """Proofs of generated kernels from their text, by SMT solvers.
 
-The generator proves its maps with the algebra that made them. This package starts from the other end: it reads the text
-that `gen build` wrote and asks z3, then cvc5, whether anything can go wrong. It imports no other part of gen but the
-parsed HLO graph (`tests/certify/test_floor.py` holds it to that).
+The generator proves its maps with the algebra that made them. This package is independent of that: it reads the text
+that `gen build` wrote, and asks z3, then cvc5, whether anything can go wrong. It imports no other part of gen
+(`tests/certify/test_floor.py` checks that); only the parsed HLO graph is allowed.
 
     text.py      preprocessor and tokens, each with its line and column
     reader.py    the subset of C, OpenCL C, CUDA and HIP that kernels are written in -> a tree
@@ -15,30 +15,33 @@ parsed HLO graph (`tests/certify/test_floor.py` holds it to that).
     queries.py   what is asked
     cases.py     from the files of a build to launches, and a verdict for each
 
-What is asked of a launch, each as a query that has no solution where the kernel is right:
-- *bounds*: an access to a buffer, to shared memory or to an array of the work-item lies inside of it;
-- *wrap*: an index stays in its type wherever more than its residue counts (comparison, division, conversion, address);
-- *races*: two work-groups, or two work-items of a group between the same barriers, touch one element, and one writes;
-- *barriers*: a barrier is reached by one work-item of a group and not by another;
-- *all written*: an element of a result is written by no launch. Writes whose steps never meet, and that are together as
-  many as the result's elements, leave none out; where some meet on purpose (the end of a row), the places are counted.
+About each launch, the following is asked, as queries that have no solution if the kernel is right:
 
-A part of the text that is not known makes the kernel UNKNOWN, never PROVED. A counterexample is REFUTED only where it
-names ids and steps alone; if it needs a value that the walk does not follow, the kernel is UNKNOWN.
+- *bounds*: an access to a buffer, to shared memory or to an array of the work-item is outside of it;
+- *wrap*: an index leaves its type where its exact value matters (in a comparison, division, conversion or address);
+- *races*: two work-groups, or two work-items of a group between the same barriers, access one element, and one of them
+  writes it;
+- *barriers*: one work-item of a group reaches a barrier that another one does not reach;
+- *all written*: no launch writes some element of a result. If no two steps write the same element, and all steps
+  together write as many elements as the result has, no element is left out. If some steps write the same element on
+  purpose (at the end of a row), the places are counted.
 
-What is trusted: the reader and the walk; the compiler macros of `cases.py` (the text under other macros is not read);
-the manifest's launches, with the buffer of each pointer and its size, and that the host launches so; functions of the
-languages by their names.
+If a part of the text is unknown, the kernel is UNKNOWN, never PROVED. A counterexample makes a kernel REFUTED only if it
+names nothing but ids and steps. If it needs a value that the walk does not follow, the kernel is UNKNOWN.
 
-What is not proved: values, and so which element is read (the semantics of HLO); that registers and shared memory are
-written before they are read; the order of reads and writes of one work-item in place; lifetimes of buffers that share
-bytes of the arena; shuffles that not all lanes reach; elements that an update in place leaves as they were. A mutant of
-a text that reads another element of the same buffer is therefore not refuted.
+These parts are trusted: the reader and the walk; the macros in `cases.py` (the text is not read under other macros); the
+manifest's launches, with the buffer of each pointer and its size, and the host, which must launch accordingly; the
+meaning of the languages' functions.
 
-What is not followed, so that a kernel is UNKNOWN: a table that bits of a float select (sine and cosine of large
-arguments); plain reads beside atomic operations (the first guess of a loop around atomicCAS); clamps by a mask of
-vector lanes in C; loops that run until two counters meet; assembly; leading dimensions that the caller gives; queries
-that take longer than `smt.py` allows.
+These properties are not proved: the values, and thus which element is read (the semantics of HLO); that registers and
+shared memory are written before they are read; the order in which a work-item reads and writes in place; the lifetimes of
+buffers that share bytes of the arena; that all lanes reach a shuffle; that an update in place leaves other elements
+unchanged. A mutant of a text that reads another element of the same buffer is therefore not refuted.
+
+The walk does not follow these constructs, so that a kernel with one of them is UNKNOWN: a table that is indexed by bits
+of a float (sine and cosine of large arguments); plain reads beside atomic operations (the first read of a loop around
+atomicCAS); clamps by a mask of vector lanes in C; loops that run until two counters meet; assembly; leading dimensions
+that the caller passes. Queries that take longer than `smt.py` allows make it UNKNOWN too.
 """
 
 from gen.certify.cases import Verdict, certify, missing

@@ -1,4 +1,6 @@
-"""What functions do that the text calls and does not define: those of OpenCL C, CUDA, HIP, C and GNU C that are used."""
+"""The meaning of functions that the text calls but does not define: those of OpenCL C, CUDA, HIP, C and GNU C that kernels
+use.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from gen.certify.values import Address, Barrier, Either, Lanes, Number, Opaque, 
 from gen.certify.types import INT, Float, Int, Vector, size
 
 
-# Functions of numbers, or of vectors of them, whose result has the first argument's type.
+# Functions of numbers, or of vectors of numbers, whose result has the first argument's type.
 _PLAIN = set("""sqrt exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
     atan2 pow fabs floor ceil round rint trunc fma mad fmin fmax fmod remainder copysign cbrt erf erfc lgamma tgamma
     rsqrt native_exp native_log nextafter hypot ldexp popcount clz __clz __clzll __popc __popcll
@@ -42,10 +44,12 @@ _ATOMIC = re.compile(r"atom(ic)?_\w+|atomic(Add|Min|Max|CAS|Exch|And|Or|Xor|Sub)
 
 
 def builtin(walk: "Any", name: str, arguments: "List[Node]", at: Token) -> "Value":
-    """Return what a call of a function that the text does not define gives, after the accesses that it makes."""
+    """Return the result of a call of a function that the text does not define, after recording the accesses that the call
+    makes.
+    """
     void = Opaque(types.Void())
     if name in ("__builtin_prefetch",):
-        return void         # a hint, of any address
+        return void         # a hint; its address may be any
     if name in ("get_group_id", "get_local_id", "get_global_id", "get_local_size", "get_num_groups", "get_global_size"):
         axis = walk._constant(arguments[0])
         if axis != 0:
@@ -160,7 +164,7 @@ def builtin(walk: "Any", name: str, arguments: "List[Node]", at: Token) -> "Valu
 
 
 def _bits(walk: "Any", value: "Value", to: "types.Type", at: Token) -> "Value":
-    """Return a value whose bits are another one's."""
+    """Return the bits of a value as a value of another type of the same size."""
     if isinstance(value, Lanes) and isinstance(to, Vector):
         if size(value.type) != size(to):
             raise Unknown("bits of another size", at)
@@ -212,7 +216,7 @@ def _extremes(walk: "Any", name: str, values: "List[Value]", at: Token) -> "Valu
 
 
 def _vector_access(walk: "Any", word: str, lanes: int, arguments: "List[Node]", at: Token) -> "Value":
-    """vloadN(n, p) and vstoreN(x, n, p): N elements from element n * N on."""
+    """Walk vloadN(n, p) or vstoreN(x, n, p), which access N elements from element n * N on."""
     values = [walk._value(argument) for argument in arguments]
     place, index = values[-1], values[-2]
     element = walk._first(place).to
@@ -249,7 +253,7 @@ def _half(walk: "Any", name: str, arguments: "List[Node]", at: Token) -> "Value"
 
 
 def _copied(walk: "Any", arguments: "List[Node]", at: Token) -> "Value":
-    """memcpy: an access to both sides."""
+    """Record the read and the write of a memcpy; return its destination."""
     to, source, count = (walk._value(argument) for argument in arguments)
     _range(walk, source, count, False, at)
     _range(walk, to, count, True, at)
@@ -279,7 +283,7 @@ def _range(walk: "Any", place: "Value", count: "Value", write: bool, at: Token) 
             kind = types.Array(element, bytes_of.constant // size(element))
             walk._touch(walk._cast_pointer(place, kind, at), kind, write, at)
         return
-    # each byte of an open number of them
+    # The number of bytes is not a constant: record the access to one unit, at an arbitrary step.
     unit = min(first.unit, 8)
     lo, hi = bounds(bytes_of)
     step = terms.variable("byte", 0, max(0, hi // unit - (hi % unit == 0)), True)

@@ -1,4 +1,4 @@
-"""From the files of a build to launches, and a verdict for each."""
+"""Find the launches in the files of a build, and give a verdict on each."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gen.certify.values import Access, Memory
 from gen.certify.walk import Walk
 
 SUFFIXES = {"c": ".c", "opencl": ".cl", "cuda": ".cu", "hip": ".hip"}
-# The macros of the compiler whose view of the text is read. C: once as GNU C on a processor without vector instructions
-# of its own, once as any other compiler.
+# The macros that a compiler predefines; the text is read as that compiler preprocesses it. A C text is read twice: as GNU
+# C on a processor without vector instructions, and as any other compiler.
 _ENDIAN = {"__BYTE_ORDER__": "1234", "__ORDER_LITTLE_ENDIAN__": "1234", "__ORDER_BIG_ENDIAN__": "4321"}
 MACROS: "Mapping[str, Mapping[str, str]]" = {
     "c": {"__GNUC__": "12", "SETT_BURSTS": "1", "__has_builtin": "__has_builtin", "NULL": "0", **_ENDIAN}, "c plain": {"NULL": "0", **_ENDIAN},
@@ -27,7 +27,7 @@ MACROS: "Mapping[str, Mapping[str, str]]" = {
 
 @dataclass
 class Verdict:
-    """kind: PROVED, REFUTED, UNKNOWN. queries: their number."""
+    """The verdict on a launch. kind: PROVED, REFUTED or UNKNOWN. queries: the number of queries that were asked."""
 
     kernel: str
     target: str
@@ -45,14 +45,15 @@ class Verdict:
 
 
 def missing() -> str:
-    """Return why nothing can be proved on this machine, or ""."""
+    """Return the reason why nothing can be proved on this machine, or ""."""
     return "" if smt.solvers() else "neither z3 (pip install z3-solver) nor cvc5 (pip install cvc5) is installed"
 
 
 def certify(texts: "Mapping[str, str]", manifest: "Mapping[str, Any]", targets: "Sequence[str]",
             folder: "Optional[Path]" = None) -> "List[Verdict]":
-    """Return a verdict for each launch of a program in each target. texts: the files of the build by their names; folder:
-    where queries are kept."""
+    """Return a verdict for each launch of a program in each target. texts: the files of the build, by name. folder: the
+    folder in which queries are kept.
+    """
     verdicts: "List[Verdict]" = []
     for target in targets:
         about = manifest["targets"].get(target)
@@ -89,7 +90,7 @@ def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, lau
             Questions(found, solvers, verdict.failures).all()
         except Unknown as error:
             verdict.kind, verdict.reason = "UNKNOWN", error.place(file)
-        except (AssertionError, AttributeError, RecursionError, KeyError) as error:     # of the walk: it proves nothing
+        except (AssertionError, AttributeError, RecursionError, KeyError) as error:     # an error of the walk: nothing is proved
             verdict.kind, verdict.reason = "UNKNOWN", f"{file}: the walk fails, {type(error).__name__} {error}"
         verdict.seconds = time.perf_counter() - start
         done.append((verdict, solvers, accesses))
@@ -109,8 +110,9 @@ Done = Tuple[Verdict, Solvers, List[Access]]
 
 
 def _written(manifest: "Mapping[str, Any]", places: "_Places", done: "Sequence[Done]") -> None:
-    """Ask whether all of each result is written that is no parameter's buffer, and all of what one launch leaves in
-    scratch memory for another. The last launch that writes it answers."""
+    """Ask, for each result with a buffer of its own and for each array between launches, whether all of it is written. A
+    failure is reported for the last launch that writes the array.
+    """
     in_place = {alias["result"] for alias in manifest["aliases"]}
     for (buffer, number, offset), memory in list(places.known.items()):
         if buffer == "results" and not offset and number not in in_place:
@@ -138,14 +140,14 @@ def _all_of(name: str, memory: Memory, done: "Sequence[Done]") -> None:
 
 
 class _Places:
-    """The buffers of a program. Pointers to one place are one memory."""
+    """The buffers of a program, each as a memory. Pointers to the same place share one memory."""
 
     def __init__(self, manifest: "Mapping[str, Any]") -> None:
         self.same = {("results", alias["result"]): ("params", alias["parameter"]) for alias in manifest["aliases"]}
         self.known: "Dict[Tuple[str, int, int], Memory]" = {}
 
     def of(self, launch: "Mapping[str, Any]") -> "Dict[str, Memory]":
-        """Return the memories of a launch by the names of the kernel's pointers."""
+        """Return the memory behind each pointer of a launch's kernel, by the pointer's name."""
         found: "Dict[str, Memory]" = {}
         for argument in launch["arguments"]:
             buffer, number = self.same.get((argument["buffer"], argument["number"]), (argument["buffer"], argument["number"]))

@@ -1,4 +1,5 @@
-"""The questions about what a walk found: bounds, wrap-around, races, barriers, and whether all is written."""
+"""The questions about what a walk found: bounds, wrap-around, races, barriers, and whether all of a buffer is written.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from gen.certify.smt import Answer, Solvers
 from gen.certify.terms import Atom, Condition, Printer, Term
 from gen.certify.values import Access, Found, Memory
 
-TOGETHER = 12               # pairs of accesses that one query asks about
+TOGETHER = 12               # maximum number of pairs of accesses in one query
 MOST_POINTS = 200_000       # maximum number of points that are enumerated
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A question that was not proved. kind: refuted, unknown. place: line and column."""
+    """A property that was not proved. kind: refuted or unknown. line, column: the place in the text."""
 
     kind: str
     question: str
@@ -32,7 +33,7 @@ class Failure:
 
 @dataclass
 class Questions:
-    """Asks about one launch."""
+    """Asks the questions about one launch."""
 
     found: Found
     solvers: Solvers
@@ -47,7 +48,7 @@ class Questions:
     # ---- one access ----
 
     def bounds(self) -> None:
-        """Each access is inside of its buffer."""
+        """Ask whether each access lies inside its buffer."""
         for access in _distinct(self.found.accesses):
             memory = access.memory
             if memory.bytes is None:
@@ -61,7 +62,7 @@ class Questions:
                       f"{memory.name} is {word} outside of its {memory.bytes} bytes", access)
 
     def wraps(self) -> None:
-        """No index leaves its type."""
+        """Ask whether each index stays in the range of its type."""
         seen: "Set[Tuple[Term, int, int, Tuple[Condition, ...]]]" = set()
         for obligation in self.found.obligations:
             path = _relevant(obligation.path, terms.all_free([obligation.term]))
@@ -76,11 +77,11 @@ class Questions:
                       f"an index leaves [{obligation.lo}, {obligation.hi}]", obligation)
 
     def barriers(self) -> None:
-        """All work-items of a group reach a barrier, or none."""
+        """Ask whether each barrier is reached by all work-items of a group or by none."""
         for barrier in self.found.barriers:
             condition = terms.both(*barrier.path)
             if not terms.all_free([condition]) & self.found.varying:
-                self.solvers.count += 1     # what decides is the same for the whole group
+                self.solvers.count += 1     # the condition is the same for the whole group
                 continue
             shared = frozenset(terms.all_free([condition]) - self.found.varying)
             printer = Printer()
@@ -90,7 +91,9 @@ class Questions:
     # ---- two work-items ----
 
     def races(self) -> None:
-        """No two work-items touch one element, unless both read, both are atomic, or a barrier is between them."""
+        """Ask whether two work-items can access the same element. That is allowed if both only read, if both accesses are
+        atomic, or if a barrier is between them.
+        """
         by_memory: "Dict[Memory, List[Access]]" = {}
         for access in _distinct(self.found.accesses):
             if access.memory.space in ("global", "shared"):
@@ -106,7 +109,7 @@ class Questions:
                                     or a.phase.free or a.phase == b.phase], False)
 
     def _races(self, a: Access, others: "List[Access]", groups: bool) -> None:
-        """Ask of several accesses at once, and of each where that is not proved."""
+        """Ask about several accesses in one query; if that is not proved, ask about each of them."""
         for begin in range(0, len(others), TOGETHER):
             part = others[begin:begin + TOGETHER]
             printer, question, line = self._race(a, part, groups)
@@ -123,7 +126,9 @@ class Questions:
                         self.failures[-1] = replace(self.failures[-1], kind="unknown", question=said)
 
     def _race(self, a: Access, others: "List[Access]", groups: bool) -> "Tuple[Printer, str, str]":
-        """Return the query that an access meets one of others."""
+        """Return the query that is true if an access overlaps with one of the others: its printer, its description, its
+        condition.
+        """
         printer, shared = Printer(), frozenset(self._shared())
         if not groups:
             shared |= frozenset(self.found.groups)
@@ -142,7 +147,9 @@ class Questions:
         return printer, f"two {of} meet at an element of {a.memory.name}, {touched}", f"(and {' '.join(lines)})"
 
     def _shared(self) -> "Set[Atom]":
-        """Return the variables that are the same for all work-items: a template's parameters, and what all read."""
+        """Return the variables that have the same value for all work-items: a template's parameters, and values that all
+        work-items read.
+        """
         return self.found.common | {atom for access in self.found.accesses for atom in terms.all_free(access.path)
                 if atom.known and "!" not in atom.name}
 
@@ -169,7 +176,7 @@ class Questions:
 
 
 def _values(printer: Printer, answer: Answer, free: "Set[Atom]") -> str:
-    """Return a counterexample as text: the variables with their values."""
+    """Return a counterexample as text: the values of the variables."""
     words = []
     for name, (atom, copy) in printer.variables.items():
         if atom in free and name in answer.values:
@@ -187,7 +194,9 @@ def _distinct(accesses: "Sequence[Access]") -> "List[Access]":
 
 
 def _relevant(path: "Sequence[Condition]", free: "Set[Atom]") -> "Tuple[Condition, ...]":
-    """Return the conditions that share variables with others, as far as they reach. Fewer conditions prove no more."""
+    """Return the conditions that share variables with `free`, directly or through other conditions. To leave conditions
+    out is safe: with fewer conditions, less is proved.
+    """
     chosen: "Set[int]" = set()
     free = set(free)
     while True:
@@ -200,7 +209,7 @@ def _relevant(path: "Sequence[Condition]", free: "Set[Atom]") -> "Tuple[Conditio
 
 
 def overlap(printer: Printer, a: Access, b: Access, shared: "frozenset[Atom]", copies: "Tuple[str, str]" = ("@1", "@2")) -> str:
-    """Return the condition that two accesses have a part in common."""
+    """Return the condition that two accesses overlap."""
     unit = gcd(a.unit, b.unit)
     sides = []
     for access in (a, b):
@@ -210,7 +219,7 @@ def overlap(printer: Printer, a: Access, b: Access, shared: "frozenset[Atom]", c
     step = gcd(n, m)
     for term in (x, y):
         step = gcd(step, term.constant, *(f for _, f in term.parts))
-    if step > 1:    # both lie on a grid
+    if step > 1:    # all offsets and widths are multiples of `step`
         x, y = (Term(tuple((at, f // step) for at, f in term.parts), term.constant // step) for term in (x, y))
         n, m = n // step, m // step
     one, two = printer.term(x, copies[0], shared), printer.term(y, copies[1], shared)
@@ -231,9 +240,11 @@ def _different(printer: Printer, atoms: "Set[Atom]") -> str:
 
 
 def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tuple[str, str]":
-    """Return refuted or unknown, and why; ("", "") if each byte of a buffer is written for certain. Writes whose place depends on
-    what was read are left out. No two of the others meet and together they have as many elements as the buffer: then
-    each element is written. Where some meet, the places of all are gone through if they are few."""
+    """Return refuted or unknown, with the reason; ("", "") if each byte of a buffer is proved written. Only writes count
+    whose place does not depend on values that were read. If no two of these writes overlap, and together they have as
+    many bytes as the buffer, each byte is written. If some overlap, a write is computed for each element, and the
+    solver checks it. If that fails, all places are enumerated, if they are few.
+    """
     writes = [a for a in _distinct(accesses) if a.write and a.known and not a.atomic]
     switches = sorted({atom for a in writes for atom in terms.all_free(a.path) if "!" not in atom.name}, key=lambda a: a.number)
     for values in itertools.product((0, 1), repeat=len(switches)):
@@ -258,7 +269,8 @@ def all_written(accesses: "Sequence[Access]", bytes_of: int, solvers: Solvers) -
 
 
 def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tuple[bool, str]":
-    """Return whether an element lacks for certain, and why nothing is proved."""
+    """Return true if some element is certainly not written, and the reason why full coverage is not proved ("" if it is).
+    """
     if not writes:
         return False, "nothing is written for certain"
     counts = [_count(a.path, terms.all_free([a.offset])) for a in writes]
@@ -274,7 +286,7 @@ def _covered(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> "Tu
 
 
 def _apart(writes: "Sequence[Access]", solvers: Solvers) -> bool:
-    """True if no two writes, and no two steps of one write, have an element in common."""
+    """Return true if no two writes, and no two steps of one write, have an element in common."""
     for n, a in enumerate(writes):
         for b in writes[n:]:
             printer, free = Printer(), set()    # type: Printer, Set[Atom]
@@ -297,9 +309,10 @@ def _apart(writes: "Sequence[Access]", solvers: Solvers) -> bool:
 
 
 def _covers(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> bool:
-    """True if for each element one of the writes has a step that writes it. The step is computed from the element: the
-    numbers of work-items and steps are digits, and the largest stride that fits takes as much as it can. The solver
-    checks that the step exists and writes the element, so that a bad choice proves nothing."""
+    """Return true if each element is proved to be written by some step of some write. The step is computed from the
+    element: the numbers of work-items and steps are digits, and the largest stride is divided out first. The solver
+    checks that the step exists and writes the element, so a bad choice of the step proves nothing wrong.
+    """
     unit = gcd(*(a.unit for a in writes))
     printer, misses = Printer(), []
     printer.lines.append("(declare-const element Int)")
@@ -316,7 +329,9 @@ def _covers(writes: "Sequence[Access]", bytes_of: int, solvers: Solvers) -> bool
 
 
 def _step_of(printer: Printer, access: Access, factor: int, name: str) -> str:
-    """Return the condition that a step of an access, computed from `element`, reaches it; "" where none is found."""
+    """Return the condition that a step of an access, computed from `element`, reaches the element; "" if no such step is
+    found.
+    """
     found = _inverse(printer, access, factor, name)
     if found is None:
         return ""
@@ -327,7 +342,9 @@ def _step_of(printer: Printer, access: Access, factor: int, name: str) -> str:
 
 
 def _determined(access: Access, atoms: "Set[Atom]", solvers: Solvers) -> bool:
-    """True if an element that an access touches tells the values of variables: no two of them touch the same one."""
+    """Return true if the element that an access touches determines the values of the variables, so that no two values of
+    them touch the same element.
+    """
     printer = Printer()
     printer.lines.append("(declare-const element Int)")
     found = _inverse(printer, access, 1, "")
@@ -346,8 +363,9 @@ def _determined(access: Access, atoms: "Set[Atom]", solvers: Solvers) -> bool:
 
 def _inverse(printer: Printer, access: Access, factor: int,
              name: str) -> "Optional[Tuple[str, List[Tuple[Atom, Term]], List[Condition]]]":
-    """Define an access's variables by `element`: return what is left of it behind them, the variables with their
-    values, and the access's conditions for these."""
+    """Compute an access's variables from `element`, as definitions in the query. Return the remainder of `element`, the
+    variables with their values, and the access's conditions for these values; None if there is no such inverse.
+    """
     parts: "List[object]" = [access.offset, *access.path]
     digits: "Dict[Atom, int]" = {}
     sums: "List[Tuple[Atom, Term]]" = []
@@ -386,7 +404,9 @@ def _inverse(printer: Printer, access: Access, factor: int,
 
 
 def _divisors(parts: "Sequence[object]", atom: Atom) -> "List[int]":
-    """Return the numbers by which terms divide sums with a variable, in order."""
+    """Return, in ascending order, the numbers by which terms divide sums that contain a variable, relative to the
+    variable's stride.
+    """
     found: "Set[int]" = set()
     waiting, seen = list(parts), set()      # type: List[object], Set[int]
     while waiting:
@@ -408,7 +428,8 @@ def _divisors(parts: "Sequence[object]", atom: Atom) -> "List[int]":
 
 
 def _count(path: "Sequence[Condition]", free: "Set[Atom]") -> "Optional[int]":
-    """Return the number of values of variables for which conditions hold; None where they are too many to count."""
+    """Return the number of values of the variables for which the conditions hold; None if there are too many to count.
+    """
     atoms = set(free) | terms.all_free(path)
     total = 1
     while atoms:
@@ -430,7 +451,7 @@ def _count(path: "Sequence[Condition]", free: "Set[Atom]") -> "Optional[int]":
 
 
 def _enumerated(writes: "Sequence[Access]", bytes_of: int) -> "Tuple[bool, str]":
-    """Go through all places that are written."""
+    """Enumerate all places that are written. Return as `_covered` does."""
     unit = gcd(*(a.unit for a in writes), bytes_of)
     written = bytearray(bytes_of // unit) if bytes_of // unit <= 64 * MOST_POINTS else None
     points = 0

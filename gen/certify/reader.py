@@ -1,7 +1,7 @@
-"""A reader of the part of C, OpenCL C and CUDA that kernels are written in: tokens -> a tree.
+"""Read the part of C, OpenCL C and CUDA that kernels are written in: from tokens to a tree.
 
-The declarations of a file are read first; a function's body is read when it is called, so that what no kernel calls
-need not be known. What is not known is `Unknown`, with its place.
+The declarations of a file are read first. A function's body is read when the function is called, so that the reader
+need not know what uncalled functions contain. Text that it does not know raises `Unknown`, with its place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gen.certify.text import Token, Unknown
 
 
 class Node:
-    """A part of the tree: its kind, its place, and what it is made of."""
+    """A node of the tree: its kind, its place in the text, and its parts."""
 
     __slots__ = ("kind", "at", "parts")
 
@@ -35,7 +35,7 @@ class Parameter:
 
 @dataclass
 class Function:
-    """templates: the parameters of a template, each with whether it is a type."""
+    """A function. templates: the parameters of its template, each with true if it is a type."""
 
     name: str
     at: Token
@@ -64,7 +64,7 @@ _ASSIGNS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
 
 
 class Reader:
-    """Reads a file's declarations. functions: by their names. globals: declarations of variables, in order."""
+    """Reads a file's declarations. functions: by name. globals: declarations of variables, in order."""
 
     def __init__(self, tokens: "List[Token]", vectors: bool) -> None:
         self.functions: "Dict[str, Function]" = {}
@@ -102,7 +102,7 @@ class Reader:
         return False
 
     def _skip_group(self) -> None:
-        """Skip what a bracket opens."""
+        """Skip the group that a bracket opens."""
         depth = 0
         while True:
             token = self._take()
@@ -170,7 +170,7 @@ class Reader:
             self.templates.add(name.text)
 
     def read(self, function: Function) -> Function:
-        """Read a function's parameters and its body, once."""
+        """Read a function's parameters and body, if they have not been read yet."""
         if function.body is None:
             inner = Reader.__new__(Reader)
             inner.functions, inner.globals, inner.vectors = {}, [], self.vectors
@@ -297,7 +297,7 @@ class Reader:
         return Node(word.text, word, name, fields)
 
     def _declarator(self, base: Node) -> "Tuple[Node, str, bool]":
-        """Read a name with the stars before it and the brackets behind it."""
+        """Read a name, with the stars before it and the brackets after it."""
         type, reference, space = base, False, ""
         while self.token.text in ("*", "&", "const", "restrict", "__restrict__", "__restrict", "volatile", *_SPACES):
             token = self._take()
@@ -407,7 +407,7 @@ class Reader:
         return Node("expression", token, self._ended(self._expression()))
 
     def _assembly(self, at: Token) -> Node:
-        """Read assembly without an instruction: it only keeps the compiler from knowing a value."""
+        """Read an assembly statement without instructions, which only hides a value from the compiler."""
         self._take()
         self._has("volatile")
         if self._ahead().text != '""':

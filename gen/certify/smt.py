@@ -1,4 +1,4 @@
-"""Queries in SMT-LIB, which z3 and then cvc5 are asked. Both are imported when the first query is asked."""
+"""Ask SMT solvers: z3 first, then cvc5. Both are imported at the first query."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ Z3_MS, CVC5_MS = 2000, 10000     # time limits of one query
 
 @dataclass
 class Answer:
-    """kind: proved (no values make the query true), refuted (values do), unknown. by: the solver that decided."""
+    """The answer to a query. kind: proved (no values make the query true), refuted (`values` make it true), or unknown.
+    by: the solver that decided.
+    """
 
     kind: str
     values: "Dict[str, int]" = field(default_factory=dict)
@@ -36,8 +38,9 @@ def solvers() -> "List[str]":
 
 @dataclass
 class Solvers:
-    """Asks queries, and counts them. folder: where each query is kept. limit: seconds that solvers
-    may take together. known: answers to texts that were asked before."""
+    """Asks queries, and counts them. folder: the folder in which each query is kept. limit: seconds that all queries may
+    take together. known: the answers to queries that were asked before, by text.
+    """
 
     folder: "Optional[Path]" = None
     prefix: str = ""
@@ -49,7 +52,9 @@ class Solvers:
     names: "List[str]" = field(default_factory=solvers)
 
     def ask(self, lines: "List[str]", about: str, quick: bool = False) -> Answer:
-        """Return whether assertions can be true together: proved where they cannot. quick: ask the first solver only."""
+        """Return proved if no values make all assertions true, refuted if some values do, else unknown. quick: ask the
+        first solver only.
+        """
         text = "\n".join(lines)
         if text in self.known and (quick or self.known[text].kind != "unknown"):
             return self.known[text]

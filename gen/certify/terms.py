@@ -1,9 +1,9 @@
 """Integer terms and conditions over the variables of a walk, and their text in SMT-LIB.
 
-A term is a sum of multiples of atoms and a constant, over the unbounded integers. An atom is a variable, a quotient
-rounded down, a product, a choice, or an operation on bits of which only a range is known. Nothing here is decided by
-rewriting: sums are collected, the rest is left to the solvers. `bounds` is interval arithmetic; it decides when an
-integer that was read from memory may be kept as it is, never whether a property holds.
+A term is a constant plus a sum of multiples of atoms, over the unbounded integers. An atom is a variable, a quotient
+rounded down, a product, a choice, or an operation on bits of which only a range is known. No property is decided by
+rewriting: sums are collected, and the rest is left to the solvers. `bounds` is interval arithmetic. It decides whether
+an integer that was read from memory keeps its value, but never whether a property holds.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ _numbers = itertools.count()
 
 
 class Atom:
-    """kind: var, div, mod, mul, ite, xor. of: what it is made of. known: it has one value for each step of a work-item; it is
-    neither read from memory nor left open by the walk."""
+    """A part of a term. kind: var, div, mod, quo, mul, ite, and, or, xor. of: its operands. known: true if it has one
+    value for each step of a work-item, because it is neither read from memory nor left open by the walk.
+    """
 
     __slots__ = ("number", "kind", "name", "of", "lo", "hi", "known", "free")
 
@@ -88,7 +89,7 @@ def of(atom: Atom) -> Term:
 
 
 def variable(name: str, lo: int, hi: int, known: bool) -> Term:
-    """Return a new variable that lies in [lo, hi]."""
+    """Return a new variable in the range lo to hi."""
     return of(Atom("var", f"{name}!{next(_numbers)}", (), lo, hi, known))
 
 
@@ -109,7 +110,9 @@ def clear() -> None:
 
 
 class Condition:
-    """kind: le (a term is at most 0), eq (a term is 0), not, and, or, true, false, open (nothing is known of it)."""
+    """A condition. kind: le (a term is at most 0), eq (a term is 0), not, and, or, true, false, open (nothing is known
+    about it).
+    """
 
     __slots__ = ("kind", "of", "free", "_hash")
 
@@ -136,7 +139,7 @@ TRUE, FALSE = Condition("true"), Condition("false")
 
 
 def open_condition(name: str) -> Condition:
-    """Return a condition of which nothing is known."""
+    """Return a condition about which nothing is known."""
     return Condition("open", Atom("var", f"{name}!{next(_numbers)}", (), 0, 1, False))
 
 
@@ -233,14 +236,14 @@ def quotient_of(a: Term, by: Term) -> Term:
 
 
 def truncated(a: Term, by: int) -> Term:
-    """Return a / by as C divides."""
+    """Return a / by, rounded towards zero as in C."""
     if bounds(a)[0] >= 0:
         return quotient(a, by)
     return chosen(at_most(ZERO, a), quotient(a, by), quotient(a.times(-1), by).times(-1))
 
 
 def remainder(a: Term, by: int) -> Term:
-    """Return a % by as C has it."""
+    """Return a % by, with the sign of a as in C."""
     if a.is_constant and a.constant >= 0:
         return number(a.constant % by)
     lo, hi = bounds(a)
@@ -250,7 +253,7 @@ def remainder(a: Term, by: int) -> Term:
 
 
 def modulo(a: Term, by: int) -> Term:
-    """Return a - by * (a / by), the quotient rounded down."""
+    """Return a - by * (a / by), where the quotient is rounded down."""
     _, rest = _split(a, by)
     lo, hi = bounds(rest)
     if lo // by == hi // by:
@@ -272,7 +275,7 @@ def chosen(c: Condition, a: Term, b: Term) -> Term:
 
 
 def bits(kind: str, a: Term, b: Term, width: int) -> Term:
-    """Return a and, or, xor b of numbers that are not negative: as bits, of which the solver sees a sum."""
+    """Return the bitwise and, or, xor (`kind`) of two nonnegative numbers. In a query it becomes a sum of bits."""
     lo, hi = 0, (1 << width) - 1
     if kind == "and":
         hi = min(bounds(a)[1], bounds(b)[1])
@@ -280,7 +283,7 @@ def bits(kind: str, a: Term, b: Term, width: int) -> Term:
 
 
 def bounds(term: Term, assumed: "Sequence[Condition]" = ()) -> Range:
-    """Return an interval that a term lies in, given conditions."""
+    """Return an interval that contains a term's value if the given conditions hold."""
     lo = hi = term.constant
     for atom, factor in term.parts:
         al, ah = _atom_bounds(atom, assumed)
@@ -333,7 +336,7 @@ def _narrowed(term: Term, condition: Condition, lo: int, hi: int) -> Range:
 
 
 def substituted(part: "Any", atom: Atom, by: Term) -> "Any":
-    """Return a term or a condition with another term in a variable's place."""
+    """Return a term or a condition in which a term replaces a variable."""
     if isinstance(part, Condition):
         if atom not in part.free or part.kind == "open":
             return part
@@ -357,7 +360,9 @@ def substituted(part: "Any", atom: Atom, by: Term) -> "Any":
 
 
 class Printer:
-    """Prints the terms of one query. renamed: gives an atom's variables another name (a second work-item)."""
+    """Prints the terms of one query. copy: a suffix of the variables' names, so that a query can have two work-items;
+    variables in `shared` have no suffix.
+    """
 
     def __init__(self) -> None:
         self.lines: "List[str]" = []
@@ -415,7 +420,7 @@ class Printer:
         return name
 
     def _bits(self, name: str, atom: Atom, copy: str, shared: "frozenset[Atom]") -> None:
-        """An operation on bits: both operands as sums of powers of 2 times bits."""
+        """Define an operation on bits: both operands are sums of powers of 2 times bits."""
         a, b, width = atom.of
         assert isinstance(width, int)
         op = {"and": "and", "or": "or", "xor": "xor"}[atom.kind]
@@ -447,7 +452,7 @@ def _int(value: int) -> str:
     return str(value) if value >= 0 else f"(- {-value})"
 
 
-# ---- values of terms under an assignment, to check a counterexample ----
+# ---- values of terms for given variables, to check a counterexample ----
 
 
 def evaluate(term: Term, values: "Mapping[Atom, int]") -> int:

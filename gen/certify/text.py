@@ -1,4 +1,4 @@
-"""A generated text as tokens, after its preprocessor lines are obeyed. Each token keeps its line and column."""
+"""Preprocess a generated text and split it into tokens. Each token keeps its line and column."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional,
 
 
 class Unknown(Exception):
-    """A part of a text that the reader does not know, or that the walk cannot follow: nothing is proved of it."""
+    """A part of a text that the reader does not know, or that the walk cannot follow. Nothing is proved about the kernel.
+    """
 
     def __init__(self, message: str, at: "Optional[Token]" = None) -> None:
         super().__init__(message)
@@ -20,7 +21,9 @@ class Unknown(Exception):
 
 @dataclass(frozen=True)
 class Token:
-    """kind: name, number, string, or op. hidden: macros whose expansion gave the token, which it does not expand again."""
+    """A token. kind: name, number, string, or op. hidden: the macros whose expansion produced the token; in it, they are
+    not expanded again.
+    """
 
     kind: str
     text: str
@@ -46,7 +49,9 @@ _TOKEN = re.compile(r"""
 
 
 def scanned(text: str) -> "List[List[Token]]":
-    """Return the tokens of each line of a text. A comment and a line that ends in a backslash do not end a line."""
+    """Return the tokens of each logical line: a comment may continue on the next line, and so does a line that ends in a
+    backslash.
+    """
     lines: "List[List[Token]]" = [[]]
     at, line, begin = 0, 1, 0
     while at < len(text):
@@ -67,8 +72,9 @@ def scanned(text: str) -> "List[List[Token]]":
 
 @dataclass
 class Preprocessor:
-    """Obeys #define, #undef, #if and their like. known: the macros that the compiler would define. Files that a text
-    includes are not read: what they declare is known by its name."""
+    """Carries out #define, #undef, #if and the like. known: the macros that the compiler predefines. Included files are
+    not read: the names that they declare are built in.
+    """
 
     known: "Mapping[str, str]"
     macros: "Dict[str, Macro]" = field(default_factory=dict)
@@ -78,10 +84,10 @@ class Preprocessor:
             self.macros[name] = Macro(None, tuple(scanned(value)[0]))
 
     def tokens(self, text: str) -> "List[Token]":
-        """Return the tokens of a text without its preprocessor lines, macros expanded."""
+        """Return the tokens of a text without its preprocessor lines, with macros expanded."""
         found: "List[Token]" = []
         pending: "List[Token]" = []
-        states: "List[Tuple[bool, bool]]" = []    # of each open #if: whether this arm is read, whether any arm was
+        states: "List[Tuple[bool, bool]]" = []    # for each open #if: true if this arm is read, true if any arm was read
         for line in scanned(text):
             if not line:
                 continue
@@ -133,7 +139,7 @@ class Preprocessor:
         self.macros[name.text] = Macro(parameters, tuple(rest))
 
     def expanded(self, tokens: "Sequence[Token]") -> "List[Token]":
-        """Return the tokens with each macro replaced. A replaced token has the place of the macro's name in the text."""
+        """Return the tokens with each macro replaced. The tokens of an expansion have the place of the macro's name."""
         found: "List[Token]" = []
         waiting = list(reversed(tokens))
         while waiting:
@@ -173,7 +179,7 @@ class Preprocessor:
         raise Unknown(f"macro {name.text} without )", name)
 
     def _value(self, tokens: "List[Token]") -> int:
-        """Return the value of the condition of #if."""
+        """Return the value of an #if's condition."""
         words: "List[Token]" = []
         at = 0
         while at < len(tokens):
@@ -190,7 +196,7 @@ class Preprocessor:
 
 
 class _Condition:
-    """The arithmetic of #if: a name that is no macro is 0."""
+    """Evaluates the expression of an #if. A name that is not a macro counts as 0."""
 
     LEVELS: "Sequence[Sequence[str]]" = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="),
                                          ("<<", ">>"), ("+", "-"), ("*", "/", "%"))

@@ -46,7 +46,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Record:
-    """A struct, or a union, where all fields begin at 0."""
+    """A struct or a union. All fields of a union have offset 0."""
 
     union: bool
     fields: "Tuple[Tuple[str, Type], ...]"
@@ -96,7 +96,8 @@ def alignment(type: Type) -> int:
 
 
 def least(type: Type) -> int:
-    """Return the size of the smallest part of a type, in bytes: the unit in which its accesses are counted."""
+    """Return the size of the smallest part of a type, in bytes. It is the unit in which accesses to the type are counted.
+    """
     if isinstance(type, Vector):
         return size(type.element)
     if isinstance(type, Array):
@@ -114,7 +115,7 @@ _VECTOR = re.compile(r"([a-z]+?)(2|3|4|8|16|32|64)")
 
 
 def basic(words: str) -> "Optional[Type]":
-    """Return the type that words of C name, or a vector of OpenCL or CUDA; None for other names."""
+    """Return the type that words of C name, or a vector type of OpenCL or CUDA; None for other names."""
     if words in _BASIC:
         return _BASIC[words]
     found = re.fullmatch(r"(u?)int(8|16|32|64)_t", words)

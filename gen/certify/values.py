@@ -1,4 +1,4 @@
-"""What a walk finds: memories, values, accesses, obligations."""
+"""The results of a walk: memories, values, accesses, obligations."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from gen.certify.types import Type, Vector
 
 @dataclass(eq=False)
 class Memory:
-    """An array that a kernel accesses. space: global, shared, private, constant. bytes: None where nobody says. key: the
-    same for the same array of a later walk."""
+    """An array that a kernel accesses. space: global, shared, private or constant. bytes: its size; None if it is not
+    known. key: identifies the array in every walk of the kernel.
+    """
 
     name: str
     space: str
@@ -29,8 +30,9 @@ class Memory:
 
 @dataclass(frozen=True)
 class Number:
-    """A scalar. term: None where it is no integer. data: it depends on what was read from memory. condition: the truth
-    value that it is, if it is one."""
+    """A scalar. term: its value if it is an integer, else None. data: true if it depends on values that were read from
+    memory. condition: the condition whose truth value it is, if there is one.
+    """
 
     type: "types.Scalar"
     term: "Optional[Term]"
@@ -40,7 +42,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Lanes:
-    """A vector. lo, hi: of all its elements, where they are integers."""
+    """A vector. lo, hi: a range that contains all its elements, if they are integers."""
 
     type: Vector
     lo: int = 0
@@ -49,7 +51,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Address:
-    """A pointer: unit * offset bytes behind the beginning of a memory. cell: the variable that it points to, else."""
+    """A pointer: to the byte unit * offset of `memory`, or, if that is None, to the variable `cell`."""
 
     to: Type
     memory: "Optional[Memory]"
@@ -60,7 +62,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Either:
-    """One of two pointers."""
+    """A pointer that is `a` if the condition holds, else `b`."""
 
     condition: Condition
     a: "Value"
@@ -69,7 +71,7 @@ class Either:
 
 @dataclass(frozen=True)
 class Opaque:
-    """A struct's value, or none."""
+    """The value of a struct, or no value (void)."""
 
     type: Type
 
@@ -79,7 +81,7 @@ Value = Union[Number, Lanes, Address, Either, Opaque]
 
 @dataclass(eq=False)
 class Cell:
-    """A variable. memory: of arrays and structs."""
+    """A variable. memory: the memory of an array or a struct."""
 
     name: str
     type: Type
@@ -90,8 +92,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Access:
-    """An access to `width` units of `unit` bytes of a memory, from `offset` on. path: the conditions under which it is
-    done; phase: the barriers before it."""
+    """An access to `width` units of `unit` bytes each, from unit `offset` of a memory on. path: the conditions under which
+    the access is done. phase: the number of barriers before it.
+    """
 
     memory: Memory
     offset: Term
@@ -106,13 +109,13 @@ class Access:
 
     @property
     def known(self) -> bool:
-        """True if the access is done by each work-item and in each step that its variables name."""
+        """Return true if the access is certainly done, by each work-item and in each step that its variables name."""
         return all(atom.known for atom in terms.all_free([self.offset, *self.path]))
 
 
 @dataclass(frozen=True)
 class Obligation:
-    """A term that has to lie in a range, as an index type of C has it."""
+    """The requirement that a term lies in a range, such as the range of an index type of C."""
 
     term: Term
     lo: int
@@ -129,8 +132,9 @@ class Barrier:
 
 @dataclass
 class Found:
-    """What a walk found. groups, items: the variables of the work-group and of the work-item in it. varying: variables
-    that may differ between the work-items of a group; common: those that are the same for all work-items."""
+    """The results of a walk. groups, items: the variables of the work-group and of the work-item in it. varying: variables
+    that may differ between the work-items of a group. common: variables that are equal for all work-items.
+    """
 
     accesses: "List[Access]" = field(default_factory=list)
     obligations: "Dict[Obligation, None]" = field(default_factory=dict)

@@ -1,12 +1,14 @@
-"""A symbolic walk through a kernel: the accesses of any work-item, as terms over its ids and the steps of its loops.
+"""Walk a kernel symbolically: find the accesses of any work-item, as terms over its ids and the steps of its loops.
 
-A loop is walked once, for step k: its variable is start + step * k, what else changes in it is open. An if is walked on
-both sides. A called function is walked where it is called. Floating-point values are opaque. Of an integer that was
-read from memory the walk knows the range; arithmetic on it that leaves its type is a value of which nothing is known,
-while arithmetic on ids and steps that may leave its type is an `Obligation`.
+A loop is walked once, for step k: its variable is start + step * k, and everything else that changes in the loop is
+unknown. Both sides of an if are walked. A called function is walked where it is called. Floating-point values are
+opaque. Of an integer that was read from memory, the walk knows only a range. If arithmetic on such integers may leave
+its type, nothing is known about the result; if arithmetic on ids and steps may leave its type, an `Obligation` says
+that it must not.
 
-Ranges of what arrays and the variables of loops hold (a clamped index, the number of a buffer) are assumed first, and
-grow from walk to walk of the same kernel until a walk stores nothing outside of them: then they hold, by induction.
+The ranges of what arrays and the variables of loops hold (a clamped index, the number of a buffer) are assumed first.
+They grow from one walk of the kernel to the next, until a walk stores no value outside of them. Then they hold, by
+induction.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ from gen.certify.values import Access, Address, Cell, Either, Found, Lanes, Memo
 from gen.certify.types import INT, LONG, ULONG, Array, Float, Int, Pointer, Record, Type, Vector, Void, least, size
 
 MOST_STEPS = 300_000        # nodes that a walk visits before it gives up
-MOST_TURNS = 12             # walks until what is assumed holds; from half of them on a range that grows is its type's
-MOST_UNROLLED = 64          # steps of a loop that is no arithmetic progression
+MOST_TURNS = 12             # maximum number of walks; from the middle one on, a range that grows becomes the full range of its type
+MOST_UNROLLED = 64          # maximum number of steps of an unrolled loop
 
 
 class _Exits:
-    """Under which conditions a statement leaves its block: by break, continue, return."""
+    """The conditions under which a statement leaves its block: by break, by continue, by return."""
 
     __slots__ = ("breaks", "continues", "returns")
 
@@ -56,7 +58,7 @@ class _Exits:
 
 @dataclass
 class _Frame:
-    """A function that is walked. returned: its values, each under a condition."""
+    """A function during its walk. returned: its return values, each with the condition under which it is returned."""
 
     scopes: "List[Dict[str, object]]"
     returned: "List[Tuple[Condition, Optional[Value]]]"
@@ -65,19 +67,21 @@ class _Frame:
 
 
 class Walk:
-    """Walks kernels of a file. blocks, threads: of the launch."""
+    """Walks the kernels of a file."""
 
     def __init__(self, reader: Reader, target: str) -> None:
         self.reader, self.target = reader, target
         self.gpu = target in ("cuda", "hip", "opencl")
-        self.ranges: "Dict[object, terms.Range]" = {}       # assumed of what arrays and loops hold
+        self.ranges: "Dict[object, terms.Range]" = {}       # assumed ranges of what arrays and the variables of loops hold
         self.types: "Dict[object, Int]" = {}
-        self.fixed: "Dict[object, Any]" = {}                # what a walk found out of loops: breaks, barriers of a step
+        self.fixed: "Dict[object, Any]" = {}                # facts that the previous walk found: breaks of loops, barriers of a step, written buffers
 
     # ---- a kernel ----
 
     def kernel(self, name: str, buffers: "Dict[str, Memory]", blocks: int, threads: int) -> Found:
-        """Return what a kernel does. buffers: by the names of the kernel's pointers."""
+        """Return all that a kernel may do. buffers: the memories of the kernel's pointers, by the pointer's name. blocks,
+        threads: the size of the launch.
+        """
         self.ranges, self.fixed, self.types = {}, {}, {}
         for turn in range(MOST_TURNS):
             terms.clear()
@@ -201,7 +205,7 @@ class Walk:
         raise Unknown(f"type {kind}", node.at)
 
     def _type_of(self, node: Node) -> Type:
-        """Return the type of an expression, which is walked without a trace."""
+        """Return the type of an expression, without recording the expression's accesses."""
         kept = self.found.accesses, self.found.obligations, self.found.barriers, self.order
         self.found.accesses, self.found.obligations, self.found.barriers = [], {}, {}
         try:
@@ -267,7 +271,7 @@ class Walk:
         self.joined[key] = lo, hi
 
     def _known(self, key: object, type: "types.Scalar") -> "terms.Range":
-        """Return the range that is assumed of what an array or a loop's variable holds."""
+        """Return the range that is assumed for the elements of an array, or for a variable that a loop changes."""
         assert isinstance(type, Int)
         self.types[key] = type
         return self.ranges.setdefault(key, (0, 0))
@@ -295,7 +299,9 @@ class Walk:
         return bool(terms.all_free([*parts, *self.path]) & self.found.varying)
 
     def _observed(self, value: Number, at: Token) -> Term:
-        """Return the term of an integer of which more than its residue counts: it has to be in its type's range."""
+        """Return the term of an integer whose exact value matters, not only its residue modulo 2^bits. Its type's range
+        must contain the term: unless that is known, it becomes an obligation.
+        """
         assert value.term is not None and isinstance(value.type, Int)
         lo, hi = value.type.range
         if value.term.is_constant and lo <= value.term.constant <= hi:
@@ -330,7 +336,7 @@ class Walk:
                 low, high = bounds(value.term, self.path[-5:])
             if lo <= low and high <= hi:
                 return Number(type, value.term, value.data, value.condition)
-            if value.data or type.bits < 32:    # no index is as narrow: it is an element's value
+            if value.data or type.bits < 32:    # an index is never this narrow: this is an element's value
                 return self._fresh(type, self._varies(value.term))
             if type.signed or type.bits < source.bits:
                 self._oblige(value.term, lo, hi, at)
@@ -352,7 +358,7 @@ class Walk:
             return Opaque(type)
         if isinstance(value, Opaque) and isinstance(type, (Record, Array)):
             return Opaque(type)
-        if isinstance(value, Lanes) and isinstance(type, (Int, Float)):     # bits of a small vector
+        if isinstance(value, Lanes) and isinstance(type, (Int, Float)):     # the bits of a small vector
             return self._fresh(type, self._varies())
         raise Unknown(f"a conversion to {type}", at)
 
@@ -466,7 +472,7 @@ class Walk:
             span = self._known((value.memory.key, element), element)
         varies = self._varies(value.offset) or value.memory.space == "private"
         if value.memory.space == "global" and isinstance(type, Int) and not self.fixed.get((value.memory, "written"), True):
-            key = value.memory, value.offset, value.unit, type     # what nobody writes has one value
+            key = value.memory, value.offset, value.unit, type     # a buffer that the kernel never writes holds one value at each place
             if key not in self.loaded:
                 self.loaded[key] = self._fresh(type, varies, span, value.memory.name)
                 if value.offset.is_constant:
@@ -475,7 +481,9 @@ class Walk:
         return self._fresh(type, varies, span, value.memory.name)
 
     def _kept_pointer(self, place: Address, at: Token) -> Value:
-        """Return the pointer that an array holds at a place: that of its one store, whose step is the place."""
+        """Return the pointer that an array of pointers holds at a place. The array must have one store only: at that same
+        place, or at an index that runs over the whole array.
+        """
         assert place.memory is not None
         stores = list(self.pointers.get(place.memory, {}).values())
         if len(stores) == 1:
@@ -511,7 +519,9 @@ class Walk:
         self._remember(value.memory, element, stored)
 
     def _remember(self, memory: Memory, element: Type, stored: "Optional[Value]") -> None:
-        """Join what an array holds with a stored value. A value of another type spoils what is known of the others."""
+        """Extend the range of an array's elements by a stored value. Elements read as integers of any other type may then
+        have any value.
+        """
         if memory.space == "global":
             return
         if isinstance(element, Int) and isinstance(stored, Number) and stored.term is not None:
@@ -550,7 +560,7 @@ class Walk:
         raise Unknown("values of two kinds meet", at)
 
     def _branches(self, condition: Condition, then: "Any", other: "Any", at: Token) -> "Tuple[Any, Any]":
-        """Walk two alternatives, and join what they leave."""
+        """Walk two alternatives, and merge the states that they leave."""
         results: "List[Any]" = []
         written: "List[Dict[Cell, Optional[Value]]]" = []
         phases: "List[Term]" = []
@@ -670,7 +680,7 @@ class Walk:
             if isinstance(type, Array):
                 self._remember(memory, element, value)
         if isinstance(type, Array) and isinstance(element, Int):
-            self._remember(memory, element, Number(element, ZERO, False))    # what the braces leave out
+            self._remember(memory, element, Number(element, ZERO, False))    # elements that the braces leave out are 0
         if not isinstance(type, Array):
             self._spoil(memory)
 
@@ -703,7 +713,7 @@ class Walk:
     # ---- loops ----
 
     def _do_do(self, node: Node) -> _Exits:
-        """A loop that is done once at least: its first step, then the others as a while loop."""
+        """Walk a do loop: its first step, then the further steps as a while loop."""
         body, condition = node.parts
         exits = self._statement(body)
         again = Node("for", node.at, None, condition, None, body)
@@ -735,7 +745,7 @@ class Walk:
             self.frames[-1].scopes.pop()
 
     def _counted(self, condition: "Optional[Node]", step: "Optional[Node]", body: Node) -> "Optional[Tuple[Cell, Term, int]]":
-        """Return a loop's variable, where it begins, and its step, if it is an arithmetic progression."""
+        """Return a loop's variable, its start and its step, if its values are an arithmetic progression; else None."""
         if condition is None or step is None:
             return None
         for part in step.parts[0] if step.kind == "comma" else [step]:
@@ -770,7 +780,7 @@ class Walk:
         return [node]
 
     def _unrolled(self, node: Node) -> "Optional[_Exits]":
-        """Walk a loop whose conditions are constants, step by step; None where a condition is none."""
+        """Walk a loop step by step while its condition is a constant; return None if that does not work."""
         _, condition, step, body = node.parts
         if condition is None or self._peek(condition).kind not in ("true", "false"):
             return None
@@ -790,7 +800,7 @@ class Walk:
         return None
 
     def _peek(self, node: Node) -> Condition:
-        """Return a condition without the accesses that it makes."""
+        """Return the value of a condition without recording the condition's accesses."""
         kept = self.found.accesses, self.found.obligations, self.order
         self.found.accesses, self.found.obligations = [], {}
         try:
@@ -801,7 +811,7 @@ class Walk:
             self.found.accesses, self.found.obligations, self.order = kept
 
     def _summed(self, node: Node, counted: "Optional[Tuple[Cell, Term, int]]", facts: "List[Condition]") -> _Exits:
-        """Walk a loop's step k."""
+        """Walk a loop once, for an arbitrary step k."""
         _, condition, step, body = node.parts
         key = (node.at, self.site)
         trips, k = None, None
@@ -903,7 +913,7 @@ class Walk:
         return _Exits(returns=returned)
 
     def _trips(self, condition: Node, variable: Cell, start: Term, by: int) -> "Optional[Term]":
-        """Return the number of steps, where one comparison with what the loop does not change decides."""
+        """Return the number of steps if the condition is one comparison with a loop-invariant value; else None."""
         parts = self._conjuncts(condition)
         if len(parts) != 1:
             return None
@@ -947,7 +957,9 @@ class Walk:
         return most
 
     def _inductive(self, body: Node, step: "Optional[Node]", changed: "Set[str]") -> "Dict[str, Tuple[str, Node]]":
-        """Return the variables that a loop changes by one statement of its own, x += e, e not changed: op and e."""
+        """Return the variables that a loop changes in one statement only, x += e or x -= e with a loop-invariant e: the
+        operator and e, by name.
+        """
         found: "Dict[str, Tuple[str, Node]]" = {}
         top = list(body.parts[0]) if body.kind == "block" else [body]
         parts = [s.parts[0] for s in top if s.kind == "expression"]
@@ -970,7 +982,7 @@ class Walk:
         return found
 
     def _moves(self, cell: Cell, inductive: "Dict[str, Tuple[str, Node]]") -> "Optional[Term]":
-        """Return by how much a variable moves in a step."""
+        """Return the amount by which one step of a loop moves a variable; None if it is not known."""
         if cell.name not in inductive or not isinstance(cell.value, (Number, Address, Either)):
             return None
         if self._lookup(cell.name) is not cell:
@@ -990,7 +1002,7 @@ class Walk:
         return self._moved(value, by, at)
 
     def _open(self, cell: Cell, entry: "Optional[Value]", key: object) -> None:
-        """Give a variable that a loop changes a value of which only the range is known."""
+        """Give an unknown value to a variable that a loop changes: only its range is known."""
         if isinstance(cell.type, Pointer):
             self._set(cell, None)
             return
@@ -1105,7 +1117,7 @@ class Walk:
         return self._type_of(node)
 
     def _of_literal(self, node: Node) -> Value:
-        """A vector or a struct by its parts: (float4)(a, b, c, d), (float4){..}, T{..}."""
+        """Return the value of a literal with parts: (float4)(a, b, c, d), (float4){..}, T{..}."""
         type = self._type(node.parts[0])
         values = [self._initial(of, type) if of.kind == "braces" else self._value(of) for of in node.parts[1]]
         if isinstance(type, Vector):
@@ -1136,7 +1148,7 @@ class Walk:
             lo, hi = low if lo is None else min(lo, low), high if hi is None else max(hi, high)
         if count > type.lanes:
             raise Unknown("too many parts for a vector", at)
-        if count < type.lanes and count != 1 or lo is None or hi is None:     # the rest are zeros
+        if count < type.lanes and count != 1 or lo is None or hi is None:     # the other elements are zeros
             lo, hi = min(lo or 0, 0), max(hi or 0, 0)
         elif count == 1 < type.lanes:
             lo, hi = min(lo, 0), max(hi, 0)
@@ -1179,7 +1191,7 @@ class Walk:
 
     @staticmethod
     def _usual(a: "types.Scalar", b: "types.Scalar") -> "types.Scalar":
-        """Return the type in which C computes with two numbers."""
+        """Return the type to which C converts two numbers before it computes with them."""
         if isinstance(a, Float) or isinstance(b, Float):
             return max((t for t in (a, b) if isinstance(t, Float)), key=lambda t: t.bits)
         a, b = (INT if t.bits < 32 else t for t in (a, b))
@@ -1453,7 +1465,7 @@ class Walk:
         raise Unknown(f"the place of {kind}", node.at)
 
     def _place_or_value(self, node: Node) -> Value:
-        """Return an array's place where an index follows, else a pointer."""
+        """Return the place of an array, so that an index can follow; for any other expression, return its value."""
         while node.kind == "group":
             node = node.parts[0]
         if node.kind in ("member",) or node.kind == "index" and self._is_nested(node):
@@ -1469,7 +1481,7 @@ class Walk:
         return self._value(node)
 
     def _is_nested(self, node: Node) -> bool:
-        """Return true if an indexed expression that is indexed again is a row of an array, and not a vector."""
+        """Return true if the base of an index, itself an indexed expression, is a row of an array, not a vector."""
         try:
             kept = self.found.accesses, self.found.obligations, self.order
             self.found.accesses, self.found.obligations = [], {}
@@ -1715,7 +1727,9 @@ class Walk:
 
     def _bind_templates(self, function: Function, callee: Node, values: "List[Value]", scope: "Dict[str, object]",
                         at: Token) -> None:
-        """Give a template's parameters their values: those that the call writes, the others by its arguments."""
+        """Give each parameter of a template its value: the one that the call writes, else the one that the arguments
+        determine.
+        """
         given = list(callee.parts[1]) if callee.kind == "instance" else []
         for number_of, (name, is_type) in enumerate(function.templates):
             if number_of < len(given):
@@ -1748,7 +1762,7 @@ class Walk:
 
 
 class _Reference(Cell):
-    """A name for a place in memory."""
+    """A reference: another name for a place in memory."""
 
     def __init__(self, name: str, type: Type, place: Value) -> None:
         super().__init__(name, type, place)
@@ -1789,8 +1803,9 @@ def _names(node: Node) -> "Set[str]":
 
 
 def _assignments(node: Node) -> "List[str]":
-    """Return the names that a tree assigns to, once for each assignment, and those whose place it takes. NAME[] is a name
-    of which it assigns a part: an element of a vector, or what a pointer leads to."""
+    """Return the names that a tree assigns to, passes by reference or takes the address of, once for each time. NAME[]
+    means that only a part of NAME is meant: an element of a vector, or the target of a pointer.
+    """
     def made() -> "List[str]":
         found = []
         for one in _all(node):
@@ -1802,7 +1817,7 @@ def _assignments(node: Node) -> "List[str]":
                 target = target.parts[0]
             if target is not None and target.kind == "name":
                 found.append(target.parts[0] + part)
-            if one.kind == "call":      # what a function takes by reference
+            if one.kind == "call":      # arguments that a function takes by reference
                 for argument in one.parts[1]:
                     inner = argument
                     while inner.kind in ("group", "index", "member"):
