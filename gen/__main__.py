@@ -532,7 +532,7 @@ def do_certify(given: argparse.Namespace) -> int:
 
 
 def certified(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
-    """Print a line for each kernel of a file: what solvers prove of its text."""
+    """Print a line for each kernel of a file: the solvers' verdict on its text."""
     settings = options(given)
     missing = certify.missing()
     if missing:

@@ -179,9 +179,10 @@ def _title(function: Function) -> str:
 
 
 def _partition(fusion: hlo.Fusion, plan: Planned) -> str:
-    """Return the functions of each nest, with what each computes, and the nest's class if it is a subclass; the C
-    compiler may inline functions that are called once. Then the values that are stored, and those that are computed
-    again."""
+    """Return the functions of each nest with what each function computes, and the nest's class if it is a subclass, then
+    the values that are stored, and the values that are computed again. The C compiler may inline functions that are
+    called once.
+    """
     lines = [f"{fusion.name}: {how}" for how in [plan.updated] if how]
     lines += [
         f"{fusion.name}: parameter {number} is parameter {first}, in each launch: that is read"

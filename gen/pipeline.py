@@ -188,8 +188,9 @@ def dialect(program: Program, body: storage.Body, plan: Plans, language: Target,
 
 def _prepared(program: Program, steps: "Sequence[Step]", language: Target,
               shared: "Collection[Array]" = ()) -> "Tuple[Program, List[Launch], Sequence[Step]]":
-    """See `once.prepared`; a traced program prepares nothing, because a check of each call needs the arrays of a
-    run."""
+    """Return the result of `once.prepared` if the language has NAME_prepare. A traced program prepares nothing, because a
+    check of each call needs the arrays of a run.
+    """
     return once.prepared(program, steps, shared) if language.prepares and not program.traced else (program, [], steps)
 
 
@@ -202,10 +203,10 @@ def _lying(program: Program, steps: "Sequence[Step]", owner: "Callable[[Array], 
 
 def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpers: Helpers, language: Target,
                device: Device, excess: bool, before: "Collection[str]") -> Dialect:
-    """Return the same for a program with loops or branches."""
+    """Return the Dialect of a program with loops or branches."""
     steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion]))
     block = device.block if language.block_chains and not program.leads else None
-    if not program.traced:      # a check of each call needs its arrays of each iteration
+    if not program.traced:      # a check of a call needs the call's arrays of each iteration
         steps = once.before_loops(steps, lambda loop: block is not None and chains.fits(loop, block))
     program, first, left = _prepared(program, steps, language)
     steps = [*left]

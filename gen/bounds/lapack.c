@@ -27,7 +27,7 @@ typedef double _Complex number;
 #define BOTH CMPLX
 #endif
 
-/* ---- What routines of LAPACK gave ---- */
+/* ---- Results of LAPACK's routines ---- */
 
 /* A call on one matrix. x, r: operands and results. m, n: rows and columns of the matrix, or of the matrix that
    ormqr multiplies. k: number of reflectors. p, q: columns of the left vectors, rows of the right vectors; columns
@@ -481,8 +481,8 @@ static inline const char *holds_potrf(const struct call *c) {
       if (!(SIZE(sum - a[i * n + j]) <= error)) return "L L^H is not A";
     }
   if (!info) return 0;
-  number *const row = l + n * n, *const y = row + n; /* row n of L if L went on, and the factor by which errors grow
-                                                        there */
+  number *const row = l + n * n, *const y = row + n; /* the next row of L, if the factorisation went on, and a vector
+                                                        whose norm says how much errors grow in that row */
   wide pivot = RE(a[whole * n + whole]);
   for (int64_t j = 0; j < whole; ++j) {
     number sum = a[whole * n + j];

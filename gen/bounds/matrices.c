@@ -97,7 +97,7 @@ static inline int triangular_solve_error_real(const real *a, const real *b, cons
   return sure;
 }
 
-/* pe: of pivots. w: 2 m n + m + n elements */
+/* pe: errors of pivots. w: 2 m n + m + n elements */
 static inline int lu_error_real(const real *a, const real *out, const int32_t *pivots, double *e, double *pe, double *w, int64_t m,
                          int64_t n, double u) {
   const int64_t steps = m < n ? m : n;
@@ -160,7 +160,7 @@ static inline int lu_error_real(const real *a, const real *out, const int32_t *p
   return sure == steps;
 }
 
-/* te: of tau. w: k^2 + n elements */
+/* te: errors of tau. w: k^2 + n elements */
 static inline int qr_error_real(const real *a, const real *out, const real *tau, double *e, double *te, double *w, int64_t m, int64_t n,
                          double u) {
   const int64_t k = m < n ? m : n;
@@ -247,7 +247,7 @@ static inline int tridiagonal_solve_error_real(const real *const *in, const real
   return sure;
 }
 
-/* ve: of vectors, which are columns */
+/* ve: errors of the vectors, which are columns */
 static inline int eigh_error_real(const real *a, const real *vectors, const real *values, double *ve, double *e, int64_t n,
                            int with_vectors, double u) {
   const int sure = tame_real(a, n * n, u);

@@ -761,7 +761,7 @@ static int banks(command *self) {
       say_text(self, " bytes, a multiple of the 128 bytes of all banks: a column lies in one bank");
     } else if (memory.dims.values[memory.dims.count - 1] * memory.bits % 8 == 0) {
       int64_t row = memory.dims.values[memory.dims.count - 1] * memory.bits, rows = 1;
-      while (row * rows % round) ++rows; /* at most as many as all banks have bits */
+      while (row * rows % round) ++rows; /* ends at `round` rows at the latest */
       if (rows < WARP) {
         say_text(self, "\nwhy: a row is ");
         say_int(self, row / 8);

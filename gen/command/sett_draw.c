@@ -45,7 +45,7 @@ typedef struct {
   sett_map map;
   int64_t *point;          /* a value for each variable of the map */
   int variable[DRAW_AXES]; /* the map's variable of each axis, or of each number (DRAW_OWNERS) */
-  int dims;                /* DRAW_OWNERS: numbers that are dimensions; one more is the slot, for all ranges */
+  int dims;                /* DRAW_OWNERS: count of numbers that are dimensions; the slot of all ranges follows */
   int64_t bits;            /* bits of an accessed element; 0: not an access */
 } draw_table;
 
@@ -302,7 +302,7 @@ static int draw_take_map(command *self, draw_table *t, sett_map map) {
       if (i == lane) continue;
       t->variable[k++] = i;
     }
-    t->variable[k] = lane; /* last, before the slot */
+    t->variable[k] = lane; /* the lane is the last number before the slot */
     for (k = 0; k < map.dims; ++k) {
       const char *of = sett_map_name(map, t->variable[k], buffer);
       size_t length = strlen(of) < DRAW_NAME ? strlen(of) : DRAW_NAME - 1;
@@ -504,7 +504,7 @@ static void draw_own_linear(draw_table *t) {
     if (x) value ^= l->basis[bit];
     gray = x ^ x >> 1;
     for (i = 0, at = gray; i < l->ins; ++i) {
-      int k = t->owner ? l->ins - 1 - i : 0; /* for a place, the offset is the only input with bits */
+      int k = t->owner ? l->ins - 1 - i : 0; /* a place has one input with bits: the offset */
       if (t->owner || l->in_bits[i]) number[k] = (int64_t)(at & (((uint64_t)1 << l->in_bits[i]) - 1));
       at >>= l->in_bits[i];
     }
@@ -660,7 +660,7 @@ static size_t draw_label(const draw_table *t, int64_t cell, char *out, size_t ca
     say_int(&note, t->number[cell * t->numbers + k]);
     any = 1;
   }
-  if (!any) say_text(&note, "0"); /* one owner of everything */
+  if (!any) say_text(&note, "0"); /* there is only one owner */
   if (t->source == DRAW_MEMORY && t->others[cell]) {
     say_text(&note, "+");
     say_int(&note, t->others[cell]);

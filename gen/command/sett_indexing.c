@@ -872,7 +872,7 @@ static void indexing_say_physical(indexing *x, const indexing_whole *whole, cons
                    (hlo_text){"", 0}, k, &set);
 }
 
-/* Returns the map along an edge of an op, with all runtime variables; without: without constraints. */
+/* Returns the map along an edge of an op, with all runtime variables. without: leave the constraints out. */
 static sett_analysis_set indexing_along(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int edge,
                                         int from_output, int without) {
   sett_analysis_set none = {0, 0, NULL, NULL};

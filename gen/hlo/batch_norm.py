@@ -11,7 +11,7 @@ from gen.hlo.graph import Instruction
 
 
 def batch_norm(x: Expander, instruction: Instruction) -> Instruction:
-    """Return the arithmetic of a batch norm."""
+    """Return the result of a batch norm, computed by elementwise ops and sums."""
     norm = _Norm(x, instruction)
     operands = [x.convert(operand, norm.dtype) for operand in instruction.operands]
     if instruction.opcode == "batch-norm-inference":

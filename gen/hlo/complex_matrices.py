@@ -104,7 +104,9 @@ class _Text:
         return self.add(self.f, (2 * n, 2 * n), f"reshape({both})")
 
     def halves(self, value: str, columns: int, step: int = 1) -> str:
-        """Return the complex matrix of a real one: its rows in pairs, and the first of every `step` columns."""
+        """Return the complex matrix of a real one: two neighbouring rows are the real and the imaginary parts of a row. Of
+        every `step` columns, the first is taken.
+        """
         n = self.n
         pairs = self.add(self.f, (n, 2, columns, step), f"reshape({value})")
         whole = ", ".join(f"[0:{size}]" for size in (*self.batch, n))
@@ -129,7 +131,7 @@ class _Text:
         factor = self.add(self.f, (2 * n, 2 * n), f"cholesky({matrix}), lower={lower}")
         if attributes.get("lower", False):
             self.halves(factor, n, 2)
-        else:       # of U: rows contain the parts in their columns, with the other sign
+        else:       # rows of U have the parts side by side, and -b in place of b
             turned = self.add(self.f, (2 * n, 2 * n), f"transpose({factor}), dimensions="
                               f"{{{','.join(map(str, [*range(self.rank - 2), self.rank - 1, self.rank - 2]))}}}")
             left = self.halves(turned, n, 2)

@@ -54,7 +54,7 @@ class Expander:
         return self.add(opcode, operands[0].shape, operands)
 
     def convert(self, value: Instruction, dtype: str, opcode: str = "convert") -> Instruction:
-        """Return the value, or its bits, in a type."""
+        """Return the value converted to a type, or, for opcode bitcast-convert, its bits as that type."""
         of = value.shape
         return value if of.dtype == dtype else self.add(opcode, array_shape(dtype, of.dims, of.minor_to_major), [value])
 

@@ -109,7 +109,7 @@ def _single_members(raw: "dict[str, str]", partitions: int) -> bool:
 
 
 def _started(x: Expander, instruction: Instruction, base: str) -> Optional[Instruction]:
-    """Return the op that an asynchronous op starts, in its place."""
+    """Return the op that an asynchronous op starts; it replaces the start op."""
     to, attributes = instruction.shape, instruction.attributes
     if base == "copy":
         to = to.children[0] if to.kind == "tuple" else to

@@ -50,9 +50,9 @@ class Elementwise:
     function: str = ""          # function of the C and target libraries, for real floats
     # f32, f64: types computed lane by lane, because PoCL's vector function is wrong (see gen/emit/ops.py)
     scalar: Tuple[str, ...] = ()
-    cost: int = 1  # approximate vector instructions for a register; a lookup table of a function competes with it
-    # results in float types of at most this many bits are rounded: 16; 8 for abs, negate and the like, as some 8-bit
-    # types lack -0 or a NaN of one sign; 0 for none
+    cost: int = 1  # approximate number of vector instructions per register; if it is high, a lookup table may replace the function
+    # The result is rounded in float types of at most this many bits: 16 for most ops; 8 for abs, negate and the like,
+    # because some 8-bit types lack -0 or a NaN of one sign; 0: never.
     rounds: int = 16
     wraps: bool = True          # a result of 2 or 4 bits is computed in a byte and must be truncated
     # a NaN result is an operand's NaN, made quiet, or the processor's default NaN (x86 and Arm: vector forms are for
@@ -74,7 +74,7 @@ class Structural:
     opcode: str
     arity: Optional[int]        # None: any number, which its checker decides
     map: str = ""    # opcode of sett_indexing_analysis.h for its operands' maps; "": inlined, or a leaf
-    # a function of gen/emit; "": the map is enough; "whole": kernels of its own on whole arrays (gen/plan/whole.py)
+    # the function of gen/emit; "": the map is enough; "whole": the op has kernels on whole arrays (gen/plan/whole.py)
     element: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
     optional: Tuple[str, ...] = ()
@@ -184,7 +184,7 @@ _STRUCTURAL = (
         "scatter",
         None,
         map="scatter",
-        element="scalar",  # kernels of its own: gen/heroes/scatter.py
+        element="scalar",  # gen/heroes/scatter.py has the kernels
         attributes={**_integers("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims",
                                 "input_batching_dims", "scatter_indices_batching_dims"),
                     "index_vector_dim": "integer", "to_apply": "computation"},

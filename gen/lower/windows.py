@@ -66,7 +66,7 @@ def _split(copied: Computation, instruction: Instruction, operands: "List[Instru
                                for name, plain in _PLAIN.items()})
     rows_shape = array_shape(shape.dtype, middle, shape.minor_to_major)
     if _follow(outer):
-        # cut each dimension into windows; a reduce combines the elements of each
+        # Cut each dimension into windows; a reduce combines the elements of a window.
         cut = tuple(n * size for n, size in zip(middle, outer.size))
         box = tuple((0, n, 1) for n in cut)
         whole = operand if cut == shape.dims else add(

@@ -107,7 +107,7 @@ class _Cut:
         for value in results:
             want(value, len(self.steps))
         reads: Dict[int, Dict[Value, None]] = {}
-        own: Dict[Instruction, List[Value]] = {}  # for each step that is a fusion, the values that it gives and reads
+        own: Dict[Instruction, List[Value]] = {}  # for each step that is a fusion: the values that it returns
         own_reads: Dict[Instruction, Dict[Value, None]] = {}
         for at in range(len(self.steps), -1, -1):
             step = self.steps[at] if at < len(self.steps) else None
@@ -154,8 +154,9 @@ class _Cut:
                 if shape.kind == "array" and (leaves is None or leaf in leaves[n])]
 
     def _reads(self, goals: "Dict[Value, None]", at: int, want: "Callable[[Value, int], None]") -> "Dict[Value, None]":
-        """Return the arrays that a segment reads. If a value of an earlier segment is among them, that segment is told
-        to give it."""
+        """Return the arrays that a segment reads. `want` is called for each of them that an earlier segment computes, so
+        that it becomes an array.
+        """
         reads: Dict[Value, None] = {}
         waiting, seen = [value.producer for value in goals], set()     # type: List[Instruction], Set[Instruction]
         while waiting:

@@ -58,8 +58,9 @@ def _pred() -> Shape:
 
 
 def over(steps: Instruction) -> Computation:
-    """Return the computation of a predicate: true if an element has run for as many iterations as the limit allows.
-    steps: the number of iterations of each element."""
+    """Return the computation of a predicate: true if the number of iterations of some element has reached the limit.
+    steps: the number of iterations of each element.
+    """
     to = Computation("over")
     shape = steps.shape
     counts, limit = to.add_parameter("parameter", shape), to.add_parameter("parameter", _number())

@@ -21,7 +21,7 @@ def reference(computation: Computation, name: str, pointers: Pointers = None) ->
 
 
 def reference_file(computation: Computation, name: str, pointers: Pointers = None) -> File:
-    """Return the same as a File."""
+    """Return the reference as a File."""
     e = Emitter()
     outs = [put(e, result) for result in walked(e, computation, pointers=pointers)]
     return assemble(f"{name}_ref: the scalar reference, one loop nest an HLO op.",

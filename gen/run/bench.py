@@ -26,7 +26,7 @@ ONE_STREAM = {"copy": "streaming stores", "read": "vector sum"}
 # seconds to generate, compile and start one kernel; turns per second of a kernel with a dozen rivals
 START_SECONDS, TURNS_A_SECOND = 4, 6
 DIFFERS = re.compile(r"its result is|values are not the kernel's")
-SMALL = 1 << 20  # below this many bytes, a launch takes longer than the moves: such a row shows latency
+SMALL = 1 << 20  # launches of fewer bytes take longer than their moves: such a row shows latency
 MIB = float(1 << 20)
 
 Row = Dict[str, Any]
@@ -34,9 +34,10 @@ Row = Dict[str, Any]
 
 @dataclass
 class BenchOptions:
-    """The options of a bench. rounds: the maximum number of turns, at least 9 if there are that many. spread: turns end
-    when half of the 95% interval of the median share is below it. seconds: time for the turns after those. slot_ms:
-    minimum length of a turn. footprint: in bytes; 0: see footprint()."""
+    """The options of a bench. rounds: the maximum number of turns. spread: after the first 9 turns, the turns end once
+    half of the 95% confidence interval of the median share is below it. seconds: the maximum time of the turns after
+    the first 9. slot_ms: the minimum length of a turn. footprint: bytes of rotated buffers; 0: see footprint().
+    """
 
     rounds: int = 60
     spread: float = 0.02
@@ -82,7 +83,7 @@ def _time(event: run.Event) -> Row:
 
 
 def _fastest(events: Sequence[run.Event]) -> Optional[run.Event]:
-    """Return the fastest one of those that ran to the end."""
+    """Return the event of the fastest rival, among the rivals that took part until the last turn."""
     last = max((e["rounds"] for e in events), default=0)
     return min((e for e in events if e["rounds"] == last), key=lambda e: e["median"] / max(1.0, e["bytes"]),
                default=None)
@@ -96,7 +97,9 @@ def _share(kernel: run.Event, rival: run.Event) -> float:
 
 
 def _mixed_share(kernel: run.Event, copy: run.Event, read: run.Event, manifest: run.Manifest) -> float:
-    """Return the throughput relative to a copy of the written bytes followed by a read of the rest."""
+    """Return the kernel's throughput relative to a copy of the bytes that it writes, followed by a read of its other
+    bytes.
+    """
     written = int(manifest["bytes_written"])
     copied, rest = 2 * written / copy["bytes"], max(0, int(manifest["bytes_read"]) - written) / read["bytes"]
     return median((copied * c + rest * r) / k for k, c, r in zip(kernel["times"], copy["times"], read["times"]))

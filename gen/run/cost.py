@@ -19,10 +19,10 @@ from gen.program.ir import Program
 MOST_SECONDS = 120      # seconds that a check, or a bench of one kernel, may take
 MUCH_STEPS = 2 * 10 ** 8     # above this, inputs are moderate only: subnormals, for example, take ten times as long
 
-# Rates, per second, of one round of a check on two cores of a server of 2020, at least: two launches and, at the same
-# time, the reference and its bound (for floats both ends of an interval, through libm).
+# Lower bounds of the rates, per second, at which one round of a check runs on two cores of a server of 2020. A round is
+# two launches and, at the same time, the reference and its bound (for floats both ends of an interval, through libm).
 CHECKED_STEPS, CHECKED_OPERATIONS, CHECKED_ROUNDED = 1e8, 5e8, 4e7
-# the same of one launch; a device other than the host is DEVICE times as fast
+# Lower bounds of the rates of one launch on the host. Any other device is DEVICE times as fast.
 LAUNCHED_STEPS, LAUNCHED_OPERATIONS = 1e9, 3e9
 DEVICE = 100
 # factors by which steps and operations take longer if the host emulates a device
@@ -82,8 +82,9 @@ def cost(fusion: Fusion) -> Cost:
 
 
 def _counts(computation: Computation) -> "Tuple[int, int, int]":
-    """Return the numbers of steps, of operations, and of float operations of a computation. A loop inside a kernel runs
-    its own in each iteration."""
+    """Return the numbers of steps, of operations, and of float operations of a computation. For a loop inside a kernel,
+    the numbers of its condition and body are multiplied by its trip count.
+    """
     steps = operations = rounded = 0
     for i in computation.instructions:
         if i.opcode in hlo.LOOPS and (prefix(i) is None
@@ -111,8 +112,9 @@ def operations_of_iteration(loop: Instruction) -> int:
 
 
 def of_program(program: Program, traced: Optional[Program] = None) -> Cost:
-    """Return the cost of all calls. traced: the traced program, if there is one; a check also holds its results, and
-    computes the whole beside the calls."""
+    """Return the cost of all calls. traced: the traced program, if there is one. A check then also holds its results, and
+    computes the reference of the whole program beside those of the calls.
+    """
     if program.is_one and not traced:
         return cost(program.whole)
     calls = [cost(call.fusion) for call in program.calls]

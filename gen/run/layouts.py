@@ -27,9 +27,10 @@ READS = ("rows", "columns", "tiles")  # runs along the last dimension, runs alon
 
 @dataclass(frozen=True)
 class Layout:
-    """A layout of the array. text: {1,0:T(8,128)}. padding: the fraction of its bytes. tile: its first tile, one size
-    for each logical dimension, or (). walk: a corner of the last two dimensions as points (row, column) in the order of
-    memory."""
+    """A layout of the array. text: {1,0:T(8,128)}. padding: the fraction of its bytes that is padding. tile: its first
+    tile, one size for each logical dimension, or (). walk: a corner of the last two dimensions as points (row, column)
+    in the order of memory.
+    """
 
     text: str
     shape: hlo.Shape

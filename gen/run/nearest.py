@@ -28,7 +28,9 @@ def _narrow(i: Instruction) -> bool:
 
 
 def _lines(i: Instruction, inputs: bool) -> List[str]:
-    """Return an instruction with 64-bit floats. inputs: parameters belong to the module and keep their types."""
+    """Return an instruction as lines of text, with f64 in place of narrower floats. Values that the module rounds
+    (constants, conversions, and, if `inputs`, parameters) keep their types, and a conversion to f64 follows.
+    """
     text = printer.print_instruction(i)
     rounded = i.opcode == "constant" or (i.opcode == "parameter" and inputs) or (
         i.opcode == "convert" and dtypes.TABLE[i.shape.dtype].bits < 64)

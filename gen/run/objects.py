@@ -360,9 +360,9 @@ def compiled_kernels(runner: Runner, folder: Path, name: str, source: KernelFile
     return _compiled(command, source.path)
 
 
-# seconds of all rounds of a reference and its bound; below this, gcc -O2 takes longer than it saves
+# seconds of all rounds of a reference and its bound; for less, gcc -O2 takes longer to compile than it saves
 SHORT_SECONDS = 0.03
-SHORT_OF_100_OPS = 0.25  # the same for a function of 100 ops; the time grows as the square of their number
+SHORT_OF_100_OPS = 0.25  # SHORT_SECONDS for a function of 100 ops; the time grows as the square of their number
 
 
 def _reference_level(source: Optional[Fusion], rounds: int) -> str:
@@ -386,7 +386,7 @@ def _is_comparable(built: Built) -> bool:
         for call in built.calls for array in call.results)
 
 
-TOGETHER = 4    # minimum number of C++ kernels in one file, if there are more
+TOGETHER = 4    # C++ kernels per file, at least, if there are that many
 
 
 def _kernel_files(all_: Sequence[Built], runner: Runner, stem: Path) -> List[KernelFile]:

@@ -14,9 +14,9 @@ from gen.targets import RUNNERS, RunError, Runner
 
 MOST_ROUNDS = 24    # rounds of a check, as in gen/run/harness/harness.c
 LONG_SECONDS = 10   # work that is expected to take longer is announced before it begins
-LAUNCH_SECONDS = 30     # processor time of a launch on each processor, if less than a tenth of that is expected
+LAUNCH_SECONDS = 30     # seconds of processor time that a launch may take on each processor, if at most a tenth of it is expected
 PROCESS_LAUNCHES = 20   # time limit of a process with its reference, in multiples of the longest launch
-START = child.Limit.of(60)      # for a runtime to describe its device
+START = child.Limit.of(60)      # time limit of a runtime that describes its device
 
 
 @dataclass
@@ -71,5 +71,5 @@ def process_limit(options: Options, expected: float = 0) -> child.Limit:
 
 
 def longest(options: Options) -> int:
-    """Return the seconds that a round of a check, or a bench of a kernel, may be expected to take."""
+    """Return the maximum expected time of a round of a check, or of a bench of a kernel, in seconds."""
     return max(costs.MOST_SECONDS, options.limit or 0)

@@ -139,7 +139,9 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Opt
 
 
 def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
-    """Return the steps of a walk's digits; a digit whose step is the length of another one continues it."""
+    """Return the strides of a walk's digits, in ascending order. A digit that continues another one, because its stride is
+    the other's stride times size, is left out.
+    """
     joined: "List[int]" = []
     end = -1
     for step, size in sorted((abs(step), size) for size, step in zip(sizes, steps) if size > 1):

@@ -8,7 +8,7 @@ from typing import Dict, List, Sequence
 
 @dataclass
 class CheckResult:
-    """The result of one fusion."""
+    """The result of a check of one fusion."""
 
     fusion: str
     hero: str
@@ -20,10 +20,10 @@ class CheckResult:
     # the element with that error: its value, the reference's value, their distance, and the allowed distance
     nearest: str = ""
     compared: int = 0
-    unbounded: int = 0  # of these, elements whose allowed interval is unbounded
-    unbounded_nan: int = 0  # floats that are NaN in the reference
+    unbounded: int = 0  # the number of compared elements whose allowed interval is unbounded
+    unbounded_nan: int = 0  # unbounded floats that are NaN in the reference
     unbounded_integers: int = 0  # integers and preds
-    unbounded_moderate: int = 0  # in rounds of ordinary inputs, all types
+    unbounded_moderate: int = 0  # unbounded elements of any type in rounds of moderate inputs
     unknown: Sequence[str] = ()  # the ops, other than overflow, that make floats unbounded, as gen/bounds names them
     rounds: int = 0
     device: str = ""

@@ -18,7 +18,9 @@ from gen.targets import RunError
 
 def run_built(built: Built, target: str, params: Sequence[Path], results: Sequence[Path], options: Options,
               expected: float = 0) -> None:
-    """Launch once on files. expected: its seconds. RunError for wrong sizes (2), a fault (1), no device (3)."""
+    """Launch a program once, on files. expected: the launch's expected time in seconds. RunError for wrong sizes (2), a
+    fault (1), no device (3).
+    """
     if built.library is None:
         compile_fusion(built, target)
     launch, process = launch_limit(target, options, expected), process_limit(options, expected)

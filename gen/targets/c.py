@@ -73,7 +73,7 @@ class C(Target):
 
     @property
     def unroll_few(self) -> str:
-        if self.embedded:       # small code comes first
+        if self.embedded:       # small code matters more
             return ""
         self.used.add("unroll_few")
         return "UNROLL_FEW"
@@ -117,7 +117,7 @@ _GNU_C = C(name="c", comment="GNU C11", suffix=".c", types=_C_TYPES,
            has_rsqrt=False, half_by_bits=True, has_libraries=True, prepares=True,
            local_bytes=16384)
 SCALAR_C = replace(_GNU_C, comment="C11", wide=False, inlined="")
-# its numbers of bytes are chosen, not measured
+# the numbers of bytes are chosen, not measured
 EMBEDDED_C = replace(SCALAR_C, embedded=True, has_libraries=False, prepares=False, local_bytes=2048, alignment=8)
 TARGET = replace(_GNU_C, plain=SCALAR_C)
 

@@ -116,7 +116,7 @@ class OnDevice(Runner):
     target: Target = TARGET
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
-        # instructions of one architecture only ("..a") need its name
+        # Instructions that only one architecture has ("..a") need the architecture's name.
         arch = device.name if device.name.endswith("a") else "native"
         return [nvcc(), "-O3", f"-arch={arch}", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"]
 

@@ -23,7 +23,7 @@ class RunError(Exception):
 
 
 def _first(what: str, instead: str, *names: str, variable: str = "") -> str:
-    """Return the program that an environment variable names, else the first of names that is there."""
+    """Return the program that an environment variable names, else the first of `names` that is installed."""
     named = os.environ.get(variable, "")
     if named and not shutil.which(named):
         raise RunError(f"{variable}: expected the name or the path of a {what}, found '{named}'", 3)
@@ -53,7 +53,7 @@ def hipcc() -> str:
 
 
 def native() -> "Tuple[str, ...]":
-    """Return the C compiler's words for this machine's instructions, where it has them."""
+    """Return the C compiler's options for this machine's instructions, as far as the compiler knows them."""
     return _native_of(c_compiler())
 
 

@@ -14,7 +14,9 @@ enum { MOST_SETS = 4096, MOST_RIVALS = 32, MOST_TURNS = 1000, FEW_TURNS = 3, FIR
 /* A set's smaller buffers are in one allocation, each aligned to its size, because a process may have only about
    65,000 mappings. */
 enum { PACKED = 1 << 16, PAGE = 4096, MOST_ROTATED = 1 << 17 };
-static const double HOPELESS = 4, IN_DOUBT = 1.15; /* within these factors, more turns may change which one is faster */
+/* Rivals that are slower by more than the factor HOPELESS rest after FEW_TURNS turns, by more than IN_DOUBT after
+   FIRST_TURNS: further turns would not make them the fastest. */
+static const double HOPELESS = 4, IN_DOUBT = 1.15;
 
 static double seconds(void)
 {

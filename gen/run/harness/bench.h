@@ -5,7 +5,7 @@
 #include "worker.h"
 
 struct bench_plan {
-  int turns;            /* the maximum of turns of each rival */
+  int turns;            /* maximum number of turns of each rival */
   double spread;        /* turns end when the uncertainty of the kernel's share of the yardstick is below this */
   double seconds;       /* maximum time, after the first turns */
   double slot;          /* minimum seconds of a turn */

@@ -1,4 +1,4 @@
-/* c.c - the target `c` behind backend.h: kernels run on the host's own threads (copies.c), with results in place. */
+/* c.c - backend.h for the target `c`: kernels run on the host's own threads (copies.c), with results in place. */
 #define _GNU_SOURCE
 #include "backend.h"
 #include "copies.h"

@@ -1,4 +1,4 @@
-// cuda.cu - the runtime of CUDA, or of HIP, behind backend.h.
+// cuda.cu - backend.h for the runtime of CUDA or HIP.
 #ifdef __HIPCC__
 #include <hip/hip_runtime.h>
 #define cudaDeviceProp hipDeviceProp_t

@@ -63,8 +63,8 @@ struct sett_fusion {
   const int *may_alias; /* the same for results that may be a parameter's buffer or have their own; NULL: none */
   int (*ref)(const void *const *params, void *const *results); /* NULL: not checked */
   int (*bound)(const void *const *params, double *const *bounds); /* NULL: zero everywhere */
-  /* In place of both: returns the fault of the kernel's results, or NULL; adds the number of elements that it cannot
-     judge. NULL: no such function. */
+  /* In place of `ref` and `bound`: returns the fault of the kernel's results, or NULL if they are correct; adds to
+     `unknown` the number of elements that it cannot judge. NULL: no such function. */
   const char *(*holds)(const void *const *params, const void *const *results, size_t *unknown);
   size_t scratch; /* bytes of memory for a run */
   int (*prepare)(const void *const *params, void *scratch); /* fills the part of the scratch that runs only read;
@@ -76,7 +76,7 @@ struct sett_fusion {
   int calls;
   const struct sett_call *call;
   /* In a program with loops or branches (else 0): a further last parameter, a u32, is the maximum number of
-     iterations of each loop, `limited` by default; the result `cut` is 1 if that has ended a loop. */
+     iterations of each loop, `limited` by default; the result `cut` is 1 if the limit has ended a loop. */
   unsigned limited;
   int cut;
 

@@ -1,4 +1,4 @@
-/* onednn.c - oneDNN beside ours: a reorder or a reduction, on as many threads as OMP_NUM_THREADS says. Versions 2 and 3. */
+/* onednn.c - oneDNN 2 or 3 as a rival: a reorder or a reduction, on OMP_NUM_THREADS threads. */
 #include "serve.h"
 #include <oneapi/dnnl/dnnl.h>
 

@@ -1,4 +1,4 @@
-/* opencl.c - the OpenCL runtime behind backend.h. */
+/* opencl.c - backend.h for the runtime of OpenCL. */
 #define _DEFAULT_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120
 #include "backend.h"

@@ -1,5 +1,6 @@
-"""NumPy beside ours, as gen/run/harness/serve.h says: a slab of the result for each thread, results written in
-place."""
+"""NumPy as a rival of a kernel, by the protocol of gen/run/harness/serve.h. Each thread computes a slab of the result in
+place.
+"""
 
 import sys
 import time
@@ -17,13 +18,14 @@ TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "s32": "int32", "
 
 
 def slabs(length: int, count: int) -> List[slice]:
-    """Return a dimension cut into as many parts."""
+    """Return `count` slices that cut a dimension into parts of nearly equal length."""
     return [slice(length * i // count, length * (i + 1) // count) for i in range(count)]
 
 
 def calls(name: str, x: Any, y: Any, order: List[int], threads: int) -> List[Callable[[], Any]]:
-    """Return the functions that threads run for one call from x into y. In a full reduction each thread has a value,
-    which the caller joins."""
+    """Return the functions that threads run for one call from x into y. In a full reduction, each function returns a
+    value, and the caller combines the values.
+    """
     if name == "transpose":
         return [partial(np.copyto, y[s], x.transpose(order)[s]) for s in slabs(y.shape[0], threads)]
     function, axis = getattr(np, name), order[0] if name.startswith("arg") else tuple(order)

@@ -1,9 +1,9 @@
-"""XLA's CPU backend beside ours, as gen/run/harness/serve.h says, for a whole fusion: OPERATION is "module", DTYPE the
-file of its HLO text.
+"""XLA's CPU backend as a rival of a kernel, by the protocol of gen/run/harness/serve.h, for a whole fusion: OPERATION is
+"module", DTYPE the file of its HLO text.
 
-XLA allocates its results. So that page faults are not what is timed, malloc is told to keep freed memory (rivals.py
-sets GLIBC_TUNABLES), and the results of as many calls as there are sets of parameters stay alive: each result then
-takes the memory of the oldest one.
+XLA allocates its results. Page faults must not be what is timed: therefore malloc is told to keep freed memory
+(rivals.py sets GLIBC_TUNABLES), and the results of as many calls as there are sets of parameters stay alive. Each
+result then takes the memory of the oldest one.
 """
 
 import os
@@ -24,7 +24,7 @@ except ImportError:
 
 MOST_SETS = 1024
 MOST_ARRAYS = 1 << 16  # of all sets
-AHEAD = 4  # calls that are started before one must have ended: XLA runs no more than 32 at once
+AHEAD = 4  # maximum number of calls in flight; XLA runs at most 32 at once
 
 
 def compiled(text: str) -> Any:
@@ -90,7 +90,7 @@ def main(file: str, threads: int, footprint: int, source: str, result: str) -> N
             array.block_until_ready()
 
     number = 0
-    for number in range(2 * len(results)):  # the pages of all results are there then
+    for number in range(2 * len(results)):  # maps the pages of all results
         run(number)
     jax.block_until_ready(results)
     print(f"ready XLA:CPU {jax.__version__} (jax) on {threads} threads", flush=True)
