@@ -99,8 +99,9 @@ def run(command: Sequence[str], limit: Optional[Limit] = None, env: Optional[Map
 
 
 def compiler(command: Sequence[str]) -> Done:
-    """Run as `run` does, with a folder for temporary files that is removed afterwards: a compiler that is killed leaves
-    its own behind."""
+    """Run as `run` does, with a folder for temporary files that is removed afterwards, because a killed compiler leaves
+    its temporary files behind.
+    """
     with jobs.temporary_folder("sett_compiler_") as folder:
         return run(command, env={**os.environ, "TMPDIR": folder})
 

@@ -46,7 +46,9 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any,
 
 
 def _devices(of: PlanClass, cpus: int) -> str:
-    """Return the devices of one of several plans, `cpus` of which are for CPUs."""
+    """Return a plan's devices in words. cpus: the number of plans for CPUs; if there are several, register tiles
+    distinguish them.
+    """
     if not of.cpu:
         return "GPUs"
     groups = f", groups of {', '.join(of.panels.groups)}" if of.panels else ""

@@ -93,9 +93,10 @@ def _has_vectors(language: Target) -> bool:
 
 def library(sources: "Sequence[Program]", stem: str, device_name: Optional[str] = None, excess: bool = False,
             most_bytes: Optional[int] = None) -> "Tuple[Texts, List[Dict[str, Any]]]":
-    """Return the files of several programs that share one C file and one header, and the manifest of each. The programs
-    share functions and, if their weights are in one block, the weights; scratch belongs to the caller, who may pass the
-    same to all."""
+    """Return the files of several programs that share one C file and one header, and the manifest of each program. The
+    programs share functions and, if their weights are in one block, the weights. Scratch belongs to the caller, who may
+    pass one block of scratch to all programs.
+    """
     device = device_for("c", device_name)
     language = _language("c", device)
     plans = [with_copies(program, plan_of(program, device.plan_class), device) for program in sources]
@@ -164,7 +165,8 @@ def choices(source: Source, target: str, device_name: Optional[str] = None, exce
 def dialect(program: Program, body: storage.Body, plan: Plans, language: Target, device: Device, excess: bool,
             helpers: "Optional[Helpers]" = None, before: "Collection[str]" = ()) -> Dialect:
     """Return the kernels of a program, and their launches on arrays with places. helpers: the functions of the file, if
-    other programs have added to them. before: names of those that are already printed."""
+    other programs have added to them. before: the names of helpers that are already printed.
+    """
     helpers = helpers or Helpers(language)
     units = {fusion: emit(of, language, device.alone() if fusion.small else device, helpers, excess)
              for fusion, of in plan.items()}

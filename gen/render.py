@@ -31,8 +31,10 @@ OWN = ("scratch", "state")      # buffers whose alignment is known
 
 @dataclass
 class Unit:
-    """The kernels of a fusion in one language. scratch: the buffers between them. threads: the number of threads that
-    pay for each kernel on a CPU. matrix_threads: the same on a CPU with matrix instructions for it."""
+    """The kernels of a fusion in one language. scratch: the buffers between them. threads: for each kernel, the largest
+    number of threads that makes it faster on a CPU. matrix_threads: the same on a CPU whose matrix instructions the
+    kernel uses.
+    """
 
     kernels: List[Kernel]
     scratch: List[Buffer]

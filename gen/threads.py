@@ -1,4 +1,6 @@
-"""The number of threads that pay for a kernel on a CPU: for a stage of a program in C, or for a launch in OpenCL."""
+"""The largest number of threads that makes a kernel faster on a CPU: for a stage of a program in C, or for a launch in
+OpenCL.
+"""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ static int analysis_step(command *self, sett_map_arena *arena, int number, sett_
   return 0;
 }
 
-/* Did --vector name a variable of some map? 0 after say_error. */
+/* Returns 0, after say_error, if --vector names no variable of any map; else 1. */
 static int analysis_stepped(command *self, int maps, const int64_t *width) {
   int i;
   for (i = 0; i < maps; ++i)
@@ -260,7 +260,7 @@ static int analysis_stepped(command *self, int maps, const int64_t *width) {
 }
 
 /* Restricts a map to the number of points that one question examines: the largest variables are cut to whole warps
-   and vectors. *cut: some were. */
+   and vectors. *cut: 1 if a variable was cut. */
 static sett_map analysis_cut(sett_map_arena *arena, sett_map map, int *cut) {
   sett_map_variable variable[SETT_ANALYSIS_MAX_VARIABLES];
   int i, n = sett_map_variables(map);

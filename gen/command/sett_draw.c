@@ -3,7 +3,7 @@
    command) determines a table's axes and the contents of its cells; the rest of the file prints tables. */
 
 enum { DRAW_AXES = 16, DRAW_NUMBERS = 16, DRAW_NAME = 24, DRAW_COLOURS = 32, DRAW_HUES = 8 };
-/* inputs that are examined to find the owners of elements, at most */
+/* maximum number of inputs that are examined to find the owners of elements */
 enum { DRAW_POINTS = 1 << 24, DRAW_MAP_POINTS = 1 << 19 };
 enum { DRAW_ROOM = 240 }; /* characters of a line if the answer does not go to a terminal */
 enum { DRAW_BANKS = 32, DRAW_BANK_BITS = 32, DRAW_TRANSACTION = 32 };

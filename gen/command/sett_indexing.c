@@ -376,7 +376,7 @@ static int indexing_first_leaf(const hlo_instruction *in, int item) {
 }
 
 static void indexing_error(indexing *x, const char *at, int error) {
-  if (error == SETT_ANALYSIS_ERROR_STORE) x->arena->full = 1; /* the command starts again with more of both */
+  if (error == SETT_ANALYSIS_ERROR_STORE) x->arena->full = 1; /* the command starts again with more memory */
   hlo_fail(&x->h, at, sett_message(error));
 }
 
@@ -713,7 +713,7 @@ static void indexing_graph(indexing *x, int which) {
       walked[whole->graph.edges] = edge[k];
       number[whole->graph.edges++] = operand[k];
     }
-    from[i + 1] = begin; /* from[i] is read once more */
+    from[i + 1] = begin; /* from[i] stays: the next iteration reads it */
   }
   for (i = 0; i < c->count; ++i) from[i] = from[i + 1];
 }

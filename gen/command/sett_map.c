@@ -12,7 +12,7 @@ static char *answer_end(command *self, char *none, size_t *room) {
   return *room ? self->out + self->length : none;
 }
 
-/* What the first word was: a map in our notation, or MLIR's affine_map or affine_set. Answers that are maps are written as it was. */
+/* The notation of the first word: ours, or MLIR's affine_map or affine_set. Maps in the answer have the same notation. */
 enum { AFFINE_NO, AFFINE_MAP, AFFINE_SET };
 
 static int say_affine(command *self, sett_map_arena *arena, sett_map map, int set) {

@@ -437,9 +437,10 @@ def sorted_indices(scatter: Instruction) -> bool:
 
 
 def in_order(scatter: Instruction) -> "Optional[List[int]]":
-    """Return, for a scatter that promises sorted indices in a parameter, how a check sorts them: the distance in memory
-    between an index's components, their number, and the components in the order of the operand's dimensions. Else
-    return None."""
+    """Return the numbers by which a check sorts the indices of a scatter that promises sorted indices in a parameter: the
+    distance in memory between an index's components, their number, and the components in the order of the operand's
+    dimensions. Return None for any other scatter.
+    """
     a, indices = scatter.attributes, scatter.operands[len(scatter.operands) // 2]
     to = a["scatter_dims_to_operand_dims"]
     if (not sorted_indices(scatter) or indices.opcode != "parameter" or indices.shape.kind != "array"
@@ -451,9 +452,11 @@ def in_order(scatter: Instruction) -> "Optional[List[int]]":
 
 
 def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
-    """Return, for a scatter that promises unique indices in a parameter of its own, how a check draws them, below 2^31
-    or all ones: the distance in memory between an index's components, their number, and for each component the number
-    of its positions without overlap of windows, and the window's size. Else return None."""
+    """Return the numbers by which a check draws the indices of a scatter that promises unique indices in a parameter of
+    its own (drawn indices are below 2^31, or all ones): the distance in memory between an index's components, their
+    number, and for each component the number of windows that fit without overlap, and the window's size. Return None
+    for any other scatter.
+    """
     a, half = scatter.attributes, len(scatter.operands) // 2
     indices, of = scatter.operands[half], scatter.operands[0].shape
     if (not unique_indices(scatter) or index_parameter(scatter) is None

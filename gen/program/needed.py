@@ -1,7 +1,8 @@
 """Find the arrays that a loop or a branch needs for the wanted parts of its result.
 
-A loop inside a kernel needs all of its state. In other loops, a value of the state is not carried if only values of the
-same kind, or the value itself, read it; nor is a counter that the condition alone reads, if the trip count is known.
+A loop inside a kernel needs all of its state. In other loops, a value of the state is not carried if it is read only by
+itself and by other values that are not carried. A counter that only the condition reads is not carried if the trip
+count is known.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ static inline float bf16_to_float(uint16_t h) {
   return value;
 }
 
-/* to float with the last bit set if that is not exact (round to odd), so that only the second rounding decides */
+/* the double is first rounded to odd: to a float whose last bit is set if the float is not exact; then rounding the
+   float to bf16 has the same result as rounding the double */
 static inline uint16_t bf16_from_double(double x) {
   float f = (float)x;
   uint32_t bits;
@@ -63,8 +64,8 @@ static inline uint16_t bf16_from_double(double x) {
   return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-/* to the nearest pattern, by the midpoints between the finite values up to pattern `top`; from `beyond` on (if top
-   is even: above it) `over` */
+/* rounds to the nearest pattern, by the midpoints between the finite values up to pattern `top`; values from `beyond`
+   on (if `top` is even: above `beyond`) become `over` */
 static inline uint8_t small_from_double(double x, const double *middles, int top, double beyond, int sign_bit, int over, int nan,
                                  bool negative_zero) {
   const double a = fabs(x);
@@ -76,7 +77,7 @@ static inline uint8_t small_from_double(double x, const double *middles, int top
   return (uint8_t)(k == 0 && !negative_zero ? 0 : sign | k);
 }
 
-/* the same for powers of two, up from the midpoint */
+/* rounds to the nearest power of two, upwards from the midpoint */
 static inline uint8_t scale_from_double(double x, const double *middles, int top, double beyond, int nan) {
   int k = 0;
   if (!(x > 0.0) || x >= beyond) return (uint8_t)nan;

@@ -176,11 +176,11 @@ def memory(computation: Computation) -> int:
                                 "opt-barrier") else sum(2 * leaf.bytes + 16 * leaf.elements
                                                         for leaf in i.shape.leaves())
         passing = 0
-        if i.opcode in hlo.CONTRACTIONS:      # its factors in the order of the reference, and scaled ones
+        if i.opcode in hlo.CONTRACTIONS:      # the factors, in the order of the reference's loops, and scaled factors
             passing = (24 + 24 * (i.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in i.operands)
         if i.opcode in MATRIX_OPS:      # copies in wider types, and errors
             passing = 32 * sum(leaf.elements for value in (i, *i.operands) for leaf in value.shape.leaves())
-        if i.opcode == "scatter":      # how many updates meet, and the parts of sums
+        if i.opcode == "scatter":      # the number of updates of each element, and the parts of sums
             passing = 4 * i.shape.leaves()[0].elements + 32 * sum(leaf.elements for leaf in i.shape.leaves())
         if i.opcode == "parameter" or plan.stops(i):
             kept += sum(leaf.bytes for leaf in i.shape.leaves())

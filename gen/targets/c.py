@@ -156,7 +156,8 @@ INTRINSICS = "#include <immintrin.h>\n"
 
 class _OnCpu(Runner):
     """Runs C on the CPU. The harness' threads share the items of each stage; their number depends on the stage's work.
-    SETT_LEVEL replaces -O3: tests that compare values only compile with less optimisation and with warnings."""
+    SETT_LEVEL replaces -O3: tests that compare nothing but values compile with less optimisation, and with warnings.
+    """
 
     name, target, template = "c", TARGET, "files/harness_c.j2"
     missing = {"-llapack": "the LAPACK library is missing"}

@@ -76,8 +76,8 @@ class Target:
     barrier: str = ""
     memory_barrier: str = ""          # a barrier that also orders accesses to buffers
     shared_bytes: int = 0             # shared memory, in bytes, that every device has for a work-group
-    # the value of a warp's lane that is {distance} lanes further in its part of {width} lanes; "" if the language has
-    # none
+    # expression for the value of the lane that is {distance} lanes further, within parts of {width} lanes of a warp; ""
+    # if the language has none
     shuffle: str = ""
     vector_test: str = ""             # macro of compilers with vectors of any length
     may_alias: str = ""               # attribute by which a vector pointer may alias elements
@@ -96,8 +96,8 @@ class Target:
     shifts_modulo: bool = False       # true if a shift by s means a shift by s mod the width
     zeros: int = 256                  # number of zeros at `unknown_zeros`
     half_by_bits: bool = False        # true if f16 is converted by integer operations
-    # else, expressions that convert the bits {x} of an f16 to a float, and a float or a double to bits ("": through
-    # memory)
+    # If half_by_bits is false: expressions that convert the bits {x} of an f16 to a float, and a float or a double to the
+    # bits of an f16 ("": through memory).
     half_value: str = "vload_half(0, (const half *)&{x})"
     half_bits: str = ""
     half_narrowed: str = ""
