@@ -229,7 +229,7 @@ class Reader:
             or self.vectors and _VECTOR.fullmatch(token.text) is not None)
 
     def _specifiers(self) -> Node:
-        """Read the words before a declarator: a type, and where it lies."""
+        """Read the words before a declarator: a type, and its address space."""
         at = self.token
         base: "Optional[Node]" = None
         words: "List[str]" = []

@@ -339,8 +339,9 @@ def _why_not(ops: Sequence[Instruction]) -> str:
 
 @dataclass
 class _Class:
-    """Components whose values are compared with each other or copied to each other. constants: their constants. total:
-    whether TOTALORDER is used."""
+    """Components whose values are compared with each other or copied to each other. constants: the bit patterns of the
+    constants with which they are compared or combined. total: true if TOTALORDER is used.
+    """
 
     dtype: str
     components: int
@@ -375,7 +376,7 @@ class _Class:
 
 
 def _classes(body: _Body, group: Sequence[int], ops: Sequence[Instruction]) -> List[_Class]:
-    """Return the class of each component of a group; components of one class share the object."""
+    """Return the class of each component of a group. Components of one class share one _Class object."""
     parent: Dict[int, int] = {}
 
     def find(i: Instruction) -> int:
@@ -420,8 +421,9 @@ class _Table:
         self.rows = [[f(a, b) for b in points] for a in points]
 
     def laws(self, level: int) -> Tuple[str, str]:
-        """Return the reasons why f is not associative and not commutative when values are compared by `level`; "" for a
-        law that holds."""
+        """Return the reason why f is not associative and the reason why it is not commutative, if values are compared by
+        `level`; "" for a law that holds.
+        """
         keys = [_sameness(level, t) for t in self.kinds]
         first: Dict[Any, int] = {}
         at: Dict[Point, int] = {}
