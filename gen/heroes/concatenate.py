@@ -38,7 +38,7 @@ class Sections(Schedule):
 
 @dataclass(frozen=True)
 class WalkRange:
-    """A walk that has the kernel's blocks first <= block < last."""
+    """A walk that takes the kernel's blocks from `first` to before `last`."""
 
     walk: Walk
     first: int
@@ -57,7 +57,7 @@ class ConcatenateRecord:
 
 
 class ConcatenateHero(Hero[Concatenate, Optional[Sections]]):
-    """One kernel for all parts if all are walks of the loop hero, else a kernel for each part."""
+    """One kernel for all parts if each part is a walk of the loop hero; otherwise a kernel for each part."""
 
     name = "concatenate"
     nest_class = Concatenate
@@ -89,11 +89,12 @@ class ConcatenateHero(Hero[Concatenate, Optional[Sections]]):
         yield Choice(self, nest, sections, first.index, parts=parts)
 
     def grids(self, choice: Choice[Concatenate, Optional[Sections]], context: Context) -> "List[Grid]":
-        """Return the blocks of all parts, one after another; or those of one part, if a step does a step of each
-        part."""
+        """Return the blocks of all parts, one part after another. If a step does a step of each part, return the
+        blocks of one part.
+        """
         if not choice.schedule:
             return []
-        for part in choice.parts:   # their schedules may differ from those that they chose
+        for part in choice.parts:   # the parts' schedules may differ from those that they chose
             part.grids = part.hero.grids(part, context)
         grids = [part.grids[0] for part in choice.parts]
         largest = max(choice.parts, key=lambda part: part.nest.shape.elements).grids[0]
@@ -110,7 +111,7 @@ HERO = ConcatenateHero()
 
 def _joined(choice: Choice[Concatenate, Optional[Sections]], sections: Sections, kernels: List[Kernel],
             context: Context) -> Kernel:
-    """Return one kernel that has the blocks of the parts' kernels, one after another."""
+    """Return one kernel that contains the blocks of the parts' kernels, one part after another."""
     nest = choice.nest
     reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
     writes = [root.buffer for part in nest.parts for root in part.partition.roots]
@@ -125,6 +126,6 @@ def _joined(choice: Choice[Concatenate, Optional[Sections]], sections: Sections,
 
 
 def _together(walks: List[Walk]) -> Walk:
-    """Return the walk of the steps of all parts, with each prefetch once."""
+    """Return the walk whose steps do a step of each part; prefetches that parts share are done once."""
     prefetch = [list(lines) for lines in dict.fromkeys(tuple(lines) for w in walks for lines in w.prefetch)]
     return replace(walks[0], group=any(w.group for w in walks), item=any(w.item for w in walks), prefetch=prefetch)

@@ -31,8 +31,12 @@ from gen.targets import COMPLEX, TINY
 
 @dataclass(frozen=True)
 class Staged(Schedule):
-    """The schedule. chunks: blocks of a work-item. block: elements of a block, which are assembled together. lanes:
-    elements of a cache line."""
+    """The schedule.
+
+    chunks: number of blocks of a work-item.
+    block: number of elements of a block, which are assembled together.
+    lanes: number of elements of a cache line.
+    """
 
     block: int = 0
 
@@ -89,9 +93,9 @@ HERO = ConcatenateCpuHero()
 class OperandRun:
     """A part's run in each row: C text that computes `lanes` elements from element `at` of row `row` on.
 
-    begin: the first element's column in the output.
-    length: of the run.
-    last: the first element of the last vector.
+    begin: column of the run's first element in the output.
+    length: number of elements of the run.
+    last: first element of the run's last vector.
     prefetch: statements that prefetch later elements.
     lines: the computation.
     store: the store of the vector to `target`.
@@ -230,8 +234,9 @@ def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str,
 
 
 def _lanes(device: Device, staged: Staged, length: int, moved: bool) -> int:
-    """Return the number of elements in a vector: a cache line if they are only moved, else a register of 32-bit
-    elements; fewer if the run is shorter."""
+    """Return the number of elements in a vector. It is a cache line if elements are only moved, else a register of
+    32-bit elements; it is smaller if the run is shorter.
+    """
     lanes, least = (staged.lanes, 2) if moved else (device.lanes, device.lanes // 2)
     while lanes > length and lanes > least:
         lanes //= 2

@@ -1,15 +1,17 @@
 """The contraction hero on CPUs: it computes products in register tiles.
 
-A work-item has a block of the result: lines and rows by units of columns. It goes through the steps of the sum in
-chunks, and through the block in register tiles: a tile adds the products of a chunk to the block's totals. The totals
-are in the result if no epilogue follows; else they are in an array of the work-item, from which the epilogue computes
-results. So a long sum has as many consecutive roundings as a chunk has products plus the number of chunks. In a
-convolution with padding or holes a block goes through the cells of each window, which have none. If few rows share a
-large operand that is in place, a work-item first copies its columns of a chunk to a panel of its own. Groups of narrow
-numbers are multiplied by the processor's matrix instructions (AMX) if the compiler has them and Linux lets the process
-use them.
+A work-item computes a block of the result: lines and rows by units of columns. It takes the steps of the sum in
+chunks. For each chunk it goes through the block in register tiles; a tile adds the chunk's products to the block's
+totals. If no epilogue follows, the totals are in the result. Otherwise they are in an array of the work-item, from
+which the epilogue computes the results. So the number of consecutive roundings of a long sum is the number of
+products in a chunk plus the number of chunks.
 
-The tile is templates/parts/contraction.j2, the block templates/kernels/contraction_cpu.j2.
+If a convolution has padding or holes, a block goes through the cells of each window; a cell contains neither padding
+nor holes. If few rows share a large operand that is in place, a work-item first copies its columns of a chunk to a
+panel of its own. Groups of narrow numbers are multiplied by the processor's matrix instructions (AMX) if the compiler
+has them and Linux lets the process use them.
+
+templates/parts/contraction.j2 prints the tile, templates/kernels/contraction_cpu.j2 the block.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from gen.plan.partition import compose
 from gen.schedule import Schedule
 
 
-# The number of sets of L1.
+# the number of sets of L1
 SETS = 64
 # For the types of `single` and of `units`: the macro (gen/emit/vectors.c) that is 1 if the compiler has matrix
 # instructions for them, and the C word that adds their products.
@@ -51,17 +53,17 @@ class ContractionSchedule(Schedule):
 
     lines, rows, units: sizes of a block.
     line_blocks, row_blocks, unit_blocks: numbers of blocks in a matrix of the result.
-    long_blocks: the number of first blocks of columns that have `units`; later blocks have one unit less.
-    tile_units: the maximum of units in a tile; 0: those of the block.
+    long_blocks: number of the first blocks of columns, which have `units` units; later blocks have one unit less.
+    tile_units: maximum number of units in a tile; 0: the units of the block.
     ahead: true if a tile prefetches units some steps ahead.
-    far: the distance of the next chunk's units, which tiles prefetch; 0: no prefetch.
-    every: the number of unrolled steps of a tile, which share one such prefetch.
-    chunk: the number of the last digit's steps that a tile takes.
-    runs: the number of steps of the digit before it.
-    to, to_line: the strides of rows and of lines in the result, if totals are there; 0: they are in an array of the
-        work-item.
+    far: distance to the next chunk's units, which tiles prefetch; 0: no prefetch.
+    every: number of unrolled steps of a tile, which share one such prefetch.
+    chunk: number of steps of the last digit that a tile takes.
+    runs: number of steps of the second to last digit that a tile takes.
+    to, to_line: strides of rows and of lines in the result, if the totals are in the result; 0: the totals are in an
+        array of the work-item.
     packed: true if a chunk's columns are first copied to a panel.
-    along_rows: true if the next work-item has the next block of columns, false if of rows.
+    along_rows: true if the next work-item has the next block of columns, false if it has the next block of rows.
     """
 
     lines: int = 1
@@ -94,10 +96,10 @@ class ContractionSchedule(Schedule):
 class StepLoop:
     """A loop over a digit of the sum.
 
-    name: its variable.
-    size: its size as C text.
-    by: steps that are taken at once.
-    whole: true if these are all steps.
+    name: the variable of the loop.
+    size: the size of the digit, as C text.
+    by: number of steps that are taken at once.
+    whole: true if these are all steps of the digit.
     """
 
     name: str
@@ -109,8 +111,12 @@ class StepLoop:
 
 @dataclass(frozen=True)
 class Block:
-    """The blocks of columns for which a condition holds ("": all others). units: of each block. last_from, last_wide,
-    last_to: the distance of the last unit from the block's first one, in the two operands and in the totals."""
+    """The blocks of columns for which a condition holds ("": all other blocks).
+
+    units: number of units of each block.
+    last_from, last_wide, last_to: distance of the last unit from the block's first unit, in `units`, in `single` and
+        in the totals.
+    """
 
     condition: str
     units: int
@@ -124,24 +130,26 @@ class Words:
     """The names of C functions and types that a tile uses.
 
     name: the tile's function.
-    vector: a vector of sums.
-    part: one of its lanes.
-    single, units, total: types in memory.
-    single_space, space, units_space: the address spaces of `single`, of totals and of units.
-    load_single, load_units, load_total, store_total: functions that load and store vectors ("": pointers do).
-    widen: the function that converts narrow numbers of a unit ("": no conversion).
+    vector: type of a vector of sums.
+    part: type of a lane of such a vector.
+    single, units, total: types of the operands and of a total in memory.
+    single_space, units_space: address spaces of the operands.
+    space: address space of the totals.
+    load_single, load_units, load_total, store_total: functions that load and store vectors ("": pointers do this).
+    widen: function that converts narrow numbers of a unit ("": no conversion).
     of_panel: functions that load a unit and store it in a panel.
-    splat: the function that gives all lanes an element or a group.
-    mad: the function that adds products.
-    matrix: the macro of a processor with matrix instructions for groups ("": they cannot read this operand).
-    multiply: the matrix instruction that adds products.
-    bytes: the size of a number in a group.
+    group: number of neighbours that are multiplied together.
+    splat: function that gives all lanes the same element or group.
+    mad: function that adds products.
+    matrix: macro of a processor with matrix instructions for groups ("": they cannot read this operand).
+    multiply: matrix instruction that adds products.
+    bytes: size of a number in a group.
     biased: true if `mad` adds 128 to each number of a group of `single`, or subtracts it, because the instruction
         needs one signed and one unsigned operand.
     load_own, store_own: as load_total and store_total, for an array of the work-item.
-    spread: the function that gives each part of a unit's lanes its element of `single` ("": there are no parts).
-    part_lanes: lanes of a part.
-    part_step: the distance of parts in `single`.
+    spread: function that gives each part of a unit's lanes its own element of `single` ("": units have no parts).
+    part_lanes: number of lanes of a part.
+    part_step: distance between parts in `single`.
     """
 
     name: str
@@ -226,12 +234,12 @@ class Cells:
     """The loop over the cells of a window.
 
     taps: true if the cells differ in their numbers of elements.
-    first: the first of the block's places, as C text ("": 0).
-    every: the distance of a cell's places.
-    single, units, total: the distance of such places in the operands and in the totals.
-    count: the variable that has the number of the block's rows or lines ("": there is one).
-    each: the number of rows or lines of a place.
-    step: their distance in the totals.
+    first: the first place of the block, as C text ("": 0).
+    every: distance between the places of a cell.
+    single, units, total: distance between such places in the operands and in the totals.
+    count: variable that has the number of the block's rows or lines ("": the block has one).
+    each: number of rows or lines of a place.
+    step: distance between these rows or lines in the totals.
     """
 
     number: int
@@ -249,39 +257,39 @@ class Cells:
 
 @dataclass(frozen=True)
 class ContractionCpuRecord:
-    """The record that templates/kernels/contraction_cpu.j2 prints.
+    """The record that templates/kernels/contraction_cpu.j2 prints. All distances are in the terms of
+    gen/plan/leads.py.
 
-    words: names of its tile.
-    line, row: the variables of the lines and the rows ("": there is one).
-    first_unit, end_unit: the first unit of a block ("": 0) and the one after its last, as C text.
+    words: the names of the tile.
+    line, row: variables of the lines and of the rows ("": there is only one line, or row).
+    first_unit, end_unit: the first unit of a block ("": 0) and the unit after its last one, as C text.
     single, units: addresses of the operands' blocks, as C text.
-    line_step, row_step, wide, next_unit: the strides of lines, rows and units in them (wide: -1 if a unit has one
-        element of `single`).
-    lines, last_lines, rows, last_rows: sizes of a block, and of the last one.
-    part_rows: rows of the blocks before the last one, if they are not whole tiles; else 0.
+    line_step, row_step, wide, next_unit: strides of lines and rows in `single`, and of units in `single` and `units`
+        (wide: -1 if a unit has one element of `single`).
+    lines, last_lines, rows, last_rows: lines and rows of a block, and of the last block.
+    part_rows: rows of the blocks before the last one, if these rows are not whole tiles; else 0.
     columns: columns of the result.
     lanes: lanes of a unit.
     all_units: units of a row.
-    tile_units: the maximum of units in a tile (0: those of a block).
+    tile_units: maximum number of units in a tile (0: the units of a block).
     ahead: true if a tile prefetches units some steps ahead.
-    far: the distance of the next chunk's units, which tiles prefetch (0: no prefetch).
-    far_lines: true if its lines are contiguous.
-    every: the number of unrolled steps of a tile, which share one such prefetch.
-    overlap: the number of columns that the last unit shares with the one before it.
-    cells: the cells of windows.
-    rows_vary: true if their numbers of rows differ.
+    far: distance to the next chunk's units, which tiles prefetch (0: no prefetch).
+    far_lines: true if the cache lines of the next chunk are contiguous.
+    every: number of unrolled steps of a tile, which share one such prefetch.
+    overlap: number of columns that the last unit shares with the unit before it.
+    cells: the loops over the cells of windows.
+    rows_vary: true if cells differ in their numbers of rows.
     covered: true if each element of the result is in a cell.
     loops: the loops over the sum.
-    total: the address of a block's totals in the result, as C text; "": they are in an array.
-    to, to_line: the strides of their rows and lines.
-    by_tile: the number of elements in that array if results are computed tile by tile; 0: they are computed block by
-        block, or there is no array.
-    epilogue, epilogue_leads: the buffers and the leading dimensions that the function for the results of a tile
-        accesses.
-    step: a unit of the epilogue.
-    element: an element of it, in a row without units.
-    leads: the leading dimensions of `single`, of `units` and of the totals that the caller gives ("": none); all
-        distances are in the terms of gen/plan/leads.py.
+    total: address of a block's totals in the result, as C text; "": the totals are in an array.
+    to, to_line: strides of the totals' rows and lines.
+    by_tile: number of elements in the array of totals if results are computed tile by tile; 0: results are computed
+        block by block, or there is no array.
+    epilogue, epilogue_leads: buffers and leading dimensions that are accessed by the function that computes the
+        results of a tile.
+    step: the epilogue of a unit.
+    element: the epilogue of an element, in a row without units.
+    leads: leading dimensions of `single`, of `units` and of the totals that the caller gives ("": none).
     """
 
     placing: Placing
@@ -337,8 +345,9 @@ class ContractionCpuRecord:
         return distance_text(distance, self.leads[1])
 
     def far_text(self, next_unit: str, step: Digit) -> str:
-        """Return the distances of a tile's prefetches of the next chunk, and the number of steps for each, as C
-        text."""
+        """Return, as C text, the distances of a tile's prefetches of the next chunk, and the number of steps for
+        each.
+        """
         every, by, name, shift, last = self.every, self.of_units(step.units), "steps", "0", ""
         if self.far_lines:
             name, shift, last = "lines", f"{next_unit} / {every} - {by}", "(ptrdiff_t)count"
@@ -403,7 +412,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if packed:
             most, block = min(numbers.packed_tile, all_units), numbers.packed_rows
             wide = -(-all_units // numbers.packed_units)
-            if 4 * (wide * numbers.packed_units - all_units) <= wide:   # few blocks have one unit less
+            if 4 * (wide * numbers.packed_units - all_units) <= wide:   # few blocks then have one unit less
                 tile, most, chunk = numbers.packed_tile, numbers.packed_units, numbers.packed_chunk
             if whole:
                 tile, most, chunk = row_tile, all_units, numbers.packed_chunk
@@ -529,7 +538,7 @@ def _is_skinny(nest: Contraction, context: Context) -> bool:
 
 
 def _is_far(nest: Contraction, context: Context) -> bool:
-    """Return true if the operand with the columns does not stay in cache, or few rows share it."""
+    """Return true if the operand with the columns does not stay in cache, or if few rows share it."""
     numbers, panels, size = context.device.contraction_cpu, context.device.panels, nest.units.shape.bytes
     rows = math.prod(digit.size for digit in nest.outer if not digit.units)
     return panels is not None and size > (panels.in_place_bytes if rows <= numbers.far_rows else numbers.kept_bytes)
@@ -557,7 +566,9 @@ def _power_of_two(most: int) -> int:
 
 
 def _even(size: int, most: int) -> int:
-    """Return the part size for the minimum number of parts of almost equal size. It is at most `most`."""
+    """Return the largest size of a part if `size` is cut into the fewest parts of almost equal size, each at most
+    `most`.
+    """
     return -(-size // -(-size // most))
 
 
@@ -648,7 +659,9 @@ def _total(body: Body, dtype: str, lanes: int) -> List[Value]:
 
 
 def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
-    """Return the map from a work-item's coordinates to the value of a map at the first element of its block."""
+    """Return the map from a work-item's coordinates to the value that another map has at the first element of its
+    block.
+    """
     units = nest.columns // nest.unit if schedule.unit_blocks > 1 else 1
     digits = [("first_unit", units) if name == "unit_block" else (name, count)
               for name, count in counts(nest, schedule)]
@@ -665,7 +678,7 @@ def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
 
 
 def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
-    """Return the blocks of columns by their sizes; the last block is separate if its last unit shares columns."""
+    """Return the blocks of columns, grouped by size. The last block is separate if its last unit shares columns."""
     def block(condition: str, units: int, last: bool = False) -> Block:
         first = nest.all_units - units
         last_from = nest.last_unit - first * nest.next_unit if last else (units - 1) * nest.next_unit
@@ -766,7 +779,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
 
 
 def _loops(nest: Contraction, schedule: ContractionSchedule) -> "List[StepLoop]":
-    """Return at least two loops, of which the tile has the last."""
+    """Return at least two loops; the tile contains the last one."""
     missing = max(0, 2 - len(nest.steps))
     by = [*[1] * (missing + len(nest.steps) - 2), schedule.runs, schedule.chunk]
     return [StepLoop(f"k{k - missing}", _size(digit), digit, step, step == digit.size)

@@ -65,8 +65,10 @@ class ContractionGpuSchedule(Schedule):
 
 
 class ConditionText(NamedTuple):
-    """A condition under which an element of an operand exists: the sum of a line's and a step's value is at least 0,
-    which is tested if it may be negative (low), and at most `last`, which is tested if it may be larger (high)."""
+    """A condition under which an element of an operand exists: a sum of a line's value and a step's value is in [0,
+    last]. low: the sum may be negative, so it is compared with 0. high: it may be larger than `last`, so it is
+    compared with that.
+    """
 
     line: str
     step: str
@@ -79,17 +81,17 @@ class ConditionText(NamedTuple):
 class TiledOperand:
     """The copy of an operand to shared memory, a part of a template's record.
 
-    name: a or b.
-    pointer: the buffer's.
-    lines: lines of the tile.
-    passes: the number of times that each thread copies `vec` elements.
-    own: the condition that a thread has something to copy in a pass ("": always).
-    line, step: the coordinates in the tile of what it copies.
-    first: the number of the block's tile.
-    count: the lines of the operand.
-    last: the last line with which a copy may begin.
-    line_at, step_at: the position of the line in the operand, and the distance of the step from there.
-    conditions: the conditions under which an element exists.
+    name: "a" or "b".
+    pointer: pointer of the operand's buffer.
+    lines: number of lines in the tile.
+    passes: number of times that each thread copies `vec` elements.
+    own: condition that a thread has something to copy in a pass ("": always).
+    line, step: coordinates in the tile of the elements that a thread copies.
+    first: number of the block's tile.
+    count: number of lines of the operand.
+    last: last line with which a copy may begin.
+    line_at, step_at: position of the line in the operand, and distance of the step from that position.
+    conditions: conditions under which an element exists.
     """
 
     name: str
@@ -138,8 +140,10 @@ class ExactOperand(NamedTuple):
 
 
 class ExactSum(NamedTuple):
-    """A sum over the elements that exist, for sums that are NaN: zeros in place of the others make NaN of infinities.
-    kind: its type; of_thread: the sum in a thread's registers; added: the sum after one more product."""
+    """A sum over the elements that exist. It replaces a sum that is NaN, because zeros in place of the other elements
+    make NaN of infinities. kind: the type of the sum. of_thread: the sum in a thread's registers. added: the sum
+    after one more product.
+    """
 
     kind: str
     of_thread: str
@@ -306,8 +310,9 @@ def part_steps(steps: int, parts: int, tile: GpuTile) -> int:
 
 
 def best(nest: TiledProduct, tiles: "Sequence[GpuTile]", sum_cost: float, context: Context) -> "Tuple[GpuTile, int]":
-    """Return the tile and the number of parts of the sum with the minimum cost. sum_cost: the number of multiplications
-    that a unit can do while a sum of a part is written and read again."""
+    """Return the tile and the number of parts of the sum that have the minimum cost. sum_cost: the number of
+    multiplications that a unit can do while one sum of a part is written and read again.
+    """
     units = context.device.units
 
     def cost(choice: "Tuple[GpuTile, int]") -> float:
@@ -336,16 +341,18 @@ def block_counts(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[
 # ---- maps ----
 
 def apart(nest: TiledProduct, of: "int | Inside") -> "Tuple[str, str]":
-    """Return (batch, group) -> (a line's value in a sum) and (group) -> (a step's summand), which become separate C
-    texts."""
+    """Return two functions: (batch, group) -> (a line's value in a sum), and (group) -> (a step's summand). They
+    become separate C texts.
+    """
     line, step = (nest.line_map(of), nest.step_map(of)) if isinstance(of, int) else \
         (nest.inside_line_map(of.number), nest.inside_step_map(of.number))
     return algebra.substitute(line, vec=0), algebra.substitute(step, vec=0)
 
 
 def sum_map(nest: TiledProduct, of: "int | Inside") -> str:
-    """Return (batch, line, step) -> (position in an operand, or the sum of a condition), for all elements, even those
-    that do not exist."""
+    """Return (batch, line, step) -> (position in an operand, or the sum of a condition), for all elements, including
+    those that do not exist.
+    """
     line, step = apart(nest, of)
     lines, steps = algebra.info(line), algebra.info(step)
     box = [f"{v.name} in [{v.lo}, {v.hi}]" for v in lines.variables]
@@ -551,8 +558,9 @@ def word_type(size: int) -> str:
 
 
 class Written(NamedTuple):
-    """The code that follows the sums of a kernel of tiles. code: for `vec` of them; reads, results: buffers; seen:
-    accesses."""
+    """The code that follows the sums of a kernel of tiles. code: the code for `vec` sums. reads, results: buffers.
+    seen: accesses.
+    """
 
     code: StepCode
     reads: List[Buffer]

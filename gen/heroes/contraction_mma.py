@@ -135,8 +135,9 @@ class ContractionMmaRecord:
 
 
 class Fragments(NamedTuple):
-    """The maps of a kernel whose lanes hold fragments of operands: of copies to shared memory, of its tiles, and of the
-    sums; and its accesses of shared memory."""
+    """The maps of a kernel whose lanes hold fragments of operands: the maps of copies to shared memory, of the tiles
+    there, and of the sums. Also the kernel's accesses of shared memory.
+    """
 
     maps: List[str]
     accesses: List[SharedAccess]
@@ -204,7 +205,7 @@ def element_bytes(nest: TiledProduct) -> int:
 
 
 def by_elements(nest: TiledProduct) -> bool:
-    """Return true if lanes load elements from shared memory, false if rows for ldmatrix."""
+    """Return true if each lane loads its own elements from shared memory, false if it gives rows to ldmatrix."""
     return element_bytes(nest) > 4
 
 
@@ -220,7 +221,7 @@ def in_pairs(nest: TiledProduct, operand: int) -> bool:
 
 
 def _paired(line: str) -> str:
-    """Return the line, of 16, that is `line` of the instructions, if pairs are transposed."""
+    """Return the line, of 16 lines in memory, that is line `line` of the instructions if pairs are transposed."""
     return f"({line}) mod 8 * 2 + ({line}) floordiv 8"
 
 
@@ -231,7 +232,7 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
     # lanes read `unit` elements of each row: those of ldmatrix, or four of 64 bits
     whole, unit = BANKS // size, 4 if by_elements(nest) else WORD // size
     units = min(whole, width) // unit
-    rows = whole // unit // units   # the rows that are in all banks together
+    rows = whole // unit // units   # number of rows that together cover all banks
     turn, padding = f"{row} floordiv {rows}", ""
     if in_pairs(nest, operand):
         # of each four steps two are read together
@@ -276,9 +277,10 @@ def copied_maps(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[s
 
 def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
     """Return (warp, lane, n, part) -> (line, step) in the tile of the row that a lane gives to ldmatrix, for the four
-    matrices of 16 lines `n` of its warp and of 32 bytes `part` of the steps. 8 lanes give a matrix; A's matrices follow
-    each other along lines, then steps, B's along steps, then lines. In pairs of lines, a matrix has two of four steps,
-    and the next one the other two."""
+    matrices of 16 lines `n` of its warp and of 32 bytes `part` of the steps. 8 lanes give a matrix. The matrices of A
+    follow each other along lines, then along steps; those of B along steps, then along lines. If lines are in pairs,
+    a matrix has two of each four steps, and the next matrix has the other two.
+    """
     tile, word = schedule.block, WORD // element_bytes(nest)
     lines = (8 * tile.thread_rows, 4 * tile.thread_columns)[operand]
     low, high = "(lane floordiv 8 mod 2)", "(lane floordiv 16)"
@@ -301,8 +303,10 @@ def held(nest: TiledProduct, fragment: str, box: "Dict[str, int]", **given: str)
 
 
 def held_in(name: str, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
-    """Return the index of an element in a fragment (lhs, rhs, acc) of the layouts of a name. box: the extents of
-    variables; given: expressions of the layout's variables in these; the others are 0."""
+    """Return the index of an element in a fragment (lhs, rhs, acc) of the layouts with a given name. box: extents of
+    the variables. given: expressions of the layout's variables in terms of these variables; a variable of the layout
+    without an expression is 0.
+    """
     layout = algebra.call("map", "dims", algebra.call("nested", "map", f"{name}.{fragment}"))
     inner = (f"({', '.join(box)}) -> ({', '.join(given.get(v.name, '0') for v in algebra.info(layout).variables)}), "
              f"domain: {', '.join(f'{name} in [0, {count - 1}]' for name, count in box.items())}")

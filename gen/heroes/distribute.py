@@ -32,7 +32,7 @@ SHOWN = (16, 110)         # maximum number of lines and columns of a picture
 class Distributed(LoopSchedule):
     """A loop schedule by a nested layout.
 
-    layout: canonical.
+    layout: the canonical layout.
     grid: the number of tiles.
     index: the map (th_x, bl_x)[(chunk,) vec] -> the result's index.
     whole: true if the end of the result cuts no step.
@@ -53,8 +53,9 @@ class Distributed(LoopSchedule):
         return f"{super().text()}, {self.grid} tiles distributed by {self.layout}"
 
     def picture(self) -> "List[str]":
-        """Return the beginning of `nested draw`, and the elements that the kernel's own map gives the first threads in
-        the first tile."""
+        """Return the beginning of the text of `nested draw`, and the elements that the kernel's own map gives to the
+        first threads in the first tile.
+        """
         (lines, columns), info = SHOWN, distribution.info(self.layout)
         try:
             drawn = algebra.call("nested", "draw", self.layout).splitlines()

@@ -30,8 +30,12 @@ from gen.targets import Target
 
 @dataclass(frozen=True)
 class Pass:
-    """A pass over the elements of the rows. kind: load, stage, turn, times or store; fill and keep compute the kernel
-    of a convolution. of, to: the buffers, "a" and "b". offset: of a stage's roots in the table."""
+    """A pass over the elements of the rows.
+
+    kind: load, stage, turn, times or store; fill and keep compute the kernel of a convolution.
+    of, to: the buffers that the pass reads and writes, "a" and "b".
+    offset: position of a stage's roots in the table.
+    """
 
     kind: str
     of: str
@@ -75,7 +79,7 @@ class Axis:
 
     @property
     def m(self) -> int:
-        """Return the length of the transforms that it consists of."""
+        """Return the length of the transforms that compute a row: the row's own length, or that of a convolution."""
         return self.n if fft.is_smooth(self.n) else fft.padded(self.n)
 
     @property
@@ -192,7 +196,7 @@ class FftRecord(Roots):
 
     @property
     def over(self) -> str:
-        """Return 1 / (the length of a convolution's transforms)."""
+        """Return 1 divided by the length of a convolution's transforms."""
         return number(1 / self.axis.m, self.axis.part)
 
 
@@ -422,7 +426,7 @@ def in_parts(d: Target, of: "List[Argument]", part: str) -> "List[Argument]":
 
 
 def index_types(schedule: FftSchedule) -> "Sequence[str]":
-    """Return the types that can hold the positions of real and imaginary parts."""
+    """Return the types that can hold the positions of both real and imaginary parts."""
     most = max(4 * axis.rows * axis.m for axis in schedule.axes)
     return INDEX_TYPES if most < 1 << 31 else INDEX_TYPES[-1:]
 

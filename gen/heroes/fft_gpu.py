@@ -32,7 +32,9 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class FftBlocks(Schedule):
-    """The schedule of a block. rows: the rows that it transforms. elements: of a row in shared memory."""
+    """The schedule of a block. rows: number of rows that it transforms. elements: number of a row's elements in
+    shared memory.
+    """
 
     rows: int = 1
     elements: int = 1
@@ -43,8 +45,10 @@ class FftBlocks(Schedule):
 
 @dataclass(frozen=True)
 class SharedLayout:
-    """The positions of elements in shared memory: one row after another or, if `across`, the elements of one number of
-    all rows after another. After every `every` positions, `extra` positions stay unused; every 0: no padding."""
+    """The positions of elements in shared memory. Rows follow one another; or, if `across`, the elements with the
+    same number in all rows follow one another. After each `every` positions, `extra` positions stay unused; every 0:
+    no padding.
+    """
 
     rows: int
     elements: int
@@ -59,7 +63,7 @@ class SharedLayout:
 
     @property
     def room(self) -> int:
-        """Return the number of positions."""
+        """Return the number of positions, including unused ones."""
         last = self.rows * self.elements - 1
         return last + 1 + (last // self.every * self.extra if self.every else 0)
 
@@ -416,7 +420,7 @@ def steps_of(axis: Axis, schedule: FftBlocks, between: "Sequence[SharedLayout]",
 
 
 def own_texts(each: Butterflies, write: Write) -> "Tuple[str, str]":
-    """Return C texts of a turn's row and of its butterfly in the row; "" if there is only one."""
+    """Return C texts of the row of a thread's turn and of its butterfly in the row; "" if there is only one."""
     texts = [write(f"(work) -> ({own}), domain: work in [0, {each.total - 1}]", "") for own in each.own("work")]
     return texts[0] if each.schedule.rows > 1 else "", texts[1] if each.count > 1 else ""
 

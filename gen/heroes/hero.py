@@ -128,7 +128,7 @@ class Context:
 
 
 N = TypeVar("N", bound=Nest)
-S = TypeVar("S")        # a schedule, or a record of a schedule with facts about the nest
+S = TypeVar("S")        # a schedule, or a record that has a schedule and facts about the nest
 
 
 @dataclass
@@ -165,8 +165,9 @@ class Choice(Generic[N, S]):
             yield from part.leaves()
 
     def scheduled(self, grid: Grid) -> "List[Tuple[Choice[Any, Any], Grid]]":
-        """Return the grids with a schedule of their own in a kernel, each with its choice: the grids of the parts that
-        share the kernel's blocks; or the kernel's own grid, and the one without bursts."""
+        """Return the grids that have schedules of their own in a kernel, each with its choice. These are the grids of
+        the parts that share the kernel's blocks; or the kernel's own grid and the grid without bursts.
+        """
         if self.parts:
             return [(part, of) for part in self.parts for of in part.grids]
         return [(self, of) for of in (grid, grid.plain) if of]
@@ -211,8 +212,9 @@ class Hero(Generic[N, S]):
     leads = False
 
     def takes(self, nest: N, context: Context) -> bool:
-        """Return true if it may write this nest of its class; schedules may still be missing. Raise Refused for a nest
-        of the hero's kind that it cannot write."""
+        """Return true if the hero may write this nest of its class; it may still find no schedule. Raise Refused for
+        a nest of the hero's kind that it cannot write.
+        """
         return True
 
     def schedules(self, nest: N, context: Context) -> "Iterable[S]":

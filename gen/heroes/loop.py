@@ -59,9 +59,10 @@ def _mostly_contiguous(flat: str, elements: int) -> bool:
 
 
 def _lanes(device: Device, nest: Nest) -> int:
-    """Return the number of lanes in the vectors that compute few elements fastest; fewer than the device's only if the
-    elements fill such vectors exactly. Lanes that are not contiguous are loaded one by one, except those of a single
-    vector, whose positions are compile-time constants."""
+    """Return the number of lanes in the vectors that compute few elements fastest. It is smaller than the device's
+    number only if the elements fill such vectors exactly. Lanes that are not contiguous are loaded one by one. The
+    lanes of a single vector are an exception, because their positions are compile-time constants.
+    """
     elements, numbers, partition = nest.shape.elements, device.loop_cpu, nest.partition
     if not device.wide or elements > numbers.few_elements or elements == device.lanes:
         return device.lanes
@@ -122,15 +123,16 @@ def _widened(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
 
 
 def _looping(nest: Nest) -> "Optional[Entry]":
-    """Return the loop of elements that is all that a nest computes; None if there is no such loop."""
+    """Return the loop of elements if the nest computes nothing else; otherwise None."""
     entries = nest.partition.entry.body.entries
     alone = len(entries) == 1 and entries[0].instruction.opcode == element_loops.OPCODE
     return entries[0] if alone and entries[0].callee is None else None
 
 
 def _together(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
-    """Return the schedule of a loop of elements: as many registers run together as fit; if they are single elements, as
-    many as a vector has."""
+    """Return the schedule of a loop of elements. As many registers run together as fit. If registers are single
+    elements, as many run together as a vector has elements.
+    """
     entry, numbers = _looping(nest), device.loop_cpu
     if not entry or loop.vec > 1 or loop.interleaved > 1 or loop.row or loop.registers_down > 1 or device.lanes == 1:
         return loop
@@ -261,8 +263,9 @@ def _packed(nest: Nest) -> "List[int]":
 
 
 class Gathered(NamedTuple):
-    """Statements that prefetch the rows that the indices of a later step select. before: before a step's registers.
-    register: for each register."""
+    """Statements that prefetch the rows that the indices of a later step select. before: statements before a step's
+    registers. register: statements for each register.
+    """
 
     before: Sequence[Statement]
     register: Sequence[Statement]
@@ -279,9 +282,8 @@ def _later(nest: Nest, loop: LoopSchedule) -> str:
 
 
 def _gathered_prefetches(context: Context, nest: Nest, loop: LoopSchedule, index_type: str) -> Gathered:
-    """Return the prefetches of the rows that the indices of a later step select, if there is such a step.
-
-    A register of at least a cache line prefetches its own part of that step's row: too many prefetches at once would
+    """Return the prefetches of the rows that the indices of a later step select, if there is such a step. A register
+    of at least a cache line prefetches its own part of that step's row, because too many prefetches at once would
     wait for one another.
     """
     elements, thread, d = nest.shape.elements, _later(nest, loop), context.target
@@ -351,7 +353,7 @@ def step_form(nest: Nest, loop: LoopSchedule, whole: bool = True, thread: str = 
 
 
 def _rows(nest: Nest, loop: LoopSchedule, whole: bool) -> "Optional[Rows]":
-    """Return the registers of a step that run together; a step that is cut has `left` elements."""
+    """Return the registers of a step that run together; a step that the end cuts has `left` elements."""
     if not _looping(nest) or loop.vec == 1 or not loop.blocked:
         return None
     return Rows(str(loop.vec), loop.vec) if whole else Rows("left", loop.step)

@@ -1,14 +1,17 @@
-"""A nest around a product of two matrices, or of many, or around a convolution.
+"""A nest around a product of two matrices, around many such products, or around a convolution.
 
 The positions of the result, in the order of memory, are digits: the outer loops, the rows, and the columns, which are
-the minor digit. An element of the result is the sum, over the digits of the steps, of products of an element of
-`single` and an element of `units`, or of groups of neighbours. Along the columns `single` does not move, and neighbours
-in a unit of `units` are neighbours in memory; or `single` is read in units too, if lanes have sums of their own. A tile
-converts narrow numbers of `units` while it loads them. Along the rows and the lines `units` does not move.
-gen/plan/products.py arranges products in this way.
+the minor digit. An element of the result is a sum over the digits of the steps. A summand is the product of an
+element of `single` and an element of `units`, or of groups of neighbours.
 
-Padding and holes of a convolution's base are not elements: a window is divided into cells (gen/plan/cells.py), in each
-of which the operands move by constant strides. The algebra proves that no cell has elements outside of the base.
+Along the columns, `single` does not move, and neighbours in a unit of `units` are neighbours in memory. As an
+exception, `single` is read in units too if each lane has a sum of its own. Along the rows and the lines, `units` does
+not move. A tile converts narrow numbers of `units` while it loads them. gen/plan/products.py arranges products in
+this way.
+
+Padding and holes of a convolution's base are not elements. A window is therefore divided into cells
+(gen/plan/cells.py), in each of which the operands move by constant strides. The algebra proves that no cell has
+elements outside of the base.
 """
 
 from __future__ import annotations
@@ -39,12 +42,13 @@ SCALAR = [name for name, of in dtypes.TABLE.items()
 
 
 class Digit(NamedTuple):
-    """A digit, and the strides of its steps in each operand.
+    """A digit of the result or of the sum, and the strides of its steps in each operand.
 
-    window: the number of the window whose places, or whose elements, it counts.
-    each: the number of its steps for a place or an element of the window.
-    size: the maximum of steps over places.
-    strips: the number of strips that a step moves, if the nest is a part of strips (gen/plan/strips.py).
+    size: number of steps; the maximum over places if it differs from place to place.
+    single, units: strides of a step in the operands.
+    strips: number of strips that a step moves, if the nest is a part of strips (gen/plan/strips.py).
+    window: number of the window whose places, or whose elements, the digit counts.
+    each: number of the digit's steps for a place or an element of the window.
     """
 
     size: int
@@ -56,7 +60,7 @@ class Digit(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A cell, and the distance in each operand from the first cell's beginning to its own."""
+    """A cell, and the distance in each operand from the beginning of the first cell to the beginning of this cell."""
 
     cell: Cell
     single: int
@@ -83,24 +87,24 @@ class Contraction(Nest):
     """A contraction: the nest of a product.
 
     dot: the product.
-    epilogue: the computation of the results from the product's elements (`partition` computes these too).
-
+    epilogue: the computation of the results from the product's elements (`partition` computes these elements too).
     single, units: the operands.
-    starts: the maps from the digits of the result, a unit and a lane to the position in each operand at the first
+    starts: for each operand, the map from the digits of the result, a unit and a lane to the position at the first
         step, in the first cell of each window.
-    wide: the stride of units in `single`, if a unit has an element of it for each lane, or for each part of its
-        lanes; None: it has one element.
-    part: the lanes of such a part, and the distance of parts in `single`; None: there are none.
+    wide: stride of units in `single`, if a unit has an element of `single` for each lane, or for each part of its
+        lanes; None: a unit has one element of `single`.
+    part: number of lanes of such a part, and distance of parts in `single`; None: units have no parts.
     outer: the digits before the columns.
-    rows: the number of the outer digit whose elements share units, or None.
-    lines: the number of another such digit.
-    order: the numbers of the other digits, in the order of work-items.
-    columns: elements of the minor digit.
-    unit: elements of a unit. If the columns are not whole units, the last unit shares some with the unit before it,
-        if there is one.
-    next_unit, last_unit: the distances from the first unit to the second and to the last one in memory.
+    rows: number of the outer digit whose elements share units, or None.
+    lines: number of another such digit, or None.
+    order: numbers of the other outer digits, in the order of work-items.
+    columns: number of elements of the minor digit.
+    unit: number of elements of a unit. If the columns are not whole units, the last unit shares some columns with the
+        unit before it, if there is one.
+    next_unit, last_unit: distances in memory from the first unit to the second unit and to the last unit.
     steps: the digits of the sum, major first.
-    group: the number of neighbouring elements that each operand has for a step and a column.
+    group: number of neighbouring elements that each operand has for a step and a column.
+    windows: the windows that are divided into several cells.
     """
 
     dot: Instruction
@@ -161,8 +165,9 @@ def _products(nest: Nest) -> "List[Entry]":
 
 
 def lost(nest: Nest) -> "List[Instruction]":
-    """Return the products in a nest that do not become register tiles there and are not results, so that they may have
-    kernels of their own."""
+    """Return the products in a nest that neither become register tiles there nor are results. Such products may have
+    kernels of their own.
+    """
     if type(nest) is not Nest:
         return []
     roots = [root.value for root in nest.partition.roots]
@@ -235,7 +240,9 @@ def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -
 
 
 def _group(dot: Instruction, operands: "Sequence[Buffer]") -> Optional[int]:
-    """Return the number of elements in a group of the operands; None if tiles do not multiply their types."""
+    """Return the number of elements in a group of the operands; None if tiles do not multiply operands of these
+    types.
+    """
     sums, types = dot.shape.dtype, [buffer.shape.dtype for buffer in operands]
     of = dot.attributes[TILED]
     if types[1 - of] == sums and types[of] in (sums, *WIDENED.get(sums, ())):
@@ -246,8 +253,10 @@ def _group(dot: Instruction, operands: "Sequence[Buffer]") -> Optional[int]:
 
 
 class _Found(NamedTuple):
-    """A window along a dimension. place, tap: the variables of its places and of its elements; place is "" if one cell
-    has all places."""
+    """A window along a dimension.
+
+    place, tap: variables of the window's places and of its elements. place is "" if one cell has all places.
+    """
 
     along: Along
     place: str
@@ -293,7 +302,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
     if main is None or sizes[-1] < features and sizes[-1] % unit:
         return None
     moved = None
-    if sizes[-1] == features == unit and len(sizes) > 1 and not each:   # units of lanes with sums of their own
+    if sizes[-1] == features == unit and len(sizes) > 1 and not each:   # units in which each lane has a sum of its own
         merged = (*sizes[:-2], sizes[-2] * unit)
         moved = _moves(dot, main, merged, at, of, unit, merged[-1])
         if moved and (moved.strides[0]["lane"], moved.strides[0]["unit"]) == (1, 0) and moved.strides[1]["unit"]:
@@ -301,7 +310,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         else:
             moved = None
     moved = moved or _moves(dot, main, sizes, at, of, unit, whole, each)
-    if moved is None and whole == features:     # columns of one panel
+    if moved is None and whole == features:     # the columns are those of one panel
         begins = algebra.substitute(compose(at, main.positions[of]), **{name: 0 for name in main.loops})
         sizes = digit_sizes(nest.shape.elements, [*split, begins]) or sizes
         moved = _moves(dot, main, sizes, at, of, unit, whole, each) if sizes[-1] % unit == 0 else None
@@ -309,7 +318,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         return None
     (single, units), found, group, columns = moved.strides, moved.found, _group(dot, main.buffers) or 1, sizes[-1]
     wide = single["unit"] if group == 1 and single["lane"] == 1 and single["unit"] in (0, unit) else None
-    if wide == 0 and not units["unit"] and columns > unit:      # one unit is whole, so that no stride is known
+    if wide == 0 and not units["unit"] and columns > unit:      # one unit is whole, and no second one gives a stride
         wide = unit
     part = None
     if each:
@@ -372,8 +381,12 @@ def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int
 
 
 class _Moved(NamedTuple):
-    """The windows of a product. begins, strides: the positions at which `single` and `units` begin in the first cells,
-    and their strides along each variable. parts: the cells of each window."""
+    """The windows of a product, and the moves of its operands.
+
+    begins: the positions at which `single` and `units` begin in the first cells.
+    strides: the strides of the operands along each variable.
+    parts: the cells of each window.
+    """
 
     found: List[_Found]
     begins: Tuple[int, int]
@@ -510,8 +523,9 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
 
 
 def _rows_of_places(outer: "Tuple[Digit, ...]", every: "Sequence[int]") -> "Tuple[Digit, ...]":
-    """Return the digits, with the places of a window and the few rows below them merged to one digit if no other digit
-    of rows is larger. every: for each window, the distance between the places of a cell."""
+    """Return the digits, with the places of a window and the few rows below them merged to one digit, if no other
+    digit of rows is larger. every: for each window, the distance between the places of a cell.
+    """
     for k, (above, below) in enumerate(zip(outer, outer[1:])):
         size = above.size * below.size
         if above.window is not None and every[above.window] == 1 and below.window is None and below.size < FEW_ROWS \
@@ -526,7 +540,9 @@ def _goes_on(above: Digit, below: Digit) -> bool:
 
 
 def _longest_last(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
-    """Return the steps with the longest digit last if the last one is short: tiles go through the last digit."""
+    """Return the steps with the longest digit last if the last digit is short, because tiles go through the last
+    digit.
+    """
     longest = max(steps, key=lambda digit: digit.size, default=None)
     if longest is None or steps[-1].size >= SHORT_SUM or longest.size <= steps[-1].size:
         return steps

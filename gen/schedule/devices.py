@@ -439,7 +439,7 @@ class ContractionCpuNumbers:
     straight: int = 2                   # unrolled steps of other tiles
 
     def tile_rows(self, units: int) -> int:
-        """Return the rows of a tile of the widest vectors, in a block of so many units."""
+        """Return the rows of a tile of the widest vectors, in a block of `units` units."""
         widest = next(iter(self.tiles.values()))
         return widest.get(units, widest[self.units])[0]
 
@@ -687,7 +687,8 @@ class ScatterNumbers:
     # the same if each work-item goes through all indices (262144 elements of s32: two work-items take 1.0 ns for an
     # element, four 1.2 ns, one 1.25 ns)
     indexed_items: int = 0
-    # rows whose owners are found together, before the rows of a work-item are combined (256 rows are as fast as 1024)
+    # rows whose owners are found together, before the rows of a work-item are combined (256 and 1024 rows are as
+    # fast)
     picked_rows: int = 0
     shared_updates: int = 4096          # minimum number of updates for a CPU's work-items to share the result
     # minimum number of neighbours that each of these work-items takes
