@@ -165,7 +165,7 @@ class ContractionGpuRecord:
     column: words of the tile's row before the thread's word `j`.
     group: the column of its columns `j`, in groups of `vec`.
     added: a thread's sum after one more product.
-    rows, columns: of the result.
+rows, columns: numbers of the result's rows and columns.
     exact: None if all elements exist or sums are integers.
     step: the epilogue of `vec` sums, or the stores of a part's sums.
     """

@@ -78,7 +78,7 @@ class FragmentOperand(TiledOperand):
     along: true if neighbours in memory are steps.
     word: the type of a load.
     place: the place of a line and a step in the tile.
-    elements: of a tile.
+    elements: number of elements of a tile.
     read_line, read_step: the first element that a lane reads of 16 lines `n`.
     """
 

@@ -81,7 +81,7 @@ class ContractionMmaSchedule(ContractionGpuSchedule):
 class CopiedOperand(TiledOperand):
     """A copy of an operand to shared memory, and from there to registers.
 
-    elements: of a tile.
+    elements: number of elements of a tile.
     place: the place of a line and a step there.
     read_line, read_step: the row that a lane gives to ldmatrix, or its element `half`, of 16 lines `n` and 32 bytes
         `part` of the steps.
@@ -104,7 +104,7 @@ class ContractionMmaRecord:
     kind, element: the types of the sums, and of elements in memory.
     mma: the function of an instruction.
     register: the type of the `registers` in which a lane has its part of 16 lines and 32 bytes of the steps.
-    bytes: of an element.
+    bytes: bytes of an element.
     parts: the number of groups of 32 bytes of steps in a tile.
     downs, acrosses: the numbers of a warp's instructions down and across.
     row, group: the row in the tile of a thread's row `i`, and the column of its columns `j` in groups of `vec`.

@@ -47,7 +47,7 @@ class ContractionWgmmaSchedule(ContractionGpuSchedule):
 class ReadOperand(TiledOperand):
     """A copy of an operand to shared memory, and from there a read by descriptors.
 
-    elements: of a tile.
+    elements: number of elements of a tile.
     begin: bytes of shared memory before the tiles.
     place: the place of a line and a step in the tile.
     read: the place that the warpgroup reads for the 16 steps `part`.
@@ -69,7 +69,7 @@ class ContractionWgmmaRecord:
     """The record that templates/kernels/contraction_wgmma.j2 prints.
 
     element: the type of elements in memory.
-    bytes: of an element.
+    bytes: bytes of an element.
     wgmma: the function of an instruction.
     parts: the number of groups of 16 steps in a tile.
     row, group, steps, part_steps, rows, columns, vec, exact, step: as in ContractionMmaRecord.

@@ -125,9 +125,11 @@ class Roots:
     """The names of the tables of roots that a kernel reads; "" for none.
 
     w: roots of the stages.
-    turn: roots between two lengths; or high and low, whose products are these roots (window: entries of low.
-    block: number of neighbours computed together).
-    kernel, chirp: of a convolution, or the tables of their roots.
+    turn: roots between two lengths.
+    high, low: tables whose products are the roots between two lengths, in place of `turn`.
+    window: number of entries of `low`.
+    block: number of neighbours that are computed together.
+    kernel, chirp: tables of a convolution's kernel and chirp, or of their roots.
     fold: roots for half a spectrum.
     """
 
@@ -260,7 +262,7 @@ def plan(nest: Whole, device: Device, divided: "Optional[Divide]" = None, longes
     output is real.
 
     divided: returns the kernels of an axis; None: a work-item transforms a row. longest: the length up to which real
-    numbers are transformed in pairs, each pair as a complex number; 0: any length.
+        numbers are transformed in pairs, each pair as one complex number; 0: any length.
     """
     of, to, kind = nest.op.operands[0].shape, nest.op.shape, nest.op.attributes["fft_type"]
     lengths = nest.op.attributes["fft_length"]
@@ -299,8 +301,9 @@ def plan(nest: Whole, device: Device, divided: "Optional[Divide]" = None, longes
 
 
 def _divided(axis: Axis, device: Device, between: "Dict[str, Shape]") -> "List[Axis]":
-    """Return the axis with rows side by side if that is better than one by one, or as two kernels if it is long: of the
-    columns of n1 rows, then of n2."""
+    """Return the kernels of an axis. Rows are side by side if that is better than one by one. A long axis becomes two
+    kernels: one transforms the columns of n1 rows, the other transforms rows of n2 elements.
+    """
     cpu, numbers = device.cpu, device.fft
     lanes = LINE // axis.bytes if cpu else 1
     size, of, _ = axis.others[-1]
@@ -454,8 +457,9 @@ def number(value: float, part: str) -> str:
 
 
 def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]", by_power: bool = False) -> Roots:
-    """Return the names of the tables of roots that a kernel needs, after adding the tables. by_power: the roots of one
-    power in a stage are contiguous; otherwise the roots of one block are."""
+    """Add the tables of roots that a kernel needs, and return their names. by_power: the roots of one power in a
+    stage are contiguous; otherwise the roots of one block are contiguous.
+    """
     m, n = axis.m, axis.n
     given: "Dict[str, Any]" = {**{role.name: "" for role in fields(Roots)}, "window": 0, "block": 1, "chirp_window": 0,
                                "axis": axis}

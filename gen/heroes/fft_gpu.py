@@ -122,7 +122,7 @@ class Step:
     before, after: numbers of the elements that are read and written, as factors.
     roots: positions in the table of the roots by which all results but the first are multiplied; empty if the roots
         are 1.
-    kernel: the same in the transform of a convolution's kernel.
+    kernel: `roots` in the transform of a convolution's kernel.
     """
 
     radix: int
@@ -140,8 +140,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Fold:
-    """The step that computes half a spectrum from the transform of pairs. `near` is the position of element j, `far`
-    that of the element j before the end. The other fields are as in Step, with `j` in place of the butterfly."""
+    """The step that computes half a spectrum from the transform of pairs. `near` is the position of element j from
+    the beginning, `far` the position of element j from the end. The other fields are as in Step, with `j` in place of
+    the butterfly.
+    """
 
     turns: int
     guard: str
@@ -156,7 +158,7 @@ class FftBlockRecord(Roots):
     """The values that templates/kernels/fft_gpu.j2 prints.
 
     real: the type of a number.
-    rows: of a block.
+    rows: number of rows of a block.
     row_guard: the condition that a row exists; "" if all rows do.
     first: the number of the block's first row, "" for 0.
     starts: C texts of the start of row `unit` in the array that is read and in the one that is written.

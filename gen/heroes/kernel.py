@@ -27,10 +27,10 @@ from gen.schedule import Schedule
 class Grid:
     """A kernel with its launch, decided before its first statement.
 
-    name: of the C function.
+    name: name of the C function.
     loop: its schedule.
     index: the index type.
-    blocks: of the launch.
+    blocks: number of blocks of the launch.
     thread: the map from a work-item's step to the index, for people.
     own_threads: threads of a block; 0: those of the schedule.
     written_by: the name of the hero, if it differs from the choice's hero.
@@ -69,7 +69,7 @@ class CFunction:
 class Argument:
     """A buffer among a kernel's parameters.
 
-    type: of the pointer, as C text, with its star.
+    type: type of the pointer, as C text, with its star.
     restrict: the keyword for a pointer without aliases, or "". The next two are used if the call chooses how words of
         several elements are accessed (`Target.chooses_words`).
     word: bytes of the widest words.
@@ -173,7 +173,7 @@ class Report:
     """The facts about a kernel that explain and the manifest print.
 
     touched: the accessed buffers, each with the map to the position in it.
-    code: of a step or of an element; None if the `scheduled` kernels have it.
+    code: code of a step or of an element; None if the `scheduled` kernels have it.
     refusals: the heroes of this kind of nest that refused it, and why.
     manifest: entries of the manifest besides name, schedule and launch.
     leads: leading dimensions in the text besides those of the maps in `touched`.

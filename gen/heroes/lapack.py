@@ -44,7 +44,7 @@ class Numbers:
 class LapackRecord(BatchRecord):
     """The values that the template prints.
 
-    symbol: of the routine.
+    symbol: C symbol of the routine.
     before, after: copies around the call.
     cleared: results that the routine may leave unwritten.
     operand: the operand whose elements must all be finite; otherwise float results are NaN and info is -4 (None: no

@@ -88,14 +88,14 @@ class LocalArray:
 class BatchRecord:
     """The values of a kernel in which each work-item has one matrix after another.
 
-    type: of elements.
+    type: type of elements, as C text.
     chunk: matrices of a work-item.
     count: all matrices.
     threads: work-items of a group.
     group, item: whether the text uses their numbers.
     starts: the variables with the positions of this matrix.
     locals: arrays of the work-item.
-    nan: as C text.
+    nan: a NaN, as C text.
     """
 
     type: str
@@ -113,9 +113,9 @@ class BatchRecord:
 class MatricesRecord(BatchRecord):
     """The values that the templates of matrices print.
 
-    dtype: of elements.
+    dtype: HLO type of elements.
     operands, results, work: views of them.
-    sizes, attributes: of the op.
+    sizes, attributes: sizes and attributes of the op.
     unrolled: true if loops are unrolled.
     epsilon: half the distance from 1 to the next number.
     vector_sizes: the numbers of left and of right vectors in the results of svd.

@@ -42,7 +42,7 @@ class SharedArray:
 class MatrixBlocks(Schedule):
     """The schedule.
 
-    sizes: of the op.
+    sizes: sizes of the op.
     across: the number of threads that access neighbours; a block has several such groups.
     parts: blocks of a matrix.
     sides: right-hand sides of a block.
@@ -69,12 +69,12 @@ class MatrixBlocks(Schedule):
 class MatrixBlockRecord:
     """The values that the templates of blocks print.
 
-    type, dtype: of elements, as C text and as an HLO type.
+    type, dtype: type of elements, as C text and as an HLO type.
     count: matrices.
     parts: blocks of each matrix.
-    threads: of a block.
+    threads: number of threads of a block.
     across: threads of a group, which access neighbours.
-    groups: of a block.
+    groups: number of groups of a block.
     group: true if the text uses the number of the block.
     starts: the variables with the positions of a block's matrix.
     shared: arrays in shared memory, each with its type as C text.
@@ -86,7 +86,7 @@ class MatrixBlockRecord:
     pair: C text of the rows of a pair in a round, of pair 0 except its first row.
     searching: threads that search for a pivot.
     epsilon: half the distance from 1 to the next number.
-    nan: as C text.
+    nan: a NaN, as C text.
     """
 
     type: str
@@ -240,8 +240,9 @@ def _unknowns(nest: Whole) -> "Tuple[int, int]":
 
 
 def _even(sizes: Sizes) -> int:
-    """Return the smaller number of a matrix's rows and columns, rounded up to an even number so that they can be
-    paired."""
+    """Return the smaller of a matrix's numbers of rows and columns, rounded up to an even number so that rows can be
+    paired.
+    """
     few = min(sizes.rows, sizes.columns)
     return few + few % 2
 

@@ -55,7 +55,7 @@ class PadCpuRecord:
 
     group: true if there are several work-items.
     chunk, rows, row: rows of a work-item, all rows, elements of a row.
-    pointer: of the result.
+    pointer: pointer to the result.
     begin, value: the statements that compute the padding value, and the value.
     coordinates: the indices of a row.
     inside: the condition that the row contains elements of the operand.
@@ -80,13 +80,13 @@ class PadCpuRecord:
 
 
 def _pad_of(nest: Nest) -> "Optional[Instruction]":
-    """Return the pad that is all that a nest computes, into an array of its own; None for other nests."""
+    """Return the pad if a nest computes nothing else and writes an array of its own; otherwise None."""
     pad, root = nest.only("pad"), nest.partition.roots[0]
     return pad if pad and root.map == nest.partition.entry.index and not root.at and not root.shape.place else None
 
 
 def _along(pad: Instruction, d: int) -> str:
-    """Return the map of one dimension of a pad, from the result to the operand."""
+    """Return the map from the result to the operand along one dimension of a pad."""
     return algebra.call("op", "pad", "0", f"out={pad.shape.dims[d]}", f"in={pad.operands[0].shape.dims[d]}",
                         *pad_words([pad.attributes["padding"][d]]))
 

@@ -86,12 +86,11 @@ class ReductionWriter:
     """Writes the kernels of a nest.
 
     sweep: the schedule.
-
     accumulators: the components of all heroes.
     results: the number of results.
-    watched: the heroes whose NaNs are looked for.
-    partial: the scratch buffers for totals of parts; the last one records where a NaN was met.
-    seen: accesses, for explain.
+    watched: the heroes whose NaNs the kernel looks for.
+    partial: the scratch buffers for totals of parts; the last buffer records where a NaN was met.
+    seen: accesses, for `gen explain`.
     """
 
     def __init__(self, context: Context, nest: Reduction, digits: Digits, sweep: Schedule, index_type: str) -> None:
@@ -198,7 +197,7 @@ class ReductionWriter:
         return body
 
     def total(self, body: Body, h: int, texts: List[str]) -> List[Value]:
-        """Return a hero's values, with its init combined if the parts did not start from it."""
+        """Return a hero's values. Its init is combined with them if the parts did not start from the init."""
         hero, kinds, lanes = self.nest.heroes[h], self.types_of(h), body.lanes
         if self.combiners[h].apply_init:
             partition = self.nest.epilogue
@@ -211,10 +210,10 @@ class ReductionWriter:
 
     def store_totals(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]",
                      odd: str) -> Body:
-        """Return the body that stores totals in the scratch buffers of parts, or computes and stores the results from
-        them.
+        """Return the body that stores totals in the scratch buffers of parts, or computes the results from the totals
+        and stores them.
 
-        texts: of the totals, by hero and component. odd: C text that is not 0 if a relevant NaN was met.
+        texts: C texts of the totals, by hero and component. odd: C text that is not 0 if a relevant NaN was met.
         """
         ranges = ("vec", "lane") if sweep.lanes > 1 else ()
         if not self.partial:

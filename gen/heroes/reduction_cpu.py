@@ -48,14 +48,16 @@ from gen.targets import FLOATS
 class SweepSchedule(Schedule):
     """The schedule of a reduction.
 
-    kind: rows, columns, flat, parts (the second kernel).
-    rows: results that a work-item folds together.
-    parts: the parts of the digit that is cut.
-    per_part: its steps in a part. streams: equal pieces of a part, or of all blocks of rows. chunks: blocks of rows
-        that a work-item takes one after another.
-    blocked: true if a work-item has a block of the columns, not all.
-    burst: cache lines that are prefetched together.
-    rows_together: rows of a block of columns that are folded into a group of accumulators before the next group.
+    kind: rows, columns, flat, or parts (the second kernel).
+    rows: number of results that a work-item folds together.
+    parts: number of parts of the digit that is cut.
+    per_part: steps of that digit in a part.
+    streams: number of equal pieces of a part, or of all blocks of rows, that are read in turn.
+    chunks: number of blocks of rows that a work-item takes one after another.
+    blocked: true if a work-item has a block of the columns, false if it has all columns.
+    burst: number of cache lines that are prefetched together.
+    rows_together: number of rows of a block of columns that are folded into a group of accumulators before the next
+        group.
     """
 
     lanes: int = LANES
@@ -138,8 +140,9 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
 
     def parts(items: int, steps: int, bytes_a_step: int, least: int, unit_items: int = device.unit_items,
               together: int = 1) -> Tuple[int, int]:
-        """Return (parts, steps of a part): enough items for all threads, each with enough to do; the steps of a part
-        are a multiple of `together`."""
+        """Return (parts, steps of a part). There are enough work-items for all threads, each with enough work. The
+        steps of a part are a multiple of `together`.
+        """
         wanted = max(1, min(-(-unit_items * device.units // items), steps * bytes_a_step // device.part_bytes,
                             steps // least))
         per = -(-steps // (wanted * together)) * together
@@ -236,7 +239,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         raise Refused(f"{lane} contiguous elements are fewer than {vec * LANES * streams}")
     inner = math.prod(sizes[k] for k in digits.reduced()) * below // lane
     count, per = parts(results // below, steps, vec * LANES * streams * width * inner, numbers.part_steps)
-    if streams > 1 and count * per != steps:   # all parts must be alike: further steps belong to the rest
+    if streams > 1 and count * per != steps:   # all parts must be alike, so further steps belong to the rest
         per = steps // count
     return SweepSchedule(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
                          burst=numbers.prefetch_burst, parts=count, per_part=per)
@@ -269,8 +272,8 @@ class Accumulator:
     """The value of a result while elements are folded into it.
 
     id: the end of its variables' names (a0, t0; a1_0 for the second of several reduces).
-    type: of a register.
-    element: of a lane.
+    type: type of a register.
+    element: type of a lane.
     start: the initial value of a register.
     even, odd: the functions that return the even and the odd lanes of two registers, if lanes are folded in pairs.
     """
@@ -286,8 +289,9 @@ class Accumulator:
 
 @dataclass(frozen=True)
 class Flags:
-    """Registers that record the lanes in which a relevant NaN was met: nan_a beside the accumulators a0, a1, .. type:
-    of such a register. clear: its value without NaNs."""
+    """Registers that record the lanes in which a relevant NaN was met: nan_a belongs to the accumulators a0, a1, ..
+    type: the type of such a register. clear: its value without NaNs.
+    """
 
     type: str
     clear: str
@@ -313,9 +317,10 @@ class Digit:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A work-item's blocks of neighbouring results, numbered from `first` to `last` (exclusive). start: the first
-    result of a block, if the last block is moved back to end with the results (""; the element's code computes it).
-    number: the block's number in a stream ("": the same in all)."""
+    """A work-item's blocks of neighbouring results, from number `first` to before `last`. start: the first result of
+    a block, if the last block is moved back so that it ends with the results ("": the element's code computes the
+    first result). number: the block's number in a stream ("": the number is the same in all streams).
+    """
 
     first: str
     last: str
@@ -325,8 +330,10 @@ class Blocks:
 
 @dataclass(frozen=True)
 class RowSteps:
-    """Steps along a row, from `first` to `last`. prefetches: lines for each step. burst: the number of steps whose
-    prefetches are done together (0: those of all); bursts end before `burst_end`. step: a[..] = f(a[..], element)."""
+    """Steps along a row, from `first` to before `last`. prefetches: lines for each step. burst: the number of steps
+    whose prefetches are done together (0: the prefetches of all steps). Bursts end before `burst_end`. step: a[..] =
+    f(a[..], element).
+    """
 
     first: str
     last: str
@@ -340,8 +347,8 @@ class RowSteps:
 class Rest:
     """The rest of a row after its steps: registers that end where the row ends.
 
-    numbers: the numbers of the lanes of register `vec`. skipped: lanes before this number are already in a step, and
-    `inside` excludes them (0: none).
+    numbers: the numbers of the lanes of register `vec`. skipped: a step has already taken the lanes before this
+        number, and `inside` excludes them (0: there are no such lanes).
     """
 
     numbers: str
@@ -663,8 +670,9 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                           results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
     def short_rows(self, common: "Dict[str, Any]") -> ShortRowsRecord:
-        """Fold 16 rows of 2, 4 or 8 elements, which are 2, 4 or 8 vectors; the neighbouring lanes of a row are folded
-        together."""
+        """Fold 16 rows of 2, 4 or 8 elements, which are 2, 4 or 8 vectors. The neighbouring lanes of a row are folded
+        together.
+        """
         sweep, row = self.sweep, self.special()
         assert row is not None and self.blocks
         before = dict(self.at)
@@ -810,8 +818,9 @@ class ReductionCpuWriter(reduction.ReductionWriter):
     # ---- results ----
 
     def wide_results(self, of: str, count: int, inner: str, digit: int, groups: int = 1) -> Results:
-        """Return the step for `count` vectors of results that are neighbours along a digit; for one of `groups`, if
-        there are several."""
+        """Return the step for `count` vectors of results that are neighbours along a digit. If there are several
+        `groups`, return the step for a group.
+        """
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != digit}
         position = self.out_position({**at, digit: "0"}, f"({inner}) * {self.digits.out[digit]}")
         box = {**{n: b for n, b in self.box.items() if n in ("block", "first", "part", "stream") or n in at.values()},
@@ -824,10 +833,10 @@ class ReductionCpuWriter(reduction.ReductionWriter):
 
     def finish(self, position: str, box: "Dict[str, Tuple[int, int]]", schedule: Schedule, total: str,
                nan: str) -> Results:
-        """Return the step that stores totals, or results computed from them. total: the text of a total, with # for the
-        accumulator's id.
+        """Return the step that stores the totals, or the results computed from the totals.
 
-        nan: C text that is not 0 if a relevant NaN was met.
+        total: C text of a total, with # for the accumulator's id. nan: C text that is not 0 if a relevant NaN was
+            met.
         """
         totals = [[total.format(self.name(h, k, "")) for k in range(len(self.types_of(h)))]
                   for h in range(len(self.nest.heroes))]

@@ -85,8 +85,9 @@ def _pow2(n: int) -> int:
 
 
 def _across(wide: int, most: int) -> int:
-    """Return the number of threads along `wide` units, in equal parts: a power of two unless more than a quarter of the
-    threads would be idle."""
+    """Return the number of threads along `wide` units, in equal parts. It is a power of two unless more than a
+    quarter of the threads would then be idle.
+    """
     part = -(-wide // -(-wide // most))
     even = 1 << (part - 1).bit_length()
     return even if 4 * part >= 3 * even else part
@@ -94,9 +95,12 @@ def _across(wide: int, most: int) -> int:
 
 def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, most_vec: int, threads: int,
            first: bool) -> BlockSchedule:
-    """Return the schedule of a block. widths: bytes of the elements that neighbouring positions access side by side.
-    values: accumulators for each result. first: true for the kernel that reads the inputs; the second kernel has few
-    inputs, and finds them in a cache."""
+    """Return the schedule of a block.
+
+    widths: bytes of the elements that neighbouring positions access side by side. values: number of accumulators for
+        each result. first: true for the kernel that reads the inputs. The second kernel has few inputs, and finds
+        them in a cache.
+    """
     numbers = device.reduction_gpu
     minor, sizes, kept = digits.minor, digits.sizes, digits.kept()
     column = bool(digits.out[minor])
@@ -218,8 +222,9 @@ def _writer(context: Context, candidate: Candidate, index_type: str = "") -> "Re
 
 
 def _needed(index: str, box: Box, index_type: str) -> str:
-    """Return the conditions under which a point of a box is in a map's domain, without bounds of variables that other
-    conditions imply."""
+    """Return the conditions under which a point of a box is in a map's domain. Bounds of variables that other
+    conditions imply are left out.
+    """
     info = algebra.info(index)
     bounds = ", ".join(f"{v.name} in [{box[v.name][0]}, {box[v.name][1]}]" for v in info.variables)
     rest = "".join(f", {c.text} in [{c.lo}, {c.hi}]" for c in info.constraints)
@@ -257,8 +262,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class ThreadSteps:
-    """Steps that all threads of a block take: their count, the number whose loads may be issued together, and a
-    step."""
+    """Steps that all threads of a block take: the number of steps, the number of steps whose loads may be issued
+    together, and the code of a step.
+    """
 
     count: int
     unroll: int
@@ -344,7 +350,7 @@ class ThreadPlacement(NamedTuple):
     map: from the ids of a thread to its coordinates, called `names`.
     box: the bounds of the ids.
     share: the map to the number of the thread among those that share a result.
-    blocks: of the launch.
+    blocks: number of blocks of the launch.
     """
 
     map: str
@@ -362,8 +368,9 @@ class StepUnit(NamedTuple):
 
 
 class OwnSteps(NamedTuple):
-    """A thread's own steps. steps: those that all threads of a block take. rest: a last step that only some take. body:
-    of the first of these."""
+    """The steps of a thread. steps: the steps that all threads of a block take. rest: a last step that only some
+    threads take. body: the body of the first of these steps.
+    """
 
     steps: Optional[ThreadSteps]
     rest: Optional[Rest]
@@ -392,8 +399,9 @@ class BlockWriter(reduction.ReductionWriter):
         return self.d.has_shuffles and block.even and block.fold > 1
 
     def cells(self, block: BlockSchedule) -> int:
-        """Return the number of values of one slot that a block's threads exchange: 0, one for every thread, or one for
-        each of the first lanes of every warp."""
+        """Return the number of values of one slot that a block's threads exchange: 0, a value for every thread, or a
+        value for each of the first lanes of every warp.
+        """
         if block.fold == 1:
             return 0
         if not self.shuffles(block):
@@ -460,7 +468,9 @@ class BlockWriter(reduction.ReductionWriter):
     # ---- a thread's own steps ----
 
     def units(self) -> "Tuple[Optional[StepUnit], Optional[StepUnit]]":
-        """Return the unit of a step that all threads of a block take, and that of a last step that only some take."""
+        """Return the unit of a step that all threads of a block take, and the unit of a last step that only some
+        threads take.
+        """
         block = self.sweep
         count, left = divmod(math.prod(_digit_units(self.digits, block.vec).values()), block.fold)
         share = "f" if block.fold > 1 else "0"
@@ -638,7 +648,9 @@ class ReductionGpuWriter(BlockWriter):
         return self._of_each_kernel(grid)
 
     def _of_each_kernel(self, of_kernel: "Callable[[], List[T]]") -> "List[T]":
-        """Return the function's results for the kernel and, if there are parts, for the kernel that combines them."""
+        """Return the function's result for the kernel and, if there are parts, its result for the kernel that
+        combines the parts.
+        """
         parts = self.sweep.parts
         if parts == 1:
             return of_kernel()

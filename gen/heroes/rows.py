@@ -96,7 +96,7 @@ def without_excess(context: Context, body: Body, value: Value) -> Value:
 
 
 def later_values(context: Context, i: Instruction, text: str, lanes: int = 1) -> "List[Value]":
-    """Return the same value as a later stage reads it."""
+    """Return the same value in the form in which a later stage reads it."""
     dtype = i.shape.leaves()[0].dtype
     return [Value(text, dtype, lanes, rounded=not (context.excess and dtype in SMALL))]
 

@@ -213,7 +213,7 @@ class ColumnTotals:
 class StageLines:
     """A stage.
 
-    reduces: of the accumulators a.
+    reduces: the reduces with the accumulators a0, a1, ..
     digits: loops around the steps of a row.
     count: the number of steps.
     turn: steps that are summed separately (0: all).
@@ -245,7 +245,7 @@ class RowsCpuRecord:
     late: the values, of the row before, that the last stage needs if it runs together with the second to last stage
         of the next row (None: it does not).
     kept: arrays of kept values.
-    columns: of each reduce by columns.
+    columns: totals of each reduce by columns.
     digits: loops around the registers of a row.
     halves: the number of registers after each fold of pairs of lanes.
     """

@@ -46,8 +46,8 @@ class Carry:
     """A value carried from element to element.
 
     id: the end of its name.
-    type: of a register.
-    element: of a lane.
+    type: type of a register.
+    element: type of a lane.
     start: the initial value of a lane.
     """
 

@@ -126,7 +126,7 @@ class ScanCpuRecord(ScanRecord):
 
     row: the text of a block's first row ("": the element's code has it).
     count: steps of a row.
-    step: of `vec` registers.
+    step: code of a step of `vec` registers.
     left: the number of elements that are in no step.
     rest: the code for one of them, which carries a scalar if `scalar`: the value that all lanes of the register have.
     """

@@ -107,7 +107,7 @@ class BlockStep:
 class ScanGpuRecord(ScanRecord):
     """The record that templates/kernels/scan_gpu_rows.j2 prints.
 
-    threads: of a block, in warps of `width`.
+    threads: number of threads of a block, in warps of `width`.
     shuffles: whether lanes of a warp read each other's registers.
     count: whole steps of a row, if any.
     rest_count: steps of single elements; the last one may be cut. join(into, before, x): the lines of into =

@@ -79,9 +79,9 @@ class SmallProductsRecord:
 
     single, units: the operands.
     row: the elements from the first row of `single` to row `i`, as C text.
-    rows, columns, steps: of a matrix.
+    rows, columns, steps: numbers of a matrix's rows, columns and steps.
     unrolled: true if the steps are unrolled.
-    type: of a sum, as C text.
+    type: type of a sum, as C text.
     dtype: its name.
     vector: the type of a row, of `width` elements.
     gathered: the elements from the first column of `units` to each column, if a row is read element by element; else

@@ -59,7 +59,7 @@ class Group:
     """Keys of `bits` bits together, at most 64.
 
     key: returns the text of the key at a place.
-    type: of the key.
+    type: type of the key.
     passes: the number of digits, of `digit` bits each.
     reads: the numbers of the operands that it depends on.
     """
@@ -77,16 +77,16 @@ class Words:
     """Words of rows.
 
     of: returns the word of the operands' elements at a place.
-    plain: the same if keys are the elements unchanged.
-    sorted: the same for the results' elements.
+    plain: as `of`, if keys are the elements unchanged.
+    sorted: as `of`, for the results' elements.
     parts: for each operand, the text of its element of a word.
-    again, kept: as sorted and parts, while words are sorted; a single result then has the bits of words.
+    again, kept: as `sorted` and `parts`, while words are sorted; a single result then has the bits of words.
     sure: every row can be sorted by plain words.
     constants: see Word in gen/heroes/sort.py.
     keyed: the operand that has them, with elements of type `element` in memory.
     key: the key of such an element.
     rest: bits below the key.
-    bits: of a word's type.
+    bits: number of bits of a word's type.
     """
 
     type: str
@@ -115,15 +115,15 @@ class SortRecord:
     count: rows.
     merges: passes of a merge.
     side: rows side by side.
-    placed, place_bits: of words of a key and a place; "" if these are not used.
+    placed, place_bits: type, and bits of a place, of words of a key and a place; "" if these are not used.
     block: elements that topk compares at once.
     looked: elements that it examines to find a limit of keys.
     lanes: arrays, operands then results.
-    groups: of keys, the least significant first.
+    groups: groups of keys, the least significant first.
     less: the comparator of the elements at two places.
     held: the number of words for which a work-item has room on the stack; 0: they are in `scratch`.
     wide, line, numbers: see gen/schedule/devices.py.
-    parts: of a row, one for each work-item.
+    parts: number of parts of a row, one part for each work-item.
     """
 
     how: str

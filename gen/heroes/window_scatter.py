@@ -54,7 +54,7 @@ class WindowScatterRecord:
     group: true if there are several work-items.
     chunk, size: rows of a work-item, and of the result.
     row: elements of a row.
-    pointer: of the result.
+    pointer: pointer to the result.
     begin: the lines that compute the initial value of the result, and that value.
     places: the loops over windows.
     window: the lines that read which element a window has selected.

@@ -60,7 +60,7 @@ class Alike(NamedTuple):
     """The properties that results in one group share.
 
     elements: their number of elements.
-    key: of the reductions or scans that they come from.
+    key: key of the reductions or scans that they come from.
     place: the part of an array that they are. The other fields separate results that share no group: alone: a
         result's number, or the product that its group has to itself.
     layout: the nested layout that distributes it.
