@@ -180,15 +180,16 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
 
 
 def _goes_by_strips(digits: Digits, row: int, elements: int, strip: int) -> bool:
-    """Return true if a strip is a sequence of whole work-items. row: the digit of a work-item's rows. elements: of a
-    row."""
+    """Return true if a strip is a sequence of whole work-items. row: the digit of a work-item's rows. elements: the
+    number of elements of a row.
+    """
     parts = list(zip(digits.weights, digits.sizes))
     return (all(weight >= strip or weight * size <= strip for weight, size in parts)
             and all(digits.weights[k] >= elements for k in digits.kept()) and digits.weights[row] < strip)
 
 
 def _cost(stage: Stage) -> int:
-    """Return the number of instructions for a register."""
+    """Return the number of instructions for a register of a stage."""
     ops = [entry.instruction.opcode for entry in stage.inputs.entry.body.entries]
     return sum(ELEMENTWISE[op].cost for op in ops if op in ELEMENTWISE) + len(stage.heroes) + len(stage.columns)
 
@@ -197,8 +198,9 @@ def _cost(stage: Stage) -> int:
 
 @dataclass(frozen=True)
 class ColumnTotals:
-    """Accumulators of columns: an array c of `count` registers, each with initial value `start`, and the lines that
-    store them: those of a row's `steps` steps, and of its rest."""
+    """Accumulators of columns: an array c of `count` registers, each with the initial value `start`, and the lines
+    that store them. These are lines for the `steps` steps of a row, and lines for the rest of a row.
+    """
 
     type: str
     name: str
@@ -270,7 +272,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         context = whole.context
         self.whole, self.stage, self.number, self.slot, self.column = whole, stage, number, "", ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
-        self.late = False       # true if it runs together with the next row
+        self.late = False       # true if the stage runs together with the next row
         # lines of the row before, which must precede the lines that replace kept values
         self.before_kept: "List[Statement]" = []
         super().__init__(context, view(whole.nest, stage), whole.digits, whole.sweep, whole.index_type)
@@ -379,7 +381,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
 
 
 class _Columns:
-    """A reduction by columns. number: of its accumulators among all."""
+    """A reduction by columns. number: the number of its first accumulator among the accumulators of all reductions.
+    """
 
     def __init__(
         self, whole: "RowsCpuWriter", nest: Reduction, hero: Instruction, number: int, strides: "Sequence[int]"
@@ -498,9 +501,11 @@ class RowsCpuWriter:
         return reduction_cpu.ReductionCpuWriter(self.context, nest, *_by_columns(nest, parts), self.index_type)
 
     def late(self) -> bool:
-        """Return true if the last stage of a row can run together with the second to last stage of the next row: its
-        streaming stores then overlap with that computation. The last stage must read only kept values of its row at the
-        same positions and memory that is the same for all rows, and it must store register by register."""
+        """Return true if the last stage of a row can run together with the second to last stage of the next row. The
+        streaming stores of the last stage then overlap with that computation. The last stage must store register by
+        register. It must read only two kinds of values: kept values of its row at the same positions, and memory that
+        is the same for all rows.
+        """
         *before, last = self.nest.stages
         blocks = self.writers[0].blocks
         given, read = set(last.inputs.given), {buffer.pointer for buffer in buffers_of(last.inputs, last.inputs.entry)}
@@ -543,15 +548,16 @@ class RowsCpuWriter:
         return [If(f"block > {blocks.first}", [*step.text])]
 
     def needed(self) -> "List[RegisterArray]":
-        """Return the row values that a late stage needs."""
+        """Return the row values that the late stage needs."""
         last = self.nest.stages[-1].inputs
         sources = {read.source for read, _ in operands_of(last, last.entry)}
         return [value for i, value in self.values.items() if i in sources]
 
     def shares(self, count: int, late: bool) -> "List[int]":
-        """Return, for each stage, the first of the lines that it prefetches, and its number of lines. The first stage
-        reads what was prefetched. Stages that write rows keep memory busy, so the other stages prefetch as much as
-        their computation hides; the rest is divided among the writing stages."""
+        """Return, for each stage, the first line that it prefetches and the number of its lines. The first stage
+        prefetches nothing, because it reads what was prefetched. Stages that write rows keep memory busy, so the
+        other stages prefetch as many lines as their computation hides. The writing stages share the rest.
+        """
         later = self.nest.stages[1:len(self.nest.stages) - late]
         if not later:
             return [0, count, count]

@@ -139,7 +139,7 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         vec //= 2
     in_registers = [*held, *(i for stage in nest.stages for i in stage.kept)]
     units, words = elements // vec, vec * sum(_words(i) for i in in_registers)
-    # twice as many for rows that would not fit otherwise
+    # twice the number of threads for rows that would not fit otherwise
     for registers in (device.rows_gpu.registers, 2 * device.rows_gpu.registers):
         steps, fold = max(1, registers // max(vec, words)), 2
         while fold < min(units, device.rows_gpu.threads) and (fold * vec * min(widths) < device.coalesced
@@ -169,8 +169,12 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
 
 @dataclass(frozen=True)
 class StageLines:
-    """A stage. steps, rest: of a thread. combine(slot): slot = f(slot, other) for all accumulators. row_values,
-    row_writes: the lines after the totals, for all threads, and for the first thread of the row."""
+    """A stage.
+
+    steps, rest: the steps of a thread. combine(slot): the lines of slot = f(slot, other) for all accumulators.
+        row_values, row_writes: the lines that follow the totals, for all threads, and for the first thread of the
+        row.
+    """
 
     accumulators: List[Accumulator]
     steps: Optional[ThreadSteps]

@@ -89,9 +89,13 @@ class ScanRecord:
 
 @dataclass(frozen=True)
 class ScanColumnsRecord(ScanRecord):
-    """The record that templates/kernels/scan_columns.j2 prints. lanes: columns of a register. blocks, registers: blocks
-    of columns, and registers of a block; the last block has `remaining` registers. edge: the step of one more register,
-    which ends with the columns, if columns are left over."""
+    """The record that templates/kernels/scan_columns.j2 prints.
+
+    lanes: number of columns in a register.
+    blocks, registers: number of blocks of columns, and number of registers of a block; the last block has `remaining`
+        registers.
+    edge: the step of one more register, which ends with the columns, if columns are left over.
+    """
 
     lanes: int
     blocks: int
@@ -168,8 +172,7 @@ class ScanWriter:
         return value.text if value.lanes == body.lanes else self.d.splat(value.dtype, body.lanes, value.text)
 
     def next_prefix(self, body: Body, h: int, before: Sequence[str], x: Sequence[str]) -> List[str]:
-        """Return f of the carry and the element, in the order of the elements: in reverse, the carry is the second
-        argument."""
+        """Return f(carry, element). In reverse it is f(element, carry), which keeps the order of the elements."""
         return self.combined(body, h, x, before,
                              body.lanes) if self.nest.reverse else self.combined(body, h, before, x, body.lanes)
 
@@ -205,7 +208,9 @@ class ScanWriter:
         return [Form(inits, inits.entry), *(self.form(*of) for of in self.steps_and_partitions())]
 
     def counts(self) -> "Tuple[List[Tuple[str, int]], int]":
-        """Return the counts in a work-item's number besides rows (or blocks of rows), and the number of these."""
+        """Return the counts in a work-item's number besides rows (or blocks of rows), and the number of rows (or
+        blocks).
+        """
         count = -(-(self.nest.below // self.schedule.lanes) // self.schedule.registers)
         return [("block", count)] * (count > 1), self.nest.outer
 

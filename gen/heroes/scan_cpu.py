@@ -96,8 +96,9 @@ def _wide(device: Device, nest: Scan) -> "Iterable[ScanSchedule]":
 
 
 def _cheap(nest: Scan) -> bool:
-    """Return true if a combiner takes one or two instructions: a register of neighbours takes six combinations, a lane
-    for each row only one."""
+    """Return true if a combiner takes one or two instructions. A register of neighbours takes six combinations; with
+    a lane for each row it takes only one.
+    """
     ops = [i.opcode for hero in nest.heroes for i in hero.called[0].instructions
            if i.opcode not in ("parameter", "tuple")]
     return all(opcode in ("maximum", "minimum") or opcode in ELEMENTWISE and ELEMENTWISE[opcode].operator
@@ -124,11 +125,12 @@ def _columns(device: Device, nest: Scan, lanes: int) -> ScanSchedule:
 class ScanCpuRecord(ScanRecord):
     """The record that templates/kernels/scan_cpu_rows.j2 prints.
 
-    row: the text of a block's first row ("": the element's code has it).
-    count: steps of a row.
+    row: text of a block's first row ("": the element's code has it).
+    count: number of steps of a row.
     step: code of a step of `vec` registers.
-    left: the number of elements that are in no step.
-    rest: the code for one of them, which carries a scalar if `scalar`: the value that all lanes of the register have.
+    left: number of elements that are in no step.
+    rest: code for one of these elements. If `scalar`, it carries a scalar, the value that all lanes of the register
+        have.
     """
 
     row: str
@@ -242,7 +244,9 @@ class ScanCpuWriter(scan.ScanWriter):
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, moved = divmod(nest.outer, lanes)
         common = self.common(*self.counts(), lanes)
-        if moved:       # a last turn for the rows that are left, moved back over the turn before, of the same work-item
+        # a last turn takes the rows that are left; it is moved back over the turn before, which is of the same
+        # work-item
+        if moved:
             turns, items = whole + 1, -(-whole // schedule.chunks)
             common["last"] = share("chunk", schedule.chunks, items, turns)[1] if items > 1 else str(turns)
         (at, at_rest), (count, left) = self.row_lanes_at(), divmod(nest.size, schedule.step // lanes)

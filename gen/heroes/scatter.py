@@ -42,8 +42,9 @@ from gen.targets import NARROW, TINY, Target, bits
 
 
 class Thread(NamedTuple):
-    """The map from a thread and its step to the index of an update ("": the update's own index), and the bounds of its
-    variables."""
+    """The map from a thread and its step to the index of an update, and the bounds of the map's variables. The map is
+    "" if these are the update's own index.
+    """
 
     map: str
     box: "Dict[str, Tuple[int, int]]"
@@ -51,12 +52,13 @@ class Thread(NamedTuple):
 
 @dataclass(frozen=True)
 class InOrder(Schedule):
-    """Updates in order: `items` work-items share the result along one dimension, with `chunk` elements of it each.
+    """Updates in order: `items` work-items share the result along one dimension; each has `chunk` elements of it.
 
-    moved: true if indices move the windows along that dimension. picked: the number of rows that are tested together
-    for belonging to this work-item, before those that do are combined; used if an index alone decides.
-    updates_prefetch: prefetch distance in updates (0: none), for at most `prefetch_bytes` of each update and of the
-    result, one cache line at a time.
+    moved: true if indices move the windows along that dimension.
+    picked: number of rows that are tested together for belonging to this work-item, before the rows that belong to it
+        are combined. It is used if an index alone decides.
+    updates_prefetch: prefetch distance in updates (0: no prefetch).
+    prefetch_bytes: maximum bytes of each update, and of the result, that are prefetched, one cache line at a time.
     """
 
     items: int = 1
@@ -89,8 +91,12 @@ class InOrder(Schedule):
 
 @dataclass(frozen=True)
 class Updates(LoopSchedule):
-    """One thread for each update. plain: no two updates write one element. run: rows of one thread. how: words for
-    people."""
+    """One thread for each update.
+
+    plain: no two updates write the same element.
+    run: number of rows of one thread.
+    how: words for people.
+    """
 
     how: str = ""
     plain: bool = False
@@ -160,8 +166,9 @@ class UpdateCode:
 class ByUpdate(UpdateCode):
     """The record that templates/kernels/scatter_by_update.j2 prints.
 
-    group, item: true if the text uses the number of the work-group, and of the work-item in it. inside: the condition
-    that a work-item has an update. swaps: the functions that `combine` calls.
+    group, item: true if the text uses the number of the work-group, and of the work-item in it.
+    inside: the condition that a work-item has an update.
+    swaps: the functions that `combine` calls.
     """
 
     group: bool
@@ -317,10 +324,9 @@ HERO = ScatterHero()
 
 
 def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
-    """Return the rows of one thread if indices are sorted, and words about the choice; (1, "") if they are not.
-
-    The number of runs is at least the number of positions in the result, a few for each unit of the device, and enough
-    to fill the device with threads.
+    """Return the number of rows of one thread if indices are sorted, and words about the choice; (1, "") if indices
+    are not sorted. The number of runs is at least three numbers: the number of positions in the result, a few for
+    each unit of the device, and a number that fills the device with threads.
     """
     numbers = device.scatter
     if not sorted_indices(nest.instruction):
@@ -629,7 +635,7 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
     size_of = {d: dims[d] if d in indexed else _extent(nest, d) for d in range(len(dims)) if dims[d] > 1}
 
     def widest(among: "Sequence[int]", least: int) -> "Optional[int]":
-        """Return the largest dimension whose halves are at least `least` bytes of a row in memory."""
+        """Return the largest dimension whose halves have at least `least` bytes of a row in memory."""
         wide = [d for d in among if size_of.get(d, 1) > 1 and -(-size_of[d] // 2) * _below(shape, d)
                 * dtypes.storage_bytes(shape.dtype) >= least]
         return max(wide, key=lambda d: size_of[d], default=None)
@@ -663,7 +669,8 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
 
 def _update_dim(nest: Scatter, d: int) -> "Optional[int]":
     """Return the dimension of the updates that runs along a dimension of the result; None if only an index selects
-    there."""
+    along that dimension.
+    """
     a = nest.instruction.attributes
     if d in a["inserted_window_dims"]:
         return None
@@ -735,7 +742,7 @@ def _picked(writer: ScatterWriter, form: InOrder, row: int) -> Picked:
     k = list(nest.instruction.attributes["scatter_dims_to_operand_dims"]).index(form.dimension)
     index, size = writer.found[k], nest.lasts[k] + 1
     unsigned = d.types["u64" if dtypes.TABLE[index.dtype].bits > 32 else "u32"]
-    rest = size - (form.items - 1) * form.chunk     # of the last part
+    rest = size - (form.items - 1) * form.chunk     # elements of the last part
     part = str(form.chunk) if rest == form.chunk else \
         f"first + {form.chunk} <= {size} ? {form.chunk} : {size} - first"
     checks = [check for j, checks in enumerate(writer.checks) if j != k for check in checks]
@@ -748,8 +755,9 @@ def _picked(writer: ScatterWriter, form: InOrder, row: int) -> Picked:
 
 
 def _order(nest: Scatter, form: InOrder) -> "Tuple[Optional[int], List[int]]":
-    """Return the dimension of the updates along which work-items share the result (None if there is none, or if its
-    size is 1), and the dimensions that count rows."""
+    """Return two things: the dimension of the updates along which work-items share the result (None if there is none,
+    or if its size is 1), and the dimensions that count rows.
+    """
     dims, across = nest.shape.dims, _update_dim(nest, form.dimension) if form.items > 1 else None
     rows = [k for k in range(len(dims)) if k not in nest.instruction.attributes["update_window_dims"]]
     return None if across is not None and dims[across] == 1 else across, [k for k in rows if dims[k] != 1]

@@ -49,8 +49,12 @@ class SmallProductsSchedule(Schedule):
 
 @dataclass(frozen=True)
 class SmallOperand:
-    """An operand. type: of an element, as C text. at: the start of a matrix, as C text in `batch`. step: the elements
-    from its first step to step `k`, as C text."""
+    """An operand.
+
+    type: type of an element, as C text.
+    at: start of a matrix, as C text in `batch`.
+    step: distance in elements from the matrix's first step to step `k`, as C text.
+    """
 
     type: str
     at: str
@@ -61,10 +65,10 @@ class SmallOperand:
 class Overlap:
     """Vectors that are longer than their rows.
 
-    behind: elements of the next row in such a vector.
-    whole: the first step whose row is too near to the end of its matrix.
-    shift: the function that moves such a row from the end of a vector to its beginning ("": there is no such row).
-    join: the function that puts the end of a row in front of the next row.
+    behind: number of elements of the next row in such a vector.
+    whole: the first step whose row is too near to the end of its matrix for a whole vector.
+    shift: function that moves such a row from the end of a vector to its beginning ("": there is no such row).
+    join: function that puts the end of a row in front of the next row.
     """
 
     behind: int
@@ -155,7 +159,7 @@ class SmallProductsCpuHero(Hero[SmallProduct, SmallProductsSchedule]):
         size = dtypes.storage_bytes(nest.dot.shape.dtype)
         lanes, matrix = LINE // size, counts["row"] * counts["column"]
         width = max(numbers.least_bytes // size, 1 << (counts["column"] - 1).bit_length())
-        each = lanes // math.gcd(matrix, lanes)     # so many products have whole units of the epilogue
+        each = lanes // math.gcd(matrix, lanes)     # number of products whose results are whole units of the epilogue
         products = max(1, min(numbers.elements // matrix, counts["batch"]) // each) * each
         to_result = _direct(nest)
         schedule = SmallProductsSchedule(width=width, products=products, to_result=to_result,
@@ -238,7 +242,7 @@ def _codes(nest: SmallProduct, schedule: SmallProductsSchedule, index: str,
 
 
 def _overlap(nest: SmallProduct, width: int, context: Context) -> Optional[Overlap]:
-    """Return the overlap of vectors with the next rows; None if vectors are rows."""
+    """Return the overlap of vectors with the next rows; None if each vector is exactly a row."""
     dtype, columns, helpers = nest.dot.shape.dtype, nest.counts["column"], context.helpers
     vector, behind, whole = context.target.register(dtype, width), width - columns, _whole(nest, width)
     if not behind:
@@ -252,13 +256,15 @@ def _overlap(nest: SmallProduct, width: int, context: Context) -> Optional[Overl
 
 
 def _whole(nest: SmallProduct, width: int) -> int:
-    """Return the first step whose row, with the excess lanes of its vector, is not within the matrix."""
+    """Return the first step whose row, together with the excess lanes of its vector, is not within the matrix."""
     at = nest.offsets(1, "step")
     return next((k for k, begin in enumerate(at) if begin + width > max(at) + nest.counts["column"]), len(at))
 
 
 def _gathered(nest: SmallProduct, width: int) -> "List[int]":
-    """Return the elements from the first column to each column, if a row is read element by element; else empty."""
+    """Return the distances in elements from the first column to each column, if a row is read element by element;
+    else an empty list.
+    """
     at, columns = nest.offsets(1, "step"), nest.offsets(1, "column")
     rows = columns == list(range(len(columns))) and all(
         begin - (width - len(columns)) >= min(at) for begin in at[_whole(nest, width):])

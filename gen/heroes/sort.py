@@ -78,7 +78,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Places:
-    """An operand whose elements are their places in a row. type: of an element, as it would be in memory."""
+    """An operand whose elements are their places in a row. type: the type that an element would have in memory."""
 
     type: str
     base: str = ""
@@ -89,7 +89,7 @@ class Places:
 
 
 class SortedRows:
-    """The rows of a nest. size: elements of a row. kept: elements of a result's row."""
+    """The rows of a nest. size: number of elements of a row. kept: number of elements of a result's row."""
 
     def __init__(self, nest: Whole) -> None:
         self.nest, self.op = nest, nest.op
@@ -275,7 +275,7 @@ class Word:
 
     @property
     def saved(self) -> int:
-        """Return the bytes that are saved beside a word for an element whose key is a constant."""
+        """Return the number of bytes that are saved beside a word for an element whose key is a constant."""
         return self.fields[0].bits // 8 if self.constants else 0
 
     @property
@@ -299,7 +299,7 @@ class Word:
         return bool(key) and field is self.fields[0] and (field.bits >= 32 or dtypes.TABLE[field.dtype].kind != "float")
 
     def narrow(self, text: str, field: Field) -> str:
-        """Return the bits of a value that belong to the field."""
+        """Return those bits of a value that belong to the field."""
         return text if field.bits in (32, 64) else f"({text} & {self.number((1 << field.bits) - 1, field.bits)})"
 
     def function(self, name: str, memory: Sequence[str], key: str = "", constants: Sequence[str] = ()) -> CFunction:

@@ -177,7 +177,7 @@ class SortRecord:
 
 
 def _placed(rows: SortedRows) -> int:
-    """Return the bits of a word of a key and a place; 0 if it would not fit."""
+    """Return the number of bits of a word of a key and a place; 0 if no word is large enough."""
     order = order_of(rows.op)
     bits = order.bits + (rows.size - 1).bit_length()
     return 0 if order.keys is None or bits > 64 else 64 if bits > 32 else 32

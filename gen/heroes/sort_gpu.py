@@ -28,7 +28,7 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class SortTilesSchedule(Schedule):
-    """The schedule. elements: that a block sorts, a power of two."""
+    """The schedule. elements: the number of elements that a block sorts, a power of two."""
 
     elements: int = 2
 

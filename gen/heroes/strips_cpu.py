@@ -18,7 +18,7 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class StripsSchedule(Schedule):
-    """The schedule. rows: of a strip. parts: the schedules of the parts."""
+    """The schedule. rows: number of rows of a strip. parts: the schedules of the parts."""
 
     rows: int = 1
     parts: Tuple[Schedule, ...] = ()

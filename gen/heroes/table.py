@@ -25,7 +25,7 @@ from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.schedule import Device, LoopSchedule
 
-VECTOR = 8      # values that are stored at once; vectors begin at multiples of it
+VECTOR = 8      # values that are stored at once; vectors begin at multiples of this number
 
 
 @dataclass(frozen=True)

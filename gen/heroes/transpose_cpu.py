@@ -49,8 +49,9 @@ class RegisterTileSchedule(Schedule):
 
 
 def inlined(nest: Nest) -> Nest:
-    """Return the nest with values that are read at several indices computed at each of them: a tile cannot contain a
-    function's accesses."""
+    """Return the nest with each value that is read at several indices computed at each of them, because a tile cannot
+    contain a function's accesses.
+    """
     of = nest.partition
     return Nest(nest.name, nest.shape, Partition(of.computation, of.roots, nest.name, of.entry.dims, INLINE, of.cuts))
 
@@ -158,7 +159,9 @@ class Frame:
         return math.prod(self.space.sizes[k] for k in self.lanes)
 
     def fits(self, rows: int, lanes: int) -> bool:
-        """Return true if a tile fits. A tile at the end is moved back, by whole first digits if there are several."""
+        """Return true if a tile fits. A tile at the end is moved back; if there are several digits, by whole first
+        digits.
+        """
         return all(step <= size and (len(run) == 1 or math.gcd(size, step) % self.space.sizes[run[0]] == 0
                                      or self.space.sizes[run[0]] % step == 0)
                    for step, size, run in ((rows, self.high, self.rows), (lanes, self.wide, self.lanes)))
@@ -267,10 +270,11 @@ def _origin(name: str, size: int, step: int) -> Origin:
 
 @dataclass(frozen=True)
 class Turns:
-    """The alternation of a tile's loads with the stores of the tile before."""
+    """The alternation of a tile's loads with the stores of the tile before it."""
 
     count: int
-    # columns of registers that the function `join` makes in a turn: PIECES registers from as many loaded ones
+    # columns of registers that the function `join` makes in a turn: it makes PIECES registers from PIECES loaded
+    # registers
     columns: int
     join: str
     register: str       # type of these registers
@@ -295,12 +299,12 @@ class TransposeCpuRecord:
     lane_origin: str
     last_strip: int
     lanes: int                      # of a register
-    vec: int                        # registers: rows of a tile, times `down` side by side along lanes
+    vec: int                        # registers: `vec` rows of a tile, each of `down` registers side by side along lanes
     registers_down: int
     loads: Sequence[Statement]                # lines before a tile's registers, of one register, and after them
     lines: Sequence[Statement]
     stores: Sequence[Statement]
-    turns: "Optional[Turns]"        # if the loads of a tile alternate with the stores of the one before
+    turns: "Optional[Turns]"        # set if the loads of a tile alternate with the stores of the tile before it
 
 
 def _turns(d: Target, helpers: Helpers, frame: Frame, tile: RegisterTileSchedule) -> "Optional[Turns]":

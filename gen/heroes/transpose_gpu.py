@@ -228,7 +228,7 @@ def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
 # ---- tile sizes ----
 
 def _extent(size: int, most: int, quantum: int) -> int:
-    """Return a tile's side, in whole vectors; if there are few tiles, they are equal."""
+    """Return a tile's side, in whole vectors. If there are few tiles along it, their sides are equal."""
     if size >= 3 * most:
         return max(1, most // quantum) * quantum
     part = -(-size // -(-size // most))
@@ -364,7 +364,7 @@ def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequen
 
 
 def _degree(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> int:
-    """Return the conflicts in both phases that use a tile."""
+    """Return the larger number of conflicts of the two phases that use a tile."""
     degree = 1
     for vec, along, held in ((stage.vec, "rows", stage.held), (tile.vec, "lanes", stage.held if tile.unit > 1 else 1)):
         local = _in_tile(tile, vec, along)
@@ -650,7 +650,7 @@ class TransposeGpuWriter:
         return self.element(stage) if stage.held == 1 else self.word(stage.word)
 
     def guard(self, index: str, box: "Dict[str, Tuple[int, int]]", vec: int) -> str:
-        """Return the condition that a vector is inside, that is, that its last element is."""
+        """Return the condition that a vector is inside, which holds if its last element is inside."""
         return " && ".join(conditions(_at_last(index, vec, self.tile, box), box, self.index_type))
 
     def along_rows(self, stage: StagedAccess) -> Copy:

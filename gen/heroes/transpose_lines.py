@@ -157,15 +157,16 @@ class TransposeLinesRecord:
     back to the last columns."""
 
     placing: Placing
-    tiles: str                                  # side by side in the work-item's columns
+    tiles: str                                  # number of tiles side by side in the work-item's columns
     register: str                               # the type of a line
     carried: int                                # lines that are carried from tile to tile
     first: str                                  # the first tile of stage "next", and the end tile
     end: str
     parts: int
     blocks: int                                 # of columns
-    edge: bool                                  # true if whole tiles leave columns over
-    # tiles of a step of stage "next"; the larger number comes first, for processors on which bursts of prefetches pay
+    edge: bool                                  # true if columns are left over after whole tiles
+    # numbers of tiles of a step of stage "next". The larger number comes first; it is for processors on which bursts
+    # of prefetches pay
     downs: "Tuple[int, ...]"
     starts: "Tuple[int, ...]"                   # offsets within a line at which the matrices of a batch begin
     # (stage, tiles of a step, edge, start): a step, for matrices that begin at offset `start` of a line, or (None)
@@ -233,8 +234,9 @@ class TransposeLinesWriter:
         return max(1, -(-(self.columns // self.form.side) // (self.form.columns // self.form.side)))
 
     def first(self, edge: bool) -> int:
-        """Return the offset in a line of the rows of the first matrix's tiles. It is the same for all tiles except the
-        one at the edge."""
+        """Return the offset in a line of the rows of the first matrix's tiles. It is the same for all tiles, except
+        the tile at the edge.
+        """
         begin = self.begin(self.write, "0", edge)
         at = algebra.evaluate(begin, *[0] * len(algebra.info(begin).variables))
         assert at is not None
@@ -309,7 +311,9 @@ class TransposeLinesWriter:
         return index, [name for name, _ in counts], blocks
 
     def start(self) -> str:
-        """Return the map to the offset in a line of the rows of a work-item's matrix; "" if all have the same."""
+        """Return the map to the offset in a line of the rows of a work-item's matrix; "" if all matrices have the
+        same offset.
+        """
         if len(self.starts) == 1:
             return ""
         return compose(algebra.substitute(self.begin(self.write, "0", False), block=0, j=0),

@@ -86,7 +86,7 @@ class WindowCpuHero(Hero[Nest, WindowSchedule]):
         lines = (plain.stream and sizes[-1] % lanes != 0 and inside[1] - inside[0] >= 4 * lanes
                  and lanes * written >= device.line)
         by_lines = replace(plain, lines=True)
-        # no lines if elements are computed one by one, because of a guard or a gather
+        # no lines of the result if elements are computed one by one, because of a guard or a gather
         lines = lines and not _row_forms(nest, by_lines).step.names(context.target, "lane")
         return [by_lines] * lines + [plain]
 
@@ -166,8 +166,9 @@ def _outer(sizes: "Tuple[int, ...]") -> Box:
 
 
 def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Optional[Tuple[int, int]]":
-    """Return the columns (first, end) at which no guard depends on the column; None if a guard depends on more than a
-    range of columns."""
+    """Return the columns (first, end) between which no guard depends on the column; None if a guard depends on more
+    than a range of columns.
+    """
     box: Box = {**_outer(sizes), "column": (0, sizes[-1] - 1)}
     thread, low, high = _thread(nest, sizes, "column", box), 0, sizes[-1] - 1
     for region in regions(partition.entry.body):
@@ -254,9 +255,11 @@ class WindowCpuRecord:
 
 
 class RowForms(NamedTuple):
-    """A row's vectors, the single vectors at its edges, and its other columns (None: there are none). begin, end: the
-    first vector and the end vector, as C texts. ends: the map that gives them if the schedule has lines (see
-    `Vectors`); "" if they are constants."""
+    """A row's vectors, the single vectors at its edges, and its other columns (None: there are none).
+
+    begin, end: the first vector and the end vector, as C texts.
+    ends: the map that gives `begin` and `end` if the schedule has lines (see `Vectors`); "" if they are constants.
+    """
 
     step: Form
     edges: List[Form]

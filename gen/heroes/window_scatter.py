@@ -124,8 +124,9 @@ HERO = WindowScatterHero()
 
 
 def _seen(hero: Instruction) -> str:
-    """Return the map from a window's position and an index in it to the element; EMPTY if windows cover padding
-    only."""
+    """Return the map from a window's position and an index in the window to the element; EMPTY if windows cover only
+    padding.
+    """
     return algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(hero.operands[1].shape.dims)}",
                         f"in={algebra.numbers(hero.shape.dims)}", "joint=1", *window_words(hero.attributes["window"]))
 
