@@ -554,9 +554,10 @@ class RowsCpuWriter:
         return [value for i, value in self.values.items() if i in sources]
 
     def shares(self, count: int, late: bool) -> "List[int]":
-        """Return, for each stage, the first line that it prefetches and the number of its lines. The first stage
-        prefetches nothing, because it reads what was prefetched. Stages that write rows keep memory busy, so the
-        other stages prefetch as many lines as their computation hides. The writing stages share the rest.
+        """Return the bounds of the lines that stages prefetch: stage k prefetches the lines from bound k to before
+        bound k + 1. The first stage prefetches nothing if there are later stages, because it reads what was
+        prefetched. Stages that write rows keep memory busy, so the other stages prefetch as many lines as their
+        computation hides. The writing stages share the rest.
         """
         later = self.nest.stages[1:len(self.nest.stages) - late]
         if not later:
