@@ -20,8 +20,9 @@ def memory_map(shape: Shape) -> str:
 
 
 def scheduled_map(shape: Shape) -> str:
-    """Return the same map for schedules, which compute with numbers: a leading dimension of the caller is taken as one
-    more than the length of a row. No address is derived from it."""
+    """Return the same map for schedules, which compute with numbers. A leading dimension of the caller is replaced by
+    the length of a row plus one. No address is derived from this map.
+    """
     index = memory_map(shape)
     return algebra.substitute(index, **{name: least + 1 for name, (least, _) in leads_of([shape]).items()}) \
         if shape.lead else index
@@ -62,8 +63,9 @@ def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
 
 
 def operand_buffer(partition: Partition, read: Read) -> "Optional[Buffer]":
-    """Return the buffer that a product's operand is read from, as in `buffer_of`; if the operand is the parts of
-    complex numbers, return the buffer of these numbers as an array of parts."""
+    """Return the buffer that a product's operand is read from, as `buffer_of` does. If the operand is the parts of
+    complex numbers, return the buffer of these numbers as an array of parts.
+    """
     source = read.source
     if source in partition.cuts or not source.attributes.get(PARTS):
         return buffer_of(partition, read)

@@ -1,9 +1,9 @@
 """Split a convolution's window along one dimension into cells.
 
-At each place, the window covers elements of the base with its own elements, the taps. Padding and the holes of base
-dilation are not elements. A cell is a set of places and a set of taps, each evenly spaced, such that every tap of the
-cell covers an element of the base at every place of the cell. Each pair of a place and a tap that covers an element is
-in exactly one cell.
+A place is a position of the window, and a tap is an element of the window. At each place, the taps cover elements of
+the base, padding, or the holes of base dilation; only the first are elements. A cell is a set of places and a set of
+taps, each evenly spaced, such that every tap of the cell covers an element of the base at every place of the cell.
+Each pair of a place and a tap that covers an element is in exactly one cell.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gen.schedule import FEW_ROWS, SHORT_SUM
 
 
 class Cell(NamedTuple):
-    """A cell: the first place and tap, and their numbers."""
+    """A cell: its first place, its first tap, and its numbers of places and taps."""
 
     place: int
     places: int
@@ -68,9 +68,11 @@ class Along(NamedTuple):
 
 
 def along(convolution: Instruction, k: int) -> Along:
-    """Return the cells of dimension k of the window. A cell has the taps with the same places; or the places with the
-    same taps, if that gives fewer cells, or if sums would be short otherwise. A long window with few places (as for a
-    gradient of weights) is a single cell if its product has few other rows: its places then become rows of a tile."""
+    """Return the cells of dimension k of the window. A cell contains the taps that have the same places. If that
+    gives fewer cells, or if sums would be short otherwise, a cell contains the places that have the same taps. A long
+    window with few places (as for a gradient of weights) is a single cell if its product has few other rows, because
+    its places then become rows of a tile.
+    """
     window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
     size = convolution.operands[0].shape.dims[labels.lhs[2 + k]]
     places = convolution.shape.dims[labels.out[2 + k]]
@@ -100,7 +102,9 @@ def along(convolution: Instruction, k: int) -> Along:
 
 
 def _alike(of: "Dict[int, List[int]]", every: int) -> "List[Tuple[Tuple[int, ...], List[int]]]":
-    """Group numbers by equal partners: lists of evenly spaced numbers, ascending, with their partners."""
+    """Group numbers that have equal partners. Return lists of evenly spaced numbers, ascending, each with its
+    partners.
+    """
     alike: "Dict[Tuple[int, Tuple[int, ...]], List[int]]" = {}
     for number, others in sorted(of.items()):
         alike.setdefault((number % every, tuple(others)), []).append(number)

@@ -16,7 +16,8 @@ from gen.plan.partition import Entry, Partition, Read, Root, compose
 from gen.schedule import LINE
 
 MOST_OPERANDS = 8
-MOST_OPS = 2000      # ops of all parts together; a value that several parts use is computed in each
+# maximum number of ops of all parts together; a value that several parts use is computed in each of them
+MOST_OPS = 2000
 
 
 class SideBySide(NamedTuple):
@@ -31,9 +32,11 @@ class SideBySide(NamedTuple):
 
 @dataclass(eq=False)
 class Concatenate(Nest):
-    """A nest, and the same nest in parts, one for each operand. together: true if each part can be written by a walk of
-    its own, because it writes contiguous memory or pieces of whole lines. rows: the parts' positions in rows that may
-    end within a line, or None."""
+    """A nest, and the same nest in parts, one for each operand.
+
+    together: true if a walk of its own can write each part, because the part is contiguous memory or pieces of whole
+        lines. rows: the parts' positions in rows that may end within a line, or None.
+    """
 
     parts: List[Nest]
     together: bool
@@ -89,8 +92,9 @@ def _parts(nest: Nest) -> "Optional[List[Nest]]":
 
 
 def _hero(nest: Nest) -> Optional[Entry]:
-    """Return the only concatenation that the nest computes element by element, at the same position in memory; else
-    None."""
+    """Return the only concatenation that the nest computes element by element, at the same position in memory; None
+    if there is none or several.
+    """
     heroes = [e for e in nest.partition.entry.body.entries if e.instruction.opcode == "concatenate"
               and e.callee is None]
     return heroes[0] if len(heroes) == 1 and plan.same_place(Read(heroes[0].instruction, heroes[0].map),

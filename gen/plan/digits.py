@@ -58,7 +58,9 @@ class IterationSpace:
 
 
 def _splits(flat: str) -> List[int]:
-    """Return the numbers by which a map of one variable divides it; its position must be split there."""
+    """Return the numbers by which a map of one variable divides that variable. The position must be split at these
+    numbers.
+    """
     name = algebra.info(flat).variables[0].name
     return [division.period for division in algebra.divisions(flat) if division.variable == name]
 
@@ -128,8 +130,9 @@ def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[Iteratio
 
 
 def in_words(space: IterationSpace, lines: bool = False) -> bool:
-    """Return true if the elements that `interleaved` finds fill 32-bit words, and its rows are whole registers. lines:
-    rows must be whole cache lines too."""
+    """Return true if the elements that `interleaved` finds fill 32-bit words, and if its rows are whole registers.
+    lines: the rows must be whole cache lines too.
+    """
     n = space.sizes[-1]
     return n in (2, 4) and space.sizes[-2] % (16 * n if lines else 16) == 0 and all(
         a.strides is not None and (a.width * n == 4 if a.strides[-2:] == (n, 1) else a.strides[-2] == 1)
@@ -137,11 +140,11 @@ def in_words(space: IterationSpace, lines: bool = False) -> bool:
 
 
 def interleaved(space: IterationSpace, lines: bool = False) -> int:
-    """Return the number of rows that some accesses interleave and all others have separately: the size of the minor
-    digit, or 1 if there are none.
+    """Return the number of rows that some accesses interleave and all other accesses have one after another. It is
+    the size of the minor digit; 1 if there are no such rows.
 
-    Accesses that do not move along the rows are allowed. lines: rows of elements interleaved in 32-bit words must be
-    whole lines.
+    Accesses that do not move along the rows are allowed. lines: rows of elements that are interleaved in 32-bit words
+    must be whole cache lines.
     """
     if len(space.sizes) < 2 or any(not a.strides for a in space.accesses):
         return 1
@@ -165,7 +168,9 @@ def is_mixed_radix(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
 
 
 def block(read: StridedAccess, sizes: "Sequence[int]") -> int:
-    """Return the bytes of the row block that the last digit selects, if blocks are read consecutively; else 0."""
+    """Return the bytes of the block of rows that the last digit selects, if such blocks are read consecutively; else
+    0.
+    """
     strides = read.strides or (0,)
     falling = all(high > low for high, low in zip(strides[:-1], strides[1:-1]))
     return strides[-1] * sizes[-1] * read.width if falling and is_mixed_radix(strides, sizes) else 0
@@ -198,8 +203,9 @@ def _merged(space: IterationSpace) -> IterationSpace:
 
 
 def reach(flat: str) -> Tuple[int, int]:
-    """Return the minimum and the maximum of a map of a position, found from its digits: sums of quotients and
-    remainders become sums of multiples."""
+    """Return the minimum and the maximum of a map of a position. They are found from its digits: sums of quotients
+    and remainders become sums of multiples.
+    """
     sizes = digit_sizes(algebra.info(flat).variables[0].hi + 1, [flat])
     return algebra.ranges(compose(position(sizes), flat))[0]
 
@@ -304,8 +310,9 @@ def interleaving(nest: Nest) -> Interleaving:
 
 
 def row(nest: Nest) -> int:
-    """Return the length of a row that is contiguous in every access, if the rows are not contiguous with each other in
-    the output; else 0."""
+    """Return the length of a row if rows are contiguous in every access but do not follow each other in the output;
+    else 0.
+    """
     space = iteration_space(nest.partition, nest.shape)
     if space is None or len(space.sizes) < 2 or any(a.strides is None or a.strides[-1] not in (0, 1)
                                                     for a in space.accesses):
@@ -316,7 +323,8 @@ def row(nest: Nest) -> int:
 
 def falling(nest: Nest) -> int:
     """Return the number of positions in a run along which more bytes are read towards lower addresses than towards
-    higher ones; 0 if there is none."""
+    higher addresses; 0 if there is none.
+    """
     space, run = iteration_space(nest.partition, nest.shape), 1
     reads = [(a.bytes, a.strides) for a in space.accesses if a.strides and not a.write] if space else []
     for k, size in reversed(list(enumerate(space.sizes if space else ()))):
@@ -328,7 +336,7 @@ def falling(nest: Nest) -> int:
 
 
 def transposed(space: IterationSpace) -> Optional[int]:
-    """Return the digit, other than the minor one, along which most bytes are contiguous."""
+    """Return the digit, other than the minor digit, along which most bytes are contiguous."""
     bytes_along: Dict[int, int] = {}
     for access in space.accesses:
         for k, stride in enumerate((access.strides or ())[:-1]):

@@ -227,8 +227,9 @@ class _Walker:
         return compose(self.own, algebra.substitute(identity(dims), **{f"i{k}": at for k, at in places.items()}))
 
     def hold(self, asked: int) -> None:
-        """Find the variables that a finished element keeps, and their next values while it continues. asked: the
-        predicate of each element."""
+        """Find the variables that a finished element keeps, and their next values while the element continues. asked:
+        the predicate of each element.
+        """
         walk = self.walk
         for n, (variable, end) in enumerate(zip(walk.variables, walk.ends)):
             key = walk.scalars[end]
@@ -364,8 +365,11 @@ def _op(i: Instruction, x: "Iterable[int]") -> Key:
 
 
 class Asked(NamedTuple):
-    """A part of a condition that depends on all elements. each: the predicate with one value per element. inverted:
-    true if the predicate is false for an element that continues. part: the scalar computed from it."""
+    """A part of a condition that depends on all elements.
+
+    each: the predicate with one value per element. inverted: true if the predicate is false for an element that
+        continues. part: the scalar that is computed from the predicate.
+    """
 
     each: Value
     inverted: bool
@@ -520,5 +524,5 @@ def steps(op: Instruction) -> int:
 
 
 def estimate(trip_count: Optional[int]) -> int:
-    """Return the trip count of a loop, or an estimate if it is None."""
+    """Return the trip count of a loop; an estimate if the given trip count is None."""
     return UNKNOWN_STEPS if trip_count is None else trip_count

@@ -128,7 +128,7 @@ def transformed(values: Sequence[complex]) -> List[complex]:
 
 @lru_cache(maxsize=8)
 def kernel_of_convolution(n: int, m: int) -> Tuple[complex, ...]:
-    """Return the transform of b, divided by the length m of the transforms."""
+    """Return the transform of b, divided by m, the length of the transforms."""
     b = [0j] * m
     for k in range(n):
         b[k] = b[-k if k else 0] = chirp(k, n).conjugate() / m

@@ -60,7 +60,7 @@ def arranged(computation: Computation, group: "Sequence[Leaf]",
 
 
 def _rooted(kernel: Kernel, space: Optional[IterationSpace], same: str) -> "Tuple[Shape, List[Root]]":
-    """Return the shape of a kernel's index, and its results with their maps from that index."""
+    """Return the shape of a kernel's index, and the kernel's results with their maps from that index."""
     shape, order = _space([leaf for leaf, _ in kernel]), _as_read(space) if space else None
     if order:
         shape = _flat(shape)
@@ -130,8 +130,9 @@ def _flat(first: Shape) -> Shape:
 
 
 def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[str, str]]" = None) -> Root:
-    """Return a result with the map to its index: from the same position, or through a map of positions. order: the two
-    maps of `_as_read`, applied first."""
+    """Return a result with the map to its index. The map starts at the same position, or goes through a map of
+    positions. order: the two maps of `_as_read`, which are applied first.
+    """
     number, shape, instruction, output = leaf
     own, unmap = identity(space.dims), algebra.call("shape", "unmap", shape.text)
     if order:
@@ -183,7 +184,9 @@ def _cost(space: IterationSpace) -> int:
 
 
 def _least(space: IterationSpace) -> int:
-    """Return the cost if each buffer were accessed once, in the order of its memory."""
+    """Return the cost that the accesses have if each buffer is accessed once, in the order of its memory. No order
+    costs less.
+    """
     return sum({a.name: a.bytes for a in space.accesses}.values())
 
 

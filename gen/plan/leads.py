@@ -1,9 +1,9 @@
 """Strides that contain leading dimensions of the caller.
 
-A position in such an array is row * lead + place, so each distance in it is times * lead + rest for two numbers; rest
-is smaller than the number of the array's elements. Plans and schedules keep both numbers in one: times * BASE + rest,
-with a base larger than any such array. Distances are then added, compared and multiplied as usual, and `text` prints
-them.
+A position in an array with such a dimension is row * lead + place. Each distance in it is therefore times * lead +
+rest for two numbers; rest is smaller than the number of the array's elements. Plans and schedules keep both numbers
+in one number, times * BASE + rest, where BASE is larger than any such array. They add, compare and multiply these
+distances as usual, and `text` prints them.
 """
 
 from __future__ import annotations

@@ -196,7 +196,9 @@ def _led(nest: Nest, heroes: List[Instruction]) -> Nest:
 
 
 def _with_sides(kernels: List[Nest]) -> List[Nest]:
-    """Let a reduction's pass also write results that are as large as its input and read the same."""
+    """Let the pass of a reduction also write other results, if these are as large as the reduction's input and read
+    the same elements.
+    """
     written: List[Nest] = []
     for n, nest in enumerate(kernels):
         if isinstance(nest, plan.Reduction):

@@ -151,7 +151,7 @@ def _lasting(computation: Computation, lasting: "Collection[int]") -> "Set[Instr
 
 
 def _left(into: Computation, product: Instruction, operands: "List[Instruction]", of: PlanClass) -> Instruction:
-    """Return the product unchanged, with the reason why it stays so."""
+    """Return the product unchanged, with the reason why it is not arranged."""
     left = into.add_copy(product, operands)
     left.attributes = {**left.attributes, WHY_LOOP: _why_loop(product, of)}
     return left
@@ -191,7 +191,7 @@ def _why_loop(product: Instruction, of: PlanClass) -> str:
 
 def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction]", panels: Panels,
               in_place: bool = False) -> Optional[Instruction]:
-    """Return the arranged product; None if it stays as it is. in_place: few rows read the other operand in place."""
+    """Return the arranged product; None if it is not arranged. in_place: few rows read the other operand in place."""
     value = _small(x, product, operands, panels) or in_place and (
         _turned(x, product, operands, panels) or _of_few_rows(x, product, operands, panels)) or None
     if product.opcode == "dot":
@@ -321,8 +321,9 @@ def _parts_of(x: Expander, value: Instruction) -> "List[Instruction]":
 
 
 def _beside(x: Expander, both: "Sequence[Instruction]", d: int, of: Optional[Instruction] = None) -> Instruction:
-    """Return two values with their elements interleaved along dimension d. of: the numbers in memory whose parts these
-    are, contiguous along d."""
+    """Return two values with their elements interleaved along dimension d. of: the complex numbers in memory,
+    contiguous along d, whose parts the two values are.
+    """
     dims = both[0].shape.dims
     new = [x.reshape(value, (*dims[:d + 1], 1, *dims[d + 1:])) for value in both]
     order = (d + 1, *(n + (n > d) for n in of.shape.minor_to_major)) if of else None
@@ -415,8 +416,9 @@ def _in_matrices(dot: Instruction) -> bool:
 
 def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
                  panels: Panels) -> Optional[Instruction]:
-    """Return a product of few rows by a matrix that is read in place; None if `_tiled` reads it so, or if it must be
-    copied."""
+    """Return a product of few rows by a matrix that is read in place; None if `_tiled` reads the matrix in place, or
+    if the matrix must be copied.
+    """
     kind, of = _sum_type(dot), int(_kept_size(dot, 1) > _kept_size(dot, 0))
     before, matrix = len(x.into), _loaded(operands[of], kind)
     if dot.opcode != "dot" or matrix is None \
@@ -429,8 +431,9 @@ def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
 
 
 def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
-    """Return the value that tiles load for one that is added up in type `kind`: the value before a conversion that
-    tiles do themselves. None if they do not load its type."""
+    """Return the value that tiles load in place of one that they add up in type `kind`: the value before a conversion
+    that tiles do themselves. Return None if tiles do not load its type.
+    """
     types = (kind, *WIDENED.get(kind, ()))
     if value.opcode == "convert" and value.operands[0].shape.dtype in types and value.shape.dtype == kind:
         return value.operands[0]
@@ -445,7 +448,8 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     sides, unit = [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
     rows = _kept_size(dot, 1 - of)
     if rows == 1 or steps * bytes_ < LINE * rows or rows * _kept_size(dot, of) * steps < panels.least_steps:
-        return None  # a reduction is as fast, the lanes' sums are more bytes than the matrix, or the product is small
+        # a reduction is as fast, or the lanes' sums have more bytes than the matrix, or the product is small
+        return None
     along = next((k for k, d in enumerate(sides[of].contracted) if _strides(matrix, d)), None)
     if along is None or loop_sizes(dot)[along] % unit:
         return None
@@ -518,7 +522,9 @@ def _in_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 
 def _most_parts(dot: Instruction, panels: Panels) -> int:
-    """Return the maximum of parts of a product's sum, which is long, or leaves much to multiply to few work-items."""
+    """Return the maximum number of parts of a product's sum. It is above 1 if the sum is long, or if few work-items
+    would have much to multiply.
+    """
     steps, kind, count = math.prod(loop_sizes(dot)), _sum_type(dot), dot.shape.elements
     if steps >= panels.long_sum:
         return panels.sum_parts
@@ -633,16 +639,18 @@ def _too_small(product: Instruction, size: int, rows: int, panels: Panels) -> st
 
 
 def _panel_width(size: int, kind: str, units: "Sequence[int]") -> int:
-    """Return the elements of a panel's rows, of `size` columns. units: possible widths of a panel in units, the best
-    first."""
+    """Return the number of elements in a row of a panel, for `size` columns. units: possible widths of a panel in
+    units, the best first.
+    """
     unit = LINE // dtypes.storage_bytes(kind)
     return next((unit * n for n in units if size % (unit * n) == 0), unit)
 
 
 def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: int, size: int, rows: int,
            panels: Panels) -> Instruction:
-    """Return the operand that is read in units along its dimension j, of size `size`; in panels if its units are not in
-    memory, or it is large."""
+    """Return the operand that is read in units along its dimension j, of size `size`. It is in panels if its units
+    are not in memory, or if it is large.
+    """
     kind, bytes_ = value.shape.dtype, dtypes.storage_bytes(value.shape.dtype)
     matrix = math.prod(loop_sizes(product)) * size * bytes_
     most = panels.dot_rows if product.opcode == "dot" else panels.in_place_rows
@@ -739,7 +747,7 @@ def _in_groups(x: Expander, value: Instruction, sides: Sides, group: int) -> Ins
 
 
 def _filled(x: Expander, value: Instruction, along: int, count: int) -> Instruction:
-    """Return the value with `count` zeros more along a dimension."""
+    """Return the value with `count` zeros appended along a dimension."""
     if not count:
         return value
     dims = tuple(size + count * (d == along) for d, size in enumerate(value.shape.dims))
@@ -751,9 +759,10 @@ def _filled(x: Expander, value: Instruction, along: int, count: int) -> Instruct
 
 def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
               tiles: SharedTiles) -> Optional[Instruction]:
-    """Return the product for tiles of shared memory, or a product by a vector as a reduce; None if it is too small, or
-    is not a product of rows by columns. An operand that is computed is stored first; operands of two types are
-    converted."""
+    """Return the product for tiles of shared memory, or a product by a vector as a reduce. Return None if the product
+    is too small, or is not a product of rows by columns. An operand that is computed is stored first; operands of two
+    types are converted.
+    """
     by_vector = _by_vector(x, product, operands, tiles.vector_steps) if product.opcode == "dot" else None
     if by_vector or product.shape.elements * math.prod(loop_sizes(product)) < tiles.least_steps \
             or _why_not_for_gpus(product, tiles):
@@ -773,9 +782,10 @@ def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction
 
 def _features_beside(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                      tiles: SharedTiles) -> "List[Instruction]":
-    """Return the operands of a convolution, stored with contiguous features if contiguous elements of the base are of
-    the image and a window moves over them. An element of such a base is copied by itself, and a copy of a few bytes
-    takes as long as one of a whole word."""
+    """Return the operands of a convolution, stored with contiguous features if contiguous elements of the base are
+    neighbours in the image and a window moves over them. Each element of such a base would be copied by itself, and a
+    copy of a few bytes takes as long as a copy of a whole word.
+    """
     base, kernel = operands
     labels, window = product.attributes["dim_labels"], product.attributes["window"]
     size, features = dtypes.storage_bytes(base.shape.dtype), kernel.shape.dims[labels.rhs[0]]
@@ -843,8 +853,10 @@ def _why_not_for_gpus(product: Instruction, tiles: SharedTiles) -> str:
 
 def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                panels: Panels) -> Optional[Instruction]:
-    """Return a convolution whose base is read in units; None for other convolutions. The result's contiguous dimension
-    is one of the image, along which the base has no padding and no holes, and there is one group."""
+    """Return a convolution whose base is read in units; None for other convolutions. Such a convolution has one
+    group, and the result's contiguous dimension is a dimension of the image, along which the base has neither padding
+    nor holes.
+    """
     shape, labels, window = product.shape, product.attributes["dim_labels"], product.attributes["window"]
     at, kind = next((d for d in shape.minor_to_major if shape.dims[d] > 1), labels.out[0]), _sum_type(product)
     if at not in labels.out[2:] or group_count(product) > 1:
@@ -862,9 +874,10 @@ def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instructio
 
 def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                panels: Panels) -> Optional[Instruction]:
-    """Return a convolution that sums over images, as the gradient of weights does, as the sum of convolutions over some
-    images each: these stay in cache while the kernel moves over all places. Each part is a group of features. Return
-    None for other convolutions, and if the parts' results are large beside the operands."""
+    """Return a convolution that sums over images, such as the gradient of weights, as the sum of convolutions over
+    some images each. These images stay in cache while the kernel moves over all places. Each part is a group of
+    features. Return None for other convolutions, and if the parts' results are large in comparison with the operands.
+    """
     labels, kind = product.attributes["dim_labels"], _sum_type(product)
     (base, kernel), (inputs, outputs), dims = operands, labels.rhs[:2], product.shape.dims
     count, bytes_ = kernel.shape.dims[inputs], dtypes.storage_bytes(kind)
@@ -897,8 +910,9 @@ def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instructio
 
 
 def _in_groups_of_images(x: Expander, value: Instruction, images: int, features: int, parts: int) -> Instruction:
-    """Return the value with images in parts: dimension `images` has those of one part, and dimension `features` has the
-    number of the part above its own."""
+    """Return the value with its images in parts: dimension `images` has the images of one part, and dimension
+    `features` has the number of the part as its major digit.
+    """
     of = value.shape.dims
     apart = x.reshape(value, (*of[:images], parts, of[images] // parts, *of[images + 1:]))
     order = [d + (d > images) for d in range(len(of))]
@@ -979,8 +993,9 @@ def _stored(x: Expander, value: Instruction, minor: "Sequence[int]" = ()) -> Ins
 
 
 def contiguous(product: Instruction) -> "Optional[Tuple[int, int]]":
-    """Return the operand with the result's contiguous dimension, and that dimension there; None if it is of the
-    batch."""
+    """Return two numbers: the operand that has the result's contiguous dimension, and that dimension in the operand.
+    Return None if the dimension is of the batch.
+    """
     at = next((d for d in product.shape.minor_to_major if product.shape.dims[d] > 1), None)
     if at is None:
         return None

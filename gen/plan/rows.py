@@ -239,7 +239,7 @@ def _between(nest: Nest, group: "List[Nest]", groups: "List[List[Nest]]", needs:
 
 
 def _candidate(nest: Nest, group: "List[Nest]") -> bool:
-    """Return true if a nest may be a stage of a group, as far as can be seen without its maps."""
+    """Return true if a nest may be a stage of a group, as far as that is known without the nest's maps."""
     first = group[0]
     if not isinstance(first, Reduction) or not _plain(first) or not _plain(nest):
         return False
@@ -303,7 +303,7 @@ def _bitcast(of: Shape, to: Shape) -> str:
 
 
 def _drop(space: Shape, gone: "Sequence[int]", kept: bool = False) -> str:
-    """Return the map from an index to the index of its row; kept: to the first index of its row."""
+    """Return the map from an index to the index of its row; if `kept`, the map to the first index of its row."""
     names = [f"i{k}" for k in range(len(space.dims))]
     renamed = [n if k not in gone else "0" for k, n in enumerate(names) if kept or k not in gone]
     return algebra.simplify(
@@ -409,7 +409,7 @@ class _Stages:
         return self.stages[level - 1]
 
     def _same_rows(self, nest: Reduction) -> None:
-        """Check that each result of a reduction combines the same positions of the space as a row."""
+        """Check that each result of a reduction combines the positions of exactly one row of the space."""
         own = compose(_bitcast(self.space, nest.space), compose(_drop(nest.space, nest.reduced),
                                                                 memory_map(nest.heroes[0].shape.leaves()[0])))
         if own != self.row_of:
@@ -496,7 +496,7 @@ class _Stages:
         """Return the values that a partition computes from totals for a whole row and uses for its elements, as results
         of the row."""
         once = _once(partition)
-        alone: "Set[Instruction]" = set()       # depend on the row alone
+        alone: "Set[Instruction]" = set()       # values that depend on the row alone
         roots: "Dict[Instruction, Root]" = {}
         for entry in partition.entry.body.entries:
             i = entry.instruction
@@ -510,8 +510,9 @@ class _Stages:
         return roots
 
     def _kept(self, number: int) -> "List[Instruction]":
-        """Return the values that a stage reads from earlier stages. Values that are worth keeping are kept by the first
-        stage that computes them."""
+        """Return the values that a stage reads from earlier stages. If a value is worth keeping, the first stage that
+        computes it keeps it.
+        """
         stage = self.stages[number]
         partition = self._inputs(stage)
         once = _once(partition)

@@ -107,8 +107,9 @@ def component(combiner: Computation, k: int) -> Instruction:
 
 
 def combined_by(combiner: Computation, k: int, count: int) -> "Optional[str]":
-    """Return the op if a result's combiner is one op of result k and update k, in either order; "overwrite" if it
-    returns the update; else None."""
+    """Return the op if a result's combiner is one op of result k and update k, in either order; "overwrite" if the
+    combiner returns the update; otherwise None.
+    """
     op = component(combiner, k)
     if op.opcode == "parameter":
         return "overwrite" if op.parameter_number == count + k else None

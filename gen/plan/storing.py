@@ -171,7 +171,7 @@ class Evaluations(Partition):
         counts: "Dict[Function, Tuple[float, float]]" = {}
         reads: "Dict[Function, float]" = {}
         once: "Set[Function]" = set()
-        passes = set(self.written)      # computed in a pass over its elements, once each
+        passes = set(self.written)      # values that a pass over their elements computes, each element once
         for function in self.functions:     # callers come before callees
             elements = float(math.prod(function.dims))
             if function not in reads or (function in stored and function in self.last):
@@ -187,9 +187,10 @@ class Evaluations(Partition):
         return counts
 
     def _shared(self, passes: bool, function: Function, callee: Function) -> bool:
-        """Return true if a value is computed once for this reader and others of its kind. Nests that visit each of its
-        elements once share a pass. A value that depends elementwise on totals of a reduction and is then broadcast is
-        computed once for each row."""
+        """Return true if a value is computed once for this reader and other readers of its kind. Nests that visit
+        each element of the value once share a pass. A value that depends elementwise on totals of a reduction and is
+        then broadcast is computed once for each row.
+        """
         work, elements = self.work[function], math.prod(callee.dims)
         reads = work.reads[callee] * math.prod(function.dims)
         if callee.root and elements <= self._totals.get(callee.root, 0):
@@ -229,7 +230,9 @@ class Evaluations(Partition):
 
     def _inline(self, function: Function, callees: "Sequence[Function]", entries: "Dict[Function, int]",
                 again: "Dict[Function, int]") -> None:
-        """Count the entries in a function's text including its callees, and how many of them are repeated."""
+        """Store two numbers for a function: in `entries` the number of entries in its text including its callees, in
+        `again` the number of these entries that are repeated.
+        """
         sites = self.work[function].sites
         entries[function] = self.work[function].entries + sum(entries[callee] * sites[callee] for callee in callees)
         entries[function] = min(entries[function], MOST_ENTRIES)
@@ -277,8 +280,9 @@ class Evaluations(Partition):
         return self._improved(frozenset(stored), costs)
 
     def _improved(self, stored: "FrozenSet[Function]", costs: Costs) -> "FrozenSet[Function]":
-        """Return the best of four choices: these values, all values, those that results read directly, and none; each
-        without the values that cost more than they save."""
+        """Return the best of four choices: these values, all values, the values that results read directly, and no
+        values. Each choice leaves out the values that cost more than they save.
+        """
         best, least = frozenset(), math.inf     # type: FrozenSet[Function], float
         tried = [stored, frozenset(self.candidates), frozenset(self.last.intersection(self.candidates)),
                  best]     # type: List[FrozenSet[Function]]
@@ -438,6 +442,8 @@ def _per_byte(function: Function, costs: Costs) -> float:
 
 
 def _loaded(function: Function, costs: Costs) -> float:
-    """Return the time to read an element of a stored value: one instruction, and its bytes."""
+    """Return the time to read an element of a stored value: the time of one instruction and of moving the element's
+    bytes.
+    """
     elements = math.prod(function.dims)
     return costs.instruction + _bytes(function) / max(1, elements) * _per_byte(function, costs)

@@ -83,7 +83,7 @@ def _left(first: Nest, second: Nest) -> "List[Buffer]":
 
 
 def _feeds(first: Nest, second: Nest, nests: "Sequence[Nest]") -> bool:
-    """Return true if a nest leaves one buffer, which only the other nest reads."""
+    """Return true if a nest leaves exactly one buffer, and only the other nest reads that buffer."""
     left = _left(first, second)
     return len(left) == 1 and not any(left[0] in _reads(nest) for nest in nests if nest not in (first, second))
 
@@ -171,7 +171,9 @@ def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
 
 
 def _goes_by_strips(nest: Contraction, strips: int) -> bool:
-    """Return true if the digits of a contraction's work-items, major first, begin with those of the strip's number."""
+    """Return true if the digits of a contraction's work-items, major first, begin with the digits of the strip's
+    number.
+    """
     digits = [nest.outer[k] for k in nest.order if nest.outer[k].strips]
     return math.prod(digit.size for digit in digits) == strips and is_mixed_radix(
         [digit.strips for digit in digits], [digit.size for digit in digits])

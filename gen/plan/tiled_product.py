@@ -46,7 +46,7 @@ class Condition(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """The number of a condition."""
+    """The number of a condition, in place of the number of an operand."""
 
     number: int
 
@@ -56,11 +56,10 @@ class StridedProduct(Nest):
     """A nest around a product in whose operands each digit has a constant stride.
 
     dot: the product.
-    epilogue: from its elements to the results (`partition` computes the product itself).
-
-    operands: the one that has the rows, and the one that has the columns.
-    first: the position of the first element in each.
-    conditions: for the existence of the operands' elements.
+    epilogue: the computation of the results from the product's elements (`partition` computes the product itself).
+    operands: first the operand that has the rows, then the operand that has the columns.
+    first: position of the first element in each operand.
+    conditions: conditions for the existence of the operands' elements.
     batch, rows, columns, steps: the digits, major first.
     """
 
@@ -81,7 +80,9 @@ class StridedProduct(Nest):
                 (("batch", self.batch), ("row", self.rows), ("column", self.columns), ("step", self.steps))}
 
     def lines(self, operand: int) -> "Tuple[Digit, ...]":
-        """Return an operand's own digits, those of the rows or of the columns."""
+        """Return an operand's own digits: the digits of the rows for the first operand, of the columns for the
+        second.
+        """
         return (self.rows, self.columns)[operand]
 
     def positions(self, vec: int) -> str:
@@ -265,7 +266,7 @@ def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) ->
     batch = [d for d, by in zip(found.digits, moved) if by[0] == by[1]]
     if not of[0] or not of[1]:
         return None
-    # the columns are the side whose neighbours are nearer in the result
+    # the columns are the side whose neighbours are nearer to each other in the result
     order = (1, 0) if of[0][-1].position < of[1][-1].position else (0, 1)
     conditions = tuple(condition._replace(operand=order[condition.operand]) for condition in found.conditions)
     return TiledProduct(nest.name, nest.shape, nest.partition, dot, epilogue, in_order(found.buffers, order),
@@ -274,7 +275,9 @@ def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) ->
 
 
 def _groups(dot: Instruction, at: str) -> "List[str]":
-    """Return the map from the position to the group of a convolution's feature, if there are groups."""
+    """Return a list of the map from the position to the group of a convolution's features. The list is empty if there
+    is only one group.
+    """
     groups = group_count(dot)
     if groups == 1:
         return []

@@ -27,8 +27,11 @@ OPCODE = "dynamic-update-slice"
 
 @dataclass(eq=False)
 class Update(Nest):
-    """A nest of updates. aliases: for results, the parameter whose buffer each is. kept: the operands that must be
-    written before; if there are any, aliases is empty."""
+    """A nest of updates.
+
+    aliases: for each result, the parameter whose buffer it is.
+    kept: the operands that must be written before the update; if there are any, aliases is empty.
+    """
 
     aliases: Dict[Buffer, Buffer]
     kept: List[Leaf]
@@ -100,7 +103,7 @@ def _root(number: int, dus: Instruction, group: int) -> Root:
 
 def _aliases(fusion: Fusion, partition: Partition,
              updates: "Sequence[Instruction]") -> "Tuple[Dict[Buffer, Buffer], str]":
-    """Return the parameter of each result, or {} and the reason why there is none."""
+    """Return the parameter of each result; or {} and the reason why a result has no such parameter."""
     aliases: Dict[Buffer, Buffer] = {}
     for root, dus in zip(partition.roots, updates):
         whole = Partition(partition.computation,
