@@ -13,8 +13,12 @@ from gen.targets import bits
 
 
 class Words(NamedTuple):
-    """The words in which a step's elements are accessed. element: C text of a register's element, in the union of words
-    and elements. places: for each word, the arguments of `Target.word_load`. bytes: of a word."""
+    """The words in which a step's elements are accessed.
+
+    element: C text of a register's element, in the union of words and elements.
+    places: for each word, the arguments of `Target.word_load`.
+    bytes: bytes of a word.
+    """
 
     element: str
     places: "List[Tuple[str, str, str, int]]"
@@ -35,7 +39,7 @@ class Accesses(Registers):
         return f"({constant}{self.space(pointer)}{self.d.types[dtype]} *)({at})" if self.moves else at
 
     def _in_rows(self) -> str:
-        """Return the number of an interleaved step's element when the rows follow one another."""
+        """Return the number of an interleaved step's element if the rows follow one another."""
         n = self.loop.interleaved_rows
         return f"vec % {n} * {self.loop.step // n} + vec / {n}"
 
@@ -63,7 +67,7 @@ class Accesses(Registers):
 
     @property
     def _in_tile(self) -> str:
-        """Return the number of a register among those of all tiles of a step."""
+        """Return the number of a register among the registers of all tiles of a step."""
         return f"down * {self.loop.vec} + vec" if self.registers_down > 1 else "vec"
 
     def _tiles(self, pointer: str, flat: str) -> List[str]:

@@ -52,14 +52,15 @@ class ElementLoops(Loads, Elementwise):
         return self.lanes > 1 or self.rows is not None
 
     def _variable_of(self, wanted: str, first: Value, same: bool) -> Value:
-        """Declare a variable with its first value. same: the value is the same for all lanes."""
+        """Declare a variable with its first value. same: true if the value is the same for all lanes."""
         name, lanes = self.name(wanted), 1 if same else self.lanes
         self.text.add(Declare(self.type(first.dtype, lanes), name, first.text if lanes == 1 else self.splat(first)))
         return Value(name, first.dtype, lanes)
 
     def _of_rows(self, wanted: str, first: Value, same: bool) -> Value:
-        """Declare a variable that is assigned later: a single one if its value is the same for all elements, else one
-        for each row."""
+        """Declare a variable that is assigned later. It is a single variable if its value is the same for all
+        elements; otherwise it is an array with one register for each row.
+        """
         assert self.rows is not None
         name, lanes = self.name(wanted), 1 if same else self.lanes
         self.text.add(Declare(self.type(first.dtype, lanes), name, self.d.literal(0, first.dtype) if same else "",
@@ -73,7 +74,9 @@ class ElementLoops(Loads, Elementwise):
 
     @contextmanager
     def each_row(self) -> "Iterator[None]":
-        """Open a loop over the rows of a step; code emitted inside runs for each row. Without rows, open nothing."""
+        """Open a loop over the rows of a step. Code emitted inside runs for each row. If the step has no rows, open
+        no loop.
+        """
         if not self.rows:
             yield
             return
@@ -82,7 +85,7 @@ class ElementLoops(Loads, Elementwise):
             yield
 
     def _settled(self, values: List[Value], names: List[str]) -> List[Value]:
-        """Return values that can be assigned one after another: a value that is itself a variable is copied first."""
+        """Return values that can be assigned one after another. A value that is itself a variable is copied first."""
         return [self.declare("next", v.dtype, v.lanes, v.text) if v.text in names and len(names) > 1 else v
                 for v in values]
 
@@ -123,7 +126,8 @@ class _Steps:
 
     def masked(self, parts: "Sequence[Instruction]") -> None:
         """Write a step of the elements that continue, and the exit of the loop when no element continues. parts:
-        predicates that are all true for an element that continues."""
+        predicates that are all true for an element that continues.
+        """
         body, into, before, name = self.body, self.body.text.into, len(self.body.text.into), self.body.name("going")
         with body.each_row():
             self.compute(i for value in (*parts, *self.ends) for i in order.reached(value))
@@ -166,8 +170,9 @@ def _same(step: Computation, alike: "Sequence[bool]") -> "Set[Instruction]":
 
 
 def _alike(step: Computation, first: "Sequence[bool]", held: "Sequence[bool]") -> "List[bool]":
-    """Return, for each parameter of a step: true if it has the same value for all lanes in every step. first: the same
-    for the first step."""
+    """Return, for each parameter of a step, true if it has the same value for all lanes in every step. first: the
+    same answer for the first step.
+    """
     alike, (predicate, *ends) = list(first), root_of(step).operands
     while True:
         same = _same(step, alike)

@@ -62,8 +62,9 @@ class Elementwise(Registers):
         return replace(value, rounded=keeps or rounding or to not in SMALL, short_nan=short)
 
     def _short_nan(self, opcode: str, to: str, x: Sequence[Value], lanes: int) -> bool:
-        """Return true if a NaN result is either an operand's NaN with an empty lower half, made quiet, or the
-        processor's default NaN. The functions of functions.c give no other NaNs."""
+        """Return true if each NaN of a result is one of two kinds: an operand's NaN with an empty lower half, made
+        quiet, or the processor's default NaN. The functions of functions.c give no other NaNs.
+        """
         if any(v.dtype not in ("bf16", "f32", "pred") for v in x) or to not in ("bf16", "f32"):
             return False
         if not (ops.row(opcode).keeps_nan or opcode in ("convert", "negate", "abs", "select", "maximum", "minimum")
@@ -73,8 +74,10 @@ class Elementwise(Registers):
 
     def _masked(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value],
                 of: str) -> Optional[Value]:
-        """Return the value of a comparison on vectors, of a logic op on comparisons, of a select by a comparison, or of
-        a comparison's conversion to numbers, computed with masks in place of bytes; None for other ops."""
+        """Return the value of an op that is computed with masks in place of bytes: a comparison of vectors, a logic
+        op on comparisons, a select by a comparison, or a conversion of a comparison to numbers. Return None for other
+        ops.
+        """
         width, lanes = max((v.mask_bits for v in x), default=0), self.lanes
         if opcode == "compare":
             text = ops.mask(self.d, self.helpers.need, attributes, sources[0], [self.splat(v) for v in x], lanes)
@@ -98,7 +101,7 @@ class Elementwise(Registers):
         return Value(lambda: ops.of_mask(self.d, width, name, lanes), "pred", lanes, mask=name, mask_bits=width)
 
     def _f16_bits(self, to: str, x: Value, of: str) -> Value:
-        """Return a bitcast from or to f16, whose bits need no conversion."""
+        """Return a bitcast from or to f16. Its bits need no conversion."""
         if to == "f16":
             text = (
                 x.text

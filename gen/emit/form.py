@@ -75,8 +75,9 @@ class Visit(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The registers of a step that a loop of elements runs together. end: C text of their number. most: the largest
-    number."""
+    """The registers of a step that a loop of elements runs together. end: C text of the number of registers. most:
+    the largest such number.
+    """
 
     end: str
     most: int
@@ -243,7 +244,9 @@ class Form:
         return self.stride(start, "vec")[0] == 1
 
     def is_contiguous(self, flat: str, dtype: str) -> bool:
-        """Return true if a register's elements, or the groups of elements joined to one, are adjacent in memory."""
+        """Return true if a register's elements, or the groups that are joined to one element each, are adjacent in
+        memory.
+        """
         stride, align = self.stride(flat, "lane")
         return stride == self.loop.joined and dtype not in TINY and align % self.loop.joined == 0
 
@@ -261,9 +264,10 @@ class Form:
                 **({"fused": 0} if self.loop.fused_steps > 1 else {})}
 
     def unbroken(self, index: str) -> Optional[Runs]:
-        """Return the rows along which a map of the function's index has a constant stride in the lanes, when it has
-        none because a row may end inside a step. Return None if rows are shorter than a vector, or if the stride is not
-        constant in a row either."""
+        """Return the rows along which a map of the function's index has a constant stride in the lanes. They are used
+        if the map has no constant stride because a row may end inside a step. Return None if rows are shorter than a
+        vector, or if the stride is not constant in a row either.
+        """
         if (self.walked is None or len(algebra.info(index).variables) != len(self.function.dims) or index == EMPTY
             or self.stride(self.mapped(index), "lane")[0] is not None):
             return None
@@ -298,7 +302,8 @@ class Form:
         return False
 
     def beyond_registers(self) -> bool:
-        """Return true if a step of whole vectors has a load or store that does not go register by register."""
+        """Return true if a step of whole vectors has a load or a store that does not access one register at a time.
+        """
         body, unit = self.function.body, self.loop.interleaved
         reads = [(visit.read, buffer_of(self.partition, visit.read), visit.region) for visit in self.visits
                  if visit.read and visit.wide]
@@ -343,8 +348,9 @@ class Form:
         return self._varying[read, region]
 
     def _own_lanes(self, read: Read, region: Region) -> "Tuple[bool, List[Tuple[Read, Region]]]":
-        """Return true if a value has several lanes whatever its operands have; else false, and the operands that
-        decide."""
+        """Return two things: true if a value has several lanes whatever lanes its operands have; and if not, the
+        operands that decide.
+        """
         source = read.source
         if read.map == EMPTY:
             return False, []
@@ -471,7 +477,7 @@ class Form:
             or self.loop.joined == 1 and self.is_picked(flat, buffer)
 
     def _stores(self, root: Root) -> bool:
-        """Return true if a step's elements of a root can be stored as the schedule wants."""
+        """Return true if a step's elements of a root can be stored in the way that the schedule requires."""
         dtype, body = self.element_type(root.shape.dtype), self.function.body
         flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
         if self.moves and self.registers_down == self.loop.interleaved > 1:
@@ -485,8 +491,9 @@ class Form:
             or self.is_contiguous(flat, dtype)
 
     def _interleaved(self, root: Root, flat: str) -> bool:
-        """Return true if an interleaved step consists of whole lines: on one side lines of words, on the other side a
-        line of each row."""
+        """Return true if an interleaved step consists of whole lines: lines of words on one side, and a line of each
+        row on the other side.
+        """
         whole, read = VECTOR_BITS // bits(root.shape.dtype), self.partition.root_read(root)
         flats = [self.mapped(self.position(read)), flat]
         words = [self.stride(flat, "lane")[0] == self.loop.interleaved for flat in flats]
@@ -597,8 +604,9 @@ class Form:
         return self.lanes * self.loop.joined if whole else 1
 
     def _step_at_once(self, d: Target, flat: str, dtype: str, open_: bool) -> int:
-        """Return the number of elements in one access of a step of single elements: those of a word if the step is
-        accessed in words."""
+        """Return the number of elements in one access of a step of single elements: the elements of a word if the
+        step is accessed in words, else 1.
+        """
         if not open_ or self.loop.step == 1 or not d.words:
             return 1
         if self.stride(flat, "vec")[0] == 1:
@@ -672,7 +680,9 @@ class Form:
             yield from self._of_gather(flat, index, visit)
 
     def _of_step(self, d: Target, flat: str, dtype: str, open_: bool) -> "Iterator[str]":
-        """Yield the maps of a step of single elements: one for words before the loop, else one per element."""
+        """Yield the maps of a step of single elements: one map for words before the loop, or one map for each
+        element.
+        """
         open_ = open_ and self.loop.step > 1
         if open_ and self.stride(flat, "vec")[0] == 1 and d.words and self.word_bytes(flat, dtype):
             yield algebra.substitute(flat, vec=0)

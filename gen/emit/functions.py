@@ -10,7 +10,8 @@ from gen.schedule import VECTOR_BITS
 from gen.targets import Target
 
 VECTORS = {"f32": "floats", "f64": "doubles"}
-# not ops but forms of maximum and minimum: the larger or smaller one of two; the second one if neither is
+# These are not ops but forms of maximum and minimum: the result is the larger, or the smaller, of two values; it is
+# the second value if neither is larger
 CHOICES = ("more", "less")
 _NAMES = {row.opcode: row.function or row.opcode.replace("-", "_") for row in ELEMENTWISE.values()
           if "f" in row.takes and row.result == "operand"}
@@ -26,7 +27,7 @@ def _functions(vectors: str) -> "Mapping[str, str]":
 
 
 FUNCTIONS: Mapping[str, Mapping[str, str]] = {dtype: _functions(vectors) for dtype, vectors in VECTORS.items()}
-# two functions of one argument that one function computes; the second result goes through a pointer
+# pairs of functions of one argument that one function computes together; the second result goes through a pointer
 PAIRS = {("sine", "cosine"): "sincos"}
 # Processors have instructions for these ops, which are used if the language's functions take vectors. (In PoCL, rint
 # and round take 13 instructions or more, so they are not listed.)

@@ -78,7 +78,9 @@ class Helpers:
                                   register_tiles.join_pieces, width)
 
     def interleave(self, width: int, rows: int, inverse: bool, lanes: int = 0) -> str:
-        """Return a function that interleaves registers, or separates them. lanes: of a register (0: of a line)."""
+        """Return a function that interleaves registers, or separates them again. lanes: number of lanes of a register
+        (0: the lanes of a line).
+        """
         lanes = lanes or VECTOR_BITS // width
         name = f"{'separate' if inverse else 'interleave'}_u{width}_{rows}" + f"x{lanes}" * (lanes * width != VECTOR_BITS)
         if lanes * width == VECTOR_BITS and rows & (rows - 1) == 0:
@@ -94,7 +96,7 @@ class Helpers:
         return name
 
     def load_strided(self, width: int, lanes: int, stride: int) -> str:
-        """Return a function that loads elements `stride` apart."""
+        """Return a function that loads elements that are `stride` apart."""
         name = f"load_u{width}_{lanes}_{f'each{stride}' if stride > 0 else 'backwards'}"
         return self._of_registers(name, f"u{width}", lanes, register_tiles.load_strided, width, lanes, stride)
 

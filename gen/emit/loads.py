@@ -224,8 +224,9 @@ class Loads(Accesses):
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
     def _load_strided(self, pointer: str, dtype: str, flat: str, stride: int) -> str:
-        """Return C text of a load of elements a few apart, picked from whole vectors, or of one vector in reverse
-        order."""
+        """Return C text of a load of elements that are a few elements apart, picked from whole vectors; or of a load
+        of one vector in reverse order.
+        """
         load, t = self.helpers.load_strided(bits(dtype), self.lanes, stride), self.d.types[f"u{bits(dtype)}"]
         at = self.first_address(pointer, flat)
         return self.of_bits(dtype, f"{load}((const {self.d.pointer}{t} *)({at}))", self.lanes)
@@ -257,8 +258,9 @@ class Loads(Accesses):
         return self.declare(parameter.name, dtype, self.lanes, self.of_bits(dtype, text, self.lanes), dtype == "f16")
 
     def _row_prefetch(self, flat: str, size: int, pitch: int) -> int:
-        """Return the prefetch distance of a tile's rows, in elements: within each row or, if a page holds several rows,
-        to the next tile along the lanes; 0 for none."""
+        """Return the prefetch distance of a tile's rows, in elements; 0 for no prefetch. It is a distance within each
+        row; if a page holds several rows, it is the distance to the next tile along the lanes.
+        """
         if pitch * size >= self.loop.page or not self.loop.row_prefetch:
             return self.loop.row_prefetch // size
         return (self.stride(flat, self.strip)[0] or 0) // self.loop.joined
@@ -279,8 +281,9 @@ class Loads(Accesses):
         return f"{self.helpers.need(word, dtype, str(self.lanes))}({at})"
 
     def _prefetch(self, pointer: str, at: str, dtype: str, elements: int = 0) -> None:
-        """Record the lines of code that prefetch the elements of a later step, for each cache level. at: the address of
-        this step's first element. elements: their number, if not the step's."""
+        """Record the lines of code that prefetch the elements of a later step, for each cache level. at: the address
+        of this step's first element. elements: the number of elements, if it is not the step's number.
+        """
         size = bits(dtype) // 8
         for number, (word, distance) in enumerate(self.loop.prefetches()):
             if distance:

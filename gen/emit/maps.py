@@ -30,7 +30,7 @@ def tested(index: str, box: "Dict[str, Tuple[int, int]]") -> "Set[str]":
 
 
 def _boxed(index: str, box: "Dict[str, Tuple[int, int]]", result: str = "", guards: "Sequence[algebra.Guard]" = ()) -> str:
-    """Return a map with the same variables, each over the whole box, to one result, with constraints."""
+    """Return a map with the same variables, each over the whole box, to one result, and with constraints."""
     names = [v.name for v in algebra.info(index).variables]
     domain = [f"{name} in [{box[name][0]}, {box[name][1]}]" for name in names]
     domain += [f"{guard.text} in [{guard.lo}, {guard.hi}]" for guard in guards]
@@ -38,7 +38,9 @@ def _boxed(index: str, box: "Dict[str, Tuple[int, int]]", result: str = "", guar
 
 
 def narrowed(index: str, box: "Dict[str, Tuple[int, int]]") -> bool:
-    """Return true if the bounds of a map's variables are narrower than the box and the guards do not imply it."""
+    """Return true if the bounds of some of a map's variables are narrower than the box and the guards do not imply
+    these bounds.
+    """
     variables = algebra.info(index).variables
     if all((v.lo, v.hi) == box[v.name] for v in variables):
         return False

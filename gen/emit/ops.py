@@ -26,7 +26,9 @@ _COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="
 
 
 def row(opcode: str) -> Elementwise:
-    """Return the table's row of an elementwise op; a bitcast that keeps the width is one."""
+    """Return the table's row of an elementwise op. A bitcast that keeps the width has the row of an elementwise op
+    too.
+    """
     return ELEMENTWISE["bitcast-convert" if opcode == "bitcast" else opcode]
 
 
@@ -100,7 +102,7 @@ def constant(d: Target, pattern: int, dtype: str) -> Value:
 
 def bounds(opcode: str, to: str, sources: Sequence[str],
            x: Sequence[Value]) -> "Tuple[Optional[Tuple[float, float]], bool]":
-    """Return what is known of a result: its bounds unless it is a NaN, and whether it may be a NaN."""
+    """Return the known facts of a result: bounds that hold unless it is a NaN, and true if it may be a NaN."""
     some = [v.within for v in x]
     nan = any(v.nan for v in x)
     if to == "f32" and set(sources) == {"f32"} and len(some) == 2 and opcode in ("maximum", "minimum") and any(some):
@@ -290,7 +292,7 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
 
 
 def _sign(d: Target, dtype: str, x: str, lanes: int) -> str:
-    """Return 1 with the sign of x, made from bits; x itself if it is 0 or NaN."""
+    """Return 1 with the sign of x, made from bits; if x is 0 or NaN, return x."""
     real, u = ("f64", "u64") if dtype == "f64" else ("f32", "u32")
     top, zero = d.splat(u, lanes, d.literal(1 << (bits(u) - 1), u)), d.splat(dtype, lanes, "0")
     one = d.reinterpret(d.splat(dtype, lanes, "1"), real, u, lanes)

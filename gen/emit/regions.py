@@ -48,7 +48,7 @@ class Regions(ElementLoops):
             self._env[entry.instruction, region, entry.map] = self._entry(entry)
 
     def values_of(self, instruction: Instruction, region: Region, index: str) -> List[Value]:
-        """Return the values of an entry that an earlier call of `region` has computed."""
+        """Return the values of an entry, which an earlier call of `region` has computed."""
         return self._env[instruction, region, index]
 
     def _entry(self, entry: Entry) -> List[Value]:
@@ -187,10 +187,12 @@ class Regions(ElementLoops):
         return self._unknown(str(when.every), when.varied) if when.varied else str(when.every)
 
     def _unknown(self, condition: str, varied: Mapping[str, int]) -> str:
-        """Return the condition in a form that compilers cannot prove constant for particular values of loop variables.
-        varied: these variables, with the last value of each. The condition is compared with a zero that the compiler
-        cannot see, a different one for each value: with a single zero, gcc would write the loop twice, once for zero
-        and once for other numbers."""
+        """Return the condition in a form that compilers cannot prove constant for particular values of loop
+        variables. varied: these variables, with the last value of each.
+
+        The condition is compared with zeros that the compiler cannot see, a different zero for each value. With a
+        single zero, gcc would write the loop twice: once for zero and once for other numbers.
+        """
         if not self.d.unknown_zeros:
             return condition
         zeros = self._zeros or self.name("none", "")
@@ -257,7 +259,7 @@ class Regions(ElementLoops):
         if not complete:
             self.text.add(self.d.scatter(stored, lanes, name, array))
         kept, self._loads, self.lanes = self._loads, {}, 1
-        # the last operand of a concatenate needs no test: all other lanes are in it
+        # the last operand of a concatenate needs no test, because all other lanes are in it
         asked = sides[:-1] if complete else sides
         tests = [str(when.lane and self._unknown(when.lane, {"lane": lanes - 1})) for _, _, when in asked]
         with self.text.nested(For(t, "lane", str(lanes))):
@@ -338,8 +340,9 @@ class Regions(ElementLoops):
         self, entry: Entry, loop: Region, inside: Region, down: bool = False, free: bool = False
     ) -> "Iterator[bool]":
         """Open the loops of a region, forwards or backwards, and the condition of a guard inside them. Yield False if
-        nothing is ever inside. free: any order of the loops is correct; the loop with the smallest distance in memory
-        is then the innermost."""
+        no element is ever inside. free: any order of the loops is correct; the innermost loop is then the loop with
+        the smallest distance in memory.
+        """
         names = loop.ranges[:len(loop_sizes(entry.instruction))]
         sizes = [self.partition.ranges[name] for name in names]
         tests = self._conditions(inside) if inside is not loop else []

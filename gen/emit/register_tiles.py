@@ -43,7 +43,9 @@ _text = partial(macro, "parts/register_tiles.j2")
 
 
 class Mix(NamedTuple):
-    """Registers low and high, each a shuffle of a and b. shuffles: the two shuffle macros."""
+    """A step on two registers: the registers `low` and `high` are each a shuffle of a and b. shuffles: the two
+    shuffle macros.
+    """
 
     low: str
     high: str
@@ -249,8 +251,9 @@ def join_pieces(d: Any, width: int, name: str) -> str:
 
 
 def load_lines(d: Any, width: int, index: str, load: str, join: str, name: str) -> str:
-    """Return load_tile for rows of one line each: load_pieces, with the pieces of a line side by side, then
-    join_pieces."""
+    """Return the function of load_tile for rows of one line each. It is load_pieces, with the pieces of a line side
+    by side, followed by join_pieces.
+    """
     return _text("load_lines", d=d, t=index, n=name, width=width, lanes=VECTOR_BITS // width,
                  rows=8 * PIECE // width, pieces=PIECES, load=load, join=join)
 
@@ -258,8 +261,9 @@ def load_lines(d: Any, width: int, index: str, load: str, join: str, name: str) 
 # ---- shuffles ----
 
 class Pick(NamedTuple):
-    """A part of a shuffle's result: the chosen lanes of the operands' parts a and b; then `more` parts are merged in,
-    one at a time."""
+    """A part of a shuffle's result. First it takes the chosen lanes of the operands' parts a and b; then the parts in
+    `more` are merged in, one at a time.
+    """
 
     a: str
     b: str
@@ -386,8 +390,9 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
 
 
 def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shuffles: _Shuffles) -> str:
-    """Return a register, as text: lane l is lane places[l][1] of register names[places[l][0]]. The registers are merged
-    one after another."""
+    """Return the text of a register whose lane l is lane places[l][1] of register names[places[l][0]]. The registers
+    are merged one after another.
+    """
     first, *others = dict.fromkeys(operand for operand, _ in places)
     merged, held = names[first], [(first, l) for l in range(lanes)]
     for operand in others or [first]:
@@ -400,8 +405,9 @@ def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shu
 
 
 def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) -> str:
-    """Return the function of `interleave` for registers of `lanes` elements and any number of rows: each result is
-    merged from one operand after another."""
+    """Return the function of `interleave` for registers of `lanes` elements and any number of rows. Each result is
+    merged from the operands, one operand after another.
+    """
     shuffles, results = _Shuffles(d, width, lanes, name), []
     for k in range(rows):
         places = [divmod(l * rows + k, lanes) if inverse else ((k * lanes + l) % rows, (k * lanes + l) // rows)
@@ -441,8 +447,11 @@ def numbers(d: Any, lanes: int, name: str) -> str:
 
 @dataclass(frozen=True)
 class Store:
-    """A store of lanes of the registers a and b, or of a alone, to a position. whole: true for a whole line. carried:
-    store a whole register to carry[position]."""
+    """A store, to a position, of lanes of the registers a and b, or of a alone.
+
+    whole: true if a whole line is stored.
+    carried: true if the whole register is stored to carry[position].
+    """
 
     position: int
     a: str

@@ -56,8 +56,10 @@ class Registers(State):
 
     def by_lane(self, of: str, dtype: str, text: str, bits: bool = False, index: str = "", where: str = "",
                 whole: str = "") -> Value:
-        """Return a wide value whose lanes a scalar expression in `lane` computes one by one. index: the map that the
-        expression is printed from. whole: the text of all lanes at once, valid under the condition `where`."""
+        """Return a wide value whose lanes are computed one by one by a scalar expression in `lane`. index: the map
+        from which the expression is printed. whole: the text of all lanes at once, which is valid under the condition
+        `where`.
+        """
         name, lanes, t = self.name(of), self.name(f"{of}_l"), self.type(dtype, 1, bits)
         wide, gathered = self.type(dtype, self.lanes, bits), self.d.gather("u16" if bits else dtype, self.lanes, lanes)
         lane_by_lane: "List[Statement]" = [Declare(t, lanes, count=self.lanes),
@@ -74,7 +76,7 @@ class Registers(State):
         return f"{self.helpers.need('round_plain' if plain else 'round', dtype, *wide)}({text})"
 
     def _lane_array(self, value: Value, of: str) -> str:
-        """Return lane `lane` of a value. of: the stem of the name of its array of lanes."""
+        """Return lane `lane` of a value. of: the stem of the name of the array that holds the value's lanes."""
         if value.lanes == 1:
             return value.text
         name = self.name(of)

@@ -24,7 +24,7 @@ class State(Form):
     """
 
     def __init__(self, target: Target, helpers: Helpers, form: Form, index_type: str, excess: bool = False) -> None:
-        """excess: true if to keep excess precision."""
+        """excess: true if the body keeps excess precision."""
         vars(self).update(vars(form))
         self.d, self.helpers, self.index_type, self.excess = target, helpers, index_type, excess
         self.before, self.text, self.after = Code(), Code(), Code()
@@ -90,7 +90,8 @@ class State(Form):
 
     def word_address(self, pointer: str, index: str, **known: int) -> str:
         """Return the address of several elements that are accessed at once. nvcc keeps a store of several elements
-        whole if the index is one factor."""
+        whole if the index is a single factor.
+        """
         return f"{pointer} + {self._c(index, known, 'added' if self.d.wide else 'factor')[0]}"
 
     def uses(self, variable: str) -> bool:

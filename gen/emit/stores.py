@@ -98,8 +98,9 @@ class Stores(Loads):
         self.store_wide(value, pointer, dtype, flat)
 
     def _store_packed(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
-        """Store packed elements: a whole step writes whole bytes; a step that the end cuts writes element by
-        element."""
+        """Store packed elements. A whole step writes whole bytes; a step that the end cuts writes one element at a
+        time.
+        """
         per, step, text = dtypes.per_byte(dtype), self.loop.step, self.to_memory(value)
         u8 = self.d.types["u8"]
         if step == 1:

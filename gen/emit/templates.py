@@ -38,7 +38,7 @@ def _lines(of: Any, indentation: str) -> str:
 
 
 def _check(condition: Any, what: str) -> str:
-    """Assert a condition that a template relies on."""
+    """Raise an error if a condition that a template relies on does not hold."""
     if not condition:
         raise AssertionError(f"a template relies on this: {what}")
     return ""

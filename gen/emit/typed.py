@@ -218,7 +218,8 @@ def by_vectors(d: Target, need: Need, name: str, dtype: str, lanes: int) -> str:
 
 
 def nearer(d: Target, need: Need, opcode: str, lanes: int, number: str, x: str) -> str:
-    """Return the maximum or minimum of a number and of x, which may be a NaN, of f32: one instruction on x86."""
+    """Return the maximum or the minimum of a number and of x, for f32; x may be a NaN. It is one instruction on x86.
+    """
     own = functions.name(d, need, "more" if opcode == "maximum" else "less", "f32", lanes)
     sign = ">" if opcode == "maximum" else "<"
     return f"{own}({number}, {x})" if own else d.choose("f32", lanes, d.compared("f32", lanes, number, sign, x), number,
@@ -226,8 +227,9 @@ def nearer(d: Target, need: Need, opcode: str, lanes: int, number: str, x: str) 
 
 
 def widened(d: Target, width: int, to: str, x: str, lanes: int) -> str:
-    """Return integer registers of `width` bits converted to another type, doubling or halving the width step by step,
-    as gcc handles larger steps lane by lane."""
+    """Return integer registers of `width` bits converted to another type. The width is doubled or halved step by
+    step, because gcc handles larger steps lane by lane.
+    """
     last = d.register_bits(to)
     while width * 2 < last or width > last * 2:
         width = width * 2 if width < last else width // 2
@@ -242,8 +244,9 @@ def _words(d: Target, real: str) -> Dict[str, Any]:
 
 
 def _function(need: Need, file: str, name: str, words: Dict[str, Any]) -> str:
-    """Return a piece with its words filled in, after the pieces that it calls; these get the same words as the end of
-    their names."""
+    """Return a piece with its words filled in, after the pieces that it calls. The names of these pieces end with the
+    same words.
+    """
     known = pieces(file)
     assert name in known, f"gen/emit/{file} has no function {name}"
     text = taken(known[name].text, words)

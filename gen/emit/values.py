@@ -60,16 +60,16 @@ class Value:
 
     code: its C text, or the function that makes the text when it is needed.
     dtype: the element type.
-    lanes: 1 if the value is the same for all lanes.
-    bits: true for an f16 in its form in memory, so that a NaN that is only moved keeps its payload; otherwise an f16
+    lanes: number of lanes; 1 if the value is the same for all lanes.
+    bits: true for an f16 in its form in memory, so that a NaN that is only moved keeps its payload; false if the f16
         is a float.
-    rounded: false while it has excess precision.
+    rounded: false while the value has excess precision.
     mask: for a vector predicate that a comparison gave, the register of signed `mask_bits`-bit integers with -1 where
-        it is true; text has the same as bytes.
-    short_nan: of a bf16 or f32 vector or a constant: as a float, each of its NaNs has an empty lower half, so that
-        rounding to bf16 by an addition keeps it a NaN.
+        the predicate is true; `text` has the same predicate as bytes.
+    short_nan: for a bf16 or f32 vector or a constant: true if each of its NaNs, as a float, has an empty lower half,
+        so that rounding to bf16 by an addition keeps it a NaN.
     within: (lo, hi) if the value is known to be in [lo, hi] or NaN.
-    nan: true if it may be NaN.
+    nan: true if the value may be NaN.
     """
 
     code: "Union[str, Callable[[], str]]"

@@ -12,15 +12,16 @@ from gen.schedule.schedule import Schedule
 
 @dataclass(frozen=True)
 class Interleaving:
-    """The interleaving of elements that are neighbours in one access but lie apart in another.
+    """The interleaving of elements that are neighbours in one access but are not neighbours in another access.
 
-    registers: the number of registers that neighbours are spread over (1: they are neighbours in all accesses).
-    registers_down: the number of consecutive registers in each of these, so that whole cache lines are written.
+    registers: number of registers over which neighbours are spread (1: they are neighbours in all accesses).
+    registers_down: number of consecutive registers for each of these `registers`, so that whole cache lines are
+        written.
     moves: true if elements are only moved, by whole lines.
-    block: the bytes of the row block that the last digit selects, if blocks are read consecutively; else 0.
-    words: true if neighbours fill a 32-bit word and rows are whole registers; if not, shuffles spread the elements.
-    row: the elements of all rows together.
-    width: the bytes of the narrowest element that is written.
+    block: bytes of the block of rows that the last digit selects, if blocks are read consecutively; else 0.
+    words: true if neighbours fill a 32-bit word and rows are whole registers; if false, shuffles spread the elements.
+    row: number of elements of all rows together.
+    width: bytes of the narrowest element that is written.
     """
 
     registers: int = 1
@@ -62,7 +63,7 @@ class LoopSchedule(Schedule):
         return -(-self.padded(elements) // (self.step * self.chunks * self.threads * self.streams))
 
     def cut(self, elements: int) -> bool:
-        """Return true if the end of the elements, or of a row, may be inside a step."""
+        """Return true if the end of all elements, or of a row, may be inside a step."""
         return (self.row or elements) % self.step != 0
 
     def padded(self, elements: int) -> int:
@@ -138,11 +139,13 @@ def chunks_of(device: Device, steps: int, most: int) -> int:
 
 def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, spread: Interleaving,
                row: int = 0) -> "List[LoopSchedule]":
-    """Return the schedules of a walk in order of preference. The caller takes the first one that its maps allow; the
-    last one always works.
+    """Return the schedules of a walk in order of preference. The caller takes the first schedule that its maps allow;
+    the last schedule always works.
 
-    widths: the bytes of the elements that are contiguous along the walk. traffic: the bytes that are moved. spread: how
-    neighbours of one access lie apart in another. row: the elements of a row, if rows are not contiguous (0: one row).
+    widths: the bytes of the elements that are contiguous along the walk.
+    traffic: the bytes that are moved.
+    spread: the interleaving of neighbours in some access.
+    row: the number of elements of a row, if rows are not contiguous (0: all elements are one row).
     """
     numbers = device.loop_cpu
     widths = [w for w in widths if w] or [4]
@@ -189,7 +192,7 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
         step = device.lanes * rows * down
         chunks = chunks_of(device, -(-elements // step), max(1, numbers.interleaved_elements // step))
         threads = _group(device, elements, step * chunks)
-        burst = min(numbers.burst, chunks) if into_words and stream else 0      # into words, reads are sequential
+        burst = min(numbers.burst, chunks) if into_words and stream else 0      # reads into words are sequential
         whole = elements % (numbers.streams * step * chunks * threads) == 0
         in_order = moved and stream and 0 < block <= 2 * numbers.order_prefetch
         plain = LoopSchedule(threads, chunks, rows, device.lanes, down, blocked=True, interleaved_rows=rows,

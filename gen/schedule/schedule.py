@@ -68,8 +68,9 @@ class Schedule:
 
     @property
     def interleaved(self) -> int:
-        """Return the number of registers that neighbours in memory are spread over in turn; 1 if neighbours are lanes
-        of one register."""
+        """Return the number of registers over which neighbours in memory are spread in turn; 1 if neighbours are
+        lanes of one register.
+        """
         return 2 if self.interleaved_pairs else self.interleaved_rows
 
     def prefetches(self) -> "List[Tuple[str, int]]":
