@@ -41,8 +41,8 @@ WORD = 16       # bytes of a thread's widest access
 class ContractionGpuSchedule(Schedule):
     """A schedule of tiles.
 
-    vec: neighbouring columns in a step of the epilogue. block: the tile that a block of threads computes. parts: the
-    number of parts of the sum. loads: the number of elements of each operand that a thread loads at once.
+    vec: number of neighbouring columns in a step of the epilogue. block: the tile that a block of threads computes.
+        parts: number of parts of the sum. loads: number of elements of each operand that a thread loads at once.
     """
 
     block: GpuTile = GpuTile(0, 0, 1, 1, 0, 0)
@@ -114,10 +114,8 @@ class TiledOperand:
 class LoadedOperand(TiledOperand):
     """A copy of an operand to shared memory through registers.
 
-    along: true if neighbours in memory are steps.
-    element: the type in memory.
-    value: the C text of an element in the type of the sums.
-    word, put: the types of loaded words and of stored words.
+    along: true if neighbours in memory are steps, false if they are lines. element: type of an element in memory.
+        value: C text of an element, in the type of the sums. word, put: types of loaded words and of stored words.
     """
 
     along: bool
@@ -290,7 +288,9 @@ HERO = ContractionGpuHero()
 # ---- choices ----
 
 def _blocks(nest: TiledProduct, tile: GpuTile) -> "Dict[str, int]":
-    """Return the numbers of the result's tiles: batches, and tiles along the rows and the columns of each."""
+    """Return the numbers of the result's tiles: the number of batches, and for each batch the numbers of tiles along
+    rows and along columns.
+    """
     counts = nest.counts
     return {"batch": counts["batch"], "row_block": -(-counts["row"] // tile.rows),
             "column_block": -(-counts["column"] // tile.columns)}

@@ -229,13 +229,13 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
     """Return (line, step) -> (element of the tile in shared memory)."""
     lines, size = (tile.rows, tile.columns)[operand], element_bytes(nest)
     row, at, width = ("line", "step", tile.steps) if nest.along_steps(operand) else ("step", "line", lines)
-    # lanes read `unit` elements of each row: those of ldmatrix, or four of 64 bits
+    # A lane reads `unit` elements of a row: the elements that ldmatrix reads, or four elements of 64 bits
     whole, unit = BANKS // size, 4 if by_elements(nest) else WORD // size
     units = min(whole, width) // unit
     rows = whole // unit // units   # number of rows that together cover all banks
     turn, padding = f"{row} floordiv {rows}", ""
     if in_pairs(nest, operand):
-        # of each four steps two are read together
+        # two of each four steps are read together
         turn += f" + step floordiv 4 * {2 // rows}"
         padding = f" + step floordiv 8 * {2 * unit}" if units == 1 else ""
     rotated = f"({at} floordiv {unit} + {turn}) mod {units}"

@@ -48,18 +48,18 @@ class Pass:
 class Axis:
     """A kernel of transforms of length n.
 
-    source, target: names of the arrays that it reads and writes.
-    others: for each other dimension the size and the strides in both arrays; along the last one, rows are taken side
-        by side.
-    along: the strides within a row.
-    reads, writes: "complex" numbers, "real" ones, or "half" a spectrum; for an even length 2 n, real numbers as
-        "pairs", each taken as a complex number, and half a spectrum "folded" from the transform of the pairs.
-    swaps: for reading and for writing, whether real and imaginary parts are swapped.
+    source, target: names of the arrays that the kernel reads and writes.
+    others: for each other dimension, its size and its strides in both arrays; rows are side by side along the last of
+        them.
+    along: strides within a row, in both arrays.
+    reads, writes: "complex" numbers, "real" numbers, or "half" a spectrum. For an even length 2 n, also "pairs" of
+        real numbers, each taken as one complex number, and half a spectrum "folded" from the transform of the pairs.
+    swaps: for reading and for writing, true if real and imaginary parts are swapped.
     late: true if the kernel of a convolution is computed at run time.
-    lanes: rows side by side.
-    turned: if not 0, results are multiplied by the root of this length to the power of (place in the row) * (number
-        of the row).
-    whole: the length that this kernel and another one transform together; 0 if this kernel is alone.
+    lanes: number of rows side by side.
+    turned: if not 0, each result is multiplied by the root of this length to the power of (place in the row) *
+        (number of the row).
+    whole: length that this kernel and another kernel transform together; 0 if this kernel is alone.
     """
 
     source: str
@@ -349,7 +349,7 @@ def in_own_buffers(axis: Axis, context: Context) -> bool:
 
 
 def items(axis: Axis, context: Context) -> "Tuple[int, int]":
-    """Return the number of work-items, and the units of each."""
+    """Return the number of work-items, and the number of units of each work-item."""
     numbers = context.device.fft
     most = numbers.items
     if numbers.scratch_bytes and not in_own_buffers(axis, context):

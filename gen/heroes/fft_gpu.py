@@ -303,8 +303,9 @@ def stages(axis: Axis) -> "List[fft.RadixStage]":
 
 
 def butterflies(axis: Axis, schedule: FftBlocks) -> "List[Butterflies]":
-    """Return the butterflies of each step, of both transforms of a convolution. In the first step they follow the
-    memory that is read, in the last step the memory that is written; in other steps they go row by row."""
+    """Return the butterflies of each step, for both transforms of a convolution. The first step follows the memory
+    that is read, and the last step the memory that is written. Other steps go row by row.
+    """
     of = stages(axis) * (1 + axis.convolved)
     is_folded = axis.writes == "folded"
     both = is_across(axis, 0) and is_across(axis, 1)

@@ -133,15 +133,15 @@ S = TypeVar("S")        # a schedule, or a record that has a schedule and facts 
 
 @dataclass
 class Choice(Generic[N, S]):
-    """The decisions about a nest's kernels, complete before the first statement is written.
+    """The decisions about a nest's kernels. They are complete before the first statement is written.
 
-    schedule: or a record of it with facts about the nest.
-    index: the type of its indices.
-    accesses: the accesses of a step, with the elements of each.
-    scratch: the buffers between its kernels.
-    grids: its kernels with their launches; empty if its parts have kernels of their own.
-    parts: the choices for the nests that it combines.
-    refusals: for people, the heroes of this kind of nest that refused it, and why.
+    schedule: the schedule, or a record that has the schedule and facts about the nest.
+    index: the type of the kernels' indices.
+    accesses: the accesses of a step, each with its number of elements.
+    scratch: the buffers between the kernels.
+    grids: the kernels with their launches; empty if the parts have kernels of their own.
+    parts: the choices for the nests that the nest combines.
+    refusals: for people, the heroes of this kind of nest that refused the nest, and why.
     """
 
     hero: "Hero[N, S]"
@@ -194,13 +194,15 @@ class Refused(Exception):
 class Hero(Generic[N, S]):
     """The interface of all heroes.
 
-    name: one word for reports and manifests, which is the `hero` of its kernels; heroes may share a name. nest_class:
-    the class of nests that it may take. sides: true if its kernels also write a nest's side results (otherwise each
-    side is a nest of its own). members: true if it takes combined nests, and only these. walks: true if its only kernel
-    is a walk that another kernel may contain in a range of its blocks. overwrites: true if its kernels read an element
-    before they write at the same position, so that a result may overwrite an operand if the maps allow it
-    (gen/plan/overwrite.py). leads: true if all addresses of its kernels are printed from maps, which may contain a
-    leading dimension (gen/program/leads.py).
+    name: one word for reports and manifests, which is the `hero` of its kernels; heroes may share a name.
+    nest_class: the class of nests that the hero may take.
+    sides: true if its kernels also write a nest's side results; if false, each side result is a nest of its own.
+    members: true if it takes combined nests, and only these.
+    walks: true if its only kernel is a walk that another kernel may contain in a range of its blocks.
+    overwrites: true if its kernels read an element before they write at the same position, so that a result may
+        overwrite an operand if the maps allow it (gen/plan/overwrite.py).
+    leads: true if all addresses of its kernels are printed from maps, which may contain a leading dimension
+        (gen/program/leads.py).
     """
 
     name = ""

@@ -370,8 +370,8 @@ class ScalarRest:
 class Results:
     """The step that computes results from totals.
 
-    again: the same results, computed in the order of their elements, if `when` says that a NaN was met (None: NaNs do
-    not matter). lanes: of a register. nan: the register of flags.
+    again: computes the same results in the order of their elements, if `when` says that a NaN was met (None: NaNs do
+        not matter). lanes: number of lanes of a register. nan: the register of flags.
     """
 
     step: StepCode
@@ -383,8 +383,11 @@ class Results:
 
 @dataclass(frozen=True)
 class ReductionCpuRecord:
-    """The common fields of CPU reductions. digits: loops around the steps. registers: of each accumulator. flags: None
-    if NaNs do not matter."""
+    """The common fields of CPU reductions.
+
+    digits: loops around the steps. registers: number of registers of each accumulator. flags: None if NaNs do not
+        matter.
+    """
 
     placing: Placing
     lanes: int
@@ -897,8 +900,11 @@ NOTHING = StepCode([], [], [])
 
 
 class FormCollector(ReductionCpuWriter):
-    """Collects what a writer's kernels need, without writing statements. forms: of the bodies. maps: further maps that
-    become C text. grids: the kernels with their launches."""
+    """Collects what a writer's kernels need, without writing statements.
+
+    forms: the forms of the kernels' bodies. maps: further maps that become C text. grids: the kernels with their
+        launches.
+    """
 
     @cached_property
     def forms(self) -> List[Form]:

@@ -47,9 +47,12 @@ from gen.schedule import LANES, Device, Schedule
 
 @dataclass(frozen=True)
 class RowSweepSchedule(SweepSchedule):
-    """The schedule. kept: registers of each kept value of a row. columns: registers of each accumulator of columns.
-    distances: for each buffer that is read, the prefetch distance in bytes, from the reads of some rows to the same
-    reads of the next rows."""
+    """The schedule.
+
+    kept: number of registers of each kept value of a row. columns: number of registers of each accumulator of
+        columns. distances: for each buffer that is read, the prefetch distance in bytes: from the reads of some rows
+        to the same reads of the next rows.
+    """
 
     kept: int = 0
     columns: int = 0
@@ -458,8 +461,11 @@ def _by_columns(nest: Reduction, parts: int) -> "Tuple[Digits, SweepSchedule]":
 
 
 class RowsCpuWriter:
-    """Writes the kernel of all stages, and the kernels that combine parts of columns. writers: of the stages. values,
-    kept: the arrays of row values and of kept values. columns: of each reduce by columns."""
+    """Writes the kernel of all stages, and the kernels that combine parts of columns.
+
+    writers: the writers of the stages. values, kept: the arrays of row values and of kept values. columns: the
+        columns of each reduce by columns.
+    """
 
     of_columns: "Type[_Columns]" = _Columns
 
@@ -652,8 +658,11 @@ class ColumnsFormCollector(_Columns):
 
 
 class RowsFormCollector(RowsCpuWriter):
-    """Collects what the kernels of all stages need, without writing statements. forms: of the bodies. maps: further
-    maps that become C text. grids: the kernels with their launches."""
+    """Collects what the kernels of all stages need, without writing statements.
+
+    forms: the forms of the kernels' bodies. maps: further maps that become C text. grids: the kernels with their
+        launches.
+    """
 
     of_columns = ColumnsFormCollector
 

@@ -200,11 +200,12 @@ class Sum:
 class ByRun(ByUpdate):
     """The record that templates/kernels/scatter_by_run.j2 prints.
 
-    run: rows of a work-item.
-    positions: one for each different position among the results.
-    sums: one for each result.
-    update: the lines that compute an update and its positions. combine: those that add it to the sums.
-    flush: those that combine the sums with the results.
+    run: number of rows of a work-item.
+    positions: the variables of each different position among the results.
+    sums: the variable of each result's sum.
+    update: the lines that compute an update and its positions.
+    combine: the lines that add the update to the sums.
+    flush: the lines that combine the sums with the results.
     """
 
     run: int

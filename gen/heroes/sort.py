@@ -176,7 +176,9 @@ class SortWriter:
         return self.d.types["u64" if sum(key.bits for key in group) > 32 else "u32"]
 
     def less_function(self, name: str) -> "Tuple[CFunction, List[int]]":
-        """Return the comparator as a function of two elements, x and y, of each operand that it reads."""
+        """Return the comparator as a function. For each operand that the comparator reads, the function has two
+        arguments, the elements x and y.
+        """
         body, comparator = self.body(name), needed(self.order.comparator)
         used = self.used(comparator)
         values = [self.loaded(body, f"{side}{k}", k) if k in used else Value("0", "u8")

@@ -206,8 +206,9 @@ def _kernel(nest: Nest, form: WindowScatterSchedule, grid: Grid, context: Contex
 
 
 def _loop(n: int, size: int, form: WindowScatterSchedule, hero: Instruction, index_type: str) -> PlaceLoop:
-    """Return the loop over positions along a dimension: of all windows or, along the dimension that work-items share,
-    of those that contain their rows."""
+    """Return the loop over positions along a dimension. Along the dimension that work-items share, it goes over the
+    positions of the windows that contain the work-item's rows; along others, over the positions of all windows.
+    """
     if n != form.dimension or form.items == 1:
         return PlaceLoop(f"i{n}", "0", str(size))
     begin, end = algebra.c_text(_bounds(form, hero), index_type).results

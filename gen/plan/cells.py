@@ -25,10 +25,13 @@ class Cell(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """The evenly spaced places of a window that have the same taps over elements of a base with holes. They form a
-    window over the base without its holes. first, places: the first place, and the number of places. tap, taps: the
-    first tap, and the number of taps, which are `taps_every` apart; 0 if no tap covers an element. stride, dilation,
-    low, high: of that window."""
+    """The evenly spaced places of a window that have the same taps over elements of a base with holes. These places
+    form a window over the base without its holes.
+
+    first, places: the first place, and the number of places.
+    tap, taps: the first tap, and the number of taps, which are `taps_every` apart; 0 if no tap covers an element.
+    stride, dilation, low, high: stride, dilation and padding of the window over the base without holes.
+    """
 
     first: int
     places: int

@@ -109,10 +109,12 @@ def _placed(concatenate: Instruction, operand: int) -> str:
 
 
 class _Piece(NamedTuple):
-    """The elements of the output that a part writes: runs of `run` elements, the first from `start` on.
+    """The elements of the output that a part writes: runs of `run` elements, of which the first begins at `start`.
 
-    even: there are `rows` runs, `pitch` elements apart. lines: there is one run, or runs are whole lines. together: a
-    walk over the part writes it efficiently: `lines` holds, or elements are bytes and a run is at least a line.
+    even: true if there are `rows` runs, each `pitch` elements after the one before it.
+    lines: true if there is one run, or if runs are whole lines.
+    together: true if a walk over the part writes it efficiently: `lines` holds, or elements are bytes and a run is at
+        least a line.
     """
 
     start: int

@@ -423,8 +423,9 @@ def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, o
 
 
 def _strips(number: str, sizes: "Sequence[int]") -> "Optional[Dict[str, int]]":
-    """Return the number of strips that a step of each digit before the columns moves; None if one is not constant, or
-    another variable moves to other strips."""
+    """Return the number of strips that a step of each digit before the columns moves. Return None if such a number is
+    not constant, or if another variable moves to other strips.
+    """
     if not number:
         return {}
     flat, outer = compose(position(sizes), number), [f"g{k}" for k in range(len(sizes) - 1)]

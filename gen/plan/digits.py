@@ -24,8 +24,11 @@ MOST_DIGITS = 12
 
 @dataclass(frozen=True)
 class StridedAccess:
-    """An access to a buffer. width: bytes of an element. bytes: bytes moved. strides: elements moved per step of each
-    digit (None: irregular)."""
+    """An access to a buffer.
+
+    width: bytes of an element. bytes: bytes that are moved. strides: elements moved per step of each digit (None: the
+        access is irregular).
+    """
 
     name: str
     write: bool

@@ -72,12 +72,13 @@ class Result(NamedTuple):
 
 @dataclass
 class Walk:
-    """The elements of one index space that run a loop.
+    """The elements of one index space that run a loop. Scalars are given by number.
 
     results: arrays of the loop.
-    variables: the elements of the results, row-major in the dropped dimensions, then the further elements that these
-        depend on.
-    outside: values that no step changes. (Both are numbers of scalars.) ends: the next value of each variable.
+    variables: numbers of scalars. First come the elements of the results, row-major in the dropped dimensions, then
+        the further elements that these depend on.
+    outside: numbers of scalars whose values no step changes.
+    ends: the next value of each variable.
     predicate: true if an element continues.
     """
 
@@ -423,7 +424,9 @@ def _below(scalars: "Sequence[Key]", roots: "Sequence[int]") -> "Set[int]":
 # ---- the graph with the op ----
 
 def lowered(computation: Computation) -> Computation:
-    """Return the computation with an op in place of each such loop, or the computation itself if it has none."""
+    """Return the computation with each loop that can become an op replaced by that op; the computation itself if it
+    has no such loop.
+    """
     if not any(i.opcode == "while" for i in computation.instructions):
         return computation
     copied = replace(computation, instructions=[], parameters=[], root=None)
@@ -444,7 +447,7 @@ def lowered(computation: Computation) -> Computation:
 
 def _loop(copied: Computation, loop: Instruction,
           known: "Dict[Instruction, Instruction]") -> "Dict[Value, Instruction]":
-    """Add the ops of a loop; return those that give its used results."""
+    """Add the ops of a loop, and return the ops that give the loop's used results."""
     def add(name: str, opcode: str, shape: Shape, operands: "List[Instruction]", **attributes: Any) -> Instruction:
         return copied.add(Instruction(f"{loop.name}.{name}", opcode, shape, operands, attributes, line=loop.line,
                                       col=loop.col))

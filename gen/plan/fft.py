@@ -27,8 +27,9 @@ LARGEST_RADIX = 13
 
 @dataclass(frozen=True)
 class RadixStage:
-    """A stage that combines `stride` transforms, interleaved, of `length` elements each: it reads `radix` elements that
-    are stride * length / radix apart, and writes them `stride` apart."""
+    """A stage that combines `stride` transforms, interleaved, of `length` elements each. It reads `radix` elements at
+    distances of stride * length / radix, and writes them at distances of `stride`.
+    """
 
     radix: int
     length: int

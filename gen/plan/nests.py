@@ -23,9 +23,11 @@ MOST_STORED = 4     # maximum number of stored values of one nest
 
 @dataclass(frozen=True)
 class Planned:
-    """A fusion's nests in order: first those that write scratch buffers, then the results. updated: how
-    dynamic-update-slice results are written, and why; "" if there are none. storage: the choice of stored values; None
-    if the fusion is only an update in place."""
+    """A fusion's nests in order: first the nests that write scratch buffers, then the nests that write the results.
+
+    updated: text that says how dynamic-update-slice results are written, and why; "" if there are none. storage: the
+        choice of stored values; None if the fusion is only an update in place.
+    """
 
     nests: List[Nest]
     updated: str
@@ -79,7 +81,8 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
            update: "Optional[Update]" = None,
            apart: "Sequence[Instruction]" = ()) -> "Tuple[List[Nest], Storage]":
     """Return the nests that write the leaves, followed by the update of what is written, and the choice of stored
-    values. title: the prefix of the nests' names. apart: products whose results go through scratch."""
+    values. title: the prefix of the nests' names. apart: products whose results go through scratch buffers.
+    """
     storage = storing.storage(computation, leaves, costs)
     stored = dict.fromkeys(storage.stored)
     divided = plan.plan(computation, leaves, stored, apart)

@@ -149,7 +149,9 @@ class Plan:
 
 def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection[Instruction]" = (),
          apart: "Collection[Instruction]" = ()) -> Plan:
-    """Return the plan of a computation. stored: further values that go through scratch. apart: products that do."""
+    """Return the plan of a computation. stored: further values that go through scratch buffers. apart: products whose
+    results go through scratch buffers.
+    """
     ends = {i: 0 for i in computation.instructions if stops(i) or i in stored}
     cut: Set[Instruction] = set(stored)
     wanted: Dict[int, List[Instruction]] = {}

@@ -67,8 +67,9 @@ TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "
 
 @dataclass(frozen=True)
 class Sides:
-    """The dimensions of a product's operand: of the batch, those that are kept, those that are contracted. The operand
-    of a convolution is its kernel."""
+    """The dimensions of a product's operand: the dimensions of the batch, the dimensions that are kept, and the
+    dimensions that are contracted. For a convolution, these are the dimensions of its kernel.
+    """
 
     batch: Tuple[int, ...]
     kept: Tuple[int, ...]
@@ -372,8 +373,10 @@ def _transposed(x: Expander, value: Instruction, order: "Sequence[int]") -> Inst
 
 def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
     """Return products of small matrices as code without loops, which computes one matrix after another. An operand
-    whose matrices are not contiguous is copied first. Return None for other products, for those that are faster in
-    tiles, and if neighbours are of the batch in both operands and in the result: vectors are then along the batch."""
+    whose matrices are not contiguous is copied first. Return None for other products, and for products that are
+    faster in tiles. Return None also if neighbours are of the batch in both operands and in the result, because
+    vectors are then along the batch.
+    """
     if dot.opcode != "dot":
         return None
     turned = copies.copy(dot)

@@ -200,8 +200,9 @@ def _reads(nest: Nest) -> "Set[Buffer]":
 
 
 def _needs(nests: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
-    """Return, for each nest, the nests that must run before it: those that write what it reads, and those that read or
-    write what it overwrites. Nests of other kinds keep their place in the order."""
+    """Return, for each nest, the nests that must run before it: nests that write what it reads, and nests that read
+    or write what it overwrites. Nests of other kinds keep their place in the order.
+    """
     writers: "Dict[Buffer, Nest]" = {}
     readers: "Dict[Buffer, Set[Nest]]" = {}
     needs: "Dict[Nest, Set[Nest]]" = {}

@@ -47,9 +47,10 @@ class Evaluation(NamedTuple):
 
 @dataclass(eq=False)
 class _Work:
-    """The work of one execution of a function: instructions of its own code; ops among them; entries of its text; true
-    if an entry has sides; for each other function, how often its value is read, and the number of places in the text
-    that read it."""
+    """The work of one execution of a function: the instructions of its own code; the ops among them; the entries of
+    its text; true if an entry has sides; for each other function, the number of reads of its value and the number of
+    places in the text that read it.
+    """
 
     instructions: float = 0.0
     ops: float = 0.0
@@ -125,14 +126,14 @@ class Evaluations(Partition):
     # ---- counting ----
 
     def _weight(self, region: Region) -> float:
-        """Return how often a region runs in one execution of its function."""
+        """Return the number of times that a region runs in one execution of its function."""
         if region not in self._weights:
             weight = 1.0 if region.parent is None else self._weight(region.parent)
             self._weights[region] = weight * self._share(region)
         return self._weights[region]
 
     def _share(self, region: Region) -> float:
-        """Return how often a region runs in one execution of the enclosing region."""
+        """Return the number of times that a region runs in one execution of the enclosing region."""
         entry = region.owner
         if entry is None:
             return 1.0
@@ -167,7 +168,7 @@ class Evaluations(Partition):
         return work
 
     def counted(self, stored: "FrozenSet[Function]") -> "Dict[Function, Tuple[float, float]]":
-        """Return, for each function, how often its value is read and how often it is computed."""
+        """Return, for each function, the number of reads and the number of computations of its value."""
         counts: "Dict[Function, Tuple[float, float]]" = {}
         reads: "Dict[Function, float]" = {}
         once: "Set[Function]" = set()

@@ -49,7 +49,7 @@ class Strips(Nest):
 
 
 def joined(nests: "Sequence[Nest]", panels: Panels) -> "List[Nest]":
-    """Return the nests, with those that can be processed in strips combined at the place of the last of them."""
+    """Return the nests. Nests that can be processed in strips are combined, at the place of the last of them."""
     result = list(nests)
     if any(nest.aliases for nest in nests):     # nests with aliases keep their place in the order
         return result
