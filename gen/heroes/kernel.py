@@ -141,7 +141,8 @@ class StepCode:
 
 @dataclass
 class Table:
-    """A function of one 16-bit value, and the kernel that fills its table. number: of the table in the file."""
+    """A function of one 16-bit value, and the kernel that fills its table. number: number of the table in the file.
+    """
 
     fill: str
     value: str

@@ -34,8 +34,9 @@ _DEFAULTS = {"lower": False, "left_side": False, "unit_diagonal": False, "info":
 
 @dataclass(frozen=True)
 class Matrices(Schedule):
-    """The schedule. chunks: matrices of a work-item. sizes: of the op. local: true if arrays of the work-item contain
-    its matrices."""
+    """The schedule. chunks: number of matrices of a work-item. sizes: sizes of the op. local: true if matrices are in
+    arrays of the work-item.
+    """
 
     sizes: Sizes = Sizes(1, 1, 1)
     local: bool = True

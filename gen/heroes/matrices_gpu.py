@@ -26,7 +26,9 @@ TILE, VECTORS = "tile", "vectors"
 
 @dataclass(frozen=True)
 class SharedArray:
-    """An array in shared memory. type: of its elements, an HLO type. pitch: the elements of a matrix row."""
+    """An array in shared memory. type: HLO type of an element. pitch: number of elements from one row of a matrix to
+    the next.
+    """
 
     name: str
     type: str

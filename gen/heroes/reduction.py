@@ -34,8 +34,9 @@ from gen.targets import COMPLEX, SMALL, TINY
 
 @dataclass
 class Digits:
-    """The digits of the input. sizes: of the digits. weights: their strides in the input. out: their strides in the
-    result; 0 for a reduced digit."""
+    """The digits of the input. sizes: their sizes. weights: their strides in the input. out: their strides in the
+    result; 0 for a reduced digit.
+    """
 
     sizes: Tuple[int, ...]
     weights: Tuple[int, ...]

@@ -269,7 +269,9 @@ class RowsCpuRecord:
 
 
 class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
-    """Writes the lines of one stage. number: of its first accumulator among all. whole: the writer of all stages."""
+    """Writes the lines of one stage. number: number of the stage's first accumulator among the accumulators of all
+    stages. whole: the writer of all stages.
+    """
 
     def __init__(self, whole: "RowsCpuWriter", stage: Stage, number: int) -> None:
         context = whole.context

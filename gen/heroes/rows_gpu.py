@@ -37,7 +37,9 @@ from gen.targets import bits
 
 @dataclass(frozen=True)
 class RowBlockSchedule(BlockSchedule):
-    """The schedule. steps: of a thread. held: registers of a thread that hold its part of a row."""
+    """The schedule. steps: number of steps of a thread. held: number of registers of a thread that hold its part of a
+    row.
+    """
 
     steps: int = 1
     held: int = 0
@@ -186,8 +188,9 @@ class StageLines:
 
 @dataclass(frozen=True)
 class RowsGpuRecord(reduction_gpu.FoldRecord):
-    """The record that templates/kernels/rows_gpu.j2 prints. row: the number of a thread's row in the block. rows: of a
-    block, including rows that the last threads would have."""
+    """The record that templates/kernels/rows_gpu.j2 prints. row: number of a thread's row in the block. rows: number
+    of rows of a block, including rows that the last threads would have.
+    """
 
     row: str
     rows: int
@@ -197,8 +200,9 @@ class RowsGpuRecord(reduction_gpu.FoldRecord):
 
 
 class RowsGpuStageWriter(reduction_gpu.BlockWriter):
-    """Writes the lines of one stage. number: of its first accumulator among all. slot: the register of held and kept
-    values at a step."""
+    """Writes the lines of one stage. number: number of the stage's first accumulator among the accumulators of all
+    stages. slot: register of held and kept values at a step.
+    """
 
     def __init__(self, whole: "RowsGpuWriter", stage: Stage, number: int) -> None:
         super().__init__(whole.context, view(whole.nest, stage), whole.digits, whole.block, whole.index_type)

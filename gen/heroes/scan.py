@@ -60,8 +60,9 @@ class Carry:
 
 @dataclass(frozen=True)
 class ScanSchedule(Schedule):
-    """The schedule of a scan. kind: rows, row_lanes (CPUs only), columns. chunks: rows (or blocks of 16 rows) of a
-    work-item. registers: of a block of columns."""
+    """The schedule of a scan. kind: rows, row_lanes (CPUs only), or columns. chunks: number of rows (or blocks of 16
+    rows) of a work-item. registers: number of registers of a block of columns.
+    """
 
     kind: str = "columns"
     registers: int = 1
@@ -125,8 +126,9 @@ def free(nest: Scan) -> bool:
 
 
 class ScanWriter:
-    """Writes the kernels of a nest. free: true if its combiners are free. components: of all heroes. seen: accesses,
-    for explain."""
+    """Writes the kernels of a nest. free: true if its combiners are free. components: the components of all heroes.
+    seen: accesses, for `gen explain`.
+    """
 
     def __init__(self, nest: Scan, schedule: ScanSchedule, index_type: str, context: Context) -> None:
         self.nest, self.schedule, self.index_type, self.context = nest, schedule, index_type, context

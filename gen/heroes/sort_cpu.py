@@ -38,8 +38,10 @@ from gen.schedule.devices import SortCpuNumbers
 
 @dataclass(frozen=True)
 class SortRowsSchedule(Schedule):
-    """The schedule: `items` work-items, with `rows` rows each. how: the method, see the module's docstring. digit: bits
-    of a radix digit, at most. parts: of a row, one for each work-item; 1: rows are whole."""
+    """The schedule: `items` work-items, with `rows` rows each. how: the method, see the module's docstring. digit:
+    maximum number of bits of a radix digit. parts: number of parts of a row, one part for each work-item; 1: rows are
+    whole.
+    """
 
     items: int = 1
     rows: int = 1

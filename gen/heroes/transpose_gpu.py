@@ -535,9 +535,16 @@ class SharedTile:
 
 @dataclass(frozen=True)
 class Copy:
-    """The copy of a thread between a buffer and its tile in one of `passes`: a vector (move: the statement that loads
-    or stores it; type), and the words of `tile` for it (cells: their indices; word: their type). name: of the union for
-    the vector, if it is several words. guard: the condition that it is inside."""
+    """The copy that a thread does between a buffer and its tile in one of `passes`: a vector in the buffer, and the
+    words of `tile` for it.
+
+    name: name of the union for the vector, if it is several words.
+    guard: condition that the vector is inside.
+    move: statement that loads or stores the vector.
+    type: type of the vector.
+    word: type of a word.
+    cells: indices of the words.
+    """
 
     tile: str
     name: str

@@ -31,8 +31,9 @@ from gen.schedule import Device, Schedule
 
 @dataclass(frozen=True)
 class LinesSchedule(Schedule):
-    """The schedule. width: bytes of an element. columns: of a work-item. parts: into which the way down is cut. Tiles
-    are square."""
+    """The schedule. Tiles are square. width: bytes of an element. columns: number of columns of a work-item. parts:
+    number of parts into which the way down is cut.
+    """
 
     stream: bool = True
     moves: bool = True

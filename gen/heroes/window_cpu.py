@@ -32,9 +32,13 @@ Box = Dict[str, Tuple[int, int]]
 
 @dataclass(frozen=True)
 class WindowSchedule(Schedule):
-    """The schedule. sizes: of the result's dimensions in memory, major first. chunks: rows of a work-item. inside: the
-    columns of a row without borders, first and end. lines: vectors are whole cache lines of the result, whatever the
-    column at which a line begins."""
+    """The schedule.
+
+    sizes: sizes of the result's dimensions in memory, major first.
+    chunks: number of rows of a work-item.
+    inside: the columns of a row without borders, first and end.
+    lines: true if vectors are whole cache lines of the result, at whatever column a line begins.
+    """
 
     sizes: Tuple[int, ...] = ()
     inside: Tuple[int, int] = (0, 0)

@@ -50,7 +50,9 @@ class MemoryMap(NamedTuple):
 
 @dataclass(frozen=True)
 class IterationSpace:
-    """The positions that a kernel visits, split into digits, and its accesses. sizes: of the digits, major first."""
+    """The positions that a kernel visits, split into digits, and the kernel's accesses. sizes: sizes of the digits,
+    major first.
+    """
 
     sizes: Tuple[int, ...]
     accesses: Tuple[StridedAccess, ...]

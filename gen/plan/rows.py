@@ -328,8 +328,9 @@ def _rows(
 
 @dataclass(eq=False)
 class _Stage:
-    """A stage under construction; see Stage. row_values: as values with the results that they are for a row. of_row,
-    reads_kept: the values that it reads for its row and at its position."""
+    """A stage under construction; see Stage. row_values: the values that later stages read for their row, each with
+    its result for a row. of_row, reads_kept: the values that the stage reads for its row, and at its position.
+    """
 
     heroes: List[Instruction] = field(default_factory=list)
     writes: List[Root] = field(default_factory=list)

@@ -13,10 +13,10 @@ from gen.plan.partition import EMPTY, Partition, Root, identity
 
 @dataclass(eq=False)
 class Scatter(Nest):
-    """A nest of updates. shape: of the updates. partition: their values.
+    """A nest of updates. Its shape is the shape of the updates, and its partition computes their values.
 
-    indices: the indices read for an update.
-    lasts: the largest index in range for each.
+    indices: the indices that are read for an update.
+    lasts: the largest index in range, for each index.
     place: the map from an update's index to the results' index, with runtime variables at0, at1, ..
     targets: the results.
     """
