@@ -221,13 +221,13 @@ typedef struct sett_any_made {
   sett_any layout;
 } sett_any_made;
 /* Convert a layout to another notation, with the same function in the sense of sett_any_same. Elements of XLA's arrays become f32. An offset in CuTe
- * becomes that of the identity S<0,4,3>. For an XOR, or sizes that digits do not divide, CuTe's swizzles are all tried; a chain of two swizzles may
- * have no single equivalent. CuTe has an owner's index as coordinates, ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)), and omits dimensions along which nothing
- * moves. A linear layout goes from the offset to the index if every offset is hit once, and otherwise from the index to the offset. Tags and arrays
- * of XLA are padded if padding gives the offsets. An array without elements becomes a compact one: strides as if sizes of 0 were 1, dimensions in the
- * order of the layout; Triton, Mosaic and IREE cannot have one. Layouts that are neither digits nor bits are visited at up to 2^16 points. Not
- * decided are larger ones, and some layouts by XLA's tiles, where a later tile may have more dimensions, that reorder the digits of a dimension or
- * XOR its bits. */
+ * becomes that of the identity S<0,4,3>. For an XOR, or sizes that digits do not divide, all swizzles of CuTe are tried; a chain of two swizzles may
+ * have no single equivalent. In CuTe, an owner's index is a coordinate, ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)), and dimensions along which nothing moves
+ * are omitted. A linear layout goes from the offset to the index if every offset is hit once, and otherwise from the index to the offset. Tags and
+ * arrays of XLA are padded if padding gives the offsets. An array without elements becomes a compact array: its strides are as if sizes of 0 were 1,
+ * and its dimensions have the order of the layout. Triton, Mosaic and IREE have no such arrays. Layouts that are neither digits nor bits are visited
+ * at up to 2^16 points; larger ones are not decided. Some layouts of XLA's tiles are not decided either: a later tile may have more dimensions, and
+ * then reorder the digits of a dimension or XOR its bits. */
 SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
 /* Return the cheapest plan that moves an array from distribution a over threads to distribution b, for elements of `bits` bits: sett_move_plan of
@@ -2952,7 +2952,8 @@ SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
     table[i] = settp_layout_owner_table(arena, &owner[i], (int)size[1], (int)size[2], (int)size[3]);
   }
   for (k = 0; k < table[0].rank && size[3] > 1 && !table[0].error && !table[1].error; ++k)
-    if (table[0].rank != table[1].rank || table[0].dims[k] != table[1].dims[k]) size[3] = 1; /* a no anyway */
+    /* the answer will be no in any case */
+    if (table[0].rank != table[1].rank || table[0].dims[k] != table[1].dims[k]) size[3] = 1;
   place = settp_layout_owner_places(arena, a, b, bits, &table[0]);
   if (size[3] > 1 && !table[0].error && !table[1].error) {
     sett_move first = settp_move_plan(arena, &table[0], &table[1], bits, place);

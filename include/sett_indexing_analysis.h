@@ -286,27 +286,28 @@ typedef struct sett_analysis_op {
 /* The value of a runtime variable: an element of that operand. */
 typedef struct sett_analysis_runtime {
   int operand;
-  int count;   /* length of the element's index */
-  int clamped; /* 1: a value out of bounds is clamped to the nearer bound; 0: it makes no pair (scatter) */
+  int count; /* length of the element's index */
+  /* 1: a value out of bounds is clamped to the nearer bound; 0: a value out of bounds makes no pair (scatter) */
+  int clamped;
 } sett_analysis_runtime;
 
 enum { SETT_ANALYSIS_UNDEFINED, SETT_ANALYSIS_EXACT, SETT_ANALYSIS_COVERING };
 
-/* The map of a question. Its results are the index, then the replica if there is one, then the index at which each runtime variable is read, so that
- * all are composed and simplified together. */
+/* The answer to a question about an op. The results of the map `all` are the index, then the replica if there is one, then the index at which each
+ * runtime variable is read. One map holds them, so that all are composed and simplified together. */
 typedef struct sett_analysis_answer {
   int kind;
   const char *reason; /* reason for COVERING and UNDEFINED; "" for EXACT */
   sett_map all;
   int results;  /* length of the index */
   int replica;  /* 1 if there is a replica */
-  int runtimes; /* all.rts of them */
+  int runtimes; /* number of runtime variables, which is all.rts */
   sett_analysis_runtime runtime[SETT_ANALYSIS_MAX_RUNTIMES];
 } sett_analysis_answer;
 
 /* ---- whole graphs ---- */
 
-/* maps in a set; moves that lead to a constant */
+/* maximum number of maps in a set; maximum number of moves that are followed to a constant */
 enum { SETT_ANALYSIS_MAX_MAPS = 256, SETT_ANALYSIS_MAX_MOVES = 64 };
 
 /* Caller-owned memory for maps that outlive the arena's contents. It holds them as text and only grows. */
@@ -323,7 +324,8 @@ typedef struct sett_analysis_kept {
   struct sett_analysis_kept *next;
 } sett_analysis_kept;
 
-/* Different maps in the order in which they were found; {0} is empty. UNDEFINED is the only map of its set, as is a set with more than 256 maps. */
+/* The different maps that were found, in order; {0} is the empty set. If one map is UNDEFINED, or there are more than 256 maps, the set has one map,
+ * which is UNDEFINED. */
 typedef struct sett_analysis_set {
   int count, followed; /* followed: used while a graph is walked */
   sett_analysis_kept *first, *last;
@@ -367,12 +369,13 @@ enum {
   SETT_ANALYSIS_MAX_LOOKS = 1 << 20 /* maximum number of points that one question visits */
 };
 
-/* The place of an index of the map's results: row-major, in rows of dims' last entry + padding elements. Column c of row r is at c xor (r /
- * swizzle_every mod swizzle_count) * swizzle_unit, all at least 1, which must stay in the row: its length is a multiple of the power of two above the
- * largest xor. Without dims, the one result is a position. */
+/* The place in memory of an index that the map gives. Places are row-major, and a row has dims' last entry + padding elements. With a swizzle, column
+ * c of row r is at column c xor (r / swizzle_every mod swizzle_count) * swizzle_unit; these three numbers are at least 1. The swizzled column must
+ * stay in the row, so the length of a row is a multiple of the power of two above the largest xor. Without dims, the map's one result is a position.
+ */
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
-  int64_t bits; /* of an element */
+  int64_t bits; /* bits of an element */
   /* _pad_rows: row lengths stay a multiple of this many elements, a power of two; 0 means the elements of a bank's word */
   int64_t align;
   int64_t padding;
@@ -380,11 +383,12 @@ typedef struct sett_analysis_memory {
   /* CuTe's S<bits, base, shift> applied to the position afterwards: bits [base, base + bits) are XORed with the bits `shift` above; with shift < 0,
    * the bits -shift above are XORed with bits [base, base + bits). bits 0: none */
   int64_t xor_bits, xor_base, xor_shift;
-  int64_t width; /* elements of one access, which begins at the index, a multiple of width; 0 means 1 */
+  int64_t width; /* elements of one access; an access begins at an index that is a multiple of width; 0 means 1 */
 } sett_analysis_memory;
 
-/* Sums over warps (bits are those of different elements), the worst warp, and the distance of its lanes in elements (strided). If its lanes form
- * groups of `group` (at least 2) equally strided neighbours, groups are `apart` elements apart; otherwise group is 0. */
+/* warps, bits, transactions and least are sums over all warps; bits counts an element once per warp. The other fields describe the worst warp.
+ * strided is 1 if its lanes are equally far apart, by `stride` elements. If its lanes form groups of `group` (at least 2) equally strided neighbours,
+ * the groups are `apart` elements apart; otherwise group is 0. */
 typedef struct sett_analysis_coalescing {
   int error, whole; /* whole is 1 if all warps were visited */
   int64_t warps, bits, transactions, least;
@@ -392,19 +396,19 @@ typedef struct sett_analysis_coalescing {
   int strided, group;
 } sett_analysis_coalescing;
 
-/* turns of all phases, one per phase without conflicts; degree is the turns of the worst phase, in which the listed lanes access `bank`, one lane per
- * word. */
+/* turns is the sum over all phases; a phase without conflicts takes one turn. degree is the number of turns of the worst phase. lane[] lists the
+ * lanes that access bank `bank` in this phase, one lane for each word. */
 typedef struct sett_analysis_banks {
   int error, whole;
   int64_t warps, phases, turns, bank;
   int degree, lanes, lane[SETT_ANALYSIS_MAX_LANES];
 } sett_analysis_banks;
 
-/* The best layout of a class for some accesses: its degree (-1: not decided, and memory is unchanged) and its turns over all accesses. No member of
- * the class has a lower degree, or fewer turns with the same degree. count is the number of members, including the layout without padding or swizzle.
- * bound is a lower bound for every layout of these elements: in one turn each bank delivers one word, and a phase needs a number of bits. least is 1
- * if turns = bound; members after the best were then not counted. whole is 0 if not all members were counted although least is 0, because they were
- * too many. bytes is the additional memory of the layout. */
+/* The best layout of a class (all paddings, or all swizzles) for some accesses: its degree (-1: not decided, and memory is unchanged) and its turns
+ * over all accesses. No member of the class has a lower degree, or fewer turns with the same degree. count is the number of members, including the
+ * layout without padding or swizzle. bound is a lower bound on the turns of every layout of these elements, because each bank delivers one word in a
+ * turn and a phase needs a number of bits. least is 1 if turns = bound; the members after the best one were then not counted. whole is 0 if least is
+ * 0 and some members were not counted because there are too many. bytes is the additional memory of the layout. */
 typedef struct sett_analysis_best {
   int error, degree, least, whole;
   int64_t turns, bound, count, bytes;
@@ -470,11 +474,12 @@ SETT_PUBLIC sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *are
 SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int banks, int bytes,
                                                              int lanes);
-/* The same accesses by other lanes, as a map with dimensions only. deal: neighbouring lanes take neighbouring values of variable v. For a lane in [0,
- * T - 1] and v in [0, V - 1], n = v * T + lane; the old lane is n floordiv V and the old v is n mod V. step: v advances by width elements, so an
- * index is that of a vector's first element; use memory.width with the same memory. wide: as step, and the last result counts vectors of width
- * elements, for a memory whose elements have width times the bits and whose last dimension is width times shorter. These are correct if sett_map_runs
- * gives v a vector_width that width divides. UNDEFINED if bounds do not begin at 0, width does not divide V, or there is no result. */
+/* Return a map of the same accesses with another assignment to lanes. The result has dimensions only. deal: neighbouring lanes take neighbouring
+ * values of variable v. For a lane in [0, T - 1] and v in [0, V - 1], n = v * T + lane; the old lane is n floordiv V and the old v is n mod V. step:
+ * v advances by width elements, so an index is that of a vector's first element; use memory.width with the same memory. wide: as step, and the last
+ * result counts vectors of width elements, for a memory whose elements have width times the bits and whose last dimension is width times shorter. The
+ * results are correct if sett_map_runs gives v a vector_width that width divides. They are UNDEFINED if bounds do not begin at 0, width does not
+ * divide V, or the map has no result. */
 SETT_PUBLIC sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
 SETT_PUBLIC sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width);
 SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
@@ -514,11 +519,12 @@ typedef struct sett_map_fact {
   int error, column; /* SETT_MAP_ERROR_.. of a text, and its column from 1; 0: none */
 } sett_map_fact;
 
-/* Reads A <= B, A < B, A = B (or ==), A >= B, A > B, C divides A; map says what the variables are called. */
+/* Read A <= B, A < B, A = B (or ==), A >= B, A > B, or C divides A. map gives the names of the variables. */
 SETT_PUBLIC sett_map_fact sett_map_fact_parse(sett_map_arena *arena, sett_map map, const char *text, size_t length);
 
-/* Is the fact true at every point of the domain? Yes: it is proved for all integers, also those beyond 64 bits that a variable without a bound may be, and has a
- * value everywhere; a domain without a point proves every fact. No: at answer.point, inside of the domain, it is false. Else reason says why it is not decided.
+/* Decide whether the fact is true at every point of the domain. yes: both sides have a value at every point, and the fact is proved for all integers,
+ * also for values beyond 64 bits of a variable without a bound. A domain without a point proves every fact. no: the fact is false at answer.point, which
+ * is inside the domain. If neither is proved, reason says why.
  *   (d0)[n] -> (), domain: d0 in [0, inf], n in [1, inf], n - d0 in [1, inf], n mod 8 in [0, 0]    d0 floordiv 8 < n floordiv 8: yes;  d0 + 8 <= n: no, (1, 8) */
 SETT_PUBLIC sett_map_answer sett_map_proves(sett_map_arena *arena, sett_map map, const sett_map_fact *fact);
 
@@ -699,9 +705,9 @@ SETT_PUBLIC int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list 
 
 /* ---- an op as a relation ---- */
 
-/* An op is a set of pairs (output index, operand index), given by linear equations between their dimensions, further variables and runtime values.
- * Each side is computed from the other: an equation with one unknown is solved for it, an equation with two unknowns that are digits of a number
- * gives both, and if no such equation is left, a variable becomes a range. */
+/* An op is a set of pairs (output index, operand index). Linear equations between the dimensions of both, auxiliary variables and runtime values
+ * define the set. To compute one index from the other, the code solves an equation with one unknown for the unknown. An equation with two unknowns
+ * that are digits of one number gives both. If no such equation is left, an unknown variable becomes a range. */
 enum {
   SETTP_ANALYSIS_VARS = 8 * SETT_ANALYSIS_MAX_RANK,
   SETTP_ANALYSIS_EQUATIONS = 4 * SETT_ANALYSIS_MAX_RANK,
@@ -717,7 +723,7 @@ typedef struct settp_analysis_equation { /* sum of factor * var + constant = 0 *
 typedef struct settp_analysis_relation {
   sett_map_arena *arena;
   const sett_analysis_op *op;
-  /* variables 0.. are the output's dimensions, then the operand's dimensions, then further ones */
+  /* variables from 0 on are the output's dimensions, then the operand's dimensions, then auxiliary variables */
   sett_analysis_list out, in;
   int from_output, error, kind;
   const char *reason;
@@ -730,7 +736,7 @@ typedef struct settp_analysis_relation {
   /* used while the equations are solved */
   unsigned char known[SETTP_ANALYSIS_VARS], joint[SETTP_ANALYSIS_VARS];
   sett_expr expr[SETTP_ANALYSIS_VARS];
-  int64_t least[SETTP_ANALYSIS_VARS], most[SETTP_ANALYSIS_VARS]; /* of expr */
+  int64_t least[SETTP_ANALYSIS_VARS], most[SETTP_ANALYSIS_VARS]; /* bounds of expr */
   int dims, ranges, constraints, rt_base;
   sett_map_variable variable[SETTP_ANALYSIS_VARS];
   sett_map_constraint constraint[2 * SETTP_ANALYSIS_VARS];
@@ -871,8 +877,8 @@ SETT_INLINE void settp_analysis_reverse(settp_analysis_relation *r) {
   }
 }
 
-/* Return the elements of a line after padding and dilation, or -1 if they do not fit or are negative (for pad an error; a window then has no place).
- */
+/* Return the number of elements along a dimension after padding and dilation, or -1 if it is negative or does not fit in 64 bits. -1 is an error for
+ * pad; for a window it means that the window fits nowhere. */
 SETT_INLINE int64_t settp_analysis_line(int64_t size, int64_t step, int64_t low, int64_t high) {
   int64_t n = settp_analysis_mul(size > 0 ? size - 1 : 0, step);
   if (n < 0 || (size > 0 && !settp_analysis_add_to(&n, 1))) return -1;
@@ -944,7 +950,7 @@ SETT_INLINE void settp_analysis_check_window(settp_analysis_relation *r, int n) 
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_WINDOW);
 }
 
-/* How often window dimension i fits along base elements: 0 or more, -1 where sizes do not fit in 64 bits. */
+/* Return the number of places of the window along dimension i, which has `base` elements; -1 if sizes do not fit in 64 bits. */
 SETT_INLINE int64_t settp_analysis_places(const sett_analysis_op *op, int i, int64_t base) {
   int64_t low = settp_analysis_entry(op->low, i, 0), high = settp_analysis_entry(op->high, i, 0);
   int64_t reach = settp_analysis_line(op->window.values[i], settp_analysis_entry(op->window_dilation, i, 1), 0, 0);
@@ -1083,7 +1089,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   if (r->error) return;
   features = r->out.values[out.values[1]];
   for (i = 0; i < n; ++i) within[i] = settp_analysis_shared(r, op->window.values[i]);
-  if (op->operand == 1) { /* the kernel: every place of the padded base reads all of it */
+  if (op->operand == 1) { /* every place of the padded base reads the whole kernel */
     int64_t inputs = r->in.values[in.values[0]];
     e = settp_analysis_shared(r, inputs);
     settp_analysis_same(r, settp_analysis_in(r, in.values[0]), e, 0);
@@ -1417,7 +1423,8 @@ SETT_INLINE int settp_analysis_step(settp_analysis_relation *r, settp_analysis_e
   return 1;
 }
 
-/* Write all variables as expressions of the source's dimensions, ranges (whose number is first guessed: rt_base) and runtime variables. */
+/* Write all variables as expressions of the source's dimensions, ranges and runtime variables. Runtime variables have numbers after those of the
+ * ranges, so rt_base is a guess of the number of ranges. */
 SETT_INLINE void settp_analysis_solve_all(settp_analysis_relation *r) {
   int source = r->from_output ? 0 : r->out.count, n = r->from_output ? r->out.count : r->in.count, i, progress = 1;
   int extras = r->out.count + r->in.count;
@@ -2419,7 +2426,7 @@ SETT_INLINE settp_analysis_phases settp_analysis_phases_of(sett_map_arena *arena
   return all;
 }
 
-/* The place of a position, without padding or swizzle, in a member of a class. */
+/* A padding or a swizzle. settp_analysis_member_at maps a position without padding or swizzle to its place. */
 typedef struct settp_analysis_member {
   int64_t padding, bits, base, shift;
 } settp_analysis_member;
@@ -2493,7 +2500,7 @@ SETT_INLINE void settp_analysis_member_try(const settp_analysis_phases *all, set
   int degree;
   int64_t turns;
   ++best->count;
-  if (best->least) return; /* none is better */
+  if (best->least) return; /* no member is better */
   if (table->looks < 0) {
     best->whole = 0;
     return;
@@ -2741,19 +2748,21 @@ SETT_PUBLIC sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, se
 
 /* ======================================================================= bodies: proofs ==== */
 
-/* A fact is refuted together with its negation. Expressions are linear forms over columns: column 0 is 1, an atom is a variable, a
- * quotient, min(0, form) or an operation that is not followed, the others are products of atoms. A quotient q = floor(a / b) brings
- * the rows 0 <= a - b * q <= b - 1. Integer rows are solved for what they determine, divided by their content and cut to integers; the
- * simplex method decides the rest over the rationals, exactly, and what is left is split into cases. */
+/* To prove a fact, the code shows that no point of the domain satisfies the fact's negation. Expressions are linear forms over columns. Column 0 is
+ * the constant 1. Every other column is an atom or a product of atoms. An atom is a variable, a quotient, min(0, form), or an operation that is not
+ * analysed further. A quotient q = floor(a / b) with b > 0 gives the rows 0 <= a - b * q <= b - 1. A system of rows is decided in steps. Equations
+ * are solved and substituted. Each row is divided by the greatest common divisor of its coefficients, and its bounds are rounded to integers. The
+ * simplex method decides the rest over the rationals, exactly. A rational solution that no integer point explains splits the system into two cases.
+ */
 enum {
   SETTP_MAP_PROOF_COLUMNS = 80,
   SETTP_MAP_PROOF_FACTORS = 4,
   SETTP_MAP_PROOF_ROWS = 320,
   SETTP_MAP_PROOF_SPLITS = 40,
-  SETTP_MAP_PROOF_STEPS = 96,   /* substitutions in one system */
-  SETTP_MAP_PROOF_PIVOTS = 300, /* of one system */
-  SETTP_MAP_PROOF_CASES = 160,  /* systems for one question */
-  SETTP_MAP_PROOF_NEST = 24,    /* cases inside each other */
+  SETTP_MAP_PROOF_STEPS = 96,   /* maximum substitutions in one system */
+  SETTP_MAP_PROOF_PIVOTS = 300, /* maximum pivots of the simplex method in one system */
+  SETTP_MAP_PROOF_CASES = 160,  /* maximum systems for one question */
+  SETTP_MAP_PROOF_NEST = 24,    /* maximum depth of nested cases */
   SETTP_MAP_PROOF_FEW_CASES = 12
 };
 
@@ -2765,37 +2774,40 @@ enum { SETTP_MAP_PROOF_VARIABLE, SETTP_MAP_PROOF_QUOTIENT, SETTP_MAP_PROOF_LEAST
 
 typedef struct settp_map_proof_column {
   sett_map_interval bound;
-  int factors, factor[SETTP_MAP_PROOF_FACTORS]; /* columns of atoms, ascending; an atom has its own column here */
-  int kind;                                     /* of an atom */
-  int64_t of;                                   /* VARIABLE: its number; OTHER: its handle */
-  const settp_map_proof_form *upper, *lower;    /* QUOTIENT: floor(upper / lower); LEAST: min(0, upper) */
+  /* columns of the factors, ascending; an atom has one factor, itself */
+  int factors, factor[SETTP_MAP_PROOF_FACTORS];
+  int kind;                                  /* kind of an atom */
+  int64_t of;                                /* VARIABLE: number of the variable; OTHER: handle of the expression */
+  const settp_map_proof_form *upper, *lower; /* QUOTIENT: floor(upper / lower); LEAST: min(0, upper) */
 } settp_map_proof_column;
 
-typedef struct settp_map_proof_row { /* form >= 0, or form = 0 */
+typedef struct settp_map_proof_row { /* form = 0 if equal is 1, otherwise form >= 0 */
   const settp_map_proof_form *form;
   int equal;
 } settp_map_proof_row;
 
-typedef struct settp_map_proof_split { /* both rows of the first or both of the second hold */
+typedef struct settp_map_proof_split { /* both rows of row[0] hold, or both rows of row[1] hold */
   settp_map_proof_row row[2][2];
 } settp_map_proof_split;
 
 typedef struct settp_map_proof {
   sett_map_arena *arena;
   sett_map map;                 /* its results are the two sides of the fact */
-  sett_map_evaluator evaluator; /* of map */
+  sett_map_evaluator evaluator; /* evaluates map */
   const sett_map_fact *fact;
   int monomials, rows, splits, cases, most, quiet, ended, zero, strict, empty, found;
-  const unsigned char *fixed; /* variables that have the value of point; or NULL */
+  const unsigned char *fixed; /* 1 for a variable that has its value in point; or NULL */
   int64_t *point, *side;
-  int *variable;                        /* its column, or 0 */
-  const settp_map_proof_form **instead; /* the form that replaces a variable, or NULL */
+  int *variable;                        /* column of each variable, or 0 */
+  const settp_map_proof_form **instead; /* form that replaces each variable, or NULL */
   settp_map_proof_column column[SETTP_MAP_PROOF_COLUMNS];
   settp_map_proof_row row[SETTP_MAP_PROOF_ROWS];
   settp_map_proof_split split[SETTP_MAP_PROOF_SPLITS];
-  int64_t above[SETTP_MAP_PROOF_COLUMNS], below[SETTP_MAP_PROOF_COLUMNS]; /* the model: column j is above / below */
+  /* the simplex solution: column j has the value above[j] / below[j] */
+  int64_t above[SETTP_MAP_PROOF_COLUMNS], below[SETTP_MAP_PROOF_COLUMNS];
   int16_t times[SETTP_MAP_PROOF_COLUMNS]
-               [SETTP_MAP_PROOF_COLUMNS]; /* 1 + the column of a product, -1: none; 0: not looked for */
+               /* 1 + the column of a product; 0: not searched; -1: there is no column; -2: no column can be made */
+               [SETTP_MAP_PROOF_COLUMNS];
 } settp_map_proof;
 
 /* ---- forms ---- */
@@ -2807,7 +2819,7 @@ SETT_INLINE settp_map_proof_form *settp_map_proof_form_new(settp_map_proof *p) {
   return f;
 }
 
-/* a * x + b * y + c; NULL where a is NULL, memory ends or a number overflows. y may be NULL. */
+/* Return a * x + b * y + c; y may be NULL. Return NULL if x is NULL, memory ends or a number overflows. */
 SETT_INLINE const settp_map_proof_form *settp_map_proof_mix(settp_map_proof *p, const settp_map_proof_form *x,
                                                             int64_t a, const settp_map_proof_form *y, int64_t b,
                                                             int64_t c) {
@@ -2862,7 +2874,7 @@ SETT_INLINE int settp_map_proof_column_new(settp_map_proof *p, int kind, int64_t
   return p->monomials++;
 }
 
-/* The column that is the product of two, or -1; it is made only where add says so. */
+/* Return the column that is the product of columns a and b, or -1. A missing column is made only if add is 1. */
 SETT_INLINE int settp_map_proof_column_times(settp_map_proof *p, int a, int b, int add) {
   settp_map_proof_column x = p->column[a], *y = p->column + b;
   int i, j, k;
@@ -2886,7 +2898,7 @@ SETT_INLINE int settp_map_proof_column_times(settp_map_proof *p, int a, int b, i
     x.bound = settp_map_interval_op(SETTP_MAP_MUL, x.bound, y->bound);
     if (a == b && x.bound.lo < 0) x.bound.lo = 0;
     p->column[p->monomials++] = x;
-    for (i = 1; i < p->monomials; ++i) /* another product may be this one */
+    for (i = 1; i < p->monomials; ++i) /* other pairs of columns may have this product, so they are searched again */
       for (j = 1; j < p->monomials; ++j)
         if (p->times[i][j] == -1) p->times[i][j] = 0;
   }
@@ -2916,7 +2928,8 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_times(settp_map_proof *p
 
 /* ---- rows ---- */
 
-/* What cannot be said is left out: a system without it has no fewer points. */
+/* Add a row to the system. A NULL form, and a row beyond the limit, are left out. This is sound, because a system without a row has no fewer points.
+ */
 SETT_INLINE void settp_map_proof_row_add(settp_map_proof *p, const settp_map_proof_form *form, int equal) {
   if (!form || p->rows == SETTP_MAP_PROOF_ROWS) return;
   if (settp_map_proof_form_constant(p, form)) {
@@ -2927,7 +2940,8 @@ SETT_INLINE void settp_map_proof_row_add(settp_map_proof *p, const settp_map_pro
   p->row[p->rows++].equal = equal;
 }
 
-/* Products of rows from `from` on with all rows, where the products of columns are columns; equations are multiplied by atoms. */
+/* Add the products of each row from `from` on: of an inequality with all inequalities, of an equation with all columns. A product is left out if it
+ * needs a column that does not exist. */
 SETT_INLINE void settp_map_proof_row_products(settp_map_proof *p, int from) {
   int i, j, n = p->rows, nonlinear = 0;
   for (i = 1; i < p->monomials; ++i) nonlinear |= p->column[i].factors > 1;
@@ -2953,7 +2967,7 @@ SETT_INLINE void settp_map_proof_row_products(settp_map_proof *p, int from) {
   }
 }
 
-/* The ends of what products are made of, as rows, to be multiplied. */
+/* Add the bounds of all products and of their factors as rows, so that settp_map_proof_row_products multiplies them. */
 SETT_INLINE void settp_map_proof_row_ends(settp_map_proof *p) {
   int i, j, n = p->monomials, use[SETTP_MAP_PROOF_COLUMNS];
   for (j = 0; j < n; ++j) use[j] = 0;
@@ -2965,7 +2979,8 @@ SETT_INLINE void settp_map_proof_row_ends(settp_map_proof *p) {
     if (b.lo != INT64_MIN && b.lo != INT64_MAX && b.lo > -INT64_MAX)
       settp_map_proof_row_add(p, settp_map_proof_single(p, j, 1, -b.lo), 0);
     if (b.hi != INT64_MAX && b.hi != INT64_MIN) settp_map_proof_row_add(p, settp_map_proof_single(p, j, -1, b.hi), 0);
-    if (p->column[j].factors == 2 && p->column[j].factor[0] == p->column[j].factor[1]) { /* x * x >= x, -x */
+    /* x * x >= x and x * x >= -x */
+    if (p->column[j].factors == 2 && p->column[j].factor[0] == p->column[j].factor[1]) {
       const settp_map_proof_form *square = settp_map_proof_single(p, j, 1, 0);
       const settp_map_proof_form *root = settp_map_proof_single(p, p->column[j].factor[0], 1, 0);
       if (root) settp_map_proof_row_add(p, settp_map_proof_mix(p, square, 1, root, -1, 0), 0);
@@ -2974,7 +2989,7 @@ SETT_INLINE void settp_map_proof_row_ends(settp_map_proof *p) {
   }
 }
 
-/* What a row that holds says of the ends of its columns; *changed where it says more than is known. 0: it holds nowhere. */
+/* Tighten the bounds of the columns by the row sign * form >= 0, and set *changed if a bound changes. Return 0 if the row holds nowhere. */
 SETT_INLINE int settp_map_proof_row_tighten(settp_map_proof *p, const settp_map_proof_form *form, int sign,
                                             int *changed) {
   int64_t sum, k, t;
@@ -2997,7 +3012,7 @@ SETT_INLINE int settp_map_proof_row_tighten(settp_map_proof *p, const settp_map_
     int64_t rest = sum, end;
     if (!form->k[j]) continue;
     k = form->k[j] * sign;
-    if (!open) { /* without its own part */
+    if (!open) { /* rest is the largest sum of the other columns */
       t = k * (k > 0 ? b->hi : b->lo);
       if (t == INT64_MIN || settp_map_add(rest, -t, &rest)) continue;
     }
@@ -3014,7 +3029,7 @@ SETT_INLINE int settp_map_proof_row_tighten(settp_map_proof *p, const settp_map_
   return 1;
 }
 
-/* Ends of columns by rows and products, a few rounds. 0: no point. */
+/* Tighten the bounds of columns by products and rows, in at most 3 rounds. Return 0 if there is no point. */
 SETT_INLINE int settp_map_proof_tighten(settp_map_proof *p) {
   int round, i, j, changed = 1;
   for (round = 0; round < 3 && changed; ++round) {
@@ -3047,15 +3062,16 @@ enum { SETTP_MAP_PROOF_NONE, SETTP_MAP_PROOF_MODEL, SETTP_MAP_PROOF_UNKNOWN };
 
 typedef struct settp_map_proof_system {
   int monomials, rows, steps;
-  int64_t *k;       /* a row: coefficients of all columns; that of column 0 is 1 while the row counts */
-  int64_t *lo, *hi; /* of each row's sum */
+  int64_t *k;       /* coefficients of all columns, row by row; entry 0 of a row is 1 if the row is in use */
+  int64_t *lo, *hi; /* bounds of each row's sum */
   uint64_t *hash;
-  int64_t *step; /* column = sum of step * columns, step[0] the constant: in the order in which they were put in */
+  int64_t *step; /* substitutions in order: column stepped[i] = step[0] + the sum of step[j] * column j */
   int stepped[SETTP_MAP_PROOF_STEPS];
   unsigned char gone[SETTP_MAP_PROOF_COLUMNS];
 } settp_map_proof_system;
 
-/* Divides a row by its content, and turns its first coefficient positive. 0: no point. */
+/* Divide a row by the greatest common divisor of its coefficients, and make its first coefficient positive. Return 0 if no integers satisfy the row.
+ */
 SETT_INLINE int settp_map_proof_settle(settp_map_proof_system *s, int row) {
   int64_t *k = s->k + (size_t)row * (size_t)s->monomials, g = 0;
   int j, first = 0;
@@ -3071,7 +3087,7 @@ SETT_INLINE int settp_map_proof_settle(settp_map_proof_system *s, int row) {
   }
   if (k[first] < 0) {
     int64_t lo = s->lo[row];
-    for (j = first; j < s->monomials; ++j) k[j] = -k[j]; /* none is INT64_MIN */
+    for (j = first; j < s->monomials; ++j) k[j] = -k[j]; /* no coefficient is INT64_MIN */
     s->lo[row] = settp_map_neg(s->hi[row]);
     s->hi[row] = settp_map_neg(lo);
   }
@@ -3085,7 +3101,7 @@ SETT_INLINE int settp_map_proof_settle(settp_map_proof_system *s, int row) {
   return s->lo[row] <= s->hi[row];
 }
 
-/* Rows of one form become one. 0: no point. */
+/* Merge rows with equal coefficients. Return 0 if their bounds contradict each other. */
 SETT_INLINE int settp_map_proof_meet(settp_map_proof_system *s) {
   int i, j, l, n = s->monomials;
   for (i = 1; i < s->rows; ++i) {
@@ -3104,7 +3120,8 @@ SETT_INLINE int settp_map_proof_meet(settp_map_proof_system *s) {
   return 1;
 }
 
-/* Puts equations in until none is left. */
+/* Solve the equations, and substitute them in the other rows, until no equation is left. Return MODEL if none is left, NONE if the rows contradict
+ * each other, UNKNOWN after a limit or an overflow. */
 SETT_INLINE int settp_map_proof_equations(settp_map_proof_system *s) {
   int i, j, n = s->monomials;
   for (;;) {
@@ -3124,12 +3141,13 @@ SETT_INLINE int settp_map_proof_equations(settp_map_proof_system *s) {
     x = s->k + (size_t)row * (size_t)n;
     st = s->step + (size_t)s->steps * (size_t)n;
     s->stepped[s->steps++] = column;
-    if (least == 1) { /* column = (lo - the others) / its coefficient */
+    if (least == 1) { /* column = (lo - the other terms) / its coefficient */
       st[0] = x[column] * s->lo[row];
       for (j = 1; j < n; ++j) st[j] = j == column ? 0 : -x[column] * x[j];
       x[0] = 0;
       s->gone[column] = 1;
-    } else { /* column = a new one - the others rounded off: coefficients become remainders */
+      /* column = a new column - rounded multiples of the others, so that the row's coefficients become remainders */
+    } else {
       st[0] = 0;
       for (j = 1; j < n; ++j) {
         int64_t q = settp_map_floor(x[j], least);
@@ -3152,11 +3170,12 @@ SETT_INLINE int settp_map_proof_equations(settp_map_proof_system *s) {
   }
 }
 
-/* below[i] * (variable of row i) = sum of k * (variable of column j): n columns, m rows. Variables 0 .. n - 1 are columns, n + i is the sum of row i. */
+/* The tableau of the simplex method has n columns and m rows: below[i] * (variable of row i) = sum of k * (variable of column j). Variables 0 .. n -
+ * 1 are the columns of the system, and variable n + i is the sum of row i. */
 typedef struct settp_map_proof_tableau {
   int n, m;
-  int64_t *k, *below, *lo, *hi, *value; /* value: of the variables of columns, an end of theirs or 0 */
-  int *row, *column;                    /* their variables */
+  int64_t *k, *below, *lo, *hi, *value; /* value: of each column's variable, one of its bounds or 0 */
+  int *row, *column;                    /* the variable of each row and of each column */
 } settp_map_proof_tableau;
 
 SETT_INLINE void settp_map_proof_reduce(int64_t *k, int64_t *below, int n) {
@@ -3169,7 +3188,7 @@ SETT_INLINE void settp_map_proof_reduce(int64_t *k, int64_t *below, int n) {
   *below /= g;
 }
 
-/* The sum of row i; 0: it overflows. */
+/* Compute below[i] times the value of row i's variable. Return 0 if a number overflows. */
 SETT_INLINE int settp_map_proof_sum(const settp_map_proof_tableau *t, int i, int64_t *sum) {
   const int64_t *k = t->k + (size_t)i * (size_t)t->n;
   int64_t a;
@@ -3210,7 +3229,8 @@ SETT_INLINE int settp_map_proof_pivot(settp_map_proof_tableau *t, int r, int c, 
   return 1;
 }
 
-/* Bland's rule: of all that violate an end the first, then the first that can move it, so that no basis comes again. */
+/* Find values within all bounds. By Bland's rule, the variable with the lowest number is taken of the rows that violate a bound, and then of the
+ * columns that can move it. So no basis occurs twice. */
 SETT_INLINE int settp_map_proof_simplex(settp_map_proof_tableau *t) {
   int pivots, i, j;
   for (pivots = 0; pivots < SETTP_MAP_PROOF_PIVOTS; ++pivots) {
@@ -3244,7 +3264,7 @@ SETT_INLINE int settp_map_proof_simplex(settp_map_proof_tableau *t) {
   return SETTP_MAP_PROOF_UNKNOWN;
 }
 
-/* What the columns are, from those that are left back through the steps. 0: a number overflows. */
+/* Compute the values of the substituted columns from those of the other columns, last substitution first. Return 0 if a number overflows. */
 SETT_INLINE int settp_map_proof_model(settp_map_proof *p, const settp_map_proof_system *s) {
   int i, j, n = s->monomials;
   for (i = s->steps - 1; i >= 0; --i) {
@@ -3330,7 +3350,7 @@ SETT_INLINE int settp_map_proof_solve_in(settp_map_proof *p, settp_map_proof_sys
     if (!k[0]) continue;
     for (j = 1; j < p->monomials; ++j)
       if (k[j]) ++terms, at = j;
-    if (terms == 1) { /* its coefficient is 1 */
+    if (terms == 1) { /* the only coefficient is 1, so the row is a bound of its column */
       if (t.lo[place[at]] < s->lo[i]) t.lo[place[at]] = s->lo[i];
       if (t.hi[place[at]] > s->hi[i]) t.hi[place[at]] = s->hi[i];
       continue;
@@ -3371,7 +3391,7 @@ SETT_INLINE int settp_map_proof_solve(settp_map_proof *p) {
 
 /* ---- cases ---- */
 
-/* At the point the fact is: 1 true, 0 false, -1 outside of the domain or without a value. */
+/* Return 1 if the fact is true at the point, 0 if it is false, -1 if the point is outside the domain or the fact has no value there. */
 SETT_INLINE int settp_map_proof_fact_at(settp_map_proof *p, const int64_t *point) {
   int error;
   if (!sett_map_evaluator_at(&p->evaluator, point, p->side, &error)) return -1;
@@ -3380,7 +3400,7 @@ SETT_INLINE int settp_map_proof_fact_at(settp_map_proof *p, const int64_t *point
   return p->side[0] ? settp_map_mod(p->side[1], p->side[0]) == 0 : p->side[1] == 0;
 }
 
-/* The model's point, rounded down: is the fact false there? */
+/* Round the solution down to a point. Return 1 if the fact is false there. */
 SETT_INLINE int settp_map_proof_try(settp_map_proof *p) {
   int v;
   for (v = 0; v < sett_map_variables(p->map); ++v) {
@@ -3393,7 +3413,7 @@ SETT_INLINE int settp_map_proof_try(settp_map_proof *p) {
   return p->found;
 }
 
-/* Does a row hold in the model? Where numbers overflow it counts as one that does not. */
+/* Return 1 if the solution satisfies the row. Return 0 if it does not, or if a number overflows. */
 SETT_INLINE int settp_map_proof_row_holds(const settp_map_proof *p, const settp_map_proof_row *row) {
   int64_t a, b = 1, c, g;
   int j;
@@ -3409,8 +3429,9 @@ SETT_INLINE int settp_map_proof_row_holds(const settp_map_proof *p, const settp_
   return row->equal ? !a : a >= 0;
 }
 
-/* Two ways that together leave nothing out: one of the splits that the model is in neither way of, or a column above and below a number. 0: the model is
- * none of the rows' fault. */
+/* Choose two cases that together contain every point: the two sides of a split if the solution satisfies neither side, otherwise column <= n and
+ * column > n. The column has a fraction as its value, or is a factor of a product whose value is not that of its factors. Return 0 if there is no
+ * such split and no such column. */
 SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split *way) {
   int i, j, best = 0;
   uint64_t width = 0;
@@ -3422,7 +3443,7 @@ SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split
     *way = *s;
     return 1;
   }
-  for (j = 1; j < p->monomials; ++j) { /* a fraction: of those the narrowest */
+  for (j = 1; j < p->monomials; ++j) { /* an atom with a fraction, preferably with narrow bounds */
     uint64_t w = (uint64_t)p->column[j].bound.hi - (uint64_t)p->column[j].bound.lo;
     if (p->below[j] == 1 || p->column[j].factors > 1 || (best && w >= width)) continue;
     best = j;
@@ -3431,17 +3452,18 @@ SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split
   for (j = 1; j < p->monomials && !best; ++j)
     if (p->below[j] != 1) best = j;
   at = best ? settp_map_floor(p->above[best], p->below[best]) : 0;
-  for (j = 1; j < p->monomials && !best; ++j) { /* a product that is none */
+  for (j = 1; j < p->monomials && !best; ++j) { /* a product whose value is not that of its factors */
     const settp_map_proof_column *c = p->column + j;
     int64_t value = 1;
     for (i = 0; i < c->factors; ++i)
       if (settp_map_mul(value, p->above[c->factor[i]], &value)) return 0;
     if (c->factors == 1 || value == p->above[j]) continue;
-    for (i = 0; i < c->factors; ++i) { /* at its sign, or at its value */
+    for (i = 0; i < c->factors; ++i) { /* split a factor that has both signs at 0 */
       int f = c->factor[i];
       if (p->column[f].bound.lo < 0 && p->column[f].bound.hi > 0) best = f, at = p->above[f] > 0 ? 0 : -1, width = 0;
     }
-    for (i = 0; i < c->factors && (width || !best); ++i) { /* the least one, of those at an end the least */
+    /* otherwise the factor with the smallest magnitude, preferably one at its bound */
+    for (i = 0; i < c->factors && (width || !best); ++i) {
       int f = c->factor[i], end = p->above[f] == p->column[f].bound.lo || p->above[f] == p->column[f].bound.hi;
       uint64_t w = settp_map_magnitude(p->above[f]) * 2 + (end ? 0 : UINT64_C(1) << 63);
       if ((best && w >= width) || p->column[f].bound.lo == p->column[f].bound.hi) continue;
@@ -3451,7 +3473,7 @@ SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split
     }
   }
   if (!best || at == INT64_MIN || at == INT64_MAX) return 0;
-  for (i = 0; i < 2; ++i) { /* first where there is no end */
+  for (i = 0; i < 2; ++i) { /* the upper case is first if the column has no upper bound */
     int up = i != (p->column[best].bound.hi == INT64_MAX);
     way->row[i][0].form = up ? settp_map_proof_single(p, best, 1, -at - 1) : settp_map_proof_single(p, best, -1, at);
     way->row[i][0].equal = way->row[i][1].equal = 0;
@@ -3461,7 +3483,7 @@ SETT_INLINE int settp_map_proof_choose(settp_map_proof *p, settp_map_proof_split
   return 1;
 }
 
-/* 1: no point satisfies all rows; 0: not decided, or p->found. */
+/* Return 1 if no point satisfies all rows. Return 0 if that is not decided, or if a counterexample was found (p->found). */
 SETT_INLINE int settp_map_proof_refute(settp_map_proof *p, int nest) {
   size_t keep = p->arena->top;
   settp_map_proof_split way;
@@ -3492,7 +3514,7 @@ SETT_INLINE int settp_map_proof_refute(settp_map_proof *p, int nest) {
   return refuted && !p->found;
 }
 
-/* Is form >= 0 (or = 0) shown to hold nowhere, by what is known so far? */
+/* Return 1 if a few cases prove that form >= 0 (with equal, form = 0) holds at no point of the rows so far. */
 SETT_INLINE int settp_map_proof_never(settp_map_proof *p, const settp_map_proof_form *form, int equal) {
   int rows = p->rows, cases = p->cases, most = p->most, ended = p->ended, quiet = p->quiet, empty = p->empty, never;
   size_t keep = p->arena->top;
@@ -3530,7 +3552,8 @@ SETT_INLINE void settp_map_proof_split_add(settp_map_proof *p, const settp_map_p
   ++p->splits;
 }
 
-/* The column of a highest product with the greatest numbers, by which forms are divided. */
+/* Return the column by which forms are divided: of the columns with the most factors, the column whose factors have the greatest numbers; 0 for a
+ * constant. */
 SETT_INLINE int settp_map_proof_leading(const settp_map_proof *p, const settp_map_proof_form *f) {
   int j, i, best = 0;
   for (j = 1; j < p->monomials; ++j) {
@@ -3543,7 +3566,7 @@ SETT_INLINE int settp_map_proof_leading(const settp_map_proof *p, const settp_ma
   return best;
 }
 
-/* The column of which column a is the product with column b, or -1; 0 where they are the same. */
+/* Return the column whose product with column b is column a, or -1. If a = b it is column 0, the constant 1. */
 SETT_INLINE int settp_map_proof_over(settp_map_proof *p, int a, int b) {
   settp_map_proof_column x = p->column[a];
   const settp_map_proof_column *y = p->column + b;
@@ -3556,7 +3579,7 @@ SETT_INLINE int settp_map_proof_over(settp_map_proof *p, int a, int b) {
   return k;
 }
 
-/* *upper = the answer * lower + the new *upper, by division of its products by the leading one of lower. */
+/* Divide *upper by lower, by repeated division of a product by the leading column of lower. Return the quotient, and set *upper to the remainder. */
 SETT_INLINE const settp_map_proof_form *settp_map_proof_divide(settp_map_proof *p, const settp_map_proof_form **upper,
                                                                const settp_map_proof_form *lower) {
   settp_map_proof_form *quotient = settp_map_proof_form_new(p);
@@ -3599,7 +3622,7 @@ SETT_INLINE int settp_map_proof_atom_find(const settp_map_proof *p, int kind, in
   return 0;
 }
 
-/* floor(upper / lower), where lower is a positive number. */
+/* Return floor(upper / c) for a positive number c. */
 SETT_INLINE const settp_map_proof_form *settp_map_proof_quotient_by(settp_map_proof *p,
                                                                     const settp_map_proof_form *upper, int64_t c) {
   settp_map_proof_form *whole = settp_map_proof_form_new(p), *rest = settp_map_proof_form_new(p);
@@ -3653,7 +3676,7 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_quotient(settp_map_proof
   sign = r.lo > 0 ? 1 : r.hi < 0 ? -1 : 0;
   if (!sign && settp_map_proof_never(p, settp_map_proof_mix(p, lower, -1, NULL, 0, 0), 0)) sign = 1;
   if (!sign && settp_map_proof_never(p, lower, 0)) sign = -1;
-  if (!sign) { /* where it is 0 there is no value */
+  if (!sign) { /* the sign of lower is not known, and where lower is 0 there is no value */
     if (p->strict && !settp_map_proof_never(p, lower, 1)) p->zero = 1;
     settp_map_proof_split_add(p, settp_map_proof_mix(p, lower, 1, NULL, 0, -1), NULL,
                               settp_map_proof_mix(p, lower, -1, NULL, 0, -1), NULL);
@@ -3671,7 +3694,7 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_quotient(settp_map_proof
   if (!j) {
     r = settp_map_interval_op(SETTP_MAP_FLOORDIV, settp_map_proof_form_interval(p, upper),
                               settp_map_proof_form_interval(p, lower));
-    if (sign) { /* lower is at least 1: the quotient is no farther from 0, on the same side */
+    if (sign) { /* lower is at least 1, so the quotient is on upper's side of 0 and not farther from 0 */
       sett_map_interval u = settp_map_proof_form_interval(p, upper);
       r = settp_map_interval_meet(r, settp_map_interval(u.lo < 0 ? u.lo : 0, u.hi < 0 ? -1 : u.hi));
     }
@@ -3695,7 +3718,7 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_quotient(settp_map_proof
   return q ? settp_map_proof_mix(p, whole, 1, q, 1, 0) : NULL;
 }
 
-/* min(0, form) */
+/* Return the form of min(0, form). */
 SETT_INLINE const settp_map_proof_form *settp_map_proof_least(settp_map_proof *p, const settp_map_proof_form *form) {
   settp_map_proof_form *f;
   const settp_map_proof_form *least;
@@ -3775,7 +3798,8 @@ settp_map_proof_form_op(settp_map_proof *p, sett_expr e, const settp_map_proof_f
   return j ? settp_map_proof_single(p, j, 1, 0) : NULL;
 }
 
-/* The forms of what an expression is made of, behind those of the list that are done; the last is its own. NULL: it has none. */
+/* Return the form of an expression, or NULL if it has none. The list has its subexpressions, operands first, so each form is made from earlier forms.
+ */
 SETT_INLINE const settp_map_proof_form *settp_map_proof_form_of(settp_map_proof *p, sett_expr e) {
   settp_map_list list;
   const settp_map_proof_form **form;
@@ -3798,7 +3822,7 @@ SETT_INLINE const settp_map_proof_form *settp_map_proof_form_of(settp_map_proof 
 
 /* ---- questions ---- */
 
-/* form in [lo, hi]; from an equation a variable is known. */
+/* Add the rows of lo <= form <= hi. If lo = hi, the equation also gives one variable as a form of the others. */
 SETT_INLINE void settp_map_proof_know(settp_map_proof *p, const sett_map_constraint *c) {
   const settp_map_proof_form *f = settp_map_proof_form_of(p, c->expr), *row;
   int v, i, j;
@@ -3817,7 +3841,7 @@ SETT_INLINE void settp_map_proof_know(settp_map_proof *p, const sett_map_constra
     for (j = 1; j < p->monomials; ++j)
       for (i = 0; i < p->column[j].factors && row->k[j] && j != column; ++i) alone &= p->column[j].factor[i] != column;
     if (!alone) continue;
-    { /* column - (its coefficient) * row has no column */
+    { /* the coefficient is 1 or -1, so this form does not contain the column */
       const settp_map_proof_form *own = settp_map_proof_single(p, column, 1, 0);
       p->instead[v] = own ? settp_map_proof_mix(p, row, -row->k[column], own, 1, 0) : NULL;
     }
@@ -3825,7 +3849,8 @@ SETT_INLINE void settp_map_proof_know(settp_map_proof *p, const sett_map_constra
   }
 }
 
-/* In which turn a constraint is read: equations first, those with a divisor that is no number last, as their signs are asked for. */
+/* Return the turn in which a constraint is read. Constraints whose divisors are all constants come first, because other divisors need a proof of
+ * their sign. Within each kind, equations come first. */
 SETT_INLINE int settp_map_proof_turn(settp_map_proof *p, const sett_map_constraint *c) {
   size_t keep = p->arena->top;
   settp_map_list list;
@@ -3844,7 +3869,8 @@ SETT_INLINE int settp_map_proof_turn(settp_map_proof *p, const sett_map_constrai
   return turn;
 }
 
-/* Is form a multiple of c whatever residues its atoms have? Looked at where these are few. */
+/* Return 1 if form is a multiple of c for all residues of its atoms. Return 0 if it is not, if c > 1024, or if there are more than 4096 combinations
+ * of residues. */
 SETT_INLINE int settp_map_proof_divides(const settp_map_proof *p, const settp_map_proof_form *form, int64_t c) {
   int atom[SETTP_MAP_PROOF_COLUMNS], i, j, n = 0;
   int64_t residue[SETTP_MAP_PROOF_COLUMNS], cases = 1;
@@ -3870,7 +3896,7 @@ SETT_INLINE int settp_map_proof_divides(const settp_map_proof *p, const settp_ma
   return 1;
 }
 
-/* Columns for all products of two atoms of which products are made: proofs may go through them. 0: there were no others. */
+/* Make columns for all products of two atoms that are factors of products, because a proof may need them. Return 0 if no column was added. */
 SETT_INLINE int settp_map_proof_widen(settp_map_proof *p) {
   int atom[SETTP_MAP_PROOF_COLUMNS], use[SETTP_MAP_PROOF_COLUMNS], i, j, n = 0, before = p->monomials;
   for (j = 0; j < before; ++j) use[j] = 0;
@@ -3883,7 +3909,7 @@ SETT_INLINE int settp_map_proof_widen(settp_map_proof *p) {
   return p->monomials > before;
 }
 
-/* 1: the fact is proved; p->found: it is false at p->point. */
+/* Return 1 if the fact is proved. If p->found is 1, the fact is false at p->point. */
 SETT_INLINE int settp_map_proof_ask(settp_map_proof *p) {
   const settp_map_proof_form *a, *b, *goal[2], *rest;
   int v, i, j, rows, refuted = 1;
@@ -3932,7 +3958,7 @@ SETT_INLINE int settp_map_proof_ask(settp_map_proof *p) {
   if (!goal[0]) return 0;
   rows = p->rows;
   for (i = 0; i < 2 && goal[i] && !p->found; ++i) {
-    for (j = 0; j < 2; ++j) { /* twice where there are products to add */
+    for (j = 0; j < 2; ++j) { /* a second time if there are products to add */
       int done;
       p->cases = 0;
       p->most = p->fixed ? SETTP_MAP_PROOF_FEW_CASES : SETTP_MAP_PROOF_CASES;
@@ -3951,7 +3977,8 @@ SETT_INLINE int settp_map_proof_ask(settp_map_proof *p) {
   return refuted && !p->zero;
 }
 
-/* Gives the variables of products the values of draw number n: 0: there are none. One of them stays free in most draws. */
+/* Give the variables that are factors of products the values of draw number n; in most draws one of these variables stays free. Return the number of
+ * these variables. */
 SETT_INLINE int settp_map_proof_fix(settp_map_proof *p, unsigned char *fixed, const unsigned char *heavy, int n) {
   static const int64_t drawn[] = {1, 2, 3, 8, 4, 0, 16, -1, 5, 7, 64, 100, -2, 9, 6, 32};
   int v, i = 0, count = 0, most = sett_map_variables(p->map);
@@ -3970,7 +3997,7 @@ SETT_INLINE int settp_map_proof_fix(settp_map_proof *p, unsigned char *fixed, co
   return count;
 }
 
-/* The variables that products are made of. */
+/* Mark the variables that are factors of products, or that occur in such factors. */
 SETT_INLINE void settp_map_proof_heavy(const settp_map_proof *p, unsigned char *heavy) {
   unsigned char used[SETTP_MAP_PROOF_COLUMNS];
   int v, i, j;
@@ -3988,7 +4015,7 @@ SETT_INLINE void settp_map_proof_heavy(const settp_map_proof *p, unsigned char *
   }
 }
 
-/* All points of a small box: 1 the fact is true, p->found, or 0. */
+/* Test all points of a small box. Return 1 if the fact is true at each of them, otherwise 0; p->found is 1 if it is false at p->point. */
 SETT_INLINE int settp_map_proof_all(settp_map_proof *p) {
   int64_t points = 1, extent;
   int v, n = sett_map_variables(p->map), yes = 1, error;
@@ -4006,7 +4033,7 @@ SETT_INLINE int settp_map_proof_all(settp_map_proof *p) {
   return yes;
 }
 
-/* By what the simplified sides are. */
+/* Return 1 if the ranges or residues of the simplified sides prove the fact. */
 SETT_INLINE int settp_map_proof_simplified(settp_map_proof *p) {
   sett_expr a = p->map.result[0], b = p->map.result[1], rest = sett_map_sub(p->arena, b, a);
   int64_t k = 0;

@@ -153,28 +153,30 @@ enum { SETT_MOVE_REGISTERS, SETT_MOVE_SHUFFLES, SETT_MOVE_SHARED };
 typedef struct sett_move {
   int error;
   int yes, no;
-  const char *reason;  /* of a no */
+  const char *reason;  /* why the answer is no */
   int64_t left, right; /* for a no: the two numbers that differ, or -1 */
   int32_t element;     /* for a no: an element that is missing, or -1 */
   int thread, reg;     /* for a no: the register of b that needs it */
-  int rank;            /* of the array */
+  int rank;            /* rank of the array */
   int64_t dims[SETT_MOVE_DIMS];
   int kind; /* the cheapest way */
   int bits, lanes, warps;
-  int from, to;        /* registers of a thread in a and in b */
-  int moves;           /* registers of b that are another register of a, or vary with the thread */
-  int selects;         /* selects between two values by the thread */
-  int shuffles, least; /* of 32 bits; least is a lower bound. -1 if a value comes from another warp */
-  int steps;           /* shuffles of a whole element, or of a word of several elements */
-  int64_t bytes;       /* of shared memory */
+  int from, to; /* registers of a thread in a and in b */
+  int moves;    /* registers of b that are another register of a, or vary with the thread */
+  int selects;  /* number of selects between two values, by the thread */
+  /* number of 32-bit shuffles; least: lower bound on the shuffles of any plan. -1 if a value comes from another warp */
+  int shuffles, least;
+  int steps;     /* shuffles of a whole element, or of a word of several elements */
+  int64_t bytes; /* bytes of shared memory */
   int barriers, stores, loads;
   int64_t turns, conflicts;
   int order; /* the dimension that is contiguous in shared memory */
   /* 1: places are those that sett_any_move computes from the layouts, an XOR of bits; order, padding and swizzle do not apply */
   int given;
-  int padding, every;  /* number of padding elements after each `every` elements */
-  int swizzle[3];      /* bits, base, shift, in elements, as CuTe's S<B,M,S>; bits 0: none */
-  int cost, other;     /* in quarters of a turn, per warp; other: of the plan that was not taken, -1 if there is none */
+  int padding, every; /* number of padding elements after each `every` elements */
+  int swizzle[3];     /* bits, base, shift, in elements, as CuTe's S<B,M,S>; bits 0: none */
+  /* cost: quarters of a turn per warp; other: cost of the plan that was not taken, -1 if there is none */
+  int cost, other;
   const int32_t *held; /* [thread * to + register]: the register of a in this thread, -1 if from elsewhere */
   const int32_t *lane; /* [step * threads + thread]: the lane whose word is received */
   const int32_t *sent; /* [(step * parts + part) * threads + thread]: the register of a that is offered; -1: any */
@@ -327,7 +329,7 @@ SETT_INLINE int settp_move_hold(settp_move_work *work, int32_t *held) {
   return all;
 }
 
-/* ---- shuffles: words from lane to lane, each lane one out and one in a step ---- */
+/* ---- shuffles: in a step, each lane sends one word and receives one word ---- */
 
 /* A word: up to four elements that go from one lane to another. */
 typedef struct settp_move_word {
@@ -482,7 +484,7 @@ SETT_INLINE int settp_move_source(const settp_move_work *work, const int32_t *wa
   return -1;
 }
 
-/* Return 1 if lanes 0 to count - 1 find senders in all steps. words (or NULL) receives their words. */
+/* Return 1 if lanes 0 to count - 1 each find a sender in all steps. words (or NULL) receives their words. */
 SETT_INLINE int settp_move_turns_fit(const settp_move_work *work, const settp_move_items *items, int warp, int count,
                                      settp_move_words *words) {
   const sett_move_table *b = work->b;
@@ -542,7 +544,7 @@ SETT_INLINE int settp_move_find_turns(const settp_move_work *work, settp_move_it
   return k == bits;
 }
 
-/* Return 1 if registers of b come from one lane, for every lane that receives them. */
+/* Return 1 if every lane that receives these registers of b can receive all of them from one lane. */
 SETT_INLINE int settp_move_together(const settp_move_work *work, int warp, const int16_t *reg, int parts) {
   const sett_move_table *b = work->b;
   int d, k;
@@ -587,7 +589,8 @@ SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words
   return 0;
 }
 
-/* Order the steps by the distance of the lanes, if they are at most `most`; with xor 0, by the distance around the warp. */
+/* Give each word a step by the distance of its lanes: their XOR or, if xor_ is 0, their distance around the warp. Return 0 if this takes more than
+ * `most` steps. */
 SETT_INLINE int settp_move_by_distance(const settp_move_work *work, settp_move_words *words, int xor_, int most) {
   int most_of[SETT_MOVE_LANES_MAX], seen[SETT_MOVE_LANES_MAX][SETT_MOVE_LANES_MAX], base[SETT_MOVE_LANES_MAX];
   int i, d, steps = 0;
@@ -719,7 +722,8 @@ SETT_INLINE void settp_move_write(const settp_move_work *work, const settp_move_
   }
 }
 
-/* Return the lower bound on the number of words of any plan for this warp. */
+/* Return a lower bound on the words that each plan for this warp needs. A lane receives at most one word in a step and must receive all elements that
+ * it lacks; a lane must send all elements that no other lane of the warp has. */
 SETT_INLINE int settp_move_bound(settp_move_work *work, const settp_move_words *words, int warp) {
   int32_t *wanted = settp_move_ints(work, work->elements, 0);
   int alone[SETT_MOVE_LANES_MAX], d, i, bound = 0, parts = work->parts;
@@ -1153,7 +1157,8 @@ SETT_INLINE void settp_move_share(settp_move_work *work, const int32_t *held) {
 
 /* ---- text ---- */
 
-/* Text that is counted, and written as far as it fits. Tables precede the function: a first pass over the function writes them. */
+/* Text of any length: all characters are counted, and those that fit are written. Tables precede the function, so a first pass over the function
+ * writes the tables. */
 typedef struct settp_move_text {
   char *out;
   size_t capacity, length;

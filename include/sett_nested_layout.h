@@ -344,9 +344,10 @@ typedef struct sett_nested_layout {
 SETT_PUBLIC sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]);
 /* Return the layout with canonical strides, or the first rule that it breaks. All functions that make a layout call this. */
 SETT_PUBLIC sett_nested_layout sett_nested_check(const sett_nested_layout *layout);
-/* Return the layout, or the reason why a machine (subgroups per workgroup, threads per subgroup) leaves elements without an owner that the layout
- * itself gives one. Thread ids run through the workgroup, so a layout with one subgroup may use all of them. If threads of a layout with several
- * subgroups exceed one subgroup, they must be aligned with subgroups; ERROR_WIDE refuses the others, including some machines that would work. */
+/* Return the layout if a machine with these numbers (subgroups per workgroup, threads per subgroup) gives an owner to every element that has an owner
+ * in the layout. Otherwise return the reason why it does not. Thread ids run through the workgroup, so a layout with one subgroup may use all of
+ * them. If threads of a layout with several subgroups exceed one subgroup, they must be aligned with subgroups; ERROR_WIDE refuses the others,
+ * including some machines that would work. */
 SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
                                               int64_t subgroup_size);
 
@@ -356,7 +357,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_parse(const char *text, size_t length
 SETT_PUBLIC size_t sett_nested_print(const sett_nested_layout *layout, char *out, size_t capacity);
 /* Write the text of the layout's error with its dimension and number, "dimension 1: expected ..", in the same manner. */
 SETT_PUBLIC size_t sett_nested_explain(const sett_nested_layout *layout, char *out, size_t capacity);
-SETT_PUBLIC const char *sett_nested_message(int error);        /* without them */
+SETT_PUBLIC const char *sett_nested_message(int error);        /* the text without the dimension and the number */
 SETT_PUBLIC const char *sett_nested_field_name(int64_t field); /* "thread_tile" */
 
 /* Write a shape, in elements, and return the number of entries (0 for a failed layout). */
@@ -370,13 +371,13 @@ SETT_PUBLIC int sett_nested_packed(const sett_nested_layout *layout, int64_t *sh
 SETT_PUBLIC int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape);
 
 SETT_PUBLIC int64_t sett_nested_elements(const sett_nested_layout *layout); /* number of elements of the whole vector */
-SETT_PUBLIC int64_t sett_nested_slots(const sett_nested_layout *layout);    /* of one thread */
+SETT_PUBLIC int64_t sett_nested_slots(const sett_nested_layout *layout);    /* number of slots of one thread */
 /* The period of the ids: ids that differ by a multiple of it hold the same elements. */
 SETT_PUBLIC int64_t sett_nested_subgroups(const sett_nested_layout *layout);
 SETT_PUBLIC int64_t sett_nested_threads(const sett_nested_layout *layout);
-/* Number of owners per element (that has any) in one period; SETT_NESTED_UNKNOWN if it does not fit in 64 bits. */
+/* Return the number of owners, in one period, of each element that has an owner; SETT_NESTED_UNKNOWN if it does not fit in 64 bits. */
 SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout);
-/* Number of elements that a (subgroup, thread) with ids below these holds. The other elements are computed by no thread of that machine. */
+/* Return the number of elements that a (subgroup, thread) with ids below these holds. No thread of that machine computes the other elements. */
 SETT_PUBLIC int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
 
 SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b);
@@ -448,7 +449,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fr
 /* Distribute dimensions by counts: dimension d has the subgroup count subgroups[subgroup_map[d]] and the lane count lanes[lane_map[d]], with strides
  * row-major over all counts of a list, element_tile elements[d] (0 means 1), and the number of batches that bounds[d] needs. */
 typedef struct sett_nested_counts {
-  int count;            /* of the list */
+  int count;            /* number of counts in the list */
   const int64_t *value; /* number of subgroups or lanes that share each dimension */
   const int32_t *map;   /* entry of the list for each dimension */
 } sett_nested_counts;

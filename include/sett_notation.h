@@ -78,10 +78,10 @@ LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
   3 composition   R(c) = a(b(c)) for every coordinate of b; a refusal means that no shape:stride layout whose shape refines b's has these values.
   4 inverses      a(right(i)) = i below its size; a(left(a(i))) = a(i). If several layouts obey a law, the result is that of CuTe's C++ and Python.
   5 divide        the function is a composed with (tiler, rest); product: mode 0 is a, mode 1 has 0 and otherwise only offsets that a does not have.
-  6 linear         compose is b(a(x)); invert_and_compose R has b(R(x)) = a(x); divide_by R has b * R = a; reshape keeps packed inputs and
-                    values; at consecutive() * x + j, packed, the value is that at consecutive() * x, plus j; an encoding gives each element one or more owners;
-                    in shared memory with the layout of _shared, the store and the load take the returned number of turns, and no layout takes fewer
-                    (tests/layouts/test_swizzles.py).
+  6 linear        compose(a, b) is R(x) = b(a(x)). invert_and_compose(a, b) is R with b(R(x)) = a(x). divide_by(a, b) is R with b * R = a. reshape keeps packed
+                  inputs and values. With n = consecutive() and j < n, the packed value at n * x + j is the value at n * x, plus j. An encoding gives each
+                  element one or more owners. In shared memory with the layout of _shared, a store and a load take the returned numbers of turns, and no
+                  layout takes fewer (tests/layouts/test_swizzles.py).
   7 affine        affine_print(affine_parse(t)) is t to the letter for all t that MLIR prints (tests/algebra/test_affine.py).
 
 ANSWERS (in all sett headers)
@@ -217,8 +217,8 @@ enum { SETT_NOTATION_LEAVES = 64, SETT_NOTATION_PLACES = 4, SETT_NOTATION_DEPTH 
 
 /* A mode of a CuTe layout, or an entry of a tuple: a leaf (rank -1) or `rank` modes. A leaf of a tuple has its number in size. */
 typedef struct sett_notation_mode {
-  int rank;                            /* -1: a leaf; SETT_NOTATION_SKIP: _ */
-  int places;                          /* 2 for a stride such as 1@0@1; -1 for a tuple of tilers */
+  int rank;   /* -1: a leaf; SETT_NOTATION_SKIP: _ */
+  int places; /* number of places of a stride, for instance 2 for 1@0@1; -1 marks a tuple of tilers */
   int32_t place[SETT_NOTATION_PLACES]; /* innermost first, as in the text */
   int64_t size, stride;
   const struct sett_notation_mode *mode;
@@ -335,10 +335,11 @@ SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notatio
  * the result may differ: (4,1):(1,0) and 4:1. */
 SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
                                                  const sett_notation *profile);
-/* Return R with R(c) = a(b(c)) for every coordinate c of b, whose shape refines b's. The function refuses if and only if no such layout exists (for
- * strides that do not divide: sizes up to 65536, ERROR_UNDECIDED beyond). CuTe's C++ returns (4,6,8):(2,3,5) o 6:3 = (2,3):(6,3), which is wrong at
- * 2, and distributes over modes that carry. b may be a tile or a tuple of tilers: the composition is then mode by mode, and modes without a tiler are
- * dropped. If b has a swizzle, the result is the chain a o 0 o b. A size of 1 may have any stride, and gets CuTe's. */
+/* Return R with R(c) = a(b(c)) for every coordinate c of b, whose shape refines b's. The function refuses if and only if no such layout exists. If
+ * strides do not divide, it decides this for sizes up to 65536, and returns ERROR_UNDECIDED for larger ones. CuTe's C++ returns (4,6,8):(2,3,5) o 6:3
+ * = (2,3):(6,3), which is wrong at 2; it also composes mode by mode where the sum of the modes carries. b may be a tile or a tuple of tilers: the
+ * composition is then mode by mode, and modes without a tiler are dropped. If b has a swizzle, the result is the chain a o 0 o b. A size of 1 may
+ * have any stride, and gets CuTe's. */
 SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b);
 /* Return the offsets that a leaves out: R's image is ordered, and disjoint from a's except for 0. bound is a tuple, or a layout whose shape is used;
@@ -348,10 +349,10 @@ SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const 
                                                    const sett_notation *bound);
 /* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R); i is a coordinate if a's strides name places. */
 SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
-/* Return R with a(R(a(i))) = a(i), and R(a(i)) = i if a is one-to-one. Of several such layouts the result is CuTe's: in the order of strides, each
- * leaf extends to the next stride; strides of 0 are left out, so 4:0 gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives
- * (2,2,2,5):(2,8,1,24). ERROR_INVERSE is not a proof that no R exists: CuTe's rule finds none, as for (2,2):(2,3), whose left inverse is (2,3):(1,1),
- * or its result is not an inverse, as (2,3,3):(0,3,1) for (3,5):(6,2). */
+/* Return R with a(R(a(i))) = a(i). If a is one-to-one, R(a(i)) = i. If several layouts satisfy this law, the result is CuTe's: the leaves of a are
+ * taken in the order of their strides, and each leaf of R extends to the next stride. Strides of 0 are left out, so 4:0 gives 1:0. Strides may
+ * overlap: ((2,4),(3,5)):((4,1),(2,8)) gives (2,2,2,5):(2,8,1,24). ERROR_INVERSE does not prove that no R exists. Either CuTe's rule has no result,
+ * as for (2,2):(2,3), which has the left inverse (2,3):(1,1). Or its result breaks the law, as (2,3,3):(0,3,1) does for (3,5):(6,2). */
 SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
 enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
 /* Compose a with (tiler, complement of the tiler in a's shape): mode 0 is the tile, mode 1 the rest. form: (tile, rest) mode by mode; ((tiles),
@@ -361,7 +362,7 @@ SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett
 /* Return (a, complement of a composed with tiler): mode 0 is a, mode 1 the places of its copies. */
 SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
                                                 const sett_notation *tiler, int form);
-/* Mode i of the result is (a's mode i, the tiler's mode i); raked: in the other order. */
+/* Return a layout whose mode i is (a's mode i, the tiler's mode i). With raked it is (the tiler's mode i, a's mode i). */
 SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
                                                         const sett_notation *tiler, int raked);
 /* Return blocked_product with enough copies to cover the shape, placed in the order of a tuple (NULL: first mode first). */
@@ -424,26 +425,28 @@ SETT_PUBLIC sett_notation sett_notation_sublayout(sett_map_arena *arena, const s
  * lowest. text NULL: one dimension, named as the first; a layout without dimensions keeps none. */
 SETT_PUBLIC sett_notation sett_notation_reshape(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                 size_t length, int outs);
-/* Return 1 if every value is 0; if every value has at most one input; if every value has at least one input. 0 has a packed witness: an input with
- * another value; an input above 0 with value 0; a value without input. The witness is -1 if the answer is 1 or a is not a linear layout. */
+/* Return 1 if every value is 0 (is_zero), if every value has at most one input (is_injective), or if every value has at least one input
+ * (is_surjective). An answer of 0 has a packed witness: an input whose value is not 0; an input above 0 whose value is 0; a value without an input.
+ * The witness is -1 if the answer is 1 or a is not a linear layout. */
 SETT_PUBLIC int sett_notation_is_zero(const sett_notation *a, int64_t *witness);
 SETT_PUBLIC int sett_notation_is_injective(const sett_notation *a, int64_t *witness);
 SETT_PUBLIC int sett_notation_is_surjective(const sett_notation *a, int64_t *witness);
 /* Write for each input dimension the bits whose basis is 0 or the XOR of earlier bases (mask has SETT_NOTATION_DIMS entries), and return the number
  * of input dimensions, or -1. Every value has an input with 0 in these bits. */
 SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
-/* Return the largest size n of aligned runs of the first input dimension that are runs of the first output dimension, or -1 if a is not a linear
- * layout. At in1 = n * x + j with j < n, out1 is j more than at n * x, and the other output dimensions are equal. */
+/* Return the largest n such that every aligned run of n values of the first input dimension gives a run of the first output dimension: at in1 = n * x
+ * + j with j < n, out1 is j more than at in1 = n * x, and the other output dimensions are equal. Return -1 if a is not a linear layout. */
 SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 
-/* Shared memory between two distributions, which a warp of `store` writes and a warp of `load` reads. Accesses are vectors, up to 16 bytes, of
- * elements that both have in registers and that no other bit of either moves. turns is the number of turns of one access of a warp, by counting the
- * words that its lanes access in each of 32 banks of 4 bytes. least is a lower bound for every layout, because in one turn the banks deliver 128
- * bytes. turns equals least for every pair: two subspaces of one dimension over two elements (here the places that one turn of each access takes)
- * have a common complement, and the offset's bits above 128 bytes number that complement. Example: for {register = [[1]], lane = [[2], [4], ..]} and
- * a layout with other lanes, `layout` is {offset = [..], block = []} -> {dim0 = ..}, from the offset to the index. */
+/* A layout of shared memory between two distributions: a warp of `store` writes it and a warp of `load` reads it. An access is a vector of up to 16
+ * bytes. Both distributions have the elements of the vector in registers, and no other input bit of either distribution moves them. turns is the
+ * number of turns of one access of a warp, counted from the words that its lanes access in each of 32 banks of 4 bytes. least is a lower bound on the
+ * turns for every layout, because the banks deliver 128 bytes in one turn. turns equals least for every pair, for this reason: two subspaces of equal
+ * dimension over the field of two elements have a common complement. Here a subspace has the places that one turn of an access takes, and the offset's bits above
+ * 128 bytes number the complement. Example: for {register = [[1]], lane = [[2], [4], ..]} and a layout with other lanes, `layout` is {offset = [..],
+ * block = []} -> {dim0 = ..}, from the offset to the index. */
 typedef struct sett_notation_exchange {
-  sett_notation layout; /* or the error */
+  sett_notation layout; /* the layout, or a failed layout with the error */
   int64_t width;        /* elements of one access */
   int64_t store_turns, load_turns, store_least, load_least;
 } sett_notation_exchange;
@@ -453,8 +456,9 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
 /* MLIR's affine_map<(d0, d1)[s0] -> (d0 + s0, d1 floordiv 4)> and affine_set<(d0)[s0] : (d0 - s0 >= 0, d0 == 0)> as maps. Dimensions are dimensions, symbols are
  * ranges; none has a bound. A set is a map without results that has the set's constraints. Error: map.error and map.column, SETT_MAP_ERROR_... */
 SETT_PUBLIC sett_map sett_notation_affine_parse(sett_map_arena *arena, const char *text, size_t length);
-/* The results as MLIR prints an affine_map, or with set the domain as an affine_set; ranges and runtime variables are symbols. Law: what MLIR prints comes back
- * to the letter. *error: SETT_NOTATION_ERROR_AFFINE (or NULL: not asked), or 0; length and end as sett_notation_print. */
+/* Write the results as MLIR prints an affine_map or, with set 1, the domain as MLIR prints an affine_set. Ranges and runtime variables become
+ * symbols. A text of MLIR that was parsed is written back unchanged. *error (unless error is NULL) is SETT_NOTATION_ERROR_AFFINE or 0. The length and
+ * the end of the text are as in sett_notation_print. */
 SETT_PUBLIC size_t sett_notation_affine_print(sett_map_arena *arena, sett_map map, int set, char *out, size_t capacity,
                                               int *error);
 
@@ -1307,8 +1311,8 @@ SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const se
 
 enum { SETTP_NOTATION_POINTS = 1 << 16 };
 
-/* The operand of b's leaves: a, or the mode of a that their places name. sum is the largest digit of each leaf of that operand, over all leaves of b.
- */
+/* The operand of b's leaves: a, or the mode of a that their places name. sum[k] is the largest value that digit k of that operand reaches: the sum
+ * over all leaves of b. */
 typedef struct settp_notation_target {
   int places;
   int32_t place[SETT_NOTATION_PLACES];
@@ -1484,8 +1488,8 @@ SETT_INLINE sett_notation_mode settp_notation_compose_tree(settp_notation_compos
   return result;
 }
 
-/* Check the composition of all leaves: leaf by leaf it is correct, and together if no digit of a overflows into the next digit. If one does, the
- * first such point is the witness: it steps from leaf to leaf of b until one step carries. */
+/* Check the composition of all leaves together. Each leaf alone is correct. Together they are correct if no digit of a overflows into the next digit.
+ * If a digit overflows, the first such point is the witness: it steps from leaf to leaf of b until one step carries. */
 SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, const settp_notation_flat *b,
                                             settp_notation_target *target) {
   settp_notation_work *work = self->work;
@@ -1752,12 +1756,13 @@ SETT_INLINE sett_notation_mode settp_notation_right_inverse_of(settp_notation_wo
   return settp_notation_unflat(work, &result);
 }
 
-/* Return CuTe's left inverse of leaves with integer strides and their strides in the domain: in the order of strides, each leaf extends to the next.
- * It is an inverse if no offset has a digit as large as the leaf that receives the digit; *open is 1 if that is not proved. */
+/* Return CuTe's left inverse of leaves with integer strides; domain has the leaves' strides in the domain. The leaves are taken in the order of their
+ * strides, and each leaf extends to the next stride. The result is an inverse if every digit of an offset is smaller than the leaf that receives it;
+ * *open is 1 if that is not proved. */
 SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *work, settp_notation_flat *flat,
                                                            int64_t *domain, int *open) {
   settp_notation_flat result;
-  int64_t below = 0; /* the largest sum of this leaf and those before it */
+  int64_t below = 0; /* the largest sum of this leaf and the leaves before it */
   int i;
   settp_notation_sort(flat, domain);
   result.count = 0;
@@ -1779,9 +1784,9 @@ SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *
   return settp_notation_unflat(work, &result);
 }
 
-/* Return the inverse of the leaves whose places begin with path (outermost first), by the place that follows. Its domain has the form of a's values,
- * including places that only leaves of size 1 name; these leaves have 0 in domain. open is as in settp_notation_left_inverse; NULL: the right
- * inverse. */
+/* Return the inverse of the leaves whose places begin with path (outermost first). The result has a mode for each place that follows path. Its domain
+ * has the form of a's values, including places that only leaves of size 1 name; these leaves have 0 in domain. open is as in
+ * settp_notation_left_inverse; NULL asks for the right inverse. */
 SETT_INLINE sett_notation_mode settp_notation_inverse_of(settp_notation_work *work, const settp_notation_flat *all,
                                                          const int64_t *domain, const int32_t *path, int depth,
                                                          int *open) {
@@ -2226,7 +2231,8 @@ SETT_INLINE sett_notation_mode settp_notation_recast(settp_notation_work *work, 
     result.stride = 0;
   } else if (factor % step != 0 || (mode->size % (factor / step) != 0 && (factor / step) % mode->size != 0)) {
     settp_notation_no(work, SETT_NOTATION_NO_RECAST, -1, 0, 0);
-  } else { /* factor / step of them are one new element; fewer are inside one */
+    /* factor / step old elements of this mode are one new element; a mode of fewer elements lies inside one new element */
+  } else {
     result.size = mode->size % (factor / step) == 0 ? mode->size / (factor / step) : 1;
     result.stride = mode->stride < 0 ? -1 : 1;
   }
@@ -3420,7 +3426,7 @@ SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const sett
   }
 }
 
-/* Append the tile of one instruction and everything after it; k is the dimension of a product's sum in an operand, or -1. */
+/* Append the tile of one instruction and everything after it. k is the dimension of an operand that the product sums over, or -1 for the result. */
 SETT_INLINE void settp_notation_instruction(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                             const settp_notation_encoding *operand, const int64_t *shape) {
   settp_notation_work *work = tiling->work;
@@ -3549,7 +3555,8 @@ SETT_INLINE void settp_notation_distribute(settp_notation_tiling *tiling, const 
   }
 }
 
-/* Compute registers, lanes and warps, each an identity over the dimensions in order; an operand has the whole dimension of its sum in registers. */
+/* Compute registers, lanes and warps, each an identity over the dimensions in order. An operand of a product has the whole summed dimension in
+ * registers. */
 SETT_INLINE void settp_notation_blocked(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                         const settp_notation_encoding *operand, const int64_t *shape) {
   int order[SETT_NOTATION_DIMS], i, rank = tiling->rank, k = -1;
@@ -3568,7 +3575,7 @@ SETT_INLINE void settp_notation_blocked(settp_notation_tiling *tiling, const set
   settp_notation_repeat(tiling, encoding, shape, order, order, k);
 }
 
-/* Compute the offsets of a shared tile: rows of columns, whose number is XORed with the row's phase. */
+/* Compute the offsets of a shared tile: in each row, the column number is XORed with the row's phase. */
 SETT_INLINE void settp_notation_shared(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                        const int64_t *shape) {
   settp_notation_work *work = tiling->work;
@@ -4647,7 +4654,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     for (k = 0; k < register_count[1] && registers[1][k] != registers[0][i]; ++k) {}
     if (k < register_count[1] && registers[0][i]) chosen[vectors++] = registers[0][i];
   }
-  for (;; --vectors) { /* no other bit of either changes the place in the vector */
+  for (;; --vectors) { /* no other bit of either distribution changes the place in the vector */
     settp_notation_others(&work, store->linear, store->linear, vectors, chosen, &others);
     settp_notation_others(&work, load->linear, store->linear, vectors, chosen, &others);
     word.count = 0;
@@ -4659,12 +4666,12 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
   }
   result.width <<= vectors;
   used = vectors;
-  /* share a word of a bank beside the vector: neighbouring lanes, then any bits */
+  /* fill a bank's word that is larger than the vector: with bits of neighbouring lanes, then with any bits */
   for (i = 0; i < lane_count[0] + total && ((int64_t)bits << used) < 32; ++i) {
     uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
     if (settp_notation_span_add(&word, value)) chosen[used++] = value;
   }
-  for (s = 0; s < 2; ++s) { /* the bits of one turn: one dimension per bit of a turn */
+  for (s = 0; s < 2; ++s) { /* the span of the bits that one turn accesses, for the store and for the load */
     span[s] = word;
     for (i = 0; i < lane_count[s] && bits * result.width << i < 1024 && i < 5; ++i)
       settp_notation_span_add(&span[s], lanes[s][i]);
@@ -4674,7 +4681,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
       settp_notation_span_add(&span[s], span[1 - s].value[i]);
   for (s = 0; s < 2; ++s)
     for (i = 0; i < total && span[s].count < row; ++i) settp_notation_span_add(&span[s], (uint64_t)1 << i);
-  /* the common complement: bits that are in neither, and sums of bits that are in one */
+  /* the common complement: bits in neither span, and XORs of a bit in one span and a bit in the other */
   both = span[0];
   for (i = 0; i < span[1].count; ++i) settp_notation_span_add(&both, span[1].value[i]);
   all = word;
@@ -4913,7 +4920,8 @@ SETT_PUBLIC size_t sett_notation_print(const sett_notation *layout, char *out, s
 
 /* ---- bodies: MLIR's affine maps and sets ------------------------------------------------------------------------ */
 
-/* What our expressions have and MLIR's have not: *column of the first one from 1, and the error; 0: there is none. */
+/* Return an error if the text has an operation that MLIR's affine expressions lack, and write the column of the first one, from 1. Return 0 if it has
+ * none. */
 SETT_INLINE int settp_notation_not_affine(const char *text, size_t length, int *column) {
   size_t i = 0, n;
   for (; i < length; i += n ? n : 1) {
@@ -5033,7 +5041,7 @@ SETT_INLINE void settp_notation_affine_expr(sett_map_arena *arena, const sett_ma
                                                           : " ceildiv ",
                             0, 0);
         settp_map_task_push(arena, &tasks, NULL, a, 1);
-      } else { /* a sum: minus a negative number, or minus a product with one */
+      } else { /* a sum: write a minus if the second term is a negative number or has a negative factor */
         const settp_map_node *m = settp_map_at(arena, b);
         uint32_t factor = settp_map_a(m);
         int times = m->op == SETTP_MAP_MUL && settp_map_is_constant(arena, settp_map_b(m), &k);
@@ -5057,7 +5065,7 @@ SETT_INLINE void settp_notation_affine_expr(sett_map_arena *arena, const sett_ma
   arena->top = keep;
 }
 
-/* e in [lo, hi], as constraints of a set; -inf and inf: none. */
+/* Write lo <= e <= hi as constraints of a set; infinite bounds are left out. */
 SETT_INLINE void settp_notation_affine_bounds(sett_map_arena *arena, const sett_map *map, settp_map_out *out,
                                               sett_expr e, int64_t lo, int64_t hi, int *any, int *error) {
   int side;

@@ -146,7 +146,7 @@ enum {
   SETTP_RELAYOUT_LOOPS = SETTP_RELAYOUT_LEVELS + 4,
   SETTP_RELAYOUT_CHOSEN = 8,
   SETTP_RELAYOUT_BURST = 1024, /* bytes read from a row before the next row, if several rows are read in turn */
-  SETTP_RELAYOUT_ZIPPED = 256, /* where they are interleaved */
+  SETTP_RELAYOUT_ZIPPED = 256, /* the same for rows that are interleaved */
   SETTP_RELAYOUT_WRITE = 2048, /* bytes written to a row before the next row, if several rows are written in turn */
   SETTP_RELAYOUT_BLOCK = 8192,
   SETTP_RELAYOUT_PAGE = 4096,
@@ -173,7 +173,7 @@ typedef struct settp_relayout_side {
 /* A dimension, or dimensions that a * combines. Its common digits are level[first] .. level[first + levels - 1]. */
 typedef struct settp_relayout_axis {
   int64_t size;
-  int64_t padded; /* in a regular destination */
+  int64_t padded; /* size with padding, in a regular destination */
   int32_t first, levels;
 } settp_relayout_axis;
 
@@ -992,7 +992,8 @@ SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const s
  * small enough. Leaves of an axis are taken from the most major on, so that a piece has one range of the axis. */
 SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
   int64_t
-      end[SETT_TILE_MAX_RANK]; /* the next leaf of an axis is the one whose digits end here; 0 means its first leaf */
+      /* where the next leaf of an axis begins: its digits end here; 0 means the first leaf of the axis */
+      end[SETT_TILE_MAX_RANK];
   int64_t bytes = plan->span / 8 * plan->to_bits + plan->span % 8 * plan->to_bits / 8, least = bytes / 256;
   unsigned char out[SETTP_RELAYOUT_LEAVES];
   int i;
@@ -1024,8 +1025,8 @@ SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
     leaf = &plan->to.leaf[best];
     out[best] = 1;
     chunk = best_chunk;
-    if (bytes / leaf->size <
-        least) { /* round up to a multiple of it; to a multiple of whole pages if these are not larger */
+    if (bytes / leaf->size < least) {
+      /* round count up to a multiple of best_chunk, or of the values of whole pages if these are not more than count */
       int64_t count = least / (bytes / leaf->size + 1) + 1, page = SETTP_RELAYOUT_PAGE * 8 / plan->to_bits,
               whole = best_chunk;
       if (best_step && page % best_step == 0 && page / best_step <= count / best_chunk) whole *= page / best_step;
@@ -1380,7 +1381,7 @@ SETT_INLINE int settp_relayout_crowded(int64_t step, int64_t rows) {
   return step % SETTP_RELAYOUT_LINE == 0 && settp_relayout_gcd(step / SETTP_RELAYOUT_LINE, 64) * rows > 12 * 64;
 }
 
-/* How whole bytes move. */
+/* Choose how whole bytes move. */
 SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
   int i, run = settp_relayout_find(job, job->e, job->e), a, even = 1;
   if (run >= 0) {
@@ -1627,9 +1628,10 @@ SETT_INLINE void settp_relayout_swap(settp_relayout_job *job, int i, int j) {
   job->loop[j] = swap;
 }
 
-/* Order the loops if adjacent units lie along one loop in the source and along another in the destination: a burst of the longer loop inside, then
- * the other loop, then the rest; the next step of the longer loop is prefetched. Without bursts all loops keep the order of the source, and
- * interleaved rows prefetch in each row or in that order. */
+/* Order the loops if adjacent units lie along one loop in the source and along another loop in the destination. With bursts, the innermost loop is a
+ * burst of the longer one of these two loops. A block of the other loop is around it, then all other loops. The next burst of the longer loop is
+ * prefetched. Without bursts, all loops keep the order of the source; interleaved rows are then prefetched in each row or in the order of the source.
+ */
 SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   int from, to, loops = job->loops, reads;
   int64_t wide, high;
@@ -1670,9 +1672,10 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   if (job->loop[0].n == 1) settp_relayout_drop(job, 0);
 }
 
-/* Order the loops of squares. They follow the source upwards, except squares of large arrays, and squares whose rows are on separate pages: these go
- * in pairs along the destination (squares of whole lines: 128 rows). Without bursts, large squares prefetch in each row, or the next two squares if
- * several rows share a page. (With bursts each row is read by the page, and prefetches cost time.) */
+/* Order the loops of squares. The loops follow the source, with short strides inside, except for two kinds of squares: those of large arrays, and
+ * those whose rows are at least a page apart. Of these, adjacent squares of the destination come first: two of them, or 128 rows of squares of whole
+ * lines. Without bursts, squares of large arrays prefetch. If rows are at least a page apart, they prefetch in each row, otherwise the next group of
+ * squares. With bursts there is no prefetch, because each row is read by the page and prefetches cost time. */
 SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   int squares = job->kind == SETTP_RELAYOUT_SQUARES, tiles = squares || job->kind == SETTP_RELAYOUT_TILES;
   int large = job->plan->streams, loops = job->loops;

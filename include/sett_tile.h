@@ -510,7 +510,7 @@ SETTP_TILE_DEVICE int settp_tile_seek(settp_tile_loop *loop, int loops, int64_t 
 SETTP_TILE_DEVICE int settp_tile_next_run(settp_tile_loop *loop, int loops, int64_t first, int64_t last, int32_t *state,
                                           int64_t *index, const int64_t *dims, int ranks, int64_t *at, int64_t *other,
                                           int64_t *run, int64_t *gap) {
-  int64_t behind = first; /* behind the element before */
+  int64_t behind = first; /* one past the previous element */
   int d, found;
   if (*state == SETTP_TILE_BEHIND) return 0;
   if (*state == SETTP_TILE_BEFORE) {
@@ -1314,7 +1314,7 @@ SETT_INLINE char settp_tile_char(const settp_tile_lexer *lexer, int64_t at) {
   return at < lexer->length ? lexer->text[at] : (char)0;
 }
 
-/* Past blanks and comments. */
+/* Skip blanks and comments. */
 SETT_INLINE void settp_tile_blank(settp_tile_lexer *lexer) {
   for (;;) {
     char c = settp_tile_char(lexer, lexer->at);
