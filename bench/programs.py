@@ -154,7 +154,7 @@ def often(of: Any) -> int:
 
 
 def turns(*all_: Any) -> "List[float]":
-    """Return the median seconds of a call of each."""
+    """Return the median seconds of one call of each of the programs."""
     calls = [often(of) for of in all_]
     seconds: "List[List[float]]" = [[] for _ in all_]
     for _ in range(TURNS):
@@ -165,7 +165,7 @@ def turns(*all_: Any) -> "List[float]":
 
 
 def wrong(ours: Ours, program: Program, folder: Optional[Path], theirs: "Optional[List[Any]]") -> str:
-    """Return the maximum distance of results from the expected ones, as text."""
+    """Return the maximum difference between the results and the expected results, as text."""
     ours.spend(1)
     worst = 0.0
     for n, array in enumerate(program.results):
@@ -214,7 +214,7 @@ def row_of(file: Path, folder: Optional[Path], empty: float) -> "Dict[str, Any]"
 
 
 def files(paths: "List[str]") -> "List[Tuple[Path, Optional[Path]]]":
-    """Return the texts, each with the folder of its inputs."""
+    """Return the HLO texts, each with the folder of its inputs."""
     found: "List[Tuple[Path, Optional[Path]]]" = []
     for path in map(Path, paths):
         inside = sorted([*path.glob("*.hlo"), *path.glob("*/*.hlo")]) if path.is_dir() else [path]

@@ -20,7 +20,7 @@ from gen.run import proofs
 T = TypeVar("T")
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "8"))
-BATCH = 4  # fusions per run of the harness
+BATCH = 4  # fusions for one run of the harness
 
 # OpenCL runs schedules for GPUs on a CPU: local memory and barriers are the same
 OF_TARGET = {"opencl": ("pocl-cpu", "opencl-gpu"), "c": ("cpu", "cpu-scalar"), "cuda-on-cpu": ("sm_80",), "cuda": ("sm_80", "sm_90"),
@@ -39,7 +39,7 @@ def marked(pairs: "Iterable[Tuple[str, str]]") -> "List[Any]":
 
 
 def in_turn(first: "Iterable[int]") -> "List[Any]":
-    """Return parameters `first, target, device`, all of each; those that `ninja test` leaves out are marked peer."""
+    """Return the parameters `first, target, device` in all combinations. Those that `ninja test` leaves out are marked peer."""
     return [pytest.param(number, *pair, marks=[] if pair in ON_CPUS[turn:][:1] else pytest.mark.peer)
             for turn, number in enumerate(first) for pair in ON]
 
@@ -49,7 +49,7 @@ in_parts = pytest.mark.parametrize("part", ["sample", pytest.param("others", mar
 
 
 def of_part(cases: "Iterable[T]", part: str) -> "List[T]":
-    """Return the cases of a part of `in_parts`; "": all."""
+    """Return the cases of one part of `in_parts`; "" stands for all cases."""
     return [case for number, case in enumerate(cases) if not part or (number % 5 == 0) == (part == "sample")]
 
 

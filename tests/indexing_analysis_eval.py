@@ -35,7 +35,7 @@ def _python(text: str) -> str:
 
 @dataclass
 class Map:
-    """A map as Python functions. empty: KNOWN EMPTY."""
+    """A map as Python functions. empty is true for the text KNOWN EMPTY."""
 
     empty: bool
     dims: list[str]

@@ -1,4 +1,4 @@
-"""The common part of tests of the reference: its C, compiled and called on buffers."""
+"""The common part of tests of the reference: compile its C and call it on buffers."""
 
 from __future__ import annotations
 

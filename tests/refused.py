@@ -28,5 +28,5 @@ def reason(message: str) -> str:
 
 
 def among(paths: "Iterable[Path]") -> "Dict[str, str]":
-    """Return the refused ones of these files, with the reasons."""
+    """Return those of the files that gen refuses, with the reasons."""
     return {path.stem: REFUSED[path.stem] for path in paths if path.parent.name == "fusions" and path.parent.parent.name != "jax" and path.stem in REFUSED}

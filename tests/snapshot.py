@@ -1,11 +1,10 @@
-"""The text of every generated file, compared with that of another commit: what a change of the generator changes.
+"""Compare the text of every generated file with that of another commit, to show what a change of the generator changes.
 
     python3 tests/snapshot.py [COMMIT] [--only PART]      or `ninja snapshot`, which compares with $SETT_COMMIT (default: HEAD)
 
-Each module of tests/kernels, tests/tilings, tests/hlo and bench is built for every target and class of device, by the generator of this tree and by that of
-the commit, into build/snapshot/. Files that differ are listed with their count of lines; of those in C and CUDA the compiled instructions are counted too.
-A class of device that only one of the two has is one line.
-Status 0: the same, 1: different.
+Each module of tests/kernels, tests/tilings, tests/hlo and bench is built for every target and class of device, by the generator of this tree and by
+that of the commit, into build/snapshot/. Files that differ are listed with the numbers of their lines; for files in C and CUDA the compiled
+instructions are counted too. A class of device that only one of the two generators has is one line. Status 0: no file differs, 1: some file differs.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def modules(only: str) -> List[str]:
 
 
 def generate(tree: Path, out: Path, files: Sequence[str]) -> None:
-    """All files of a tree's generator, of the modules of this tree."""
+    """Write all files that a tree's generator makes of the modules of this tree."""
     shutil.rmtree(out, ignore_errors=True)
     parts = os.cpu_count() or 1
     subprocess.run([sys.executable, "-m", "gen", "--help"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
@@ -68,7 +67,7 @@ def generate(tree: Path, out: Path, files: Sequence[str]) -> None:
 
 
 def tree_of(commit: str) -> Path:
-    """The tree of a commit, checked out once."""
+    """Return the folder of a commit's tree, which is checked out once."""
     name = subprocess.run(["git", "rev-parse", "--verify", f"{commit}^{{commit}}"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     tree = HERE / "trees" / name
     if not tree.exists():
@@ -86,7 +85,7 @@ def texts(folder: Path) -> Dict[str, str]:
 
 
 def instructions(path: Path) -> Optional[int]:
-    """Instructions of a file's kernels as compiled; None where no compiler is here for it."""
+    """Return the number of instructions of a file's compiled kernels; None if the file cannot be compiled here."""
     if path.suffix == ".c" and not path.name.endswith("_ref.c"):
         made = subprocess.run(["cc", "-O3", "-march=native", "-w", "-S", "-o", "-", str(path)], capture_output=True, text=True)
         return None if made.returncode else len(re.findall(r"^\t[a-z]", made.stdout, re.M))

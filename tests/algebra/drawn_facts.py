@@ -24,7 +24,7 @@ VALUES: "dict[str, Callable[[int, int], int]]" = {
 
 
 def value(tree: Tree, point: "dict[str, int]") -> int:
-    """Return the value at a point; ZeroDivisionError where there is none."""
+    """Return the value at a point. Raise ZeroDivisionError if there is no value."""
     if isinstance(tree, int):
         return tree
     if isinstance(tree, str):
@@ -42,7 +42,7 @@ def text(tree: Tree) -> str:
 
 @dataclass
 class Fact:
-    """a RELATION b, where RELATION is <=, <, =, >=, > or divides."""
+    """The fact `a RELATION b`, where RELATION is <=, <, =, >=, > or divides."""
     relation: str
     a: Tree
     b: Tree
@@ -71,7 +71,7 @@ class Question:
         return f"({', '.join(dims)})[{', '.join(symbols)}] -> (), domain: {', '.join(ends + [fact.text() for fact in self.domain])}"
 
     def inside(self, point: "dict[str, int]") -> bool:
-        """Return 1 where the point is in the domain; a constraint without a value puts it outside."""
+        """Return 1 if the point is in the domain; a constraint without a value puts the point outside."""
         for name, (lo, hi) in self.bounds.items():
             if (lo is not None and point[name] < lo) or (hi is not None and point[name] > hi):
                 return False
@@ -96,7 +96,7 @@ def draw_tree(rng: random.Random, kind: str, names: "list[str]", depth: int) -> 
 
 
 def draw(rng: random.Random, kind: str, small: bool = False) -> Question:
-    """Return a question; with small, every variable has bounds that can be enumerated."""
+    """Return a drawn map and fact. With small, every variable has bounds, so that the domain can be enumerated."""
     names = ["d0", "d1"][:rng.randint(1, 2)] + list(SYMBOLS)[:rng.randint(1, 2)]
     bounds: "dict[str, tuple[int | None, int | None]]" = {}
     for name in names:
@@ -146,7 +146,7 @@ def draw_point(rng: random.Random, question: Question) -> "dict[str, int]":
 
 
 def ask_z3(question: Question, milliseconds: int) -> str:
-    """Return yes, no, unknown, or undefined (somewhere the fact has no value, nowhere it is false), as z3 decides it over all integers."""
+    """Return z3's answer over all integers: yes, no, unknown, or undefined if the fact is false nowhere but has no value somewhere."""
     import z3
     variables = {name: z3.Int(name) for name in question.bounds}
     defined: "list[Any]" = []

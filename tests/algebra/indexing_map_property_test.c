@@ -1,10 +1,12 @@
-/* Property: on random maps of every class (tests/algebra/indexing_map_draw.h) the laws of include/sett_indexing_map.h hold at every point: inside, outside, and
-   without a value where a divisor is 0 or 64 bits do not do. The oracle reads and evaluates the texts of the drawn steps and of the results by itself and
-   shares no code with the header.
-   Run: indexing_map_property_test [SEED [COUNT [FILE [RANK DEPTH | CLASS]]]]; FILE gets a line for every map that is right but not simple, '-' is none. With RANK
-   and DEPTH only identities of that many moves and as many back, of up to 2^20 elements; with a CLASS (ZERO, ..) only that, with ALGEBRA those of minima,
-   products and divisors; without them also COUNT/8 of 4 and 3, COUNT/40 of 6 and 6, and COUNT of ALGEBRA.
-   indexing_map_property_test texts SEED COUNT: so many maps of ALGEBRA, a line each. */
+/* Property: the laws of include/sett_indexing_map.h hold for random maps of every class (tests/algebra/indexing_map_draw.h), at points inside the domain,
+   at points outside, and at points without a value, where a divisor is 0 or a number does not fit in 64 bits. The oracle is a separate reader and evaluator
+   of the texts of the drawn steps and of the results. It shares no code with the header.
+   Run: indexing_map_property_test [SEED [COUNT [FILE [RANK DEPTH | CLASS]]]]
+   FILE gets a line for every map that is right but not simple; '-' means no file. With RANK and DEPTH, only identities are drawn: DEPTH moves of a tensor of
+   that rank and as many moves back, with up to 2^20 elements. With a CLASS (ZERO, ..), only maps of that class are drawn; the class ALGEBRA has maps of
+   minima, products and divisors. Without RANK, DEPTH and CLASS, COUNT maps of every class are drawn, COUNT/8 identities of rank 4 and depth 3, COUNT/40 of
+   rank 6 and depth 6, and COUNT maps of ALGEBRA.
+   indexing_map_property_test texts SEED COUNT prints COUNT maps of ALGEBRA, one in each line. */
 #include "indexing_map_draw.h"
 
 #include <time.h>

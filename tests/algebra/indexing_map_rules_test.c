@@ -1,6 +1,8 @@
-/* Every rule of THE NORMAL FORM in include/sett_indexing_map.h: its law for all small numbers, in plain arithmetic that shares nothing
-   with the header; maps that only this rule makes simple, and beside them a map just outside its condition, which stays as it is.
-   Run: indexing_map_rules_test [HEADER]. That the manual and these tests have the same rules is tested, too. */
+/* Test every rule of THE NORMAL FORM in include/sett_indexing_map.h. The law of a rule is tested for all small numbers, in plain arithmetic that shares
+   nothing with the header. Then the rule is tested on maps that only this rule simplifies, each beside a map that just misses the rule's condition and
+   stays unchanged.
+   Run: indexing_map_rules_test [HEADER]. The program also tests that the manual in HEADER (default: include/sett_indexing_map.h) and this file have the same
+   rules. */
 #include "../../include/sett_indexing_map.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
-"""MLIR's affine_map and affine_set: what MLIR prints comes back to the letter and has the values that it has; other texts are refused with a column."""
+"""Test MLIR's affine_map and affine_set: a text that MLIR prints is printed back unchanged and evaluates to MLIR's values; other texts are refused with
+a column.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,7 @@ def test_errors(text: str, column: int) -> None:
 # ---- drawn: a printer of MLIR's rules, written from its AsmPrinter's description ----
 
 def draw(rng: random.Random, depth: int, symbols: bool) -> Tree:
-    """Return a tree in the form that MLIR's builders leave: constants on the right, none where an operation would fold."""
+    """Return an expression tree in the form that MLIR's builders leave: constants on the right, and no operation on constants that the builders would fold."""
     leaf = rng.choice(["d0", "d1", "s0"] if not symbols else ["s0", "s1"])
     if depth == 0 or rng.random() < 0.15:
         return leaf
@@ -137,7 +139,7 @@ def value(tree: Tree, point: "dict[str, int]") -> int:
 
 @pytest.mark.drawn
 def test_drawn() -> None:
-    """Drawn maps and sets come back to the letter, and evaluate as they read."""
+    """Drawn maps and sets are printed back unchanged, and evaluate to the values of their text."""
     rng = random.Random(f"affine {SEED}")
     trees = [[draw(rng, 3, False) for _ in range(rng.randint(1, 3))] for _ in range(COUNT)]
     texts = [f"affine_map<(d0, d1)[s0] -> ({', '.join(map(printed, results))})>" for results in trees]
@@ -154,7 +156,7 @@ def test_drawn() -> None:
 
 @pytest.mark.drawn
 def test_simplified() -> None:
-    """A simplified affine map is an affine map with the same values; the second time it stays."""
+    """A simplified affine map is an affine map with the same values, and a second simplify does not change it."""
     rng = random.Random(f"affine simplify {SEED}")
     trees = [draw(rng, 3, False) for _ in range(COUNT)]
     simple = answers("simplify", [f"affine_map<(d0, d1)[s0] -> ({printed(tree)})>" for tree in trees])

@@ -1,4 +1,4 @@
-"""All headers have one convention of answers: each manual states it in the same words, and answers_test.c asks each public function with such an answer."""
+"""All headers answer questions by one convention. Each manual states it in the same words, and answers_test.c tests each public function that answers so."""
 
 import re
 from pathlib import Path

@@ -32,7 +32,7 @@ Z3_MILLISECONDS = 500   # for a map
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> "list[tuple[str, str]]":
-    """Return maps and what they simplify to."""
+    """Return drawn maps, each with its simplified text."""
     program = tmp_path_factory.mktemp("drawn") / "drawn"
     subprocess.run([os.environ.get("CC", "cc"), "-O0", str(ROOT / "tests/algebra/indexing_map_property_test.c"), "-o", str(program)], check=True)
     texts = subprocess.run([program, "texts", SEED, str(COUNT)], check=True, capture_output=True, text=True).stdout.splitlines()
@@ -69,7 +69,7 @@ def test_isl_agrees(drawn: "list[tuple[str, str]]") -> None:
 # ---------------------------------------------------------------- z3
 
 class Reader:
-    """Reads expressions over integer variables; `divisors` are those of all that was read since the list was cleared."""
+    """Read expressions over integer variables; `divisors` collects the divisors of all expressions that were read since the list was cleared."""
 
     def __init__(self, names: "list[str]"):
         self.variables = {name: z3.Int(name) for name in names}
@@ -100,7 +100,7 @@ class Reader:
         return a - b * quotient if isinstance(node.op, ast.Mod) else quotient
 
     def text(self, text: str) -> "tuple[Any, Any]":
-        """Return an expression, and that it has a value: none of its divisors is 0."""
+        """Return z3's term of an expression, and the condition that the expression has a value, which is that none of its divisors is 0."""
         self.divisors = []
         for word, sign in (("floordiv", "//"), ("ceildiv", "@"), ("mod", "%")):
             text = text.replace(word, sign)
@@ -109,12 +109,14 @@ class Reader:
 
 
 def differs(text: str, simple: str) -> Optional[str]:
-    """Return a point, in words, where a map has a value or is outside and its simplified text says otherwise; "" where there is none, None where z3 does not decide."""
+    """Return a point, in words, where a map has a value or is outside but its simplified text differs; "" if there is no such point, None if z3 does not
+    decide.
+    """
     m, other = Map(text), Map(simple)
     reader = Reader(m.names)
 
     def meaning(written: Map) -> "tuple[Any, Any, list[Any]]":
-        """Return that a point is inside and has values, that it is outside, and the values."""
+        """Return the condition that a point is inside and has values, the condition that it is outside, and the values."""
         if written.empty:
             return z3.BoolVal(False), z3.BoolVal(True), []
         tests = [z3.And(lo <= reader.variables[name], reader.variables[name] <= hi) for name, (lo, hi) in written.bounds.items()]
@@ -137,7 +139,7 @@ def differs(text: str, simple: str) -> Optional[str]:
     solver = z3.Solver()
     solver.set("timeout", Z3_MILLISECONDS)
     solver.add(z3.Or(z3.And(inside, z3.Not(z3.And(inside_too, equal))), z3.And(outside, z3.Not(outside_too))))
-    # outside of the boxes of both there is nothing to be found
+    # all points outside both boxes are outside both maps, so one point beyond each bound is enough
     solver.add([z3.And(lo - 1 <= reader.variables[name], reader.variables[name] <= hi + 1) for name, (lo, hi) in m.bounds.items()])
     answer = solver.check()
     return "" if answer == z3.unsat else str(solver.model()) if answer == z3.sat else None
@@ -158,7 +160,7 @@ def test_z3_agrees(drawn: "list[tuple[str, str]]") -> None:
 
 @pytest.mark.skipif(z3 is None, reason="z3 is not installed: expected `pip install z3-solver`")
 def test_z3_finds_differences() -> None:
-    """A value, a point of the domain and a divisor that may be 0, each wrong in the second text."""
+    """z3 finds a difference if the second text has one wrong value, one wrong point of the domain, or a divisor that may be 0."""
     for text, other in (("(d0, d1) -> (d0 floordiv d1), domain: d0 in [-9, 9], d1 in [-3, 3]", "(d0, d1) -> (d0 ceildiv d1), domain: d0 in [-9, 9], d1 in [-3, 3]"),
                         ("(d0) -> (min(d0, 3)), domain: d0 in [0, 9], d0 mod 2 in [0, 0]", "(d0) -> (min(d0, 3)), domain: d0 in [0, 8]"),
                         ("(d0, d1) -> (d0 * d1), domain: d0 in [0, 9], d1 in [0, 3]", "(d0, d1) -> (d0 * d1 + d0 mod d1 - d0 mod d1), domain: d0 in [0, 9], d1 in [0, 3]")):

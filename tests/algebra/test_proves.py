@@ -1,4 +1,4 @@
-"""sett_map_proves: facts that users meet, every answer on small domains against all their points, and drawn facts against z3."""
+"""Test sett_map_proves on facts that users meet, on small domains at all of their points, and on drawn facts beside z3."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COUNT = int(os.environ.get("SETT_COUNT", "60"))
 
 
 def asked(lines: "list[tuple[str, str]]") -> "list[str]":
-    """Return the answers of `sett map proves` to maps and facts, a line each."""
+    """Return the answers of `sett map proves` to maps and facts, one line for each."""
     done = subprocess.run([ROOT / "build" / "sett", "map", "proves", "-"], input="".join(f"{map_}\t{fact}\n" for map_, fact in lines),
                           capture_output=True, text=True, timeout=300)
     answers = done.stdout.splitlines()
@@ -75,7 +75,7 @@ def test_facts_of_users(table: "dict[str, list[str]]", answer: str) -> None:
 
 
 def test_not_decided() -> None:
-    """A reason says why there is neither a proof nor a point."""
+    """If there is neither a proof nor a counterexample, the answer has a reason."""
     lines = [("(d0)[n] -> (), domain: d0 in [0, inf], n in [0, inf]", "d0 mod n <= d0"),
              ("(x, y, z) -> (), domain: x in [1, inf], y in [1, inf], z in [1, inf]", "x * x * x + y * y * y - z * z * z <= 100000000000000000000".replace("0" * 20, "0" * 18)),
              ("(x) -> (), domain: x in [-inf, inf]", "x <= 9223372036854775807")]
@@ -92,8 +92,9 @@ def point_of(question: Question, answer: str) -> "dict[str, int]":
 @pytest.mark.drawn
 @pytest.mark.parametrize("kind", CLASSES)
 def test_every_point_of_small_domains(kind: str) -> None:
-    """On domains that are enumerated, a fact with a yes has a value and is true at every point, and a fact with a no is false at a point. Every fact that
-    has values is decided."""
+    """On small domains, all points are tested: a fact with the answer yes has a value and is true at every point, and a fact with the answer no is false
+    at some point. Every fact that has values is decided.
+    """
     rng = random.Random(f"{SEED} {kind}")
     questions = [draw(rng, kind, small=True) for _ in range(COUNT)]
     decided = 0
@@ -123,7 +124,9 @@ def test_every_point_of_small_domains(kind: str) -> None:
 @pytest.mark.skipif(z3 is None, reason="z3 is not installed: expected `pip install z3-solver`")
 @pytest.mark.parametrize("kind", CLASSES)
 def test_z3_agrees(kind: str) -> None:
-    """With unbounded variables no answer contradicts z3's, no point is wrong, and of what z3 decides at least 97 of 100 are decided (90 with symbolic divisors)."""
+    """With unbounded variables, no answer contradicts z3's and no counterexample is wrong. At least 97 of 100 facts that z3 decides are decided here
+    (with symbolic divisors, 90).
+    """
     rng = random.Random(f"{SEED} {kind} z3")
     questions = [draw(rng, kind) for _ in range(COUNT)]
     missed, of = [], 0
@@ -143,7 +146,7 @@ def test_z3_agrees(kind: str) -> None:
 @pytest.mark.drawn
 @pytest.mark.parametrize("kind", CLASSES)
 def test_yes_holds_at_drawn_points(kind: str) -> None:
-    """Without z3: a yes over unbounded variables is true at drawn points."""
+    """A fact over unbounded variables that is proved is true at drawn points. The test does not need z3."""
     rng = random.Random(f"{SEED} {kind} points")
     questions = [draw(rng, kind) for _ in range(COUNT)]
     for question, answer in zip(questions, asked([(q.map_text(), q.fact.text()) for q in questions])):
@@ -204,7 +207,7 @@ def test_exit_status() -> None:
 @pytest.mark.drawn
 @pytest.mark.parametrize("kind", CLASSES)
 def test_unbounded_domains_are_simplified(kind: str) -> None:
-    """A simplified map has the same points, and says no end near 64 bits that the map did not have."""
+    """A simplified map has the same points. It has no constants near 64 bits that the map did not have."""
     rng = random.Random(f"{SEED} {kind} simplify")
     maps = []
     for _ in range(COUNT):
@@ -216,7 +219,7 @@ def test_unbounded_domains_are_simplified(kind: str) -> None:
     lines, moved = [], 0
     for (question, text), one, two in zip(maps, simple, again):
         assert not one.startswith("error"), (text, one, two)
-        moved += one != two     # an unbounded domain without a point that the rules do not see: ends move until the budget ends
+        moved += one != two    # the domain is empty, but no rule sees it: bounds move until the budget ends
         for number in re.findall(r"-?\d{18,}", one):
             assert number in text, (text, one)
         for _ in range(20):

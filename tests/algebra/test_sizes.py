@@ -29,7 +29,7 @@ import pytest
 from test_indexing_map import NO_VALUE, Map, map_nodes
 
 PEER = ROOT.parent / "shared" / "peer"
-POINTS = 150    # of a row whose domain is larger
+POINTS = 150    # points of a row whose domain is larger
 
 HERE = Path(__file__).resolve().parent
 
@@ -85,7 +85,7 @@ def points(box: "list[tuple[int, int]]", rng: random.Random) -> "Iterator[tuple[
 
 
 def differs(before: str, after: str, rng: random.Random) -> str:
-    """Return a point where two maps differ, or nothing. A point where the first has no value does not count."""
+    """Return a point where two maps differ, or nothing. A point where the first map has no value does not count."""
     a, b = Map(before), Map(after)
     for point in points(a.box(), rng):
         if a(point) not in (b(point), NO_VALUE):
@@ -98,7 +98,7 @@ class Row:
     name: str
     text: str
     got: str
-    sizes: "dict[str, tuple[int, int]]"     # the name of what ours is compared with: the size of ours, the other one
+    sizes: "dict[str, tuple[int, int]]"    # by the name of the other simplifier: the size of our result, and of its result
     wrong: str                              # a point where the result differs
     undecided: str                          # an answer other than equal
     shown: str                              # the expected text
@@ -138,7 +138,9 @@ def peer_rows() -> "list[list[str]]":
 
 
 def pairs(every: "list[list[str]]", command: str, wanted: str) -> "list[Row]":
-    """Return what became of rows of name, map and expected map; the expected size is the lesser one of the text and of our print of it."""
+    """Return the comparison of each row of name, map and expected map. The expected size is the smaller one of two: of the expected text, and of the
+    same map as we print it.
+    """
     rows = [row for row in every if re.search(wanted, row[0])]
     got = ask(command, "simplify", [row[1] for row in rows])
     printed = ask(command, "parse", [row[2] for row in rows])
@@ -159,7 +161,7 @@ def random_maps(command: str, wanted: str) -> "list[Row]":
         if not line.startswith("#") and re.search(wanted, f"{fields[2]}:{number}"):
             rows.append((str(number), *fields))
     got = ask(command, "simplify", [row[1] for row in rows])
-    # where XLA's text is not sound, the map and our result are compared
+    # if XLA's text is wrong, our result is compared with the map
     equal = ask(command, "equal", [f"{row[1]}\t{row[2] if row[6] == 'ok' else ours}" for row, ours in zip(rows, got)])
     rng, made = random.Random(1), []
     for (number, text, xla, kind, _, _, sound, _, _), ours, answer in zip(rows, got, equal):

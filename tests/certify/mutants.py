@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python3 tests/certify/mutants.py [SEED] [COUNT]
 
-prints how many of those that change an access are refuted, and the others by what keeps them from it.
+prints each mutant that changes an access and is not refuted, then the number of mutants by what they change and by verdict.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ TARGETS = ("opencl", "cuda", "c")
 # Fixtures whose kernels are small enough to compare the places that they access.
 FILES = ("add_bf16", "add_f32", "column_max_bf16", "concatenate_bf16", "finite_pred", "layouts_f32", "log_transpose_add",
          "moves_u16", "row_sum_f32", "slice_pad_add", "softmax_f32", "transpose_f32", "triangle_f32", "tuples_f32")
-POINTS = 4000               # places that a comparison of two texts goes through, of one access
+POINTS = 4000    # values of an access's variables that a comparison of two texts evaluates
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A text with one change. what: the change, for people."""
+    """A generated text with one change. what: a description of the change, for people."""
 
     text: str
     what: str
@@ -44,7 +44,7 @@ class Mutant:
 
 
 def body_of(text: str, kernel: str) -> "Tuple[int, int]":
-    """Return where a kernel's body begins and ends."""
+    """Return the offsets in the text at which a kernel's body begins and ends."""
     found = list(re.finditer(rf"\b{re.escape(kernel)}\([^;{{]*\)\s*\{{", text))
     start = found[-1].end() if found else 0
     depth, at = 1, start
@@ -55,7 +55,9 @@ def body_of(text: str, kernel: str) -> "Tuple[int, int]":
 
 
 def places(text: str, kernel: str) -> "List[Tuple[int, int, str, str]]":
-    """Return each change that a kernel's text allows: where, up to where, the new words, its kind."""
+    """Return each change that a kernel's text allows: the offsets of the first character and after the last character, the new words, and the kind of
+    the change.
+    """
     start, end = body_of(text, kernel)
     found: "List[Tuple[int, int, str, str]]" = []
     for line in re.finditer(r"[^\n]*\n", text[start:end]):
@@ -77,7 +79,7 @@ def places(text: str, kernel: str) -> "List[Tuple[int, int, str, str]]":
 
 
 def accessed(text: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any]", target: str) -> "FrozenSet[object]":
-    """Return a sample of the places that a kernel accesses, each with the work-item and the barriers before it."""
+    """Return a sample of the places that a kernel accesses, each with its work-item and the number of barriers before it."""
     reader = Reader(Preprocessor(MACROS[target]).tokens(text), target != "c")
     found = Walk(reader, target).kernel(launch["kernel"], _Places(manifest).of(launch), launch["blocks"], launch["threads"])
     sample: "Dict[object, None]" = {}
@@ -95,7 +97,7 @@ def accessed(text: str, launch: "Mapping[str, Any]", manifest: "Mapping[str, Any
 
 
 def programs_of(names: "Tuple[str, ...]") -> "Iterator[Tuple[str, Dict[str, str], Dict[str, Any]]]":
-    """Yield the texts and the manifest of each fixture."""
+    """Yield the name, the texts and the manifest of each fixture."""
     for name in names:
         module = run.load(str(ROOT / f"tests/kernels/{name}.hlo"), None, {})
         for source in programs.programs(module, False):
@@ -104,7 +106,7 @@ def programs_of(names: "Tuple[str, ...]") -> "Iterator[Tuple[str, Dict[str, str]
 
 
 def drawn(seed: int, count: int, names: "Tuple[str, ...]" = FILES) -> "Iterator[Tuple[str, Mutant, str, str]]":
-    """Yield mutants: of which fixture and target, the mutant, what became of the places accessed, and the verdict."""
+    """Yield drawn mutants: the fixture and target, the mutant, the accesses that it changes (as in `changed`), and the verdict."""
     random_ = random.Random(seed)
     known = list(programs_of(names))
     before: "Dict[object, FrozenSet[object]]" = {}
@@ -138,7 +140,7 @@ def drawn(seed: int, count: int, names: "Tuple[str, ...]" = FILES) -> "Iterator[
 
 
 def changed(before: "FrozenSet[Any]", after: "FrozenSet[Any]") -> str:
-    """Return nothing, reads, or writes: what a mutant accesses otherwise."""
+    """Return which accesses a mutant changes: "nothing", "reads" or "writes"."""
     if before == after:
         return "nothing"
     return "writes" if {p for p in before if p[1]} != {p for p in after if p[1]} else "reads"

@@ -1,4 +1,4 @@
-"""gen certify: the proofs of the fixtures, and kernels by hand that are right, wrong, and not known."""
+"""Test gen certify: it proves the fixtures, and gives the right verdict on hand-written kernels that are correct, wrong, or not decided."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gen certify on fusions of others: none is refuted, and most are proved.
+"""Test gen certify on fusions of others: none is refuted, and most are proved.
 
 SETT_SEED and SETT_COUNT draw other files and more.
 """

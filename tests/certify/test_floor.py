@@ -1,4 +1,4 @@
-"""gen/certify shares nothing with what it judges: which modules it may import."""
+"""Test that gen/certify shares no code with the generator whose kernels it judges: it imports only the modules that are listed here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FLOOR = sorted((ROOT / "gen/certify").glob("*.py"))
 
 
 def imported(file: Path) -> "set[str]":
-    """Return the modules that a file imports, those inside of functions too."""
+    """Return the modules that a file imports, also inside functions."""
     found = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):

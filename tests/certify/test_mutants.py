@@ -1,4 +1,4 @@
-"""A sample of mutants: those that change what is written are refuted, but for listed reasons."""
+"""Test a sample of mutants: those that change what a kernel writes are refuted, except for the listed reasons."""
 
 from __future__ import annotations
 

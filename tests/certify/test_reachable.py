@@ -1,4 +1,4 @@
-"""No proof is empty: what a walk says of loops and branches contradicts itself for no access."""
+"""Test that no proof is vacuous: for each access, the conditions that a walk gives for its loops and branches can be satisfied."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ RUNS = [run for folder in FOLDERS for run in runs(folder)]
 
 
 def there(name: str) -> bool:
-    """Return whether a command, a C header or a Python module is installed."""
+    """Return true if a command, a C header or a Python module is installed."""
     if name.endswith(".h"):
         return subprocess.run(["cc", "-fsyntax-only", "-x", "c", "-"], input=f"#include <{name}>\n", capture_output=True, text=True).returncode == 0
     return bool(shutil.which(name) or importlib.util.find_spec(name))

@@ -31,7 +31,7 @@ COMPILE_FOR = {"windows-64": ("x86_64-w64-mingw32-gcc", []), "windows-32": ("i68
 TESTS = {"answers_test": "", "indexing_map_test": "200 3", "indexing_map_rules_test": "", "indexing_map_ops_test": "40 1", "indexing_map_property_test": "1 300", "tile_test": "50 1",
          "nested_test": "300 1", "relayout_test": "30 2 1", "indexing_analysis_graph_test": "30", "physical_test": "60", "indexing_map_fuzz": "1 300", "tile_fuzz": "1 7",
          "tile_round_trip_fuzz": "1 7", "nested_fuzz": "1 7", "notation_fuzz": "1 7", "indexing_fuzz": "1 7", "move_test": "100"}
-OPTIMISED = "indexing_map_rules_test"    # under emulation it runs longer than the optimisation takes
+OPTIMISED = "indexing_map_rules_test"    # optimised, because under emulation the plain test takes longer than the optimisation
 # System headers, with the macros that they define unless the language is strict.
 POSIX = ["complex.h", "tgmath.h", "math.h", "termios.h", "sys/param.h", "sys/sysmacros.h", "sys/types.h", "sys/ioctl.h", "netinet/in.h", "curses.h", "term.h", "X11/Xlib.h"]
 WINDOWS = ["winsock2.h", "windows.h", "windowsx.h", "commctrl.h", "dlgs.h", "objbase.h", "complex.h", "tgmath.h"]
@@ -125,8 +125,8 @@ def test_after_other_headers(family: str, standard: str, system: "list[str]") ->
 
 @pytest.fixture(scope="module")
 def machine(request: "pytest.FixtureRequest", tmp_path_factory: "pytest.TempPathFactory") -> "tuple[list[str], list[str]]":
-    """Return the compiler for a target and its emulator, unless this processor runs its programs. The compiler is known to make programs that run, with
-    the width and byte order of the target.
+    """Return the compiler for a target and the emulator of its programs, or no emulator if this processor runs them. The compiler is known to make
+    programs that run and that have the target's width and byte order.
     """
     compiler, emulator, expected = RUN_ON[request.param]
     if not shutil.which(compiler):

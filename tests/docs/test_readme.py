@@ -173,7 +173,7 @@ def sessions(section: str) -> "list[tuple[str, str]]":
 
 
 def as_said(output: str, printed: str) -> bool:
-    """Return whether two outputs are equal; ` ..` stands for the rest of a line, and the error of floats, which depends on the compiler, may be up to 1."""
+    """Return true if two outputs are equal. ` ..` stands for the rest of a line, and an error of floats, which depends on the compiler, may be up to 1."""
     share = r"(\d[\d.e-]*)( of the allowed error)"
     if any(float(number) > 1 for number, _ in re.findall(share, printed)):
         return False

@@ -56,7 +56,7 @@ class Floor(unittest.TestCase):
 
 
 class Forms(unittest.TestCase):
-    """One graph can be written in many ways."""
+    """Different texts of one graph are read as the same graph."""
 
     PLAIN = "p = f32[2,3] parameter(0)\n c = f32[] constant(2)\n b = f32[2,3] broadcast(c), dimensions={}\n ROOT r = f32[2,3] multiply(p, b)"
 
@@ -155,8 +155,8 @@ class Literals(unittest.TestCase):
 
 
 class Checks(unittest.TestCase):
-    """Each op with operands that fit and with operands that do not. %a %b: f32[4,8], %i: s32[4,8], %u: u32[4,8], %p: pred[4,8], %z: f32[], %q: pred[],
-    %t: (f32[4,8], s32[2]).
+    """Each op is read with operands that fit and refused with operands that do not. %a %b: f32[4,8], %i: s32[4,8], %u: u32[4,8], %p: pred[4,8], %z:
+    f32[], %q: pred[], %t: (f32[4,8], s32[2]).
     """
 
     NAMES = [("a", "f32[4,8]"), ("b", "f32[4,8]"), ("i", "s32[4,8]"), ("u", "u32[4,8]"), ("p", "pred[4,8]"), ("z", "f32[]"), ("q", "pred[]"),
@@ -349,7 +349,7 @@ ARRAYS = "; instead, cut the module so that it takes and gives arrays alone"
 
 
 class Unsupported(unittest.TestCase):
-    """Modules that are read but not compiled: the position and the reason."""
+    """Modules that are read but not compiled are refused with the position and the reason."""
 
     def reason(self, *lines: str, before: str = "") -> str:
         error = hlo.unsupported(body(*lines, before=before))

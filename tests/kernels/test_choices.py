@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class Nothing:
-    """Helpers that must not be requested."""
+    """An object in place of the helpers, none of which may be requested."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} is asked for before a choice is complete")

@@ -23,7 +23,7 @@ from gen_run import gen, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
-PART = {"c64": ("f32", "f", 2.0 ** -23, 30), "c128": ("f64", "d", 2.0 ** -52, 250)}  # part, its code, its unit, maximum exponent of factors
+PART = {"c64": ("f32", "f", 2.0 ** -23, 30), "c128": ("f64", "d", 2.0 ** -52, 250)}  # a part's type, struct code and ulp of 1; maximum exponent of factors
 BINARY: Dict[str, Callable[[complex, complex], complex]] = {
     "add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b, "divide": lambda a, b: a / b}
 UNARY: Dict[str, Callable[[complex], complex]] = {
@@ -83,7 +83,7 @@ def checked(dtype: str, target: str, folder: Path) -> None:
     answers = run(text, [buffer(x, code) for x in (a, b, small, equal)], target, folder)
 
     def near(label: str, got: "List[complex]", wanted: "List[complex]", ulps: float) -> None:
-        """Return whether two numbers are within some ulps of the number's size, because cancellation in one part is not an error of the number."""
+        """Return true if two numbers are within some ulps of the number's size. Cancellation in one part is not an error of the number."""
         for k, (x, y) in enumerate(zip(got, wanted)):
             if dtype == "c64" and not (y == 0 or 1e-30 < abs(y) < 1e38):  # gen check tests overflow and underflow
                 continue

@@ -66,8 +66,8 @@ class Draw:
         self.after("d", result)
 
     def sizes(self, small: bool) -> "List[List[int]]":
-        """Return the sizes of the batch, of the left operand's own dimensions, of the right one's, and of the sum. small: sizes of matrices, most of
-        whose products are straight code.
+        """Return the sizes of the batch, of the dimensions that only the left operand has, of those that only the right operand has, and of the summed
+        dimensions. With small, most products of the matrices are straight code.
         """
         r = self.r
         while True:
@@ -274,7 +274,7 @@ def test_small_matrices(first: int, target: str, device: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_parts_of_complex_numbers(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of complex numbers of which one operand is read in place as an array of parts: all, as if all had few rows."""
+    """Products of complex numbers agree if one operand is read in place as an array of parts. The schedule is for few rows, whatever the number of rows is."""
     of = DEVICES[device]
     assert of.panels
     monkeypatch.setitem(schedule.DEVICES, device, replace(of, panels=of.panels._replace(complex_least=1 << 30, least_steps=1)))
@@ -921,7 +921,7 @@ def test_few_rows_of_a_large_operand() -> None:
 
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
 def test_values_of_rows_of_a_large_operand(target: str, device: str, tmp_path: Path) -> None:
-    """They are right for rows that leave 0, 1 or 5 rows beside whole tiles, with columns that two units share, and batches."""
+    """The values are right if 0, 1 or 5 rows are left beside whole tiles, if two units share columns, and in batches."""
     texts = {f"rows_{m}": dot(f"f32[{m},300]{{1,0}}", f"f32[300,{n}]{{1,0}}", f"f32[{m},{n}]{{1,0}}", ROWS)
              for m, n in ((17, 250), (24, 256), (49, 250), (64, 1050))}
     texts["batch"] = dot("f64[2,19,260]{2,1,0}", "f64[2,260,150]{2,1,0}", "f64[2,19,150]{2,1,0}",
@@ -977,8 +977,9 @@ def test_tiles_share_the_lines_of_the_next_chunk(target: str, device: str, tmp_p
 
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
 def test_results_follow_the_sums_of_a_tile(target: str, device: str) -> None:
-    """They are computed tile by tile if a chunk is the whole sum, else from the totals of a block; not from sums that are
-    results as they are, nor for parts of the places of a window."""
+    """Ops after the sums are computed tile by tile if a chunk is the whole sum, and otherwise from the totals of a block. Neither is done if no op
+    follows the sums, or for parts of the places of a window.
+    """
     after = ["  z = f32[] constant(0)", "  zs = f32[70,96]{1,0} broadcast(z), dimensions={}", "  r = f32[70,96]{1,0} maximum(d, zs)"]
     for k, more, by_tile, by_block in ((64, after, True, False), (1000, after, False, True), (64, [], False, False)):
         (fusion,) = fusions(dot(f"f32[70,{k}]{{1,0}}", f"f32[{k},96]{{1,0}}", "f32[70,96]{1,0}", ROWS, *more))
@@ -1040,7 +1041,7 @@ def test_work_items_go_along_rows() -> None:
 
 
 def test_many_work_items_are_in_groups() -> None:
-    """OpenCL calls a function for each group."""
+    """Many work-items are in groups: OpenCL calls a function for each group."""
     (fusion,) = fusions(NAMED["many"][1])
     for target, device, blocks, threads in (("c", "cpu", 1027, 1), ("opencl", "pocl-cpu", 65, 16)):
         (kernel,) = target_file(fusion, target, device).kernels
@@ -1055,7 +1056,7 @@ def test_named(target: str, device: str, part: str, tmp_path: Path) -> None:
 
 
 def test_a_long_sum_is_a_tree(tmp_path: Path) -> None:
-    """0.1, added up in f32 one after another, is off by a hundredth after some hundred thousand terms."""
+    """A long sum is a tree. 0.1, added up in f32 one after another, is off by a hundredth after some hundred thousand terms."""
     count = 1 << 19
     (tmp_path / "e.hlo").write_text(dot(f"f32[2,{count}]{{1,0}}", f"f32[{count},16]{{1,0}}", "f32[2,16]{1,0}", ROWS))
     for name, value, columns in (("p0", 1.0, 2), ("p1", 0.1, 16)):
@@ -1096,7 +1097,9 @@ def test_tiles_of_the_processor(refused: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("most", [1, 2, 3, 4])
 @pytest.mark.parametrize("t", ["bf16", "f32"])
 def test_units_that_share_columns_are_in_one_block(t: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise two work-items would store to these columns: their NaNs may differ, and matrix instructions add in two steps."""
+    """Units that share columns are in one block. Otherwise two work-items would store to these columns: their NaNs may differ, and matrix instructions
+    add in two steps.
+    """
     device = DEVICES["cpu"]
     numbers = replace(device.contraction_cpu, matrix_block=(20, most), units=most, whole_units=1, few_rows={1: 2})
     monkeypatch.setitem(schedule.DEVICES, "cpu", replace(device, contraction_cpu=numbers))

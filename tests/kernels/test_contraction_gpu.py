@@ -49,7 +49,7 @@ def drawn(first: int, count: int, types: "List[tuple[str, str, str]]" = TYPES) -
 
 
 def small(monkeypatch: pytest.MonkeyPatch, part_steps: int = 0) -> None:
-    """Every product is tiled; its sums are cut into parts of that many steps."""
+    """Use schedules that tile every product and cut its sums into parts of that many steps."""
     for name, device in schedule.DEVICES.items():
         if device.shared_tiles:
             numbers = replace(device.contraction_gpu, part_steps=part_steps, sum_cost=0) if part_steps else device.contraction_gpu
@@ -404,7 +404,7 @@ WARPGROUP_TILES = DEVICES["sm_90a"].contraction_gpu.warpgroup_tiles
 
 
 def one_tile(monkeypatch: pytest.MonkeyPatch, tile: GpuTile, most_parts: int = 32) -> None:
-    """Every product is tiled for warpgroups with that tile."""
+    """Use schedules that tile every product for warpgroups with that tile."""
     device = DEVICES["sm_90a"]
     numbers = replace(device.contraction_gpu, warpgroup_tiles=(tile,), most_parts=most_parts)
     monkeypatch.setitem(schedule.DEVICES, "sm_90a", replace(device, shared_tiles=SharedTiles(1, 1), contraction_gpu=numbers))

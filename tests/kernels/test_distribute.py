@@ -90,7 +90,7 @@ def drawn(rng: random.Random, rank: int) -> Layout:
 
 
 def written(layout: Layout, dims: Sequence[int]) -> "Dict[Tuple[int, ...], Tuple[int, int]]":
-    """Return each index of a result with its smallest owner (block, thread of the block), by the definition."""
+    """Return for each index of a result its smallest owner (block, thread of the block), by the definition."""
     subgroups, threads = layout.ids()
     owners: Dict[Tuple[int, ...], int] = {}
     for th in reversed(range(subgroups * threads)):

@@ -130,7 +130,7 @@ def test_nans_rounded_to_bf16(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_sine_and_cosine_of_one_argument(target: str, tmp_path: Path) -> None:
-    """They share the range reduction, in a function that returns the same bits as each alone."""
+    """Sine and cosine of one argument share the range reduction, in one function that returns the same bits as each function alone."""
     from gen import pipeline
     words = [(k * 2654435761) & 0xFFFFFFFF for k in range(4096)]    # signs, exponents and mantissas of all kinds
     data, shape = struct.pack(f"<{len(words)}I", *words), f"f32[{len(words)}]"
@@ -226,7 +226,7 @@ def test_whole_numbers(target: str, tmp_path: Path) -> None:
 
 
 def test_whole_numbers_come_in_vectors() -> None:
-    """No lane is computed alone."""
+    """Whole numbers are made in vectors: no lane is computed alone."""
     from gen import pipeline
     lines = [f"  a{n} = f32[2048] {opcode}(x)\n" for n, opcode in enumerate(WHOLE)] + [f"  {kind} = {kind}[2048] convert(x)\n" for kind in INTEGERS]
     for line in lines:

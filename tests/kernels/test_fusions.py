@@ -57,7 +57,7 @@ COMBINERS = {
 
 @dataclass
 class Node:
-    """A value: its name in the text, type, dims, layout, scalar ops per element; its needed lines are found by name."""
+    """A value: its name in the text, type, dims, layout and the scalar ops for one element. Its lines of the text are found by its name."""
 
     name: str
     dtype: str
@@ -83,7 +83,7 @@ class Line:
 
 
 class Rows(NamedTuple):
-    """Indices, and a window at each, of gather and scatter."""
+    """The indices of a gather or scatter, and the window at each index."""
 
     rows: List[int]    # number of indices in each dimension
     indices: List[int]    # with the vector of an index's components
@@ -686,7 +686,7 @@ class Drawn:
 
 
 def checked(texts: "Dict[str, str]", folder: Path, excess: bool = False, device: Optional[str] = None) -> "List[run.CheckResult]":
-    """Check all in one process of the harness, generated for a class of devices."""
+    """Check all fusions in one process of the harness, generated for a class of devices."""
     options, built = run.Options(excess_precision=excess, rounds=2, schedule=device), []
     for name, text in texts.items():
         module = hlo.parse(text, f"{name}.hlo")
@@ -717,7 +717,9 @@ def device() -> None:
 @pytest.mark.drawn
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_drawn_fusions(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every third dozen uses a GPU's schedules, as if the GPU were so small that these fusions fill it; every fourth uses excess precision."""
+    """Drawn fusions agree with the reference. Every third dozen uses a GPU's schedules, for a GPU so small that these fusions fill it; every fourth
+    dozen uses excess precision.
+    """
     monkeypatch.setitem(schedule.DEVICES, "opencl-gpu", replace(schedule.DEVICES["opencl-gpu"], units=0.02))  # type: ignore[arg-type]
     device = DEVICE or ("opencl-gpu" if first // BATCH % 3 == 1 and TARGET == "opencl" else None)
     drawn = {f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}

@@ -82,7 +82,9 @@ SIZES = {"float": 4, "double": 8, "int": 4, "unsigned": 4, "long": 8, "short": 2
 
 @pytest.mark.parametrize("device", CLASSES)
 def test_compiles_drawn_rows_and_scans(device: str, tmp_path: Path) -> None:
-    """They are in registers: no scratch memory, and no more shared memory than the text declares, where clang also puts arrays that it does not resolve."""
+    """Drawn rows and scans are in registers. They use no scratch memory, and no more shared memory than the text declares; clang also puts arrays there
+    that it does not resolve.
+    """
     why = refuses(device, tmp_path)
     if why:
         pytest.skip(f"SKIP: hipcc for {device}: {why}")

@@ -347,7 +347,7 @@ SAMPLE = [("eig", "f32"), ("svd", "c128"), ("pivoted_qr", "f32")]    # those of 
 @pytest.mark.parametrize("name, dtype", [pytest.param(name, dtype, marks=() if (name, dtype) in SAMPLE else pytest.mark.peer)
                                          for name in FUNCTIONS for dtype in ("f32", "c128")])
 def test_functions_of_jax(name: str, dtype: str, tmp_path: Path) -> None:
-    """As JAX prints them for CPUs, on a matrix and, if the function takes them, on a batch of small ones."""
+    """JAX's functions are right, as JAX prints them for CPUs, on a matrix and, if the function takes batches, on a batch of small matrices."""
     jax = pytest.importorskip("jax", reason="SKIP: no JAX")
     import jax.numpy as jnp
     import jax.scipy.linalg as sl

@@ -33,7 +33,7 @@ def program_of(text: str, name: str) -> Program:
 
 
 def led(text: str, name: str, names: "Sequence[str]" = ()) -> Program:
-    """names: the arrays inside larger ones; none: all that may be."""
+    """Return a program with arrays inside larger ones. names: these arrays; if empty, all arrays that may be inside larger ones."""
     program = program_of(text, name)
     return pipeline.with_leads(program, names or [of.name for of in named(program) if of.array.shape.rank > 1])
 

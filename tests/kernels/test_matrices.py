@@ -128,7 +128,7 @@ class Drawn:
         return "orgqr", call(self.matrix(m, n), [self.matrix(m, n), self.line(k)], NAMES[self.dtype] + "orgqr")
 
     def gtsv(self) -> "Tuple[str, str]":
-        """Every second one has complex numbers."""
+        """Return a call of gtsv; about half of the calls have complex numbers."""
         self.dtype = {"f32": "c64", "f64": "c128"}.get(self.dtype, self.dtype) if self.r.random() < 0.5 else self.dtype
         n, k = self.size(), self.r.randint(1, 5)
         shapes = [*[self.line(n)] * 3, self.matrix(n, k)]
@@ -523,7 +523,7 @@ SHARED, MEMORY, FEW = [16, 17, 20, 33, 48, 64, 67], [90, 115, 130], [17, 19]
 
 
 class OfBlocks(Drawn):
-    """The same at sizes for which a block of threads has a matrix: in shared memory, or in memory; few of large ones."""
+    """The drawn cases at sizes for which a block of threads has a matrix: in shared memory, or in memory. There are few large matrices."""
 
     def __init__(self, number: int, sizes: "List[int]" = SHARED) -> None:
         super().__init__(number)
@@ -570,7 +570,7 @@ def test_blocks_give_what_numpy_gives(op: str, sizes: "List[int]", tmp_path: Pat
 @pytest.mark.peer
 @pytest.mark.parametrize("target, device", [pair for pair in ON if not DEVICES[pair[1]].cpu])
 def test_blocks_agree_with_the_reference(target: str, device: str, tmp_path: Path) -> None:
-    """Inputs include NaNs, infinities and zeros."""
+    """Blocks agree with the reference. Inputs include NaNs, infinities and zeros."""
     drawn = [(op, OfBlocks(5000 + number * len(OPS) + OPS.index(op), MEMORY if op == "getrf" else SHARED)) for number in range(COUNT) for op in BLOCKS]
     agreed([parsed(getattr(draw, op)()[1], op) for op, draw in drawn], target, checked.Options(schedule=device), tmp_path)
 
@@ -579,7 +579,7 @@ def test_blocks_agree_with_the_reference(target: str, device: str, tmp_path: Pat
 @pytest.mark.skipif(not shutil.which("oclgrind"), reason="SKIP: no oclgrind")
 @pytest.mark.parametrize("op", BLOCKS)
 def test_blocks_have_no_race(op: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In shared memory and, if that is too small, in memory."""
+    """Blocks have no data race, in shared memory and, if that is too small, in memory."""
     import test_oclgrind
     for room in (32 << 10, 2000):
         monkeypatch.setitem(TARGETS, "opencl", dataclasses.replace(TARGETS["opencl"], shared_bytes=room))

@@ -228,7 +228,7 @@ def test_drawn_rows_and_scans(module: Any, device: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", STREAMED, ids=map(str, range(len(STREAMED))))
 def test_streamed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With streaming stores, as for data larger than any cache."""
+    """Fusions with streaming stores, as for data larger than any cache, have no error in oclgrind."""
     uncached(monkeypatch)
     clean(text, "pocl-cpu", tmp_path)
 

@@ -467,7 +467,7 @@ def test_a_wrong_nest_is_named(tmp_path: Path) -> None:
 
 
 def test_a_scatter_of_nothing_is_a_part(tmp_path: Path) -> None:
-    """Its result in scratch is a parameter, which parts read in place."""
+    """A scatter without updates is compared as a part: its result in scratch is a parameter, which parts read in place."""
     text = deep(5).replace("d0 = f32[16,16] dot(x,", """at = s32[0,1] constant({})  new = f32[0,16] constant({})
   same = f32[16,16] scatter(x, at, new), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
   d0 = f32[16,16] dot(same,""").replace("ENTRY", "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\nENTRY")

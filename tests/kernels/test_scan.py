@@ -163,8 +163,8 @@ def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: 
 
 
 def test_which_windows_are_prefixes() -> None:
-    """By the map of each window that keeps the dimension's size, its elements begin, or end, with the dimension. (With a stride and two dilations that
-    cancel, it is not a prefix.)
+    """Windows that keep the dimension's size are prefixes if the elements of each window begin, or end, with the dimension, by the window's map. (A
+    window with a stride and two dilations that cancel is not a prefix.)
     """
     met = set()
     for size, stride, dilation, base, low, high in itertools.product(range(1, 9), (1, 2), (1, 2), (1, 2), range(9), range(9)):

@@ -213,7 +213,7 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
     pytest.param(*param.values, marks=param.marks if param.values[1] == "c" else pytest.mark.peer)
     for param in ATTENTIONS if param.values[1:] in ON_CPUS])
 def test_short_strips(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A matrix has several strips, like a large one."""
+    """Small matrices with several strips, like large ones, agree with the reference."""
     numbers = DEVICES[device]
     assert numbers.panels
     panels = numbers.panels._replace(least_steps=1, filled_steps=1, strip_rows=8, least_strip_rows=1)

@@ -119,7 +119,7 @@ def counted(rng: random.Random, dims: "Sequence[int]", number: int) -> "List[str
 
 @pytest.mark.parametrize("target, device", ON)
 def test_counted(target: str, device: str, tmp_path: Path) -> None:
-    """32 bits of values that are computed only from iotas, like the positions of random numbers."""
+    """Kernels compute 32 bits of values that depend only on iotas and constants, like the positions of random numbers."""
     rng, texts = random.Random(5), {}
     for part in range(3):
         dims = rng.choice([(40,), (3, 50), (2, 3, 17)])

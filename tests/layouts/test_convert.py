@@ -444,7 +444,7 @@ def test_differs(a: str, b: str, where: str) -> None:
 
 
 def test_mosaic_cases() -> None:
-    """The owners of every element are right."""
+    """The owners of every element of Mosaic's layouts are right."""
     rows = [row for row in peer(["mosaic"]) if row["op"] == "mosaic_tiled"]
     texts = [["x".join(map(str, row["args"][1])) + "@" + row["args"][0]] for row in rows]
     for row, said in zip(rows, answers("table", texts)):
@@ -512,7 +512,7 @@ def test_convert_words() -> None:
 
 
 def shows(reason: str, points: "list[tuple[int, ...]]", values: "list[tuple[int, ...]]", table: Table) -> bool:
-    """Return whether these values alone show what the reason says."""
+    """Return true if these values alone prove what the reason says."""
     zero = table.value(tuple([0] * len(table.inputs)))
     zero = zero if isinstance(zero, tuple) else (zero,)
     if reason.startswith("an XOR"):

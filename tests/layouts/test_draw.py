@@ -132,7 +132,7 @@ def test_blocks_of_onednn() -> None:
 
 
 def test_triton_owners() -> None:
-    """A blocked encoding has register, lane and warp bits over the dimensions in order, then repetitions. Smaller tensors have copies."""
+    """A blocked encoding is drawn with its register, lane and warp bits over the dimensions in order, then its repetitions. Smaller tensors have copies."""
     text = "#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 2], warpsPerCTA = [1, 2], order = [1, 0]}>"
     same([f"4x8@{text}"], (4, 8), lambda i, j: f"{j // 4}:{j // 2 % 2 + i % 2 * 2}.{j % 2 + i // 2 * 2}")
     same([f"2x2@{text}"], (2, 2), lambda i, j: f"0:{i * 2}.{j}")

@@ -224,7 +224,7 @@ def stretched(table: Table, sizes: "list[int]"):
 
 
 def same(a: Table, b: Table, through: str = "") -> bool:
-    """Return whether two tables are the same function. Inputs of size 1 of owners are ignored; a notation without names has its inputs in order. through
+    """Return true if two tables are the same function. Inputs of size 1 of owners are ignored; a notation without names has its inputs in order. through
     is an intermediate notation of b: CuTe does not give the sizes of the array and has no dimension along which nothing moves; IREE's ids wrap, so
     copies in further lanes are lost.
     """

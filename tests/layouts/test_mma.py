@@ -64,7 +64,7 @@ def mma_sync(it: Intrinsic) -> "Dict[str, Operand]":
 
 
 def along_k(run: int, groups: int, group: int, r: int) -> int:
-    """Return value r of a group of lanes, if each group takes `run` consecutive k in turn."""
+    """Return the k of value r of a group of lanes, if each group takes `run` consecutive k in turn."""
     return run * (group + groups * (r // run)) + r % run
 
 

@@ -147,7 +147,9 @@ def test_literals_peer() -> None:
 
 
 def test_basis_peer() -> None:
-    """The delinearize bases of the derived rows: the digits of an id, with the ids of a gap, give the digits of the formula."""
+    """The delinearize bases of the derived rows agree with the formula: the digits of an id, with the ids of a gap as a digit, are the digits of the
+    formula.
+    """
     checked = 0
     for text, _, _, _, *bases in peer("iree_nested_layouts_derived.tsv"):
         lists = lists_of(text)
@@ -306,7 +308,7 @@ def test_document_inverse() -> None:
 
 
 def test_defects() -> None:
-    """Cases that IREE gets wrong have the right answer or a refusal."""
+    """Layouts for which IREE's result is wrong have the right answer or a refusal here."""
     no = "no nested layout of that shape has this ownership"
     assert answer("reshape", short("1,1 1,2 1,1 2,1 1,1 0,0 1,0"), "4").split("\t")[0] == short("1 1 1 2 2 0 1")  # thread 0: 0 and 1, not 0 and 2
     example = short("2,1 2,4 1,1 16,4 1,4 1,0 1,16")

@@ -39,7 +39,7 @@ def one(*words: str) -> "tuple[int, str]":
 # ---- a model of CuTe, from the definition -------------------------------------------------------------------------------------------------------------
 
 def tuple_of(text: str):
-    """A tuple of integers, or of (integer, places)."""
+    """Return a text as a tuple of integers, or of (integer, places)."""
     place = {"at": 0}
 
     def read():
@@ -73,7 +73,7 @@ def product(tree) -> int:
 
 
 def chain_of(text: str) -> list:
-    """[function, offset, function, ..]; a function is ("S", b, m, s) or (shape, stride)."""
+    """Return a text as [function, offset, function, ..]; a function is ("S", b, m, s) or (shape, stride)."""
     parts = []
     for i, part in enumerate(text.replace(" o ", "\0").replace(" ", "").split("\0")):
         swizzle = re.fullmatch(r"S<(\d+),(\d+),(-?\d+)>", part)
@@ -591,7 +591,7 @@ def test_no_row_is_left() -> None:
 
 
 def dims_of(names: "list", sized: bool) -> str:
-    """{a = 2, b = 4} of pairs, or {a, b} of names."""
+    """Return the text {a = 2, b = 4} of pairs, or {a, b} of names."""
     return "{" + ", ".join(f"{item[0]} = {item[1]}" if sized else item for item in names) + "}"
 
 

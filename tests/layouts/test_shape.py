@@ -1,4 +1,4 @@
-"""Shapes with layouts: text, sizes, positions; against a model of the definition (pad, reshape, transpose by loops)."""
+"""Test shapes with layouts: text, sizes and positions, against a model of the definition that pads, reshapes and transposes by loops."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def model(dims: Index, minor_to_major: Index, tiles: list[list[Optional[int]]], 
 
 
 def random_layout(rng: random.Random) -> tuple[str, Index, Index, list[list[Optional[int]]], int]:
-    """A small shape with up to three tiles, * among them."""
+    """Return a small random shape with up to three tiles, some with *."""
     while True:
         rank = rng.randint(0, 4)
         dims = tuple(rng.choice([rng.randint(0, 9), rng.randint(1, 9), rng.randint(1, 4), 1]) for _ in range(rank))
@@ -311,7 +311,7 @@ def test_positions() -> None:
 
 
 def test_maps_agree() -> None:
-    """The layout as a map and its inverse: the model's positions, and its padding outside the domain."""
+    """The layout's map and its inverse have the model's positions; padding is outside the inverse's domain."""
     rng = random.Random(12)
     checked = 0
     for _ in range(300):
@@ -430,7 +430,7 @@ EXACT = {
 
 
 def test_peer_numbers() -> None:
-    """Upstream's numbers, every row."""
+    """Every row of XLA's numbers agrees, except for the listed rows."""
     seen: dict[str, int] = {}
     for row in peer("xla_layout_numeric.tsv"):
         kind, arguments, expected, *_ = row.split("\t")
@@ -681,7 +681,7 @@ def test_figures() -> None:
 
 
 def test_manual_bitcasts() -> None:
-    """The manual's table of relations."""
+    """Each line of the manual's table of relations is the answer of the command."""
     rows = re.findall(r"\n    (\S+\[\S+)  +(\S+\[\S+)  +(yes|no)\b", (ROOT / "include" / "sett_tile.h").read_text())
     assert len(rows) >= 4
     for a, b, expected in rows:

@@ -309,7 +309,7 @@ def test_optimal_swizzle_cases() -> None:
 
 
 def test_drawn_exchanges() -> None:
-    """Permuted bits, diagonal bases and copies: no conflicts, for every pair."""
+    """Shared layouts between drawn distributions have no conflicts, for every pair of permuted bits, diagonal bases and copies."""
     rng = random.Random(52)
     for _ in range(COUNT):
         sizes = {"dim0": rng.choice([4, 8, 16, 32]), "dim1": rng.choice([2, 8, 16])}

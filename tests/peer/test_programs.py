@@ -39,7 +39,7 @@ def values(data: bytes, dtype: str) -> List[Any]:
 
 
 def wrong(got: bytes, wanted: bytes, dtype: str, tolerance: float) -> str:
-    """Return how results differ: integers must be equal, floats may differ by a fraction of the largest."""
+    """Return a description of the difference of results, or "". Integers must be equal; floats may differ by a fraction of the largest value."""
     if got == wanted:
         return ""
     if dtypes.TABLE[dtype].kind not in ("float", "complex"):
@@ -63,7 +63,7 @@ def compared(case: Path, program: Program, data: bytes) -> str:
         if not stated_.exists():
             continue
         wanted, bound = stated_.read_bytes(), tolerance
-        if tolerance is None:    # chaotic: only the first tenth is compared
+        if tolerance is None:    # the program is chaotic, so only the first tenth is compared
             part = max(1, shape.elements // 10) * dtypes.storage_bytes(shape.dtype)
             got, wanted, bound = got[:part], wanted[:part], 1e-3
         problem = wrong(got, wanted, shape.dtype, bound)

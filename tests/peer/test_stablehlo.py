@@ -84,7 +84,7 @@ def sample() -> List[Tuple[str, List[str]]]:
 
 
 def of_other_graphs(names: "Sequence[Tuple[str, List[str]]]") -> "List[Tuple[str, List[str]]]":
-    """The rows whose StableHLO text gives another graph than their HLO text."""
+    """Return the rows whose StableHLO text gives another graph than their HLO text."""
     return [(name, compare) for name, compare in names
             if canonical(stablehlo.parse((PEER / f"{name}.mlir").read_text(), name)) != canonical(hlo.read(str(PEER / f"{name}.hlo")))]
 
@@ -127,7 +127,7 @@ def near(got: float, wanted: float, size: float, dtype: str, compare: str) -> bo
 
 
 def wrong(got: bytes, wanted: bytes, dtype: str, compare: str) -> str:
-    """Return how the elements of two arrays differ, or ""."""
+    """Return a description of the differing elements of two arrays, or ""."""
     if got == wanted:
         return ""
     if dtype not in CLOSE:

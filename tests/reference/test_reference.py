@@ -294,7 +294,7 @@ def converted(x: int, of: str, to: str) -> int:
 
 
 def reduced_precision(x: int, dtype: str, exponent_bits: int, mantissa_bits: int) -> int:
-    """Round the pattern as a number of its own format with fewer mantissa bits, then cut the exponent's range."""
+    """Return the pattern with fewer mantissa bits, rounded as a number of its own format; then the exponent's range is cut."""
     value = decode(x, dtype)
     if value != value or math.isinf(value):
         return x
@@ -318,7 +318,7 @@ def reduced_precision(x: int, dtype: str, exponent_bits: int, mantissa_bits: int
 
 
 def values(dtype: str, seed: int = 1, count: int = 24) -> List[int]:
-    """Special bit patterns, then random ones."""
+    """Return special bit patterns of a type, then random ones."""
     rng = random.Random(f"{dtype} {seed}")
     bits = BITS[dtype]
     if dtype == "pred":
@@ -337,7 +337,7 @@ def values(dtype: str, seed: int = 1, count: int = 24) -> List[int]:
 
 
 def pairs(dtype: str) -> Tuple[List[int], List[int]]:
-    """Every special value against every other, and random ones."""
+    """Return pairs of values: every special value with every other, then random pairs."""
     chosen = values(dtype, 2, 6)
     both = list(itertools.product(chosen, chosen))
     both += list(zip(values(dtype, 3, 60), values(dtype, 4, 60)[::-1]))
@@ -787,7 +787,7 @@ def perturbed(opcode: str, value: float, dtype: str, rng: random.Random) -> floa
 
 
 def random_graph(rng: random.Random, dtype: str, count: int) -> Graph:
-    """A chain of float ops on two parameters, each reading earlier values."""
+    """Return a chain of float ops on two parameters; each op reads earlier values."""
     g = Graph()
     made = [g.parameter(dtype, count), g.parameter(dtype, count)]
     unary = list(FUNCTIONS) + list(EXACT_UNARY)
@@ -803,7 +803,7 @@ def random_graph(rng: random.Random, dtype: str, count: int) -> Graph:
 
 
 def simulate(g: Graph, row: Sequence[int], dtype: str, rng: random.Random, excess: bool) -> float:
-    """Return one kernel's value of the root for one element."""
+    """Return the root's value for one element as one possible kernel computes it."""
     known: Dict[int, Any] = {}
     for i in g.computation.instructions:
         x = [known[id(o)] for o in i.operands]

@@ -95,7 +95,7 @@ def test_first_command(three: "List[Path]", tmp_path: Path) -> None:
 
 
 def test_standard_input(tmp_path: Path) -> None:
-    """`-` is a file; its kernels have the name of the module, and errors say <stdin>."""
+    """`-` stands for standard input: its kernels have the name of the module, and errors name the file <stdin>."""
     done = gen("build", "-", "-o", tmp_path / "out", "--target", "c", text=SIMPLE.format("some.module", 5))
     assert done.returncode == 0 and sorted(p.name for p in (tmp_path / "out").iterdir()) == [f"some_module{end}" for end in (".c", ".d", ".h", ".json", "_ref.c")]
     assert "some_module.c" in (tmp_path / "out" / "some_module.d").read_text() and "<stdin>" not in (tmp_path / "out" / "some_module.d").read_text()
@@ -212,7 +212,9 @@ def seen(text: str) -> str:
 
 @pytest.mark.peer
 def test_progress(three: "List[Path]") -> None:
-    """On a terminal a line names the current file and disappears at the end; PASS is green unless NO_COLOR is set. Elsewhere there is neither."""
+    """On a terminal, a line names the current file and disappears at the end, and PASS is green unless NO_COLOR is set. Elsewhere there is no such line
+    and no colour.
+    """
     device_or_skip("c")
     words = ("check", three[0], three[2], "--target", "c")
     plain = gen(*words)

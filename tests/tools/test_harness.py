@@ -297,7 +297,7 @@ class Harness(unittest.TestCase):
         self.assertIn("no_such_function", results[0].reason)
 
     def test_whose_fault_a_line_tells(self) -> None:
-        """A kernel's name begins with its fusion's, which may begin with another's; the line names the right fusion."""
+        """A message names the fusion of a failing kernel. The kernel's name begins with its fusion's name, which may begin with another fusion's name."""
         builts = [make(self.work.name, name, "r0[i] = p0[i];") for name in ("a", "ab")]
         named = [checks._named_in(f"cuda_on_cpu: {line}", builts) for line in ("sett_ab_0: a race", "after sett_a: a race", "sett_c: a race")]
         self.assertEqual(named, [builts[1], builts[0], None])
@@ -549,7 +549,9 @@ for line in sys.stdin:
 
     @pytest.mark.peer
     def test_many_small_parameters_are_timed(self) -> None:
-        """Buffers do not have a mapping each: a process has some 65,000 mappings, and this rotation has 87,000 buffers."""
+        """Many small parameters can be timed, because a buffer has no mapping of its own: a process may have some 65,000 mappings, and this rotation has
+        87,000 buffers.
+        """
         lines = [f"p{k} = f32[12] parameter({k})" for k in range(300)] + ["s1 = f32[12] add(p0, p1)"]
         lines += [f"s{k} = f32[12] add(s{k - 1}, p{k})" for k in range(2, 300)]
         device, options = run.find_device("c", run.Options()), bench.BenchOptions(rounds=1, slot_ms=1, footprint=4 << 20)

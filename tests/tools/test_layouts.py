@@ -26,7 +26,7 @@ QUICK = bench.BenchOptions(rounds=2, slot_ms=1, footprint=1 << 20)
 
 @pytest.fixture(scope="module")
 def measured() -> layouts.Matrix:
-    """Two layouts on the CPU; the tile reaches beyond the array, so reads by tiles pad."""
+    """Return the measurements of two layouts on the CPU. The tile reaches beyond the array, so reads by tiles pad."""
     device_or_skip("c")
     return layouts.measure(WORDS, "c", QUICK)
 

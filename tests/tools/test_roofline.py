@@ -34,7 +34,7 @@ del ROWS[-1]["median_s"]
 
 
 def test_points() -> None:
-    """A kernel's roof is the lower of memory's and arithmetic's; its place in the figure is below the roof by its share."""
+    """A kernel's roof is the minimum of what memory and arithmetic allow. Its point in the figure is below the roof by the ratio of its speed to the roof."""
     chart = roofline.chart(report(ROWS))
     assert chart and [(p.number, p.roof, p.share) for p in chart.points] == [(1, 40, 1), (2, 30, 0.5), (3, 10, 1), (4, 40, 0.5)]
     move, total, costly, half = chart.points
@@ -42,7 +42,7 @@ def test_points() -> None:
     assert move.y == copy[0][1] == copy[1][1] < read[0][1] and falling[0] == pytest.approx(copy[1])
     along = (costly.x - falling[0][0]) / (falling[1][0] - falling[0][0])
     assert 0 < along < 1 and costly.y == pytest.approx(falling[0][1] + along * (falling[1][1] - falling[0][1]))
-    assert half.x == total.x > move.x and half.y - move.y == pytest.approx(total.y - read[0][1])    # half the speed is the same distance down everywhere
+    assert half.x == total.x > move.x and half.y - move.y == pytest.approx(total.y - read[0][1])    # a factor of two in speed is the same distance everywhere
     assert all(roofline.LEFT <= p.x <= roofline.WIDTH and roofline.TOP <= p.y <= roofline.HEIGHT - roofline.BOTTOM for p in chart.points)
 
 
