@@ -344,7 +344,7 @@ SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
   variable.name = NULL;
   variable.lo = 0;
   variable.hi = plan.span - 1;
-  if (plan.span == 0) { /* no position: KNOWN EMPTY, with any results */
+  if (plan.span == 0) { /* the layout has no position, so the map is KNOWN EMPTY, with any results */
     for (i = 0; i < plan.rank; ++i) result[i] = sett_map_constant(arena, 0);
     return sett_map_make(arena, 1, 0, 0, &variable, plan.rank, result, 0, NULL);
   }
@@ -2478,7 +2478,8 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
   }
   tiled->warps = tiled->lanes = 0;
   tiled->vector_dim = -1;
-  settp_notation_tile(tiled, form->outs, dims); /* only for its digits: the roles are not known yet */
+  /* only the digits are computed, because the roles are not known yet */
+  settp_notation_tile(tiled, form->outs, dims);
   for (i = 0; i < form->outs; ++i) {
     if (i) settp_layout_any_write(work, "x");
     settp_layout_any_number(work, dims[i]);
@@ -2542,7 +2543,7 @@ SETT_INLINE void settp_layout_any_to_empty(settp_layout_any_work *work, int targ
   const sett_any *layout = work->layout;
   const sett_notation *notation = &layout->notation;
   int64_t key[SETT_ANY_DIMS], stride[SETT_ANY_DIMS], inner[SETT_ANY_DIMS], step = 1;
-  int order[SETT_ANY_DIMS], i, j, ins = form->ins; /* the outermost first */
+  int order[SETT_ANY_DIMS], i, j, ins = form->ins; /* the outermost dimension first */
   char letter[2] = {0, 0};
   for (i = 0; i < ins; ++i) {
     int64_t own;
@@ -2831,7 +2832,7 @@ SETT_INLINE void settp_layout_owner_blocks(sett_map_arena *arena, const sett_mov
   }
   for (block = 0; block < blocks && !move->error && !move->no; ++block) {
     const int32_t *own = a->element + block * held, *other = b->element + block * wanted;
-    /* of the first block's elements; and marks of those that the block has */
+    /* name[e]: the block's element in place of the first block's element e, or -1; name[size + e]: 1 if the block has element e */
     for (i = 0; i < 2 * size; ++i) name[i] = -1;
     for (i = 0; i < held; ++i) {
       if (own[i] < 0) continue;

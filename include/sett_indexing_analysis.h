@@ -253,7 +253,7 @@ typedef struct sett_analysis_list {
 typedef struct sett_analysis_op {
   int opcode;
   int operand;  /* the operand whose indices the map computes or starts from */
-  int operands; /* length of in */
+  int operands; /* number of entries of in */
   /* dimensions of the operands; concatenate reads the operands up to `operand`, gather and scatter also read the indices, other ops only `operand`
    */
   const sett_analysis_list *in;
@@ -263,7 +263,7 @@ typedef struct sett_analysis_op {
   sett_analysis_list start, stride;         /* slice; stride also of windows */
   sett_analysis_list low, high, interior;   /* pad; low and high also of windows; both may be negative */
   sett_analysis_list out_layout, in_layout; /* bitcast: minor_to_major */
-  /* of a window: sizes, lhs_dilate, rhs_dilate, reversal as 0 or 1 */
+  /* attributes of a window: sizes, lhs_dilate, rhs_dilate, reversal as 0 or 1 */
   sett_analysis_list window, base_dilation, window_dilation, reversal;
   sett_analysis_list lhs_batch, rhs_batch, lhs_contracting, rhs_contracting; /* dot, scaled-dot */
   /* convolution: numbers of the batch dimension, the feature dimension, then the spatial dimensions in order */
@@ -379,7 +379,7 @@ typedef struct sett_analysis_memory {
   /* _pad_rows: row lengths stay a multiple of this many elements, a power of two; 0 means the elements of a bank's word */
   int64_t align;
   int64_t padding;
-  int64_t swizzle_every, swizzle_count, swizzle_unit; /* count 0: none */
+  int64_t swizzle_every, swizzle_count, swizzle_unit; /* swizzle_count 0: no swizzle */
   /* CuTe's S<bits, base, shift> applied to the position afterwards: bits [base, base + bits) are XORed with the bits `shift` above; with shift < 0,
    * the bits -shift above are XORed with bits [base, base + bits). bits 0: none */
   int64_t xor_bits, xor_base, xor_shift;
@@ -742,13 +742,13 @@ typedef struct settp_analysis_relation {
   sett_map_constraint constraint[2 * SETTP_ANALYSIS_VARS];
 } settp_analysis_relation;
 
-SETT_INLINE int settp_analysis_add_to(int64_t *sum, int64_t a) { /* 0: it overflows */
+SETT_INLINE int settp_analysis_add_to(int64_t *sum, int64_t a) { /* returns 0 if it overflows */
   if (a > 0 ? *sum > INT64_MAX - a : *sum < INT64_MIN - a) return 0;
   *sum += a;
   return 1;
 }
 
-SETT_INLINE int settp_analysis_product(int64_t a, int64_t b, int64_t *product) { /* 0: it overflows */
+SETT_INLINE int settp_analysis_product(int64_t a, int64_t b, int64_t *product) { /* returns 0 if it overflows */
   int negative = (a < 0) != (b < 0);
   if (a == INT64_MIN || b == INT64_MIN) return 0;
   *product = settp_analysis_mul(a < 0 ? -a : a, b < 0 ? -b : b);
@@ -3886,7 +3886,7 @@ SETT_INLINE int settp_map_proof_divides(const settp_map_proof *p, const settp_ma
   for (; cases > 0; --cases) {
     int64_t sum = settp_map_mod(form->k[0], c);
     for (j = 1; j < p->monomials; ++j) {
-      int64_t product = settp_map_mod(form->k[j], c); /* below 1025 */
+      int64_t product = settp_map_mod(form->k[j], c); /* less than c, and at most 1023 if it is not 0 */
       for (i = 0; i < p->column[j].factors && product; ++i) product = product * residue[p->column[j].factor[i]] % c;
       sum = (sum + product) % c;
     }

@@ -52,10 +52,11 @@ THE MODEL
               (LIMITS)
   cost        per warp, in quarters of a turn: a shuffle 4, a select 1, a turn of shared memory 4, an access 1, a barrier 32, a barrier of a warp 8. Shuffles
               are taken if they cost no more than shared memory, and registers whenever possible
-  least       a lower bound on the shuffles of any plan, direct or not: a thread receives 32 bits in each shuffle and must receive every element that it
-              lacks; an element that only one lane has is sent by that lane. If shuffles = least, the plan is optimal. This always holds for elements of 32
-              and 64 bits without copies (steps are colours of a bipartite graph). Plans are direct, from owner to taker. With copies, and for elements of
-              8 and 16 bits, whose words may not be full, shuffles may exceed least
+  least       a lower bound on the shuffles of any plan, also of plans that pass elements through other threads. In one shuffle a thread sends 32 bits and
+              receives 32 bits. It must receive every element that it lacks, and it must send every element that no other lane has. If shuffles = least,
+              the plan is optimal. That is always so for elements of 32 and 64 bits without copies: the steps are then colours of the edges of a bipartite
+              graph. Our plans are direct: an element goes from a lane that holds it to the lane that needs it. With copies, and for elements of 8 and 16
+              bits, whose words may not be full, shuffles may exceed least
   way         the code of a plan does no index arithmetic: a value that depends on the thread is a constant, an XOR of bits of the lane or thread, or a table
 
 FUNCTIONS
@@ -241,7 +242,7 @@ typedef struct settp_move_work {
   int threads, lanes, elements, held, parts; /* held is the number of elements that a has */
   int none; /* the number that stands for no element in tables of work, where the caller's tables have -1 */
   int32_t *first, *owner; /* thread * registers + register */
-  uint64_t *lanes_of;     /* of one warp */
+  uint64_t *lanes_of;     /* the lanes of one warp that hold each element */
   const int32_t *given;   /* a place for each element, or NULL */
   int crosses;            /* 1: some value comes from another warp */
 } settp_move_work;
@@ -889,7 +890,7 @@ typedef struct settp_move_places {
 
 typedef struct settp_move_shared {
   int32_t *row;                /* the row-major number of each element in that order */
-  int32_t *place;              /* the same with padding or swizzle */
+  int32_t *place;              /* the number in `row` after padding or a swizzle */
   unsigned char *written;      /* elements that an earlier access stores */
   const unsigned char *wanted; /* elements that are loaded */
   const unsigned char *loaded; /* registers of b that are loaded */

@@ -361,7 +361,8 @@ SETT_PUBLIC const char *sett_nested_message(int error);        /* the text witho
 SETT_PUBLIC const char *sett_nested_field_name(int64_t field); /* "thread_tile" */
 
 /* Write a shape, in elements, and return the number of entries (0 for a failed layout). */
-SETT_PUBLIC int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape); /* rank: the vector */
+/* rank entries: the vector */
+SETT_PUBLIC int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape);
 /* 3 rank entries: batch.., outer.., element.. */
 SETT_PUBLIC int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape);
 /* rank entries: batch * outer * element */
@@ -826,7 +827,8 @@ SETT_PUBLIC sett_nested_layout sett_nested_parse(const char *text, size_t length
   }
   settp_nested_want(&lexer, '>', SETT_NESTED_ERROR_CLOSE);
   if (!lexer.error && settp_nested_peek(&lexer)) settp_nested_stop(&lexer, SETT_NESTED_ERROR_END);
-  if (!lexer.error && lexer.at < length) settp_nested_stop(&lexer, SETT_NESTED_ERROR_END); /* a NUL */
+  /* the text has a NUL before its end */
+  if (!lexer.error && lexer.at < length) settp_nested_stop(&lexer, SETT_NESTED_ERROR_END);
   if (lexer.error) {
     layout = settp_nested_fail(lexer.error, SETT_NESTED_UNKNOWN, wanted);
     layout.column = (int64_t)lexer.error_at + 1;

@@ -280,7 +280,7 @@ typedef struct sett_notation_tiled {
 /* Triton's padded_shared: a linear layout maps an index of the array to its number, and each interval of numbers adds a number of elements. */
 enum { SETT_NOTATION_PADS = 8 };
 typedef struct sett_notation_padded {
-  int pads; /* the intervals ascend */
+  int pads; /* number of intervals, which ascend */
   int64_t interval[SETT_NOTATION_PADS], pad[SETT_NOTATION_PADS];
   const sett_notation_linear *inverse; /* from the index to the number */
 } sett_notation_padded;
@@ -291,17 +291,18 @@ typedef struct sett_notation {
   int error;                     /* SETT_NOTATION_OK or an error code */
   int64_t column;                /* column of the error in a text, from 1; 0 if there was no text */
   int64_t witness, value, other; /* of a refusal, see ERRORS; witness -1: none */
-  sett_notation_mode tuple;      /* of a tuple or a tile */
+  sett_notation_mode tuple;      /* the modes of a tuple or a tile */
   int parts;                     /* functions of a CuTe layout, outermost first */
   const sett_notation_part *part;
   int rank; /* dimensions of the array, before @ */
   int64_t dims[SETT_NOTATION_DIMS];
-  int64_t strides[SETT_NOTATION_DIMS], offset; /* of STRIDES; for a tag those of the outer dimensions, in elements */
-  int order[SETT_NOTATION_DIMS];               /* of a tag: the outer dimensions, outermost first */
-  int blocks;                                  /* of a tag: the inner blocks, outermost first */
+  /* STRIDES: in elements; a tag: strides of its outer dimensions, in elements */
+  int64_t strides[SETT_NOTATION_DIMS], offset;
+  int order[SETT_NOTATION_DIMS]; /* a tag: its outer dimensions, outermost first */
+  int blocks;                    /* a tag: number of its inner blocks, outermost first */
   int block_dim[SETT_NOTATION_DIMS];
   int64_t block_size[SETT_NOTATION_DIMS];
-  const sett_notation_linear *linear; /* of TRITON; for PADDED from the number to the index */
+  const sett_notation_linear *linear; /* TRITON: the layout; PADDED: from the number to the index */
   const sett_notation_tiled *tiled;   /* MOSAIC */
   const sett_notation_padded *padded; /* PADDED */
 } sett_notation;
@@ -1420,7 +1421,7 @@ SETT_INLINE sett_notation_mode settp_notation_compose_leaf(settp_notation_compos
   if (work->error) return *leaf;
   last = target->flat.count - 1;
   if (step == 0) return settp_notation_leaf(rest, 0);
-  if (rest == 1) { /* any stride: CuTe's */
+  if (rest == 1) { /* a size of 1 may have any stride: take CuTe's */
     for (i = 0; i < last; ++i) step = (step - 1) / target->flat.leaf[i].size + 1;
     digit = target->flat.leaf[last];
     digit.size = 1;
@@ -1855,8 +1856,8 @@ SETT_INLINE void settp_notation_inverse_leaves(settp_notation_work *work, const 
   settp_notation_flatten_to(work, a, &all);
   *flat = all;
   settp_notation_merge(work, flat, 0);
-  for (i = 0; i < flat->count && right; ++i)
-    if (flat->leaf[i].stride < 0) flat->leaf[i].stride = 0; /* not a part of a right inverse */
+  for (i = 0; i < flat->count && right; ++i) /* a leaf with a negative stride is not a part of a right inverse */
+    if (flat->leaf[i].stride < 0) flat->leaf[i].stride = 0;
   settp_notation_moving(work, flat, domain);
   for (i = 0; i < all.count && !work->error; ++i) {
     if (all.leaf[i].places == 0 || (all.leaf[i].size > 1 && all.leaf[i].stride > 0)) continue;
@@ -2879,7 +2880,7 @@ SETT_INLINE void settp_notation_read_strides(settp_notation_reader *reader, sett
   int count;
   size_t at = reader->at;
   layout->kind = SETT_NOTATION_STRIDES;
-  --reader->at; /* the bracket */
+  --reader->at; /* go back to the bracket */
   count = settp_notation_read_list(reader, '(', ')', layout->strides, SETT_NOTATION_DIMS);
   if (!reader->work.error && count != layout->rank) {
     reader->at = at;
@@ -3001,7 +3002,7 @@ SETT_INLINE int settp_notation_name_is(const char *a, const char *b) {
 
 /* The bases before they are packed: one number per output dimension. */
 typedef struct settp_notation_bases {
-  int count[SETT_NOTATION_DIMS]; /* of each input dimension */
+  int count[SETT_NOTATION_DIMS]; /* number of bases of each input dimension */
   int total, dims;
   int64_t basis[SETT_NOTATION_BITS + 1][SETT_NOTATION_DIMS];
 } settp_notation_bases;

@@ -162,7 +162,7 @@ typedef struct settp_relayout_leaf {
   int64_t size, stride; /* size and stride of the entry, in elements */
   int64_t count;        /* values are below count; if count is below size, the rest is padding */
   int32_t axis, ops;
-  int64_t div[SETTP_RELAYOUT_OPS], mod[SETTP_RELAYOUT_OPS]; /* mod 0: none */
+  int64_t div[SETTP_RELAYOUT_OPS], mod[SETTP_RELAYOUT_OPS]; /* mod 0: no remainder is taken */
 } settp_relayout_leaf;
 
 typedef struct settp_relayout_side {
@@ -187,7 +187,7 @@ typedef struct settp_relayout_level {
 typedef struct sett_relayout_plan {
   int error;
   int64_t pieces;
-  int32_t streams; /* 1: streaming stores */
+  int32_t streams; /* 1: write with streaming stores */
   int32_t bursts;  /* 1: rows are read in turn, in bursts; 0: in the order of the source */
   int32_t fills;
   int32_t walks; /* 1: position by position */
@@ -195,7 +195,7 @@ typedef struct sett_relayout_plan {
   int32_t chosen, choice[SETTP_RELAYOUT_CHOSEN]; /* leaves of the destination whose values identify a piece */
   int64_t chunk; /* values of the last chosen leaf in a piece; positions, if the plan walks them */
   int64_t from_bits, to_bits;
-  int64_t span, positions; /* of the destination */
+  int64_t span, positions; /* span and positions of the destination */
   unsigned char fill[16];
   settp_relayout_axis axis[SETT_TILE_MAX_RANK];
   settp_relayout_level level[SETTP_RELAYOUT_LEVELS];
@@ -941,7 +941,7 @@ SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
     a->first = used;
     if (a->size <= 1) edges = 1, edge[0] = 1;
     else if ((edges = settp_relayout_edges(plan, axis, edge)) == 0) return 0;
-    above[edges] = 0; /* divisible by everything */
+    above[edges] = 0; /* 0 is a multiple of every edge */
     for (i = edges; i-- > 0;) above[i] = settp_relayout_gcd(edge[i], above[i + 1]);
     for (i = 0, below = 1; i < edges; ++i) {
       below = settp_relayout_lcm(below, edge[i], limit);
@@ -1126,7 +1126,7 @@ SETTP_RELAYOUT_INLINE unsigned settp_relayout_get(const unsigned char *from, int
   return value & ((1u << bits) - 1);
 }
 
-/* Within one byte. */
+/* Write bits from bit `at` on, all within one byte. */
 SETTP_RELAYOUT_INLINE void settp_relayout_set(unsigned char *to, int64_t at, int bits, unsigned value) {
   int shift = (int)(at & 7);
   unsigned mask = ((1u << bits) - 1) << shift;

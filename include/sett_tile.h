@@ -579,7 +579,7 @@ enum {
 };
 enum {
   SETT_TILE_UNKNOWN = -1,   /* a size or position that does not exist */
-  SETT_TILE_UNBOUNDED = -1, /* as a dimension: ? */
+  SETT_TILE_UNBOUNDED = -1, /* the dimension ?, which has no bound */
   SETT_TILE_COMBINE = -1    /* the tile dimension * */
 };
 
@@ -699,7 +699,7 @@ typedef struct sett_tile_reader {
 
 enum { SETT_TILE_END, SETT_TILE_LEAF, SETT_TILE_OPENED, SETT_TILE_CLOSED }; /* events of _next */
 
-/* What sett_tile_canonical found. */
+/* The results of sett_tile_canonical. */
 typedef struct sett_tile_summary {
   int error;
   int64_t column;
@@ -715,8 +715,8 @@ typedef struct sett_tile_step {
   int32_t dim; /* the dimension that the step appends first, or -1 */
   int32_t
       into; /* the dimension that receives the digit on the way back: dim itself, or the last dimension that * joins to it */
-  int64_t size;   /* of dim */
-  int64_t weight; /* INT64_MAX: no digit */
+  int64_t size;   /* size of dim */
+  int64_t weight; /* weight of the digit; INT64_MAX: the step takes no digit */
   int64_t stride;
   int64_t limit; /* upper bound of the value: the weight above, or the size of the dimension */
   int64_t count; /* values of the digit */
@@ -739,7 +739,7 @@ typedef struct sett_tile_plan {
   int32_t coupled;
   sett_tile_step step[SETT_TILE_MAX_LIST];
   int32_t order[SETT_TILE_MAX_LIST]; /* the steps that have digits, largest stride first */
-  int32_t digits;                    /* their number */
+  int32_t digits;                    /* number of steps in order[] */
 } sett_tile_plan;
 
 /* The place of an element in memory: its bits begin at bit shift of byte, low bits first. */
@@ -756,7 +756,7 @@ typedef struct sett_tile_iterator {
   int32_t state, loops; /* loops is 0 if positions are computed from the plans */
   int64_t at, other;    /* positions of the element in the layout that gives the order, and in the other layout */
   int64_t run;          /* number of elements from this one on whose positions differ by at_stride and other_stride */
-  int64_t at_stride, other_stride; /* .. these */
+  int64_t at_stride, other_stride; /* strides of the positions in the run */
   int64_t gap;                     /* padding positions between the previous element and `at` */
   int64_t index[SETT_TILE_MAX_RANK];
   int64_t dims[SETT_TILE_MAX_RANK];
