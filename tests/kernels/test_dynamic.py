@@ -285,7 +285,7 @@ def test_the_harness_sees_other_writes(tmp_path: Path) -> None:
 
 
 def test_an_alias_must_be_one(tmp_path: Path) -> None:
-    """The C API refuses different buffers, and writes only the update's elements."""
+    """An alias must be one buffer: the C API refuses different buffers, and writes only the update's elements."""
     (fusion,) = fusions(module(ARGUMENTS + WRITE.format("u"), ALIAS))
     pipeline.build_all(fusion, str(tmp_path), ["c"])
     (tmp_path / "main.c").write_text(r"""

@@ -85,7 +85,7 @@ def drawn(*dims: int, low: float = -2.0, high: float = 2.0, seed: int = 1) -> An
 
 
 def pairs(rows: int, columns: int, results: str) -> Case:
-    """Mandelbrot's set as jax prints it, on contiguous pairs; its sums are of two elements."""
+    """Return the loop of Mandelbrot's set as jax prints it, on contiguous pairs; its sums are of two elements."""
     z, s = f"f32[{rows},{columns},2]", f"[{rows},{columns}]"
     part = f"slice={{{{[0:{rows}], [0:{columns}], [%d:%d]}}}}".replace("{{", "{").replace("}}", "}")
     body = NEXT + f"""  square = {z} multiply(s1, s1)
@@ -132,7 +132,7 @@ def pairs(rows: int, columns: int, results: str) -> Case:
 
 
 def logistic_map(n: int) -> Case:
-    """A chaotic map of n numbers: the last bit of one step determines all of a later one. The counter is a result too."""
+    """Return a loop of a chaotic map of n numbers: the last bit of one step determines all of a later one. The counter is a result too."""
     of = f"f32[{n}]"
     body = NEXT + f"""  ones = {of} broadcast(s3), dimensions={{}}
   rest = {of} subtract(ones, s1)
@@ -151,7 +151,9 @@ def logistic_map(n: int) -> Case:
 
 
 def newton(n: int, all_: bool) -> Case:
-    """A cube root of each element by Newton's method, each until its own step is small, or with all_ until all are."""
+    """Return a loop for the cube root of each element by Newton's method. Each element ends when its own step is small; with all_, the loop ends when
+    the steps of all elements are small.
+    """
     of, p = f"f32[{n}]", f"pred[{n}]"
     test = f"""  size = {of} abs(s1)
   eps = f32[] constant(1e-5)
@@ -199,7 +201,7 @@ def newton(n: int, all_: bool) -> Case:
 
 
 def rounds(n: int) -> Case:
-    """Rounds of a cipher on pairs of words, with the counter as a key; the words swap places."""
+    """Return rounds of a cipher on pairs of words, with the counter as a key; the words swap places."""
     of = f"u32[{n}]"
     body = NEXT + f"""  low = {of} add(s1, s2)
   seven = u32[] constant(7)
@@ -226,7 +228,7 @@ def rounds(n: int) -> Case:
 
 
 def invariants() -> Case:
-    """A row and a column that no step changes, an iota, and a number of steps given by a parameter."""
+    """Return a loop with a row and a column that no step changes, an iota, and a number of steps given by a parameter."""
     of = "f64[6,40]{0,1}"
     body = NEXT + f"""  row = {of} broadcast(s2), dimensions={{1}}
   column = {of} broadcast(s3), dimensions={{0}}
@@ -253,7 +255,9 @@ def invariants() -> Case:
 
 
 def vectors(n: int) -> Case:
-    """A batch of loops on vectors of three elements, as vmap prints it, which ends after at most 6 steps. A 64-bit number and a predicate are carried too."""
+    """Return a batch of loops on vectors of three elements, as vmap prints it, which ends after at most 6 steps. A 64-bit number and a predicate are
+    carried too.
+    """
     of, p = f"f32[{n},3]", f"pred[{n}]"
     test = f"""  x0 = f32[{n},1] slice(s1), slice={{[0:{n}], [0:1]}}
   x = f32[{n}] reshape(x0)
@@ -302,7 +306,7 @@ def vectors(n: int) -> Case:
 
 
 def many(n: int) -> Case:
-    """The maximum number of variables of an element, and a number of steps given by a parameter; a check has more."""
+    """Return a loop with the maximum number of variables of an element, and a number of steps given by a parameter; a check has more variables."""
     of, arrays = f"s32[{n}]", range(2, 16)
     body = NEXT + "\n".join(f"  x{k} = {of} add(s{k}, s{k % 15 + 1 if k < 15 else 2})" for k in arrays)
     entry = "\n".join(["  i = s32[] constant(0)", "  n = s32[] parameter(0)", *(f"  a{k} = {of} parameter({k - 1})" for k in arrays)])
@@ -319,7 +323,7 @@ def many(n: int) -> Case:
 
 
 def nested() -> Case:
-    """Tuples in the tuple that a loop carries; a parameter gives the number of steps."""
+    """Return a loop that carries tuples in a tuple; a parameter gives the number of steps."""
     of = "(s32[], (f32[70], (s32[], f32[70])))"
     text = f"""HloModule m
 body {{
@@ -390,7 +394,7 @@ def carried(n: int) -> Case:
 
 
 def long_step(n: int) -> Case:
-    """A step of `n` ops, which ends for each element independently."""
+    """Return a loop with a step of `n` ops, which ends for each element independently."""
     of = "f32[40]"
     asks = f"""  t = f32[] constant(1000)
   ts = {of} broadcast(t), dimensions={{}}
@@ -434,7 +438,7 @@ def in_layout(array: Any, shape: Any) -> bytes:
 
 @pytest.mark.parametrize("name", CASES)
 def test_is_one_call(name: str) -> None:
-    """The loop is not a loop of the program."""
+    """A call of the program is one kernel: the loop is inside it, and not a loop of the program."""
     assert [type(node) for node in program(CASES[name].text).body].count(Call) == len(program(CASES[name].text).body)
 
 
@@ -524,7 +528,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str) -> None:
-    """Such a loop is one of the program, and the reason is printed."""
+    """A loop that kernels do not take is a loop of the program, and the reason is printed."""
     text, why = REFUSED[name]
     (loop,) = (node for node in program(text).body if isinstance(node, Loop))
     assert why in loop.outside

@@ -245,7 +245,7 @@ ENTRY e {{ a = {operand_shape} parameter(0)
 @with_numpy
 @pytest.mark.parametrize("routine, dtype", [case for case in CASES if case[1] in PROVED])
 def test_other_results_do_not_pass(routine: str, dtype: str, folder: Path) -> None:
-    """In each result in turn, one element is off by a hundredth of the largest."""
+    """A wrong result does not pass: in each result in turn, one element is off by a hundredth of the largest."""
     fusions, functions = proved(dtype, folder)
     fusion = fusions[routine]
     random_ = np.random.default_rng(SEED)

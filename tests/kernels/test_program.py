@@ -30,7 +30,7 @@ BOTH = """both { a = s32[8] parameter(0)  p = s32[8] negate(a)  c = s32[8] const
 UPDATE = """update { a = s32[8] parameter(0)  b = s32[2] parameter(1)  c = s32[] constant(3)
   ROOT r = s32[8] dynamic-update-slice(a, b, c) }\n"""
 
-# Each is the body of ENTRY; the expected values are those of the reference of the whole, which has no calls.
+# Each text is the body of ENTRY; the expected values are those of the reference of the whole module, which has no calls.
 ENTRIES = {
     "results that are read on": "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  z = s32[8] fusion(y, x), kind=kLoop, calls=add  ROOT r = (s32[8], s32[8]) tuple(y, z)",
     "one result twice": "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  ROOT r = (s32[8], s32[8]) tuple(y, y)",

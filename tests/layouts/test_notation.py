@@ -297,7 +297,7 @@ OWN = [
     ("", ["smem_ptr[16b](0x10) o Sw<2,0,2> o 0 o (4,4):(4,1)"], "cute\tS<2,0,2> o 0 o (4,4):(4,1)\t", 0),
     ("", ["Sw<3,4,3> o 0 o (_8,_64):(_64,_1)"], "cute\tS<3,4,3> o 0 o (8,64):(64,1)\t", 0),
 ]
-# Malformed texts: the column, and what was expected.
+# Malformed texts, each with the column of the error and what was expected.
 BAD = [("", 1, "a layout"), ("hello", 1, "a layout"), ("(4,8:(1,4)", 5, "',' or ')'"), ("(4,8):(1,(4,2))", 7, "nested as"), ("(4,8):(1)", 7, "nested as"),
        ("(4,8):(1,4) x", 13, "the end"), ("4:", 3, "an integer or"), ("(4,?):(1,4)", 4, "an integer or"), ("S<4,0,2> o 0 o 4:1", 1, "bits and base"),
        ("S<2,0 o 0", 7, "a swizzle"), ("S<2,0,2> o 4:1", 13, "' o OFFSET"), ("S<2,0,2> o 0 o 4", 17, "':'"), ("99999999999999999999:1", 1, "64 bits"),
@@ -537,7 +537,7 @@ def test_drawn_left_inverses() -> None:
 # ---- arrays and linear layouts ------------------------------------------------------------------------------------------------------------------------
 
 def test_onednn_cases() -> None:
-    """Every tag's offsets, and the letters of every alias."""
+    """Every tag of the cases has the stated offsets, and every alias the stated letters."""
     rows = peer(["onednn"])
     tags = [row for row in rows if row["op"] == "onednn_tag"]
     texts = [["x".join(map(str, row["args"][1])) + "@" + row["args"][0]] for row in tags]
@@ -553,7 +553,7 @@ def test_onednn_cases() -> None:
 
 
 def test_triton_cases() -> None:
-    """Every encoding as a linear layout, to the letter, and its table."""
+    """Every encoding of the cases gives exactly the text and the table of its linear layout."""
     rows = [row for row in peer(["triton_encodings"]) if row["op"] == "to_linear"]
     texts = [["x".join(map(str, row["args"][0])) + "@" + row["args"][1]] for row in rows]
     bad = [(row["name"], row["args"], row["expect"], said) for row, said in zip(rows, answers("", texts)) if said.split("\t")[1:2] != [row["expect"]]]
@@ -596,7 +596,7 @@ def dims_of(names: "list", sized: bool) -> str:
 
 
 def test_linear_cases() -> None:
-    """Every operation of linear layouts, to the letter."""
+    """Every operation of linear layouts gives exactly the text of the case."""
     bad = []
     rows = peer(["linear_layouts"])
     for row in rows:

@@ -99,7 +99,7 @@ def test_canonical() -> None:
 
 
 def test_errors() -> None:
-    """Each malformed text: the column, and words of what was expected."""
+    """The error of each malformed text has the column, and words of what was expected."""
     cases = [
         ("", 1, "element type"),
         ("f33[2]", 1, "element type"),

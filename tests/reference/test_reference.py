@@ -474,7 +474,9 @@ def test_conversions_of_every_small_float() -> None:
 
 
 def test_rounding_to_small_floats() -> None:
-    """Halfway cases and their neighbours; f64 rounds once, although it would round twice through f32."""
+    """Halfway cases between small floats, and their neighbours, are rounded correctly; f64 is rounded once, although rounding through f32 would round it
+    twice.
+    """
     rng = random.Random(5)
     for dtype in ("f16", "bf16"):
         inputs: List[float] = []
@@ -661,7 +663,7 @@ def test_reduce_order_and_rounding() -> None:
 
 
 def argmax_graph(count: int) -> Graph:
-    """Row maximum and its index; the combiner has several ops, a tuple and a constant."""
+    """Return a graph of a row's maximum and its index; the combiner has several ops, a tuple and a constant."""
     c = Graph("argmax")
     m, k, x, n = c.parameter("f32"), c.parameter("s32"), c.parameter("f32"), c.parameter("s32")
     take = c.op("compare", m, x, to="pred", direction="GE")
@@ -907,7 +909,7 @@ def test_reduce_bound_in_any_order() -> None:
 
 
 def test_reduce_of_inexact_values() -> None:
-    """Sums of functions: both errors are in the bound; a maximum of functions keeps theirs."""
+    """The bound of a sum of functions has the errors of the sum and of the functions; a maximum of functions keeps their errors."""
     rng = random.Random(23)
     for opcode in ("add", "maximum"):
         g = Graph()
