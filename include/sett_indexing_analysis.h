@@ -1533,13 +1533,13 @@ SETT_INLINE sett_analysis_answer settp_analysis_ask(sett_map_arena *arena, const
   for (i = k = 0; i < r.vars && !r.error; ++i) k |= r.lo[i] > r.hi[i];
   if (k && (op->opcode == SETT_ANALYSIS_RESHAPE || op->opcode == SETT_ANALYSIS_BITCAST)) {
     r.rt_base = 0;
-    settp_analysis_solve_all(&r); /* checks it */
+    settp_analysis_solve_all(&r); /* finds the error of a reshape or bitcast without elements, if it has one */
   }
   if (k && !r.error) return settp_analysis_answer(r.kind, r.reason, sett_map_empty());
   if (!r.error) {
     r.rt_base = 0;
     settp_analysis_solve_all(&r);
-    if (r.ranges != r.rt_base && r.rts) { /* now the number of ranges is known */
+    if (r.ranges != r.rt_base && r.rts) { /* the guess of rt_base was wrong; now the number of ranges is known */
       r.rt_base = r.ranges;
       settp_analysis_solve_all(&r);
     }
@@ -2165,7 +2165,7 @@ SETT_INLINE int settp_analysis_units(const settp_analysis_warps *w, int first, i
   return n;
 }
 
-/* Find whether the lanes of one warp, whose first and last are active, form groups of equally strided neighbours. */
+/* Set c->group and c->apart if the lanes of one warp, whose first and last lanes are active, form groups of equally strided neighbours. */
 SETT_INLINE void settp_analysis_groups(const settp_analysis_warps *w, sett_analysis_coalescing *c) {
   const int64_t *p = w->position;
   int i, group = 1;

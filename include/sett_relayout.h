@@ -403,8 +403,8 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
 #define SETTP_RELAYOUT_TWO64(i) SETTP_RELAYOUT_TWO32(i), SETTP_RELAYOUT_TWO32((i) + 64)
 #define SETTP_RELAYOUT_SHUFFLE(...) __builtin_shufflevector(__VA_ARGS__)
 
-/* Vectors of `wide` bytes with `lanes` (2 x half) elements of a type: loads, stores and the four interleavings. lower(a, b) is a0 b0 a1 b1 ..; upper
- * has the other halves; even(a, b) is a0 a2 .. b0 b2 ..; odd has the others. */
+/* Vectors of `wide` bytes with `lanes` (2 x half) elements of a type: loads, stores and the four interleavings. lower(a, b) is a0 b0 a1 b1 ..;
+ * upper(a, b) interleaves the upper halves of a and b in the same way; even(a, b) is a0 a2 .. b0 b2 ..; odd(a, b) is a1 a3 .. b1 b3 .. */
 #define SETTP_RELAYOUT_VECTOR(name, type, wide, lanes, half)                                                          \
   typedef type settp_relayout_##name __attribute__((__vector_size__(wide)));                                          \
   SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_load_##name(const unsigned char *from) {                 \
@@ -439,7 +439,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
 /* Interleave z rows of n elements (n >= lanes, rows `row` bytes apart) into one run, or back. The sequence of all vectors is cut in two and
  * interleaved, once for each factor 2 of z. A last step that overlaps the one before handles the remainder. */
 #define SETTP_RELAYOUT_ZIP(name, lanes, wide)                                                                            \
-  /* m vectors: m / z adjacent ones of each row */                                                                       \
+  /* m vectors: for each row, m / z adjacent vectors */                                                                  \
   SETTP_RELAYOUT_INLINE void settp_relayout_zip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,      \
                                                          int m, int z, int rounds, int streams) {                        \
     settp_relayout_##name a[8], b[8];                                                                                    \
@@ -969,8 +969,9 @@ SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
   return 1;
 }
 
-/* Return the number of values of a destination's leaf that form a piece: the fewest values that are a common digit with steps of at least `want`
- * elements on both sides, or else some values of the longest steps. *step is the shorter step. */
+/* Return the number of values of a destination's leaf that form a piece. It is the smallest number that is a common digit with steps of at least
+ * `want` elements on both sides. If there is no such digit, it is a number of values of the common digit with the longest steps. *step is the shorter
+ * one of both sides' steps. */
 SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const settp_relayout_leaf *leaf, int64_t want,
                                          int64_t *step) {
   const settp_relayout_axis *axis = &plan->axis[leaf->axis];
