@@ -16,8 +16,8 @@ from gen.certify.values import Access, Memory
 from gen.certify.walk import Walk
 
 SUFFIXES = {"c": ".c", "opencl": ".cl", "cuda": ".cu", "hip": ".hip"}
-# The macros that a compiler predefines; the text is read as that compiler preprocesses it. A C text is read twice: as GNU
-# C on a processor without vector instructions, and as any other compiler.
+# The macros that a compiler predefines; the text is read as that compiler preprocesses it. A C text is read twice: as
+# GNU C on a processor without vector instructions, and as any other compiler.
 _ENDIAN = {"__BYTE_ORDER__": "1234", "__ORDER_LITTLE_ENDIAN__": "1234", "__ORDER_BIG_ENDIAN__": "4321"}
 MACROS: "Mapping[str, Mapping[str, str]]" = {
     "c": {"__GNUC__": "12", "SETT_BURSTS": "1", "__has_builtin": "__has_builtin", "NULL": "0", **_ENDIAN}, "c plain": {"NULL": "0", **_ENDIAN},
@@ -90,7 +90,8 @@ def _program(text: str, file: str, manifest: "Mapping[str, Any]", view: str, lau
             Questions(found, solvers, verdict.failures).all()
         except Unknown as error:
             verdict.kind, verdict.reason = "UNKNOWN", error.place(file)
-        except (AssertionError, AttributeError, RecursionError, KeyError) as error:     # an error of the walk: nothing is proved
+        # an error of the walk: nothing is proved
+        except (AssertionError, AttributeError, RecursionError, KeyError) as error:
             verdict.kind, verdict.reason = "UNKNOWN", f"{file}: the walk fails, {type(error).__name__} {error}"
         verdict.seconds = time.perf_counter() - start
         done.append((verdict, solvers, accesses))

@@ -27,7 +27,8 @@ from gen.certify.values import Access, Address, Cell, Either, Found, Lanes, Memo
 from gen.certify.types import INT, LONG, ULONG, Array, Float, Int, Pointer, Record, Type, Vector, Void, least, size
 
 MOST_STEPS = 300_000        # nodes that a walk visits before it gives up
-MOST_TURNS = 12             # maximum number of walks; from the middle one on, a range that grows becomes the full range of its type
+# maximum number of walks; from the middle one on, a range that grows becomes the full range of its type
+MOST_TURNS = 12
 MOST_UNROLLED = 64          # maximum number of steps of an unrolled loop
 
 
@@ -472,7 +473,8 @@ class Walk:
             span = self._known((value.memory.key, element), element)
         varies = self._varies(value.offset) or value.memory.space == "private"
         if value.memory.space == "global" and isinstance(type, Int) and not self.fixed.get((value.memory, "written"), True):
-            key = value.memory, value.offset, value.unit, type     # a buffer that the kernel never writes holds one value at each place
+            # a buffer that the kernel never writes holds one value at each place
+            key = value.memory, value.offset, value.unit, type
             if key not in self.loaded:
                 self.loaded[key] = self._fresh(type, varies, span, value.memory.name)
                 if value.offset.is_constant:

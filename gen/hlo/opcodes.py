@@ -50,7 +50,8 @@ class Elementwise:
     function: str = ""          # function of the C and target libraries, for real floats
     # f32, f64: types computed lane by lane, because PoCL's vector function is wrong (see gen/emit/ops.py)
     scalar: Tuple[str, ...] = ()
-    cost: int = 1  # approximate number of vector instructions per register; if it is high, a lookup table may replace the function
+    # approximate number of vector instructions per register; if it is high, a lookup table may replace the function
+    cost: int = 1
     # The result is rounded in float types of at most this many bits: 16 for most ops; 8 for abs, negate and the like,
     # because some 8-bit types lack -0 or a NaN of one sign; 0: never.
     rounds: int = 16

@@ -14,7 +14,8 @@ from gen.targets import RUNNERS, RunError, Runner
 
 MOST_ROUNDS = 24    # rounds of a check, as in gen/run/harness/harness.c
 LONG_SECONDS = 10   # work that is expected to take longer is announced before it begins
-LAUNCH_SECONDS = 30     # seconds of processor time that a launch may take on each processor, if at most a tenth of it is expected
+# seconds of processor time that a launch may take on each processor, if at most a tenth of it is expected
+LAUNCH_SECONDS = 30
 PROCESS_LAUNCHES = 20   # time limit of a process with its reference, in multiples of the longest launch
 START = child.Limit.of(60)      # time limit of a runtime that describes its device
 

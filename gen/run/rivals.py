@@ -19,8 +19,8 @@ from gen import child, run
 from gen.hlo import Computation, Fusion, Instruction, Shape, printer
 from gen.hlo.graph import literal_of, root_of
 
-# NumPy asks for huge pages, which the kernels' buffers do not have. This prevents it, so that all rivals read from pages
-# of the same size.
+# NumPy asks for huge pages, which the kernels' buffers do not have. This prevents it, so that all rivals read from
+# pages of the same size.
 PLAIN_PAGES = "NUMPY_MADVISE_HUGEPAGE=0"
 NAMES = ("OpenBLAS", "oneDNN", "NumPy", "XLA:CPU")
 

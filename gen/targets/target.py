@@ -96,8 +96,8 @@ class Target:
     shifts_modulo: bool = False       # true if a shift by s means a shift by s mod the width
     zeros: int = 256                  # number of zeros at `unknown_zeros`
     half_by_bits: bool = False        # true if f16 is converted by integer operations
-    # If half_by_bits is false: expressions that convert the bits {x} of an f16 to a float, and a float or a double to the
-    # bits of an f16 ("": through memory).
+    # If half_by_bits is false: expressions that convert the bits {x} of an f16 to a float, and a float or a double to
+    # the bits of an f16 ("": through memory).
     half_value: str = "vload_half(0, (const half *)&{x})"
     half_bits: str = ""
     half_narrowed: str = ""
