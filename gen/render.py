@@ -85,7 +85,7 @@ class Dialect:
 
     @property
     def parts(self) -> "Dict[Place, int]":
-        """Return the places that are parts of a buffer of the caller's (the scratch, the weights), numbered."""
+        """Number the places of arrays that lie in a caller-owned buffer: the scratch buffer or the weights."""
         return {place: n for n, place in enumerate(dict.fromkeys(
             place for array, place in self.storage.places.items()
             if place.buffer == "scratch" or array in self.weights))}

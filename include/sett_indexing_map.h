@@ -1039,8 +1039,8 @@ SETT_INLINE int settp_map_no_value(int error) {
   return error == SETT_MAP_ERROR_ZERO_DIVISOR || error == SETT_MAP_ERROR_OVERFLOW;
 }
 
-/* Return a stored map with a failed expression: its error; KNOWN EMPTY if the expression has no value and the other constraints leave no point; FULL
- * if there is not enough memory to decide that. */
+/* Return the map that replaces a stored map with a failed expression. It is KNOWN EMPTY if the expression has no value and the other constraints
+ * leave no point. Otherwise it is a failed map with the error of the expression, or with FULL if there is not enough memory to decide this. */
 SETT_INLINE sett_map settp_map_failed(sett_map_arena *arena, sett_map map, int error) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_constraint *constraint;
@@ -7193,7 +7193,8 @@ typedef struct
   int32_t moved, left, size;
 } settp_map_share;
 
-/* Distribute `rest` over leaves, both times their numbers; see settp_map_lattice_amount. Return 0 if numbers are too large. */
+/* Split rest into factor * moved + left, where `moved` is added to k * leaf at each leaf. settp_map_lattice_amount chooses the amounts and explains
+ * `how`. Return 0 if a number is too large. */
 SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const int32_t *leaf, int leaves, int32_t rest, int how,
                                          settp_map_share *out) {
   int64_t at[SETTP_MAP_SHOWN_MAX], amount = 0;
@@ -7761,8 +7762,8 @@ SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, 
   }
 }
 
-/* p in [lo, hi], brought to the cheapest primitive form; cuts variables on the way. */
-/* Narrow the atoms of a form in [lo, hi] by C4, or by C9 through the sides of a minimum or maximum: one side is at least lo if the other is not. */
+/* Narrow the atoms of the form p, which is in [lo, hi], by C4. If p has a minimum or maximum, narrow its two sides by C9 instead: both sides of a
+ * maximum are at most hi, and one is at least lo if the other is below lo; a minimum likewise. */
 SETT_INLINE void settp_map_cut_sides(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi,
                                      int depth) {
   int32_t side[2];
@@ -7797,6 +7798,7 @@ SETT_INLINE int32_t settp_map_one_side(settp_map_engine *e, int32_t p, int64_t *
   return SETTP_MAP_NONE;
 }
 
+/* Bring the constraint form in [low, high] to its cheapest primitive form, and narrow the bounds of variables on the way. */
 SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, int32_t *form, int64_t *low,
                                     int64_t *high) {
   int32_t p = *form, i, j, f;

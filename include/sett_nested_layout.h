@@ -378,7 +378,8 @@ SETT_PUBLIC int64_t sett_nested_subgroups(const sett_nested_layout *layout);
 SETT_PUBLIC int64_t sett_nested_threads(const sett_nested_layout *layout);
 /* Return the number of owners, in one period, of each element that has an owner; SETT_NESTED_UNKNOWN if it does not fit in 64 bits. */
 SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout);
-/* Return the number of elements that a (subgroup, thread) with ids below these holds. No thread of that machine computes the other elements. */
+/* Return the number of elements that the threads of a machine hold together. Its subgroup ids are below `subgroups`, its thread ids below `threads`.
+ * No thread of the machine computes the remaining elements. */
 SETT_PUBLIC int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
 
 SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b);
@@ -1376,7 +1377,8 @@ typedef struct settp_nested_part {
 
 enum { SETTP_NESTED_PARTS = (int)SETT_NESTED_LEVELS * (int)SETT_NESTED_MAX_RANK };
 
-/* Write all digits above 1, minor first. With loose, neighbours of different levels are merged too. */
+/* Write the digits of size 2 or more to `part`, minor first, and return their number. Neighbours of one level whose strides follow each other are
+ * merged; with loose, neighbours of different levels are merged too. */
 SETT_INLINE int settp_nested_list(const sett_nested_layout *layout, int loose, settp_nested_part *part) {
   int d, level, count = 0;
   for (d = layout->rank; d-- > 0;)

@@ -1996,7 +1996,8 @@ SETT_INLINE void settp_tile_find_whole(const sett_tile_plan *plan, int32_t *whol
   }
 }
 
-/* Compute the digits of the final list. entry[i] is the first digit of entry i. With join, dimensions that * combines in the first tile count as one dimension. */
+/* Compute the digits of all entries of the plan's last list. entry[i] is the number of the most minor digit of entry i, or -1 if entry i has none.
+ * With join, dimensions that * combines in the first tile count as one dimension. Return 0 if the plan is coupled. */
 SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, settp_tile_pieces *all, int32_t *entry) {
   int32_t next[SETT_TILE_MAX_LIST], whole[SETT_TILE_MAX_TILE_DIMS];
   int stage, i, g, tile_at = 0, n = plan->rank;

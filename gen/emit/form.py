@@ -468,8 +468,9 @@ class Form:
         return self.partition.roots if self.stores is None else self.stores
 
     def _is_moved(self, read: Read, region: Region) -> bool:
-        """Return true if a read whose bits are moved loads whole vectors: its elements are adjacent, or adjacent in
-        reverse order, or picked from loaded vectors. (Joined elements are not picked.)"""
+        """Return true if a read can load whole vectors in a function that moves elements as bits. Its elements must be
+        adjacent, adjacent in reverse order, interleaved, or picked from loaded vectors. Elements are not
+        picked if several are moved as one."""
         buffer = buffer_of(self.partition, read)
         flat = self.mapped(self.position(read)) if buffer else EMPTY
         return buffer is None or self.is_along_rows(flat, region) or self.is_interleaved(flat, region) \

@@ -19,7 +19,7 @@ class Helpers:
     target: Target
     texts: Dict[str, str] = field(default_factory=dict)
     tables: Dict[str, Tuple[str, str]] = field(default_factory=dict)
-    _made_for: Dict[str, object] = field(default_factory=dict)     # the arguments of functions of registers, by name
+    _made_for: Dict[str, object] = field(default_factory=dict)     # function name -> the arguments of its `write`
 
     def need(self, name: str, *about: str) -> str:
         title = "_".join((name, *about))

@@ -429,8 +429,9 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
                 and (direct == (0, 0) or _row_bytes(nest) >= context.device.page):
             block = numbers.few_steps_rows
         count, each = -(-all_units // most), nest.row.each
-        # Units that share columns are in one block: NaNs of two work-items may differ, and matrix instructions add to a
-        # result in two steps.
+        # Units that share columns are in one block, so that one work-item stores the shared columns. The NaNs of two
+        # work-items may differ. Matrix instructions add to a result in two steps, and no other work-item may store to
+        # it between them.
         if nest.overlap:
             count = min(count, max(1, all_units // 2))
         if rows > block and not groups and each == 1:       # blocks of almost equal numbers of rows, in whole tiles
@@ -491,9 +492,10 @@ def counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str,
 
 
 def _shared(nest: Contraction, schedule: ContractionSchedule) -> "List[int]":
-    """Return the digits whose work-items with the same columns follow each other, so that these columns stay in cache.
-    They are the digits that do not move `units`, if this order reads less memory than one in which all columns follow
-    each other; else there are none."""
+    """Return the outer digits that become the inner loops around a block of columns. Their work-items read the same
+    columns of `units` one after another, so that these columns stay in cache. `single` is then read once for each block
+    of columns. The list is empty if this reads at least as much memory as reading `units` once for each value of these
+    digits."""
     shared = [k for k in nest.order if not nest.outer[k].units and not nest.outer[k].strips]
     times = math.prod(nest.outer[k].size for k in shared)
     columns = schedule.unit_blocks * math.prod(nest.outer[k].size for k in nest.order

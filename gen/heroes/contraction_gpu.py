@@ -382,9 +382,10 @@ def part_map(nest: TiledProduct, schedule: ContractionGpuSchedule) -> str:
 
 
 def thread_maps(schedule: ContractionGpuSchedule, unit: int, by: int) -> "Tuple[str, str]":
-    """Return the maps (thread, i) -> (row in the tile) of a thread's row i, and (thread, j) -> (column in the tile
-    floordiv by) of its column j * by. A thread has groups of `unit` neighbouring rows and columns. Boxes of eight
-    threads across and four down read the fewest words together."""
+    """Return two maps. The first maps (thread, i) to the row in the tile of row i of the thread. The second maps
+    (thread, j) to c floordiv by, where c is the column in the tile of column j * by of the thread. The rows and the
+    columns of a thread form groups of `unit` neighbours. A warp is a box of up to 8 threads across and 4 down, because
+    such a box reads the fewest words."""
     tile = schedule.block
     across, down = tile.columns // tile.thread_columns, tile.rows // tile.thread_rows
     wide, high = min(8, across), min(4, down)

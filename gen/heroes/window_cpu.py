@@ -136,10 +136,14 @@ def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges:
 
 
 class Vectors(NamedTuple):
-    """The whole vectors of a row in the result's memory. thread: the map from the coordinates g0, g1, .. and the number
-    of a vector to the index. box: the bounds of its variables. ends: the map from the coordinates to four numbers: the
-    row's first vector, the end vector, the number of columns before the first vector, and the first lane after the last
-    column in the vector that ends the row."""
+    """The aligned vectors of the result's memory that lie inside a row.
+
+    thread: the map from a row's coordinates g0, g1, .., the number of a vector and a lane to the index in the result.
+    box: the bounds of the variables of `thread`.
+    ends: the map from a row's coordinates to four numbers. The first two are the row's first vector and the end of its
+        vectors. The third is the number of columns before the first vector. The fourth belongs to the unaligned vector
+        of the row's last columns: it is the first lane whose column is in no aligned vector.
+    """
 
     thread: str
     box: Box

@@ -1029,9 +1029,9 @@ def _are_neighbours(value: Instruction, d: int, count: int) -> bool:
 
 
 def _memory_strides(value: Instruction, box: "Tuple[int, ...]" = (), leads: bool = True) -> "Optional[List[int]]":
-    """Return the stride in memory along each dimension of a value, or of its first elements in a box; None if it is not
-    in memory, or a stride is not constant. Along a dimension of one element it is 0. leads: the caller may give its
-    leading dimension."""
+    """Return the stride in memory along each dimension of a value; None if the value is not in memory, or if a stride is
+    not constant. Along a dimension of size 1 the stride is 0. box: sizes of the leading corner of the value; only the
+    elements in this corner need constant strides. leads: the leading dimension may be given at run time."""
     index, of = identity(box or value.shape.dims), value
     while moves_only(of) and of.opcode != "get-tuple-element" and not of.attributes.get(STORED):
         index, of = compose(index, operand_map(of, 0)), of.operands[0]

@@ -43,9 +43,9 @@ class SmallProduct(StridedProduct):
 
 def small_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str,
                   sides: "Sequence[int]") -> Optional[SmallProduct]:
-    """Return the nest of such products; None if the operands have no constant strides, or if the rows of the result are
-    not contiguous. at: the map from the position in the result to the product's index. sides: the sizes of the
-    operands' own sides."""
+    """Return the nest around small products; None if a stride of an operand is not constant, or if the rows of the
+    result are not contiguous. at: the map from the position in the result to the product's index. sides: for each
+    operand, the total size of its dimensions that are neither batch dimensions nor contracted."""
     found = moves(nest, dot, at)
     if found is None or found.conditions:
         return None

@@ -344,7 +344,8 @@ class ContractionCpuNumbers:
     # `units`: for all other products
     few_rows: Mapping[int, int] = field(default_factory=lambda: {1: 8, 2: 8, 3: 6, 4: 5, 5: 5, 6: 4, 7: 3, 8: 3})
     units: int = 4
-    # maximum number of units of a whole row that are one block (256 products of 64x64x64: 1.2 ms; in two blocks: 1.5)
+    # A block has whole rows of the result if a row has at most this many units. (256 products of 64x64x64 take 1.2 ms
+    # with one block for a row, and 1.5 ms with two.)
     whole_units: int = 4
     # A product of few rows reads the other operand in place, at the throughput of memory. A block goes through
     # `skinny_chunk` steps of up to `skinny_units` units each, then through the next units, which were prefetched.

@@ -310,7 +310,8 @@ ENTRY e {
 
 
 def test_whole_and_other_sums_of_complex_products(tmp_path: Path) -> None:
-    """A tile adds fractions to sums of whole numbers, although each sum alone would be exact."""
+    """The real part sums products of whole numbers and of fractions in one accumulator, so it is rounded. The sum of whole
+    numbers alone would be exact."""
     agree({"whole": """HloModule whole
 
 ENTRY e {
@@ -754,7 +755,7 @@ ENTRY e {{
 }}
 """
 
-# A product's kernels, by hero, and the text
+# For each case: the heroes of the kernels of a product, and its HLO text
 NAMED: "Dict[str, tuple[List[str], str]]" = {
     "in_place": (["contraction"], dot("f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS)),
     "cut_columns": (["contraction"], dot("f32[40,50]{1,0}", "f32[50,70]{1,0}", "f32[40,70]{1,0}", ROWS)),
@@ -1097,8 +1098,8 @@ def test_tiles_of_the_processor(refused: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("most", [1, 2, 3, 4])
 @pytest.mark.parametrize("t", ["bf16", "f32"])
 def test_units_that_share_columns_are_in_one_block(t: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Units that share columns are in one block. Otherwise two work-items would store to these columns: their NaNs may differ, and matrix instructions
-    add in two steps.
+    """Units that share columns are in one block. Otherwise two work-items would store to the shared columns. The bits of their NaNs may differ.
+    Matrix instructions add to a result in two steps, and no other work-item may store to it between them.
     """
     device = DEVICES["cpu"]
     numbers = replace(device.contraction_cpu, matrix_block=(20, most), units=most, whole_units=1, few_rows={1: 2})

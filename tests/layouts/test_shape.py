@@ -424,7 +424,7 @@ def peer_answer(kind: str, shape: str, rest: str) -> Optional[str]:
 EXACT = {
     ("array_size", "bf16[3,5]{1,0:T(2,4)(4,1)}"): "128",  # XLA: 64, without the padding of the inner tile
     ("array_size", "f32[100]{0:L(1024)}"): "4096",  # XLA: 400, because L counts only beside tiles
-    ("array_data_size", "bf16[3,5]{1,0:T(2,4)(4,1)}"): "98",  # XLA: by the first tile
+    ("array_data_size", "bf16[3,5]{1,0:T(2,4)(4,1)}"): "98",  # XLA looks only at the first tile
     ("byte_size_of", "f32[3,5]{1,0:T(2,2)}"): "96",  # XLA: only the elements, 60
 }
 

@@ -282,7 +282,7 @@ static const char *disagreement(const struct sett_buffer *type, const void *got,
                                 type->kind == SETT_BFLOAT ? "bf" : "f", type->bits);
 }
 
-/* Returns the first set's buffers of one side, one after another; NULL on failure. */
+/* Returns a concatenated copy of the buffers' contents in the first set; NULL on failure. The caller frees it. */
 static unsigned char *contents(const struct buffer *buffers, int count)
 {
   size_t bytes = 0, at = 0;
