@@ -1029,7 +1029,7 @@ def _are_neighbours(value: Instruction, d: int, count: int) -> bool:
 
 
 def _memory_strides(value: Instruction, box: "Tuple[int, ...]" = (), leads: bool = True) -> "Optional[List[int]]":
-    """Return the stride in memory along each dimension of a value; None if the value is not in memory, or if a stride is
+    """Return the stride in memory along each dimension of a value; None if the value is not in memory or a stride is
     not constant. Along a dimension of size 1 the stride is 0. box: sizes of the leading corner of the value; only the
     elements in this corner need constant strides. leads: the leading dimension may be given at run time."""
     index, of = identity(box or value.shape.dims), value
