@@ -188,9 +188,10 @@ def euler_maclaurin(count: int) -> "List[Any]":
     return [mp.bernoulli(2 * j) / mp.factorial(2 * j) for j in range(1, count + 1)]
 
 
-HEAD = '''"""Coefficients of gen/stablehlo/chlo.py, which tests/stablehlo/derive_tables.py derives and explains.
+HEAD = '''"""Coefficients for gen/stablehlo/chlo.py; tests/stablehlo/derive_tables.py derives and explains them.
 
-TABLES[type][name] has for each interval a centre c, and a numerator and a denominator in powers of x - c, lowest first.
+TABLES[type][name] has, for each interval, a centre c and the coefficients of a numerator and a denominator in powers of
+x - c, lowest first.
 """
 
 from __future__ import annotations
