@@ -223,7 +223,7 @@ def main() -> None:
         high = rounded(ROOT, dtype)
         print(f'    "{dtype}": ({high!r}, {rounded(ROOT - high, dtype)!r}),')
     print("}")
-    print("# Bernoulli's number 2 j over (2 j)!, for j from 1")
+    print("# the Bernoulli numbers B(2j) / (2j)!, for j from 1")
     print('EULER_MACLAURIN: "Dict[str, Polynomial]" = {')
     for dtype, count in MACLAURIN_TERMS.items():
         print(f'    "{dtype}":\n        {text(euler_maclaurin(count), dtype)},')
