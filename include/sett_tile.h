@@ -2875,7 +2875,7 @@ SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
   sett_tile_shape one = sett_tile_part_shape(from), other = sett_tile_part_shape(to);
   sett_tile_plan plan = sett_tile_prepare(&one), there = sett_tile_prepare(&other);
   sett_tile_answer answer;
-  int32_t found[SETT_TILE_MAX_RANK];
+  int32_t found[SETT_TILE_MAX_RANK] = {0}; /* g++ -O3 does not see that it is written before it is read */
   uint32_t used = 0;
   int i, j;
   for (i = 0; i < to->rank; ++i) permutation[i] = SETT_TILE_UNKNOWN;
