@@ -207,11 +207,17 @@ class Walk:
 
     def _type_of(self, node: Node) -> Type:
         """Return the type of an expression, without recording the expression's accesses."""
+        with self._unrecorded():
+            value = self._value(node)
+            return Pointer(self._first(value).to) if isinstance(value, (Address, Either)) else value.type
+
+    @contextmanager
+    def _unrecorded(self) -> "Iterator[None]":
+        """Evaluate without recording accesses, obligations and barriers."""
         kept = self.found.accesses, self.found.obligations, self.found.barriers, self.order
         self.found.accesses, self.found.obligations, self.found.barriers = [], {}, {}
         try:
-            value = self._value(node)
-            return Pointer(self._first(value).to) if isinstance(value, (Address, Either)) else value.type
+            yield
         finally:
             self.found.accesses, self.found.obligations, self.found.barriers, self.order = kept
 
@@ -803,14 +809,11 @@ class Walk:
 
     def _peek(self, node: Node) -> Condition:
         """Return the value of a condition without recording the condition's accesses."""
-        kept = self.found.accesses, self.found.obligations, self.order
-        self.found.accesses, self.found.obligations = [], {}
         try:
-            return self._truth(node)
+            with self._unrecorded():
+                return self._truth(node)
         except Unknown:
             return terms.open_condition("peek")
-        finally:
-            self.found.accesses, self.found.obligations, self.order = kept
 
     def _summed(self, node: Node, counted: "Optional[Tuple[Cell, Term, int]]", facts: "List[Condition]") -> _Exits:
         """Walk a loop once, for an arbitrary step k."""
@@ -932,12 +935,8 @@ class Walk:
         op, left, right = node.parts if node.kind == "binary" else ("", None, None)
         if op not in ("<", "<=", ">", ">="):
             return None
-        kept = self.found.accesses, self.found.obligations, self.order
-        self.found.accesses, self.found.obligations = [], {}
-        try:
+        with self._unrecorded():
             a, b = self._value(left), self._value(right)
-        finally:
-            self.found.accesses, self.found.obligations, self.order = kept
         own = variable.value
         if not (isinstance(a, Number) and isinstance(b, Number) and isinstance(own, Number)) or a.term is None or \
                 b.term is None or own.term is None:
@@ -1485,13 +1484,10 @@ class Walk:
     def _is_nested(self, node: Node) -> bool:
         """Return true if the base of an index, itself an indexed expression, is a row of an array, not a vector."""
         try:
-            kept = self.found.accesses, self.found.obligations, self.order
-            self.found.accesses, self.found.obligations = [], {}
-            return isinstance(self._first(self._address(node)).to, Array)
+            with self._unrecorded():
+                return isinstance(self._first(self._address(node)).to, Array)
         except (Unknown, AssertionError):
             return False
-        finally:
-            self.found.accesses, self.found.obligations, self.order = kept
 
     def _of_index(self, node: Node) -> Value:
         base, index = node.parts
@@ -1530,17 +1526,14 @@ class Walk:
         return type if isinstance(type, Vector) else None
 
     def _quiet_type(self, node: Node) -> "Optional[Type]":
-        kept = self.found.accesses, self.found.obligations, self.order
-        self.found.accesses, self.found.obligations = [], {}
         try:
-            if node.kind in ("member", "index"):
-                return self._first(self._address(node)).to
-            value = self._value(node) if node.kind in ("call", "cast", "binary", "unary") else None
-            return value.type if isinstance(value, Lanes) else None
+            with self._unrecorded():
+                if node.kind in ("member", "index"):
+                    return self._first(self._address(node)).to
+                value = self._value(node) if node.kind in ("call", "cast", "binary", "unary") else None
+                return value.type if isinstance(value, Lanes) else None
         except AssertionError:
             return None
-        finally:
-            self.found.accesses, self.found.obligations, self.order = kept
 
     def _of_member(self, node: Node) -> Value:
         base, name = node.parts

@@ -226,8 +226,9 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
 
 
 def load_pieces(d: Any, width: int, spacing: int, index: str, distance: int, name: str) -> str:
-    """Return the function that loads rows of one line, as many as 16 bytes (a piece) have elements, and transposes them
-    within each piece.
+    """Return the function that loads E rows of one line each and transposes each block of E rows by one piece.
+
+    A piece is 16 bytes, and E is the number of elements in it.
 
     spacing: the number of registers from one result to the next. distance: see load_tile.
     """
