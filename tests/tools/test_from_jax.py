@@ -92,6 +92,7 @@ def test_one_command(folder: Path) -> None:
     assert {"model.py", "shapes.py"} <= set(depends)
     done = compiled(out, "step")
     assert done.returncode == 0 and done.stdout.startswith("PASS step: result "), done.stdout
+    assert "differs from JAX's by" in done.stdout, "an integer result is equal, which says nothing about the floats"
     assert "cc -O3 -march=native main.c step.c -lm && ./a.out" in (out / "main.c").read_text()
     example = bytearray((out / "step.example").read_bytes())
     for place, said in ((-64, "FAIL step: result 2"), (-128, "FAIL step: result 1"), (-192, "FAIL step: result 0")):
