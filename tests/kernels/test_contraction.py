@@ -241,13 +241,13 @@ def tiled(fusion: Fusion) -> "List[contraction.Contraction]":
             if isinstance(nest, contraction.Contraction)]
 
 
-def small(monkeypatch: pytest.MonkeyPatch, panels: Panels) -> None:
-    """Return blocks of few rows and columns, and sums of few products."""
+def small(monkeypatch: pytest.MonkeyPatch, panels: Panels, **others: object) -> None:
+    """Choose blocks of few rows and columns, and sums of few products. `others` replace further numbers of the schedule."""
     for name in ("cpu", "pocl-cpu"):
         device = DEVICES[name]
         numbers = replace(device.contraction_cpu, rows=48, chunk=8, few_rows={1: 2, 3: 3}, packed_rows=48, packed_units=4,
                           packed_tile=2, packed_chunk=8, packed_least_rows=0, packed_short_rows=0, packed_least_steps=1, matrix_chunk=20, matrix_block=(20, 3), long_matrix_block=(40, 5),
-                          long_matrix_array=(23, 2), few_steps=16, kept_bytes=1 << 10)
+                          long_matrix_array=(23, 2), few_steps=16, kept_bytes=1 << 10, **others)     # type: ignore[arg-type]
         monkeypatch.setitem(schedule.DEVICES, name, replace(device, panels=panels, contraction_cpu=numbers))
 
 
@@ -439,7 +439,8 @@ def of_rows(seed: int) -> str:
 @pytest.mark.peer
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_panels_of_their_own(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch, Panels(1, 1, 1, 0, 0, dot_rows=1 << 30, units=(1,)))
+    # the numbers of `skinny` would read up to 64 rows in place
+    small(monkeypatch, Panels(1, 1, 1, 0, 0, dot_rows=1 << 30, units=(1,)), skinny={})
     texts = {f"r{seed}": of_rows(seed).replace("HloModule e", f"HloModule r{seed}") for seed in range(2 * COUNT)}
     schedules = [kernel.loop for text in texts.values() for fusion in fusions(text)
                  for kernel in target_file(fusion, target, device).kernels if kernel.hero == "contraction"]
