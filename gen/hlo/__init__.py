@@ -1,27 +1,27 @@
-"""HLO text: reads it, checks it, prints it, and divides it into the fusions that become kernels.
+"""Read, check and print HLO text, and divide a module into the fusions that become kernels.
 
     opcodes         the table of ops
     dtypes          element types
     graph           shapes, instructions, computations
-    scanner, literals, parser   from text to a graph
-    checker, kept   check an op against its operands, while it is read
+    scanner, literals, parser   parse text to a graph
+    checker, kept   check an op against its operands as soon as it is parsed
     refusals        valid HLO that has no kernel, and why
-    printer         a graph as text
-    expanded        a module without ops that compute nothing (one_device, tokens), and with arithmetic in place of
-                    random bits and batch norms (random_bits, batch_norm, expansion)
-    custom_calls    custom calls that become ops (checked_call), and those that stay calls of LAPACK (lapack)
+    printer         print a graph as text
+    expanded        remove ops that compute nothing (one_device, tokens); replace random bits and batch norms by
+                    arithmetic (random_bits, batch_norm, expansion)
+    custom_calls    custom calls that become ops (checked_call), and custom calls that remain calls of LAPACK (lapack)
     inliner, launches   the fusions of a module, and the order in which they run
-    leaves          the arrays of parameters and results
+    leaves          the arrays in the parameters and results, which may be tuples
     trips           the number of iterations of a loop
     order           the order that a sort's comparator implements
-    fill            values for constants that the text leaves out
-    distribution    nested layouts that an instruction names
+    fill            values for constants whose values the text leaves out
+    distribution    the distribution over GPU threads that an instruction names for its result
     reserved        names that functions in C cannot have
 
-`parse` reads the text form of XLA's HLO, and checks every op that it has rules for against its operands; other ops
-(collectives, custom calls, ..) are read and kept. `unsupported` returns an error at the first op of a module that has
-no kernel. `fusions` and `steps` give the computations that become kernels, with nested fusions, calls and maps inlined.
-Outside this folder, these files import gen.algebra and gen.suggest only.
+`parse` reads the text form of XLA's HLO, and checks each op that has a rule against its operands; other ops
+(collectives, custom calls, ..) are kept unchecked. `unsupported` returns an error at the first op of a module that has
+no kernel. `fusions` and `steps` return the computations that become kernels, with nested fusions, calls and maps
+inlined. These files import gen.algebra and gen.suggest, and nothing else outside this folder.
 """
 
 from gen.hlo.complex_matrices import without_complex_matrices

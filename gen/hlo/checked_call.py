@@ -60,14 +60,14 @@ class CheckedCall:
         return batch, rows
 
     def reflectors(self, batch: "Tuple[int, ...]", m: int, n: int) -> int:
-        """Return the number of factors tau in operand 1, for reflectors in the first columns of an m x n matrix."""
+        """Return k, the length of tau (operand 1): the reflectors are in the first k columns of an m x n matrix."""
         tau = self.call.operands[1].shape if len(self.call.operands) > 1 else None
         if tau is None or tau.kind != "array" or tau.rank != len(batch) + 1 or not tau.dims[-1] <= n <= m:
             self.fail("expected matrices with at least as many rows as columns, and at most as many factors tau")
         return tau.dims[-1]
 
     def code(self, key: str, meanings: "Mapping[str, Any]") -> Any:
-        """Return the meaning of the letter whose ASCII code an attribute has."""
+        """Decode an attribute that holds the ASCII code of a letter: return that letter's entry in `meanings`."""
         letters = " or ".join(f"{ord(letter)} ('{letter}')" for letter in meanings)
         found = self.word(key)
         if found is None or not found.isdigit():
@@ -85,7 +85,7 @@ class CheckedCall:
         return found == "true"
 
     def word(self, key: str) -> "Optional[str]":
-        """Return the text of an attribute, a number or a word, or None if it is missing."""
+        """Return an attribute's value as text; None if the attribute is missing."""
         raw = self.call.attributes["raw"]
         found = re.search(rf"\b{key}\s*=\s*(\w+)", raw.get("backend_config", "") + raw.get("mhlo.backend_config", ""))
         return found[1] if found else None

@@ -20,13 +20,13 @@ from gen.hlo.scanner import Scanner
 
 TUPLE_TEXT = 1 << 20  # longest tuple shape, in characters, that is inferred from operands
 _COMPLEX = {"f32": "c64", "f64": "c128"}
-# largest number of elements, padding and windows included, and of intermediate values when they are counted
+# maximum extent of a dimension in elements, with padding and dilation included
 MOST_REACH = 1 << 60
 
 
 @dataclass
 class Draft:
-    """An instruction while it is read, with the positions that its checks report."""
+    """An instruction that is being parsed, with the text positions at which its checks report faults."""
 
     instruction: Instruction
     written: Optional[Shape]
@@ -34,7 +34,7 @@ class Draft:
     shape_pos: int
     operand_pos: List[int] = field(default_factory=list)
     attribute_pos: Dict[str, int] = field(default_factory=dict)
-    # computations named by attributes that stay text
+    # the computations that attributes in raw text name
     called: Dict[str, List[Computation]] = field(default_factory=dict)
     distribute_pos: Optional[int] = None    # position of the text of a distributed layout
     spoken: str = ""    # the op's name in messages, if it is not the opcode
@@ -128,7 +128,7 @@ class Check:
         return of
 
     def alike(self, number: int, model: int = 0) -> Shape:
-        """Check that operand `number` has the type and the dimensions of operand `model`; return its shape."""
+        """Check that operand `number` has the same type and dimensions as operand `model`; return its shape."""
         of, like = self.array(number), self.array(model)
         if not same_shape(of, like):
             self.fail(f"expected {bare(like)} as operand {number}, as operand {model} is, found {bare(of)}",
@@ -172,7 +172,7 @@ class Check:
     # ---- elementwise ----
 
     def _elementwise(self) -> Shape:
-        """Apply the op's row in opcodes.ELEMENTWISE."""
+        """Check an elementwise op by its row in opcodes.ELEMENTWISE; return the result's shape."""
         row, of = opcodes.ELEMENTWISE[self.i.opcode], self.shapes[0]
         if row.takes != opcodes.ANY:
             self.kinds(0, row.takes)
@@ -457,7 +457,9 @@ class Check:
                                  for d in range(len(rows) + len(offset))))
 
     def _index_rows(self, indices: Shape) -> "Tuple[List[int], int]":
-        """Return the dimensions of a table of index rows, and the number of indices in a row."""
+        """Return the dimensions of `indices` without index_vector_dim, and the size of index_vector_dim (1 if it is
+        absent).
+        """
         vector = self.i.attributes["index_vector_dim"]
         if not 0 <= vector <= indices.rank:
             self.fail(f"expected a dimension from 0 to {indices.rank}, found {vector}", attribute="index_vector_dim")
@@ -555,7 +557,7 @@ class Check:
         return of.children[index]
 
     def _arguments(self, computation: Computation, key: str) -> Shape:
-        """Check the operands against a computation's parameters; return its result."""
+        """Check that the operands have the shapes of a computation's parameters; return the shape of its root."""
         parameters = computation.parameters
         if len(parameters) != len(self.shapes):
             self.fail(
@@ -575,7 +577,8 @@ class Check:
         return self._arguments(self.i.attributes["to_apply"], "to_apply")
 
     def _scalars(self, wanted: "Sequence[str]", key: str = "to_apply") -> List[Shape]:
-        """Check that an attribute's computation takes these scalars; return the shapes of its results."""
+        """Check that the computation's parameters are scalars of the types `wanted`; return the shapes of its results.
+        """
         computation = self.computation(key)
         have = [parameter.shape for parameter in computation.parameters]
         if len(have) != len(wanted):
@@ -665,7 +668,8 @@ class Check:
     # ---- loop nests ----
 
     def within(self, key: str, number: int, *sizes: int) -> None:
-        """Check that sizes in a dimension do not exceed the range of the algebra's numbers."""
+        """Check that sizes in dimension `number` do not exceed MOST_REACH, so that index arithmetic does not overflow.
+        """
         if max(map(abs, sizes)) > MOST_REACH:
             self.fail(
                 f"expected a reach of at most {MOST_REACH} elements in dimension {number}, found {max(sizes, key=abs)}",
@@ -705,8 +709,9 @@ class Check:
         return of
 
     def _product(self) -> str:
-        """Return the type of a sum of products. It is the written type, which must not be narrower than operands that
-        are not floats; by default it is the wider factor's type."""
+        """Return the type of a sum of products. This is the result type in the text, which must have at least as many
+        bits as each operand that is not a float. If the text gives none, it is the wider factor's type.
+        """
         if self.draft.written is None:
             return dtypes.wider(self.array(0).dtype, self.array(1).dtype)
         kind = self.written_array().dtype
@@ -747,7 +752,9 @@ class Check:
         return array_shape(kind, tuple(dims))
 
     def _scaled_dot(self) -> Shape:
-        """Check a dot with scales. One scale applies to a block of elements: the scale's sizes divide its factor's."""
+        """Check a dot with scales. Each scale array divides its factor into equal blocks and has one element for each
+        block.
+        """
         for number in (2, 3):
             of, scale = self.array(number - 2), self.array(number)
             if scale.rank != of.rank or any(size % blocks if blocks else size

@@ -113,7 +113,7 @@ def analyse(instruction: Instruction) -> Combiner:
 # ---- the computation -----------------------------------------------------------------------------------------------
 
 def _through(i: Instruction) -> Instruction:
-    """Return the value behind copies and tuples that are taken apart again."""
+    """Return the value that reaches `i` through copies and through get-tuple-element of a tuple."""
     while True:
         if i.opcode == "copy":
             i = i.operands[0]
@@ -171,8 +171,9 @@ class _Body:
         return dtypes.TABLE[self.dtypes[k]].kind in ("float", "complex")
 
     def function(self, group: Sequence[int]) -> "Callable[[Tuple[int, ...], Tuple[int, ...]], Tuple[int, ...]]":
-        """Return the components of a group as a function from their accumulators and elements to results, on bit
-        patterns."""
+        """Return a function (accumulators, elements) -> results that evaluates the components of a group on bit
+        patterns.
+        """
         steps = [(id(i), _step(i), [id(_through(o)) for o in i.operands]) for i in self.ops(group)
                  if i.opcode != "parameter"]
         sources = [id(self.parameters[k]) for k in group] + [id(self.parameters[self.half + k]) for k in group]
@@ -188,8 +189,11 @@ class _Body:
 
 
 class Component(NamedTuple):
-    """A value of a reduce or scan. hero: the number of its hero in the nest. number: the number of the value in the
-    hero. dtype: its type."""
+    """A value that a reduce or scan computes.
+
+    hero: the number of the reduce or scan in the nest
+    number: the number of the value among the results of the hero
+    """
 
     hero: int
     number: int
@@ -197,7 +201,7 @@ class Component(NamedTuple):
 
 
 def components(heroes: Sequence[Instruction]) -> List[Component]:
-    """Return the values of heroes, in order."""
+    """Return all values of the heroes: hero by hero, in the order of each hero's results."""
     return [Component(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(heroes)
             for k in range(len(hero.operands) // 2)]
 
@@ -218,8 +222,9 @@ def _is_float(dtype: str) -> bool:
 
 
 def _total(bits: int, dtype: str) -> int:
-    """Return a number whose order is the total order of the type's bit patterns; for floats -NaN, -inf, .., -0, 0, ..,
-    inf, NaN."""
+    """Return an integer that orders bit patterns by the type's total order; for floats: -NaN, -inf, .., -0, 0, ..,
+    inf, NaN.
+    """
     if not _is_float(dtype):
         return int(dtypes.decode_real(bits, dtype))
     sign = 1 << (dtypes.TABLE[dtype].bits - 1)
@@ -227,7 +232,7 @@ def _total(bits: int, dtype: str) -> int:
 
 
 def _pattern(total: int, dtype: str) -> int:
-    """Return the bit pattern of a number that _total has returned."""
+    """Return the bit pattern for which _total returns `total`."""
     size = dtypes.TABLE[dtype].bits
     if _is_float(dtype) and total < 0:
         return (1 << (size - 1)) - 1 - total
@@ -339,8 +344,10 @@ def _why_not(ops: Sequence[Instruction]) -> str:
 
 @dataclass
 class _Class:
-    """Components whose values are compared with each other or copied to each other. constants: the bit patterns of the
-    constants with which they are compared or combined. total: true if TOTALORDER is used.
+    """Components whose values are compared with each other or copied to each other.
+
+    constants: bit patterns of the constants that they are compared or combined with
+    total: true if a comparison has the type TOTALORDER
     """
 
     dtype: str
@@ -349,8 +356,9 @@ class _Class:
     total: bool
 
     def values(self, elements: int, more: Sequence[int] = ()) -> List[int]:
-        """Return bit patterns for the components of `elements` elements, enough for every order that they can have
-        among themselves and the constants."""
+        """Return bit patterns that suffice to give the components of `elements` elements every possible order among
+        themselves and relative to the constants.
+        """
         bits = dtypes.TABLE[self.dtype].bits
         if self.dtype == "pred":
             return [0, 1]
@@ -376,7 +384,7 @@ class _Class:
 
 
 def _classes(body: _Body, group: Sequence[int], ops: Sequence[Instruction]) -> List[_Class]:
-    """Return the class of each component of a group. Components of one class share one _Class object."""
+    """Return, for each component of the group, the class that contains it."""
     parent: Dict[int, int] = {}
 
     def find(i: Instruction) -> int:
@@ -414,15 +422,15 @@ Point = Tuple[int, ...]
 
 
 class _Table:
-    """The values of f on all pairs of some points."""
+    """The results of the combiner f for all pairs of the given points (a point: one value for each component)."""
 
     def __init__(self, points: Sequence[Point], f: "Callable[[Point, Point], Point]", kinds: Sequence[str]) -> None:
         self.points, self.f, self.kinds = points, f, kinds
         self.rows = [[f(a, b) for b in points] for a in points]
 
     def laws(self, level: int) -> Tuple[str, str]:
-        """Return the reason why f is not associative and the reason why it is not commutative, if values are compared by
-        `level`; "" for a law that holds.
+        """Return two texts: the reason why f is not associative, and the reason why it is not commutative; "" if it
+        is. `level` says which values count as equal (see _sameness).
         """
         keys = [_sameness(level, t) for t in self.kinds]
         first: Dict[Any, int] = {}
@@ -461,7 +469,7 @@ def _has_nan(point: Point, kinds: Sequence[str]) -> bool:
 
 
 def _compared(body: _Body, group: List[int]) -> Combiner:
-    """Return the combiner of a group: its laws are proved by enumeration, or the order is kept."""
+    """Return the combiner of a group. Its laws are proved by enumeration; if that fails, the elements stay in order."""
     ops = body.ops(group)
     problem = _why_not(ops)
     if problem:
@@ -497,13 +505,14 @@ def _compared(body: _Body, group: List[int]) -> Combiner:
 
 def _start(body: _Body, group: List[int], classes: List[_Class], table: _Table,
            level: int) -> Optional[List[Optional[int]]]:
-    """Return the init values, if combining them once more never changes a result that already includes them."""
+    """Return the init values as start values if f(f(init, x), init) = f(init, x) and f(init, init) = init, else None.
+    """
     keys = [_sameness(level, t) for t in table.kinds]
 
     def same(a: Point, b: Point) -> bool:
         return all(key(x) == key(y) for key, x, y in zip(keys, a, b))
 
-    nan = any(_has_nan(p, table.kinds) for p in table.points)   # true if the laws hold for NaNs
+    nan = any(_has_nan(p, table.kinds) for p in table.points)  # true if the points include NaNs
     inits = [body.inits[k] for k in group]
     known = tuple(v for v in inits if v is not None)
     if len(known) < len(group):

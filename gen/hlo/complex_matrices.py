@@ -43,7 +43,7 @@ def without_complex_matrices(module: Module) -> None:
 
 
 def _deepen(module: Module, op: Instruction) -> None:
-    """Increase the call depth of the computations around an op."""
+    """Increase the call depth of the computations that contain an op."""
     computation, depth = op.computation, op.called[0].depth + 1
     while isinstance(computation, Computation) and computation.depth < depth:
         computation.depth = depth
@@ -104,8 +104,8 @@ class _Text:
         return self.add(self.f, (2 * n, 2 * n), f"reshape({both})")
 
     def halves(self, value: str, columns: int, step: int = 1) -> str:
-        """Return the complex matrix of a real one: two neighbouring rows are the real and the imaginary parts of a row. Of
-        every `step` columns, the first is taken.
+        """Return the complex matrix that a real matrix of twice as many rows represents: rows 2k and 2k + 1 are the
+        real and the imaginary part of row k. Only every `step`-th column is taken.
         """
         n = self.n
         pairs = self.add(self.f, (n, 2, columns, step), f"reshape({value})")
@@ -120,8 +120,9 @@ class _Text:
         return self.lines
 
     def cholesky(self) -> "List[str]":
-        """Return the factorisation of a complex matrix. Its diagonal is taken as real, as in LAPACK. If the real
-        factorisation fails at row k, the complex one fails at row k / 2."""
+        """Append the Cholesky factorisation of a complex matrix; return the text. The diagonal is taken as real, as in
+        LAPACK. If the real factorisation fails at row k, the complex one fails at row k / 2.
+        """
         n, attributes = self.n, self.op.attributes
         a, lower = self.parameter(0), str(attributes.get("lower", False)).lower()
         zeros = self.filled(self.f, (n, n), "0")
@@ -131,7 +132,7 @@ class _Text:
         factor = self.add(self.f, (2 * n, 2 * n), f"cholesky({matrix}), lower={lower}")
         if attributes.get("lower", False):
             self.halves(factor, n, 2)
-        else:       # rows of U have the parts side by side, and -b in place of b
+        else:    # for the upper factor U, each row holds a and -b side by side
             turned = self.add(self.f, (2 * n, 2 * n), f"transpose({factor}), dimensions="
                               f"{{{','.join(map(str, [*range(self.rank - 2), self.rank - 1, self.rank - 2]))}}}")
             left = self.halves(turned, n, 2)

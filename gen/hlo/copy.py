@@ -11,9 +11,10 @@ PutOrNone = Callable[[Computation, Instruction, List[Instruction]], Optional[Ins
 
 
 def replaced(computation: Computation, changes: "Callable[[Instruction], bool]", put: Put) -> Computation:
-    """Return a copy of a computation in which other ops replace each op for which `changes` is true, or the computation
-    itself if there is none. put: takes the copy, the op and its operands in the copy; adds ops and returns the op's
-    value."""
+    """Copy a computation; `put` supplies the replacement of each op for which `changes` is true. `put` takes the copy,
+    the op, and its operands in the copy, adds ops to the copy, and returns the new value. If no op changes, return
+    the computation itself.
+    """
     if not any(changes(i) for i in computation.instructions):
         return computation
     return copied(computation, lambda into, instruction, operands: (
@@ -21,19 +22,25 @@ def replaced(computation: Computation, changes: "Callable[[Instruction], bool]",
 
 
 def read_from(computation: Computation, others: "Mapping[Instruction, Instruction]") -> Computation:
-    """Return a copy in which some parameters' readers read other parameters. The replaced parameters stay, unread."""
+    """Return a copy in which each reader of a parameter in `others` reads the parameter that `others` maps it to. The
+    replaced parameters stay as unused parameters.
+    """
     order = [*computation.parameters, *(i for i in computation.instructions if i.opcode != "parameter")]
     return _ordered(computation, order, others, lambda into, instruction, operands: None)
 
 
 def copied(computation: Computation, put: PutOrNone) -> Computation:
-    """Return a copy. put: may add ops in place of an instruction; if it returns None, the instruction is copied."""
+    """Copy a computation. `put` may add ops in place of an instruction and return their value, or return None to copy
+    it.
+    """
     return _ordered(computation, computation.instructions, {}, put)
 
 
 def _ordered(computation: Computation, order: "List[Instruction]", others: "Mapping[Instruction, Instruction]",
              put: PutOrNone) -> Computation:
-    """Copy instructions in a given order, with some values read in place of others. put: see `copied`."""
+    """Copy the instructions in the given order. An operand in `others` is replaced by the value it maps to. put: see
+    `copied`.
+    """
     copied = Computation(computation.name, line=computation.line, col=computation.col, depth=computation.depth,
                          attributes=computation.attributes)
     known: Dict[Instruction, Instruction] = {}
@@ -50,7 +57,7 @@ def _ordered(computation: Computation, order: "List[Instruction]", others: "Mapp
 
 
 class Added:
-    """Adds ops to a copy in place of one op, `like`. word: a part of their names."""
+    """Adds ops to a copy in place of one op, `like`. word: part of the names of the added ops."""
 
     def __init__(self, computation: Computation, like: Instruction, word: str) -> None:
         self.computation, self.like, self.word, self.count = computation, like, word, 0

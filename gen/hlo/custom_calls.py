@@ -32,7 +32,7 @@ from gen.hlo.lapack import LETTERS, LapackCall, packed
 
 _TARGET = re.compile(r'"lapack_([sdcz])(\w+)_ffi"\Z')
 _TYPES = {letter: dtype for dtype, letter in LETTERS.items()}
-# the routines that become ops, and those that stay calls of LAPACK, by the letters of real and complex types
+# LAPACK routines by the letter of the element type: _OPS become ops; _LIBRARY remain calls of LAPACK
 _OPS = {**dict.fromkeys("sd", "potrf getrf trsm geqrf orgqr gtsv syevd gesdd".split()),
         **dict.fromkeys("cz", ["trsm", "gtsv"])}
 _LIBRARY = {**dict.fromkeys("sd", "geev gees gehrd sytrd gesvd geqp3 ormqr".split()), **dict.fromkeys(
@@ -161,7 +161,7 @@ class MatrixCall(CheckedCall):
         (batch, m, n), t = self.matrix(), self.dtype
         mode, k = self.code("mode", {"A": "all", "S": "some", "N": "none"}), min(m, n)
         leaves = self.call.shape.leaves()
-        # without vectors, u and vt may have either size
+        # if no vectors are computed, u and vt may have full or reduced size
         whole = [(*batch, m, m), (*batch, n, n)]
         full = mode == "all" or (mode == "none" and [leaf.dims for leaf in leaves[2:4]] == whole)
         columns, rows = (m, n) if full else (k, k)

@@ -1,5 +1,6 @@
-"""The nested layout that an instruction names for its result, and the conditions under which it can distribute the
-result (by gen/heroes/distribute.py)."""
+"""The nested layout that an instruction names to distribute its result over GPU threads, and the conditions that such
+a layout must meet (gen/heroes/distribute.py makes the kernel).
+"""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from typing import Any, Dict, List, Sequence, Tuple
 from gen import algebra
 
 ATTRIBUTE = re.compile(r'\bsett_distribute\s*=\s*"([^"\\]*)"')
-MOST_SLOTS = 1 << 16      # elements of a thread, which loops over them
-MOST_THREADS = 1024       # threads of a block, in CUDA and HIP on any device
+MOST_SLOTS = 1 << 16    # maximum number of elements per thread; each thread loops over its elements
+MOST_THREADS = 1024    # maximum number of threads in a block: the limit of every CUDA and HIP device
 MOST_BLOCKS = (1 << 31) - 1
 
 
@@ -22,18 +23,18 @@ def layout_of(instruction: Any) -> str:
 
 
 def canonical(text: str) -> str:
-    """Return a layout, or INTRINSIC.OPERAND, as IREE prints it."""
+    """Return the text of a layout, or of a matrix operand INTRINSIC.OPERAND, in IREE's canonical form."""
     return algebra.call("nested", text).split("\t")[0]
 
 
 def info(layout: str) -> "Dict[str, List[int]]":
-    """Return the numbers of `nested info`; -1 for a number of more than 64 bits."""
+    """Return the output of `nested info` as lists of numbers by name; a number of more than 64 bits becomes -1."""
     lines = (line.partition(" ") for line in algebra.call("nested", "info", layout).splitlines()[1:])
     return {name: [-1 if n == "-" else int(n) for n in words.split(",") if n] for name, _, words in lines}
 
 
 def misfit(layout: str, dims: "Sequence[int]") -> str:
-    """Return the reason why a layout cannot distribute a result of these dimensions; "" if it can."""
+    """Return the reason why a result of these dimensions cannot be distributed by a layout; "" if it can."""
     facts = info(layout)
     tile, threads = facts["undistributed"], facts["subgroups"][0] * facts["threads"][0]
     if len(tile) > len(dims):
@@ -51,7 +52,8 @@ def misfit(layout: str, dims: "Sequence[int]") -> str:
 
 
 def tiles(tile: "Sequence[int]", dims: "Sequence[int]") -> "Tuple[int, ...]":
-    """Return the number of tiles along each dimension of the result; in dimensions that the layout does not have, a
-    tile is one index."""
+    """Return the number of tiles along each dimension of the result. A leading dimension that the layout does not have
+    has one tile for each index.
+    """
     sizes = [1] * (len(dims) - len(tile)) + list(tile)
     return tuple(-(-n // size) for n, size in zip(dims, sizes))

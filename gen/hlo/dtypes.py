@@ -1,8 +1,8 @@
 """Element types of HLO: widths, kinds, and exact conversions between numbers, texts and bits.
 
-Only `encode` and `decode` convert between numbers and bits. Floats round to nearest, ties to even, from the exact
-value, never through a wider float: `float(text)` and then f32 would round twice. A value beyond the largest finite one
-becomes infinity if the type has one; else NaN if the type has one; else the largest finite value.
+Only `encode` and `decode` convert between numbers and bits. Floats are rounded to nearest, ties to even, from the exact
+value: a conversion through a wider float would round twice. A value beyond the largest finite one becomes infinity;
+in a type without infinity it becomes NaN, and in a type without either it becomes the largest finite value.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ Number = Union[int, float, Fraction, bool]
 
 @dataclass(frozen=True)
 class Dtype:
-    """An element type. For floats: the number of exponent and mantissa bits, the bias, and the meaning of the top
-    encodings (`style`).
+    """An element type.
 
-    style: 'ieee' (infinities and NaNs), 'fn' (no infinity, NaN is all ones), 'fnuz' (no infinity, NaN is minus zero),
-    'finite' (neither), 'scale' (unsigned power of two, NaN is all ones). part: for a complex type, the name of the type
-    of its parts.
+    style: the meaning of a float's top encodings: 'ieee' (infinities and NaNs), 'fn' (no infinity, NaN is all ones),
+        'fnuz' (no
+        infinity, NaN is the pattern of minus zero), 'finite' (neither), 'scale' (unsigned power of two, NaN is all
+            ones)
+    part: the element type of a complex type's real and imaginary parts
     """
 
     name: str
@@ -56,7 +57,8 @@ TABLE: Dict[str, Dtype] = _table()
 
 # the types with kernels; the parser keeps other types, and an error reports their position
 SUPPORTED: FrozenSet[str] = frozenset(name for name in TABLE if name not in ("s1", "u1", "f6e2m3fn", "f6e3m2fn"))
-# types with several elements in a byte of memory, the first in the low bits, with or without E(..) in the layout
+# Types of less than 8 bits whose elements are packed in bytes, the first element in the low bits. They are packed with
+# or without E(..) in the layout.
 PACKED: FrozenSet[str] = frozenset(["s2", "u2", "s4", "u4", "f4e2m1fn"])
 
 
@@ -66,13 +68,14 @@ def storage_bytes(name: str) -> int:
 
 
 def per_byte(name: str) -> int:
-    """Return the number of elements in a byte of memory; 1 for wider types too."""
+    """Return the number of elements in a byte of memory, for a type of at most 8 bits; 1 for wider types."""
     return 8 // TABLE[name].bits if name in PACKED else 1
 
 
 def wider(a: str, b: str) -> str:
-    """Return the type of a product of two types, if the text does not say: complex before real, then the float of
-    larger range and higher precision, then more bits, then signed."""
+    """Return the type that a product of two types has by default: a complex type before a real one, a float before an
+    integer; then the type of larger range and precision, then of more bits, then the signed one.
+    """
     def rank(name: str) -> "tuple[bool, int, int, int, bool]":
         part = TABLE[TABLE[name].part or name]
         reach = (largest_finite(part.name) >> part.mantissa) - part.bias if part.kind == "float" else -(1 << 20)
@@ -82,7 +85,7 @@ def wider(a: str, b: str) -> str:
 
 
 def is_complex(name: str) -> bool:
-    """Return true for a complex type, given any dtype of a shape."""
+    """Return true if an array's dtype is complex; false for real types and for the "" of a tuple."""
     return name in TABLE and TABLE[name].kind == "complex"
 
 
@@ -110,7 +113,7 @@ def largest_finite(name: str) -> int:
 
 
 def quiet_nan(name: str) -> int:
-    """Return the bit pattern of a plain `nan`; ValueError if the type has no NaN."""
+    """Return the bit pattern of a NaN without payload. Raise ValueError if the type has no NaN."""
     dtype = TABLE[name]
     if dtype.style == "ieee":
         return (((1 << dtype.exponent) - 1) << dtype.mantissa) | (1 << (dtype.mantissa - 1))
@@ -152,7 +155,9 @@ def _overflow(dtype: Dtype) -> int:
 
 
 def _round_magnitude(value: Fraction, dtype: Dtype) -> int:
-    """Return the bit pattern nearest to a value >= 0, ties to even; `_overflow` beyond the largest finite value."""
+    """Return the bit pattern nearest to a value >= 0, ties to even. A value beyond the largest finite one gives
+    `_overflow`.
+    """
     if value == 0:
         return quiet_nan(dtype.name) if dtype.style == "scale" else 0
     exponent = value.numerator.bit_length() - value.denominator.bit_length()
@@ -163,7 +168,8 @@ def _round_magnitude(value: Fraction, dtype: Dtype) -> int:
         return max(0, rounded) if rounded <= largest_finite(dtype.name) else _overflow(dtype)
     exponent = max(exponent, 1 - dtype.bias)
     steps = round(value / Fraction(2) ** (exponent - dtype.mantissa))
-    # The exponent field is one too small here, because the leading bit of `steps` adds 1 to it.
+    # The biased exponent is one less than the result's, because the leading bit of `steps` adds 1 to the exponent
+    # field.
     pattern = ((exponent + dtype.bias - 1) << dtype.mantissa) + steps
     return pattern if pattern <= largest_finite(dtype.name) else _overflow(dtype)
 
@@ -202,8 +208,9 @@ def _signed(magnitude: int, negative: bool, dtype: Dtype) -> int:
 
 
 def encode(value: "Union[Number, complex]", name: str) -> int:
-    """Return the bit pattern of a value: exact for integers and pred (ValueError if out of range), the nearest for
-    floats and complex numbers."""
+    """Return the bit pattern of a value. Integers and pred are exact (ValueError if out of range); floats and complex
+    numbers are rounded to nearest.
+    """
     dtype = TABLE[name]
     if dtype.kind == "complex":
         part = complex(value) if not isinstance(value, complex) else value
@@ -230,8 +237,9 @@ def decode(bits: int, name: str) -> "Union[int, float, complex]":
 
 
 def decode_real(bits: int, name: str) -> "Union[int, float]":
-    """Return the value of a bit pattern of a real type. Every float type here fits a double; of a NaN, only the sign is
-    kept."""
+    """Return the value of a bit pattern of a real type. Every float value of these types fits a double exactly, but a
+    NaN loses its payload.
+    """
     dtype = TABLE[name]
     if dtype.kind == "pred":
         return bool(bits & 1)
@@ -254,13 +262,14 @@ def decode_real(bits: int, name: str) -> "Union[int, float]":
 
 
 _DECIMAL = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?\Z")
-# no midpoint of two doubles has more significant digits; later digits only make a value larger than a midpoint
+# maximum number of significant decimal digits of a midpoint of two doubles
 _DIGITS = 1200
 
 
 def _exact(sign: str, whole: str, part: str, power: str) -> "tuple[bool, Fraction]":
-    """Return the sign and magnitude of a decimal. Huge exponents and further digits are cut, so that the result rounds
-    the same way."""
+    """Return the sign and magnitude of a decimal number. A huge exponent is clamped and digits beyond _DIGITS are
+    merged, so that the result still rounds like the exact value.
+    """
     digits = (whole + part).lstrip("0")
     shift = -len(part)
     if not digits:

@@ -78,8 +78,9 @@ class Expander:
         return self.add("concatenate", array_shape(values[0].shape.dtype, to), values, dimensions=(along,))
 
     def interleaved(self, values: "Sequence[Instruction]", along: int) -> Instruction:
-        """Return two or four arrays of one shape, stacked along a new dimension. Each element is a select by its index,
-        so that a kernel computes the arrays side by side."""
+        """Return two or four arrays of one shape stacked along a new dimension. The result is selects by index, not a
+        concatenate, so that one kernel computes the arrays in the same loop.
+        """
         of = values[0].shape
         to = array_shape(of.dtype, of.dims[:along] + (len(values),) + of.dims[along:])
         numbers = self.add("iota", array_shape("u32", to.dims), iota_dimension=along)
@@ -129,7 +130,9 @@ class Expander:
 
 
     def call(self, rule: "Rule") -> Instruction:
-        """Return a call of a computation with the rule's result, so that the op stays one step of the entry."""
+        """Return a call of a new computation that contains the rule's result, so that the op stays a single step of
+        the entry.
+        """
         of = self.of
         computation = Computation(self._name(), line=of.line, col=of.col)
         parameters = [Instruction(f"p{n}", "parameter", operand.shape, parameter_number=n, line=of.line, col=of.col,
@@ -150,7 +153,7 @@ Rule = Callable[[Expander, Instruction], Optional[Instruction]]
 
 
 def expand(module: Module, rule: Rule) -> None:
-    """Replace each instruction for which the rule has a result by that result."""
+    """Replace each instruction by the rule's result for it; an instruction for which the rule returns None stays."""
     computations: List[Computation] = []
     names = {computation.name: 0 for computation in module.computations}
     for computation in module.computations:

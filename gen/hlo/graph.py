@@ -1,7 +1,5 @@
-"""The graph of a module as values: shapes, instructions, computations, fusions and launches, with the questions that
-they answer.
-
-Only the C headers (through gen/algebra) read shapes.
+"""The graph of a module as data: shapes, instructions, computations, fusions and launches. Shape texts are parsed by
+the C headers only (through gen/algebra).
 """
 
 from __future__ import annotations
@@ -28,9 +26,14 @@ class HloError(Exception):
 
 @dataclass(frozen=True)
 class Shape:
-    """A shape. text: canonical. kind: 'array', 'tuple' or 'token' (opaque types and buffers are 'token' too). place:
-    for an array that is a part of a larger buffer, the map from its positions to the buffer's positions. lead: the
-    runtime variable in that map that is the distance between the buffer's rows; "" for a constant distance."""
+    """A shape.
+
+    text: the canonical text
+    kind: 'array', 'tuple' or 'token' (opaque types and buffers count as 'token')
+    place: for an array inside a larger buffer, the map from its positions to the buffer's positions
+    lead: the runtime variable in `place` that is the distance between the buffer's rows; "" if that distance is
+        constant
+    """
 
     text: str
     kind: str = "array"
@@ -68,8 +71,9 @@ class Shape:
 
 @dataclass(frozen=True)
 class Window:
-    """The positions of a small box in a padded one; each field has one number for each dimension. reversal: 1 if a
-    convolution reads its kernel from the end."""
+    """The window of a reduce-window or a convolution, as in HLO's text. Each field has one number for each dimension.
+    reversal: 1 if a convolution reads its kernel from the end.
+    """
 
     size: Tuple[int, ...] = ()
     stride: Tuple[int, ...] = ()
@@ -96,7 +100,7 @@ class Window:
                         and values != plain)
 
     def places(self, k: int, base: int) -> int:
-        """Return the number of window positions in dimension k of a base with `base` elements."""
+        """Return the number of window positions along dimension k, for an operand of `base` elements along it."""
         line = (base - 1) * self.base_dilation[k] + 1 if base else 0
         line += self.low[k] + self.high[k]
         reach = (self.size[k] - 1) * self.dilation[k] + 1 if self.size[k] else 0
@@ -105,8 +109,9 @@ class Window:
 
 @dataclass(frozen=True)
 class Labels:
-    """dim_labels of a convolution: the dimension numbers of batch and feature (of the kernel: input and output
-    feature), then of the spatial dimensions."""
+    """dim_labels of a convolution, for one operand or the result: the dimension numbers of batch and feature (of the
+    kernel: of input and output feature), then of the spatial dimensions.
+    """
 
     text: str
     lhs: Tuple[int, ...]
@@ -116,7 +121,9 @@ class Labels:
 
 @dataclass(eq=False)
 class Instruction:
-    """An op. Attributes that the parser understands have parsed values; all others are text in attributes['raw']."""
+    """An op. `attributes` holds parsed values; attributes that the parser does not understand stay text in
+    attributes['raw'].
+    """
 
     name: str
     opcode: str
@@ -139,7 +146,9 @@ class Instruction:
 
 @dataclass(eq=False)
 class Computation:
-    """A list of instructions, operands first. depth: the depth of nested calls (1: no calls)."""
+    """A list of instructions in which operands precede their users. depth: the depth of nested calls; 1 if there are
+    none.
+    """
 
     name: str
     instructions: List[Instruction] = field(default_factory=list)
@@ -194,21 +203,26 @@ class Module:
     line: int = 1
     col: int = 1
     attributes: Dict[str, str] = field(default_factory=dict)
-    places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)  # line and column of attributes' values
-    plan: Any = None    # launches.Launches, once fusions or steps have been read
-    filled: str = ""    # names the constants with drawn values (gen/hlo/fill.py); "" if there is none
+    places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)  # line and column of each attribute's value
+    plan: Any = None    # launches.Launches, after the first call of `fusions` or `steps`
+    filled: str = ""    # a note that names the constants with drawn values (gen/hlo/fill.py); "" if there are none
 
 
 @dataclass(eq=False)
 class Fusion:
-    """A computation that becomes kernels. Parameters and results are numbered after flattening tuples. name: a C
-    identifier. kind: 'kLoop', ..; '' if no fusion instruction names a kind. aliases: results that may share a
-    parameter's buffer, as the module allows. donated: parameters whose buffers any result may take. same: parameters
-    that each launch reads from the same buffer as an earlier parameter, which is read in their place. lasting:
-    parameters that many launches read unchanged: weights, and loop-invariant arrays. filled: see Module. small: true in
-    a program with loops, for a fusion that reads and writes few bytes. symbol: the prefix of the names of its kernels
-    and functions, if that is not its name. placed: for results that are parts of larger buffers, their shapes with
-    `place`."""
+    """A computation that becomes kernels. Parameters and results are numbered after tuples are flattened.
+
+    name: a C identifier
+    kind: 'kLoop', ..; "" if no fusion instruction names a kind
+    aliases: results that may share a parameter's buffer, as the module allows
+    donated: parameters whose buffers any result may reuse
+    same: parameters that every launch reads from the buffer of an earlier parameter; kernels read the earlier one
+    lasting: parameters that many launches read unchanged: weights and loop-invariant arrays
+    filled: see Module
+    small: true in a program with loops, for a fusion that reads and writes few bytes
+    symbol: the prefix of its kernels' and functions' names, if it differs from `name`
+    placed: for results that are parts of larger buffers, their shapes with `place`
+    """
 
     name: str
     computation: Computation
@@ -225,8 +239,9 @@ class Fusion:
 
 @dataclass(frozen=True)
 class Value:
-    """A buffer of a run: leaf number `leaf` of the result of `producer`, an instruction of the entry (a parameter, a
-    constant or a step)."""
+    """A buffer of a run: array number `leaf` in the result of `producer`, which is a parameter, a constant or a step
+    of the entry.
+    """
 
     producer: Instruction
     leaf: int = 0
@@ -281,7 +296,7 @@ def _dim(word: str) -> int:
 
 
 def _split_tuple(text: str) -> List[str]:
-    """Return the members of a canonical tuple's text, split at its top-level commas."""
+    """Split a canonical tuple's text at its top-level commas."""
     parts, depth, start = [], 0, 1
     for position, char in enumerate(text):
         if char in "([{":
@@ -304,7 +319,7 @@ def _canonical_shape(text: str) -> Shape:
         return Shape(text, "token", dtype="buffer" if text.startswith("b(") else text.split("[")[0])
     words = algebra.call("shape", "fields", text).split("\t")
     dtype, dims, order, elements, size, tiling, canonical = words[:7]
-    if dtype in dtypes.PACKED and ":T" not in canonical:      # packed types are packed without E(..) too
+    if dtype in dtypes.PACKED and ":T" not in canonical:    # packed even without E(..) in the layout
         tiling, size = "plain", str(-(-_dim(elements) // dtypes.per_byte(dtype)))
     return Shape(canonical, "array", dtype, tuple(_dim(d) for d in dims.split(",") if d),
                  tuple(int(d) for d in order.split(",") if d), _dim(elements), _dim(size), tiling == "tiled",
@@ -320,7 +335,7 @@ def scan_shape(text: str) -> "Tuple[int, Shape]":
 
 
 def shape(text: str) -> Shape:
-    """Return the shape that `text` spells; AlgebraError if it is not a shape."""
+    """Parse a shape. Raise AlgebraError if `text` is not a shape."""
     return scan_shape(text)[1]
 
 
@@ -332,8 +347,9 @@ def array_shape(dtype: str, dims: "Tuple[int, ...]", minor_to_major: "Optional[T
 
 
 def permuted(of: Shape, dimensions: "Tuple[int, ...]") -> Shape:
-    """Return the array shape with its dimensions permuted and every byte in place: dimension i is dimension
-    `dimensions[i]` of `of`."""
+    """Return a shape whose dimension i is dimension `dimensions[i]` of `of`, with the layout permuted so that no byte
+    moves.
+    """
     return shape(algebra.call("shape", "permute", of.text, ",".join(map(str, dimensions)))) if of.dims else of
 
 
@@ -343,8 +359,9 @@ def tuple_shape(children: "Sequence[Shape]") -> Shape:
 
 
 def layout_map(to: Shape, of: Shape) -> str:
-    """Return the map of a bitcast, from an index of the result to the index of the operand's element at the same
-    position."""
+    """Return the map of a bitcast from `of` to `to`: from an index of the result to the operand's index with the same
+    linear position.
+    """
     return algebra.compose(algebra.call("shape", "map", to.text), algebra.call("shape", "unmap", of.text))
 
 
@@ -363,7 +380,7 @@ def is_row_major(shape: Shape) -> bool:
 
 
 def relaid(data: bytes, source: Shape, target: Shape) -> bytes:
-    """Return the bytes of an array in another layout."""
+    """Move the elements of an array, given as bytes, to another layout."""
     return algebra.relaid(data, _packed_text(source), _packed_text(target))
 
 
@@ -393,7 +410,7 @@ def same_shape(a: Shape, b: Shape) -> bool:
 
 
 def memory_bits(of: Shape) -> int:
-    """Return the bits of an element in memory, as bitcasts count them; pred has 8."""
+    """Return the bits of an element in memory, as bitcasts count them: 8 for pred."""
     return 8 if of.dtype == "pred" else dtypes.TABLE[of.dtype].bits
 
 
@@ -414,8 +431,9 @@ def unique_indices(scatter: Instruction) -> bool:
 
 
 def index_parameter(scatter: Instruction) -> "Optional[Instruction]":
-    """Return the parameter whose elements, in memory order, are a scatter's indices and are used for nothing else, or
-    None."""
+    """Return the parameter that supplies a scatter's indices in memory order and has no other use; None if there is
+    none.
+    """
     indices = scatter.operands[len(scatter.operands) // 2]
     while (len(indices.users) == 1 and indices.shape.kind == "array" and not indices.shape.tiled
            and indices.shape.minor_to_major == tuple(range(indices.shape.rank))[::-1]
@@ -437,9 +455,11 @@ def sorted_indices(scatter: Instruction) -> bool:
 
 
 def in_order(scatter: Instruction) -> "Optional[List[int]]":
-    """Return the numbers by which a check sorts the indices of a scatter that promises sorted indices in a parameter: the
-    distance in memory between an index's components, their number, and the components in the order of the operand's
-    dimensions. Return None for any other scatter.
+    """Return the numbers with which a check sorts the random indices of a scatter whose text promises sorted indices,
+    if the indices are a parameter; else None.
+
+    The list is: the distance in memory between the components of an index, the number of components, and the
+    components in the order of the operand's dimensions.
     """
     a, indices = scatter.attributes, scatter.operands[len(scatter.operands) // 2]
     to = a["scatter_dims_to_operand_dims"]
@@ -452,10 +472,11 @@ def in_order(scatter: Instruction) -> "Optional[List[int]]":
 
 
 def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
-    """Return the numbers by which a check draws the indices of a scatter that promises unique indices in a parameter of
-    its own (drawn indices are below 2^31, or all ones): the distance in memory between an index's components, their
-    number, and for each component the number of windows that fit without overlap, and the window's size. Return None
-    for any other scatter.
+    """Return the numbers with which a check draws unique indices for a scatter whose text promises them, if the
+    indices are a parameter without other use; else None. Drawn indices are below 2^31, or all ones.
+
+    The list is: the distance in memory between the components of an index, the number of components, and for each
+    component the number of windows that fit without overlap and the window's size.
     """
     a, half = scatter.attributes, len(scatter.operands) // 2
     indices, of = scatter.operands[half], scatter.operands[0].shape
@@ -472,14 +493,14 @@ def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
     return numbers
 
 
-# Ops whose results may differ by more than the sign of a zero when an operand is -0 instead of +0, and ops that contain
-# other ops.
+# Ops that can turn the difference of -0 and +0 in an operand into more than the sign of a zero; ops that contain other
+# ops count too.
 _TELL_ZEROS_APART = frozenset(["divide", "atan2", "rsqrt", "power", "bitcast-convert", "bitcast", "fusion", "call",
                                "map"])
 
 
 def zero_sign_matters(instruction: Instruction) -> bool:
-    """Return true if a later op's result can depend on the sign of this op's zeros by more than the sign of a zero."""
+    """Return true if the sign of this op's zeros can change more than the sign of zeros in later ops."""
     seen: Set[int] = set()
     waiting = list(instruction.users)
     while waiting:

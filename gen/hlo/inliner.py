@@ -13,11 +13,16 @@ INLINE_LIMIT = 200000  # largest number of instructions of a fusion after inlini
 
 
 class Inliner:
-    """Makes a copy of a computation without fusion, call, map and opt-barrier, and without copies of tuples or tuples
-    that are only taken apart again. A scalar predicate of a select is broadcast, start indices in an array become
-    scalars, and short loops on large arrays are unrolled. If a layout changes where a computation is entered or left, a
-    copy is added. launches: inline only calls of computations that contain fusions, for an entry whose fusions become
-    kernels."""
+    """Copies a computation with its fusions, calls, maps and opt-barriers inlined. The copy also differs in these
+    points:
+
+    - copies of tuples, and tuples that are only taken apart again, are gone;
+    - a scalar predicate of a select is broadcast, and start indices in an array become scalars;
+    - short loops on large arrays are unrolled;
+    - a copy op is added where a layout changes at the boundary of a computation.
+
+    launches: inline only calls of computations that contain fusions, for an entry whose fusions become kernels.
+    """
 
     def __init__(self, source: Computation, filename: str, launches: bool = False) -> None:
         self.filename, self.launches = filename, launches
@@ -39,7 +44,9 @@ class Inliner:
 
     def _body(self, body: Computation, arguments: "Optional[List[Instruction]]",
               spread: Optional[Shape]) -> Instruction:
-        """Copy a body. arguments: the values of its parameters. spread: the shape of the map that contains it."""
+        """Copy a body. arguments: the values of its parameters. spread: the shape of the enclosing map, if there is
+        one.
+        """
         known: Dict[int, Instruction] = {}
         self._count(sum(i.opcode != "parameter" for i in body.instructions), body)
         for instruction in body.instructions:
@@ -84,7 +91,7 @@ class Inliner:
                            "instead, cut the module into several")
 
     def _laid_out(self, value: Instruction, of: Shape) -> Instruction:
-        """Return the value in the layout of a shape that is otherwise equal."""
+        """Return the value in the layout of `of`, which has the same types and dimensions."""
         if value.shape == of or of.kind == "token":
             return value
         if of.kind == "array":
@@ -96,7 +103,7 @@ class Inliner:
 
     def _add(self, like: Instruction, opcode: str, of: Shape, operands: List[Instruction],
              **attributes: Any) -> Instruction:
-        """Add an instruction that the text does not have, with the position of one that it has."""
+        """Add an instruction with no counterpart in the text; its position for error messages is that of `like`."""
         self._count(1, like)
         added = Instruction(self._name(like.name), opcode, of, operands, attributes, line=like.line, col=like.col,
                             computation=self.target)
@@ -115,7 +122,7 @@ class Inliner:
         return copy
 
     def _called(self, computation: Computation) -> Computation:
-        """Return the computation that an op applies to scalars, inlined too."""
+        """Return a copy of the scalar computation that an op applies, with its own calls inlined."""
         if self.launches:
             return computation
         return self.inner.setdefault(id(computation), inlined(computation, self.filename))
@@ -128,8 +135,9 @@ class Inliner:
         return self._broadcast(self._copy(instruction, [], instruction.shape), to)
 
     def _scalar_bits(self, bitcast: Instruction, value: Instruction, spread: Optional[Shape]) -> Instruction:
-        """Turn a scalar's bitcast, as XLA prints it in comparators, into the bits in another type, or the scalar
-        itself."""
+        """Convert a scalar's bitcast, as XLA prints it in comparators, to a bitcast-convert; return the scalar itself
+        if the type stays the same.
+        """
         of = bitcast.operands[0].shape
         if bitcast.shape.dtype == of.dtype:
             return value
@@ -179,14 +187,15 @@ def _starts_in_array(instruction: Instruction) -> bool:
     return first is not None and len(instruction.operands) == first + 1 and instruction.operands[first].shape.rank == 1
 
 
-MOST_TRIPS = 8          # maximum number of iterations of a loop that is unrolled
-LEAST_BYTES = 16384     # minimum bytes of the state of such a loop
-MOST_WRITTEN = 512      # maximum number of instructions over all iterations
+MOST_TRIPS = 8    # maximum number of iterations of a loop that is unrolled
+LEAST_BYTES = 16384    # minimum bytes of the state of a loop that is unrolled
+MOST_WRITTEN = 512    # maximum number of instructions of an unrolled loop, over all iterations
 
 
 def written_out(loop: Instruction) -> bool:
-    """Return true if a loop is fully unrolled: it has few short iterations on large arrays, which then become one pass
-    over memory. A loop on small arrays stays a loop."""
+    """Return true if a loop is fully unrolled: it has few, short iterations on large arrays, so that fusion turns it
+    into one pass over memory. A loop on small arrays stays a loop.
+    """
     count, body = trips(loop), loop.called[1]
     return (count is not None and count <= MOST_TRIPS and count * len(body.instructions) <= MOST_WRITTEN
             and loop.shape.bytes >= LEAST_BYTES
@@ -205,8 +214,9 @@ def _all(computation: Computation) -> "List[Instruction]":
 
 
 def launches_fusions(instruction: Instruction) -> bool:
-    """Return true if an instruction of an entry is a call of a computation that contains fusions, directly or in
-    further calls; each fusion becomes a kernel."""
+    """Return true if an instruction of an entry calls a computation that contains fusions, directly or through further
+    calls.
+    """
     waiting = list(instruction.called) if instruction.opcode == "call" else []
     seen: Set[int] = set()
     while waiting:

@@ -1,6 +1,5 @@
-"""The shapes of ops that are parsed and kept but have no kernel: while, fft, ... Their attributes stay text.
-
-A written shape is kept. If none is written, the methods here infer it; an op without a method needs a written shape.
+"""Shapes of ops that are parsed but have no kernel: while, fft, .. Their attributes stay text. A shape in the text is
+used as it is. If the text has none, a method here infers it; an op without a method then is an error.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class Kept(Check):
         return self.draft.written if self.draft.written is not None else super().result()
 
     def _needs(self) -> None:
-        """Do nothing: each method checks its own operands and attributes."""
+        """Do nothing: the method of each op checks its operands and attributes itself."""
 
     def _rule(self) -> "Optional[Callable[[], Shape]]":
         name = "_" + self.i.opcode.replace("-", "_")
@@ -55,7 +54,7 @@ class Kept(Check):
         return number
 
     def dimension(self, key: str, of: Shape) -> int:
-        """Return the only number of an attribute, which must be a dimension."""
+        """Return the dimension number that an attribute holds; the attribute must hold exactly one."""
         numbers = self.numbers(key)
         if len(numbers) != 1:
             self.fail(f"expected one dimension in '{key}', found {len(numbers)}", attribute=key)
@@ -78,7 +77,9 @@ class Kept(Check):
             self.fail(f"expected {count} operand{'' if count == 1 else 's'}, found {len(self.shapes)}")
 
     def takes(self, key: str, of: Computation, number: int) -> Shape:
-        """Check that a computation's only parameter has an operand's shape; return its result."""
+        """Check that a computation has one parameter and that it has the shape of operand `number`; return the
+        result's shape.
+        """
         if len(of.parameters) != 1:
             self.fail(f"expected 1 parameter of '{of.name}', found {len(of.parameters)}", attribute=key)
         if not same_shape(of.parameters[0].shape, self.shapes[number]):
@@ -155,9 +156,10 @@ class Kept(Check):
 
 
     def _ragged_dot(self) -> Shape:
-        """Return a dot whose rows come in groups. If the groups lie along a kept dimension of the left factor, each
-        group has its own right factor; along a contracted dimension, its own result; along a batch dimension, groups
-        change nothing."""
+        """Return the shape of a dot whose rows come in groups. If the groups divide a kept dimension of the left
+        factor, each group is multiplied by its own right factor. If they divide a contracted dimension, each group
+        gives its own result. If they divide a batch dimension, they do not change the result.
+        """
         self.operands(3)
         sizes, lists = self.kinds(2, "su"), self.i.attributes
         for key in ("lhs_batch_dims", "lhs_contracting_dims", "rhs_batch_dims", "rhs_contracting_dims"):

@@ -1,7 +1,6 @@
-"""Custom calls of LAPACK that remain calls of its routines, in C only: ops `lapack` with a routine's name and
-arguments.
-
-The arguments are in LAPACK's order. Workspaces have the minimum size that LAPACK's documentation allows.
+"""Custom calls of LAPACK that remain calls of its routines, on the C target only. They become ops `lapack` that hold a
+routine's name and its arguments in LAPACK's order. Workspaces have the minimum size that LAPACK's documentation
+allows.
 """
 
 from __future__ import annotations
@@ -16,14 +15,17 @@ from gen.hlo.graph import Instruction, array_shape, tuple_shape
 LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 _MODES = {"V": "V", "N": "N"}
 _TRIANGLES = {"L": "L", "U": "U"}
-# routines that are not called on a matrix with a NaN or an infinity
+# routines that are not called if the matrix has a NaN or an infinity
 _ON_FINITE = ("geev", "gees", "heevd", "gesdd", "gesvd")
 
 
 class Room(NamedTuple):
-    """An array of one matrix that LAPACK reads and writes, column-major. dims: rows and columns, or a length, or () for
-    a number. operand: the operand that it contains before the call. result: the result that it becomes. A workspace has
-    neither."""
+    """An array that one call of LAPACK reads or writes, column-major.
+
+    dims: rows and columns; or a length; or () for a number
+    operand: the number of the operand that is copied to it before the call
+    result: the number of the result that is copied from it after the call; a workspace has neither
+    """
 
     dtype: str
     dims: "Tuple[int, ...]"
@@ -36,13 +38,15 @@ Argument = Union[str, int, Room, None]
 
 
 class LapackCall(CheckedCall):
-    """A call that becomes an op `lapack`. Its attributes are `routine`, LAPACK's name; `arguments`; and `finite`: True
-    if the routine is not called when operand 0 has a NaN or an infinity. In that case info is -4, and all float results
-    are NaN."""
+    """A call that becomes an op `lapack`.
+
+    The op's attribute `finite` is true if the routine is skipped when operand 0 has a NaN or an infinity. Then info is
+    -4, and all float results are NaN.
+    """
 
     @property
     def part(self) -> str:
-        """Return the type of real numbers."""
+        """Return the type of the real and imaginary parts; for a real type, the type itself."""
         return dtypes.TABLE[self.dtype].part or self.dtype
 
     @property
@@ -59,15 +63,15 @@ class LapackCall(CheckedCall):
         return Room("s32", (), None, number)
 
     def work(self, size: int, dtype: str = "") -> "List[Argument]":
-        """Return a workspace and its size."""
+        """Return two arguments: a workspace, and its size."""
         return [Room(dtype or self.dtype, (max(1, size),)), max(1, size)]
 
     def real_work(self, size: int) -> "List[Argument]":
-        """Return the real workspace that routines on complex matrices take."""
+        """Return the real workspace that a routine takes on complex matrices; no argument on real ones."""
         return self.work(size, self.part)[:1] if self.is_complex else []
 
     def made(self, batch: "Tuple[int, ...]", arguments: "Sequence[Argument]") -> Op:
-        """Return the op whose operands and results are those of the arguments."""
+        """Return the op with these arguments. Its operands and results follow from the arrays among them."""
         rooms = [a for a in arguments if isinstance(a, Room)]
         operands = {a.operand: (a.dtype, (*batch, *a.dims)) for a in rooms if a.operand is not None}
         results = {a.result: (a.dtype, (*batch, *a.dims)) for a in rooms if a.result is not None}
@@ -76,7 +80,9 @@ class LapackCall(CheckedCall):
                   [operands[k] for k in sorted(operands)], [results[k] for k in sorted(results)])
 
     def _geev(self) -> Op:
-        """Return the op of geev. LAPACK returns `packed` eigenvectors of a real matrix; the call's are complex."""
+        """Return the op of geev. On a real matrix LAPACK returns real eigenvectors in packed form (see `packed`), but
+        the custom call's results are complex.
+        """
         batch, n = self.square()
         modes = [self.code(key, _MODES) for key in ("compute_left", "compute_right")]
         lines = 1 if self.is_complex else 2

@@ -1,4 +1,4 @@
-"""The fusions of a module, the buffers that each reads and writes, and the order of their launches."""
+"""Find the fusions of a module, the buffers that each fusion reads and writes, and the order of their launches."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from gen.hlo.reserved import program_name, unique
 STANDARD_INPUT = "<stdin>"  # file name of standard input
 
 def _wrapped(instruction: Instruction) -> Computation:
-    """Return a computation of one op. The op's operands become parameters, except scalar constants, which are
-    copied."""
+    """Return a computation that contains only this op. Its operands become parameters; scalar constants are copied
+    into it.
+    """
     computation = Computation(instruction.name, line=instruction.line, col=instruction.col)
     copies: Dict[int, Instruction] = {}
     for operand in instruction.operands:
@@ -39,8 +40,11 @@ _PASSED = frozenset("parameter constant tuple get-tuple-element opt-barrier".spl
 
 
 class Launch(NamedTuple):
-    """A launch of a fusion by an entry that launches several. instruction: the entry's instruction. operands: the
-    values of the fusion's parameters."""
+    """A launch of a fusion by an entry with several launches.
+
+    instruction: the entry's instruction
+    operands: the values of the fusion's parameters
+    """
 
     fusion: Fusion
     instruction: Instruction
@@ -49,7 +53,7 @@ class Launch(NamedTuple):
 
 @dataclass
 class Launches:
-    """The fusions of a module. launches: in order, if the entry launches several fusions."""
+    """The fusions of a module. launches: in order of execution; empty if the module is a single fusion."""
 
     fusions: List[Fusion]
     launches: List[Launch]
@@ -118,7 +122,7 @@ def is_step(instruction: Instruction) -> bool:
 
 
 def has_steps(computation: Computation) -> bool:
-    """Return true if a computation, or a computation that it calls, has such an op."""
+    """Return true if a computation, or a computation that it calls, contains an op for which is_step is true."""
     waiting, seen = [computation], set()    # type: List[Computation], Set[int]
     while waiting:
         computation = waiting.pop()
@@ -132,7 +136,8 @@ def has_steps(computation: Computation) -> bool:
 
 
 def _laid_out_anew(call: Instruction) -> bool:
-    """Return true if the layouts inside a called computation differ from those of the call's operands and result."""
+    """Return true if a called computation's parameters or root have other layouts than the call's operands or result.
+    """
     called = call.called[0]
     return root_of(called).shape != call.shape or any(p.shape != o.shape
                                                       for p, o in zip(called.parameters, call.operands))
@@ -152,7 +157,7 @@ class Place(NamedTuple):
 
 
 def _leaf(of: Shape, path: str) -> int:
-    """Return the number of the leaf at a shape index; -1 if there is none."""
+    """Return the number of the array at a shape index, among all arrays of the shape; -1 if there is no array."""
     before = 0
     for word in path.split(",") if path.strip() else []:
         if of.kind != "tuple" or int(word) >= len(of.children):
@@ -163,7 +168,7 @@ def _leaf(of: Shape, path: str) -> int:
 
 
 def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str, place: Place) -> Dict[int, int]:
-    """Parse `{ {0}: (1, {}), .. }` to pairs of a flattened result and a flattened operand."""
+    """Parse `{ {0}: (1, {}), .. }` to a dict: number of a result's array -> number of an operand's array."""
     aliases: Dict[int, int] = {}
     if not _ALIASES.fullmatch(text or "{}"):
         raise HloError(*place, f"{key}: expected {{ {{RESULT}}: (OPERAND, {{INDEX}}), .. }}, found {text[:60]}")
@@ -187,8 +192,9 @@ def _module_aliases(module: Module) -> Dict[int, int]:
 
 
 def _share_buffers(launches: List[Launch]) -> None:
-    """Merge parameters that every launch of a fusion reads from one buffer: the first is read, the others stay
-    unused."""
+    """Find parameters of a fusion that every launch passes the same buffer: the first of them is read in place of the
+    others, which stay as unused parameters.
+    """
     given: "Dict[Fusion, List[List[Value]]]" = {}
     for fusion, _, operands in launches:
         given.setdefault(fusion, []).append([value for operand in operands for value in _values(operand)])
@@ -208,7 +214,8 @@ def _share_buffers(launches: List[Launch]) -> None:
 
 def _give_buffers(module: Module, entry: Computation, launches: List[Launch]) -> None:
     """Find the buffers that each fusion may overwrite in all of its launches: those that the fusion itself allows,
-    those of the module's aliases, and copies that the entry makes for it alone."""
+    those that the module's aliases allow, and copies that the entry makes only for this fusion.
+    """
     root = root_of(entry)
     parameters = [Value(p, leaf) for p in entry.parameters for leaf in range(len(p.shape.leaves()))]
     results = _values(root)
@@ -246,10 +253,15 @@ def _give_names(fusions: List[Fusion], stem: str) -> None:
 
 
 def fusions(module: Module) -> List[Fusion]:
-    """Return the computations that become kernels. If an entry has no fusion instructions, or if there is a bare
-    computation, it is the only fusion, with calls inlined. Else each computation that a fusion (or call) of the entry
-    names is a fusion, and each other op of the entry is one of its own. A call of a computation with fusions counts as
-    if its ops were in the entry."""
+    """Return the computations that become kernels.
+
+    - If the entry has no fusion instructions, or no computation is marked ENTRY, the only fusion is the entry, with
+        calls
+      inlined.
+    - Else each computation that a fusion (or call) of the entry names is a fusion, and each other op of the entry
+        becomes
+      a fusion of its own. The ops of a called computation that contains fusions count as ops of the entry.
+    """
     return _plan(module).fusions
 
 
@@ -263,7 +275,7 @@ def whole(module: Module) -> Fusion:
 
 
 def _is_view(instruction: Instruction) -> bool:
-    """Return true if an op of the entry returns its operand's buffer unchanged, with other dimensions."""
+    """Return true if an op is a bitcast or reshape whose result can be its operand's buffer, with other dimensions."""
     if instruction.opcode not in ("bitcast", "reshape") or instruction.shape.kind != "array":
         return False
     of = instruction.operands[0].shape
@@ -271,7 +283,7 @@ def _is_view(instruction: Instruction) -> bool:
 
 
 def resolved(instruction: Instruction, leaf: int, views: bool = False) -> Value:
-    """Return the buffer behind a leaf of an instruction of the entry, through tuples. views: through views too."""
+    """Return the buffer of array `leaf` of an instruction's result, behind tuples and, if `views` is set, behind views."""
     while instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier") or views and _is_view(instruction):
         if instruction.opcode not in ("tuple", "get-tuple-element"):
             instruction = instruction.operands[0]
@@ -295,8 +307,9 @@ def _values(instruction: Instruction) -> List[Value]:
 
 
 def steps(module: Module) -> List[FusionCall]:
-    """Return the launches of a run in order. Values are parameters and constants of the entry, and results of earlier
-    steps."""
+    """Return the launches of a run in order. Their buffers are parameters and constants of the entry and results of
+    earlier launches.
+    """
     plan = _plan(module)
     if not plan.launches:
         return [FusionCall(plan.fusions[0], module_parameters(module), module_results(module))]
@@ -328,8 +341,9 @@ def layout_note(module: Module) -> str:
 
 
 def module_results(module: Module) -> List[Value]:
-    """Return the buffers of the module's flattened result; for a module that is one fusion, the leaves of the entry's
-    root."""
+    """Return the buffers of the module's flattened result. If the module is one fusion, these are the arrays of the
+    entry's root.
+    """
     root = root_of(_plan(module).entry)
     if not _plan(module).launches:
         return [Value(root, leaf) for leaf in range(len(root.shape.leaves()))]

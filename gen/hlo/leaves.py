@@ -1,4 +1,4 @@
-"""The arrays of a fusion's parameters and results, which may be tuples: its buffers, in order."""
+"""List the arrays of a fusion's parameters and results, which may be tuples. Each array is one buffer."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from gen.hlo.graph import Computation, Fusion, Instruction, Shape
 
 
 class Leaf(NamedTuple):
-    """An array of a result. number: among all arrays of the result. shape: as written. value, output: the instruction
-    that computes it, and the array's number in that instruction's shape."""
+    """An array of a fusion's result.
+
+    number: its number among all arrays of the result
+    shape: its shape in the text
+    value: the instruction that computes it
+    output: the number of the array in that instruction's shape
+    """
 
     number: int
     shape: Shape
@@ -26,7 +31,7 @@ class Run(NamedTuple):
 
 
 def result_leaves(computation: Computation) -> "List[Leaf]":
-    """Return the arrays of the result, with the instructions that compute them behind tuples."""
+    """Return the arrays of the result. `value` of each is the instruction that computes it, seen through tuples."""
     assert computation.root is not None
     given: List[Tuple[Instruction, int]] = []
     waiting = [Run(computation.root, 0, len(computation.root.shape.leaves()))]

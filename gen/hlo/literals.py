@@ -1,4 +1,4 @@
-"""The values of a constant: from text to one bit pattern for each element of the shape."""
+"""Parse the value of a constant to one bit pattern for each element of its shape."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gen.hlo import dtypes
 from gen.hlo.graph import Shape
 from gen.hlo.scanner import Scanner
 
-SPLAT_LIMIT = 1 << 24  # maximum number of elements of a constant with one value for all
+SPLAT_LIMIT = 1 << 24  # maximum number of elements of a constant written as one value for all elements
 _VALUE = re.compile(r"-?nan\([^)\s]*\)|[^\s{}(),/]+")
 
 
 def number_bits(text: str, dtype: str) -> int:
-    """Return the bits of one value's text; ValueError says what was expected."""
+    """Return the bit pattern of one value's text. Raise ValueError with the expected form."""
     kind = dtypes.TABLE[dtype].kind
     if kind == "pred":
         if text in ("true", "1"):
@@ -56,7 +56,7 @@ def _float(text: str, dtype: str) -> int:
 
 
 class Literal:
-    """Reads the value of a constant: exactly one value for each element of the shape, level by level."""
+    """Parses the value of a constant, level by level; it must have exactly one value for each element of the shape."""
 
     def __init__(self, scanner: Scanner) -> None:
         self.scanner = scanner
@@ -106,8 +106,9 @@ class Literal:
         return bits
 
     def _array(self, of: Shape) -> List[int]:
-        """Read nested braces without recursion; counts[k] is the number of items that the open brace of level k has
-        had."""
+        """Parse nested braces without recursion. counts[k] is the number of items parsed so far in the open brace of
+        level k.
+        """
         scanner, dims, bits = self.scanner, of.dims, []
         scanner.need("{", f"to open the values of {of.text}")
         counts = [0]

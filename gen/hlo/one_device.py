@@ -1,5 +1,7 @@
-"""Remove ops that compute nothing on one device: annotations, barriers, the halves of asynchronous ops, collectives of
-a single member. Ops that exchange data between several devices stay, and are refused later."""
+"""Remove ops that compute nothing on one device: annotations, barriers, the start and done ops of asynchronous ops,
+and collectives whose groups have a single member. Ops that exchange data between several devices stay and are
+refused later.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ _NUMBERS = {"partition-id": "num_partitions", "replica-id": "replica_count"}
 
 
 def rule(module: Module) -> Rule:
-    """Return the rule that gives the value of an instruction of this module if it is removed."""
+    """Return the rule of this module that maps a removable instruction to the value that replaces it."""
     devices = {key: _count(module, key) for key in _NUMBERS.values()}
 
     def of(x: Expander, instruction: Instruction) -> Optional[Instruction]:
@@ -55,7 +57,7 @@ def _count(module: Module, key: str) -> int:
 
 
 def _handed_on(x: Expander, values: "List[Instruction]", to: Shape) -> Optional[Instruction]:
-    """Return the operands as the result, an array or a tuple; None if their shapes differ from the result's."""
+    """Return the operands as an array or tuple of the result's shape; None if their shapes do not match it."""
     if len(values) == 1 and same_shape(values[0].shape, to):
         return x.laid_out(values[0], to) if to.kind == "array" else values[0]
     if to.kind != "tuple" or len(to.children) != len(values):
@@ -70,7 +72,7 @@ def _custom_call(x: Expander, instruction: Instruction) -> Optional[Instruction]
     if target in _ANNOTATIONS and len(instruction.operands) == 1:
         return _handed_on(x, instruction.operands, instruction.shape)
     if target == "AllocateBuffer" and not instruction.operands and instruction.shape.kind == "array":
-        return _zeros(x, instruction.shape)     # its content is undefined until something is written
+        return _zeros(x, instruction.shape)    # the content of this buffer is undefined until the module writes it
     return None
 
 
@@ -79,7 +81,7 @@ def _zeros(x: Expander, to: Shape) -> Instruction:
 
 
 def _collective(x: Expander, instruction: Instruction, partitions: int, replicas: int) -> Optional[Instruction]:
-    """Return the operands of a collective if each of its groups has one member, else None."""
+    """Return the operands of a collective if each of its groups has only one member, else None."""
     raw, to, values = instruction.attributes.get("raw", {}), instruction.shape, instruction.operands
     base = instruction.opcode.removesuffix("-start")
     if base != instruction.opcode and base in ("all-gather", "collective-permute") and to.kind == "tuple":
@@ -97,8 +99,9 @@ def _collective(x: Expander, instruction: Instruction, partitions: int, replicas
 
 
 def _single_members(raw: "dict[str, str]", partitions: int) -> bool:
-    """Return true if each group has one member. With a channel and no global ids, each group of replicas includes all
-    partitions."""
+    """Return true if each group has one member. If the collective has a channel but no use_global_device_ids, every
+    group also contains all partitions.
+    """
     if partitions != 1 and "channel_id" in raw and raw.get("use_global_device_ids") != "true":
         return False
     groups = raw.get("replica_groups", "")
@@ -109,7 +112,7 @@ def _single_members(raw: "dict[str, str]", partitions: int) -> bool:
 
 
 def _started(x: Expander, instruction: Instruction, base: str) -> Optional[Instruction]:
-    """Return the op that an asynchronous op starts; it replaces the start op."""
+    """Return the op that an asynchronous op starts, which replaces the start op."""
     to, attributes = instruction.shape, instruction.attributes
     if base == "copy":
         to = to.children[0] if to.kind == "tuple" else to

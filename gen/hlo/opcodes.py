@@ -1,11 +1,11 @@
-"""The table of ops, in which the checker, the emitter and the reference look up what they need to know of an op.
+"""The table of ops: what the checker, the emitter and the reference need to know about each op.
 
-An elementwise op is a row of ELEMENTWISE. Other files have pieces of C named after it (smooth-relu: `smooth_relu`);
-gen/README.md lists them. tests/hlo/test_opcodes.py takes each row through every target.
+An elementwise op is a row of ELEMENTWISE. Other files define pieces of C with the op's name (smooth-relu:
+`smooth_relu`); gen/README.md lists these pieces. tests/hlo/test_opcodes.py takes each row through every target.
 
-A structural op is a row of STRUCTURAL, which names its three parts: its checker is the method of checker.Check with its
-name (get-tuple-element: _get_tuple_element); its map is that of sett_indexing_analysis.h for an opcode (`map`); a
-function of gen/emit computes an element (`element`).
+A structural op is a row of STRUCTURAL. Its checker is the method of checker.Check with its name (get-tuple-element:
+_get_tuple_element). `map` is the opcode that sett_indexing_analysis.h knows it by. `element` is the function of
+gen/emit that computes one element.
 
 Opcodes without a row are parsed and kept; refusals.py says why they have no kernel.
 """
@@ -17,10 +17,10 @@ from typing import Dict, Mapping, Optional, Tuple, Union
 
 from gen.hlo import dtypes
 
-# kinds of element types, with a letter for each
+# the kinds of element types, and their letters in `takes`
 KINDS = {"pred": "p", "sint": "s", "uint": "u", "float": "f", "complex": "c"}
 ANY = "psufc"
-# kinds of operands in words, for messages
+# texts for error messages: operands of these kinds
 WORDS = {"f": "floats", "c": "complex numbers", "fc": "floats", "su": "integers", "psu": "pred or integers", "sufc": "integers or floats",
          "sfc": "signed integers or floats", "psuf": "no complex numbers"}
 
@@ -46,18 +46,18 @@ class Elementwise:
     optional: Tuple[str, ...] = ()  # optional attributes
     # in kernels
     operator: str = ""          # C operator for numbers
-    pred_operator: str = ""     # C operator for pred
-    function: str = ""          # function of the C and target libraries, for real floats
-    # f32, f64: types computed lane by lane, because PoCL's vector function is wrong (see gen/emit/ops.py)
+    pred_operator: str = ""    # C operator for pred
+    function: str = ""          # function of reals in C's and the targets' libraries
+    # types (f32, f64) that are computed lane by lane, because PoCL's vector function is wrong (see gen/emit/ops.py)
     scalar: Tuple[str, ...] = ()
-    # approximate number of vector instructions per register; if it is high, a lookup table may replace the function
+    # approximate number of vector instructions per register; a lookup table may replace an expensive function
     cost: int = 1
     # The result is rounded in float types of at most this many bits: 16 for most ops; 8 for abs, negate and the like,
     # because some 8-bit types lack -0 or a NaN of one sign; 0: never.
     rounds: int = 16
     wraps: bool = True          # a result of 2 or 4 bits is computed in a byte and must be truncated
-    # a NaN result is an operand's NaN, made quiet, or the processor's default NaN (x86 and Arm: vector forms are for
-    # CPUs)
+    # x86 and Arm: a NaN result is an operand's NaN made quiet, or the processor's default NaN, so a vector form is
+    # allowed
     keeps_nan: bool = False
     # in checks
     ulps: Optional[float] = None    # error bound of a kernel's float result in ulps; None: correctly rounded once
@@ -73,9 +73,10 @@ class Structural:
     """An op that moves, reduces or calls: a result element may depend on any element of its operands."""
 
     opcode: str
-    arity: Optional[int]        # None: any number, which its checker decides
-    map: str = ""    # opcode of sett_indexing_analysis.h for its operands' maps; "": inlined, or a leaf
-    # the function of gen/emit; "": the map is enough; "whole": the op has kernels on whole arrays (gen/plan/whole.py)
+    arity: Optional[int]    # None: any number; the op's checker checks it
+    map: str = ""    # opcode in sett_indexing_analysis.h; "": the op is inlined or has no operands
+    # The name of a function of gen/emit. "": the map alone says which element to read. "whole": the op has kernels on
+    # whole arrays (gen/plan/whole.py).
     element: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
     optional: Tuple[str, ...] = ()
@@ -173,7 +174,7 @@ _STRUCTURAL = (
     Structural("reverse", 1, map="reverse", attributes=_DIMENSIONS),
     Structural("pad", 2, map="pad", element="pad", attributes={"padding": "padding"}),
     Structural("concatenate", None, map="concatenate", element="concatenate", attributes=_DIMENSIONS),
-    # moves by indices that are read
+    # moves whose indices are runtime values
     Structural("dynamic-slice", None, map="dynamic-slice", element="bind", attributes=_integers("dynamic_slice_sizes")),
     Structural("dynamic-update-slice", None, map="dynamic-update-slice", element="update"),
     Structural("gather", None, map="gather", element="bind",
@@ -185,7 +186,7 @@ _STRUCTURAL = (
         "scatter",
         None,
         map="scatter",
-        element="scalar",  # gen/heroes/scatter.py has the kernels
+        element="scalar",  # the kernels are in gen/heroes/scatter.py
         attributes={**_integers("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims",
                                 "input_batching_dims", "scatter_indices_batching_dims"),
                     "index_vector_dim": "integer", "to_apply": "computation"},
@@ -219,7 +220,7 @@ _STRUCTURAL = (
     Structural("call", None, attributes={"to_apply": "computation"}),
     Structural("map", None, attributes={**_DIMENSIONS, "to_apply": "computation"}, optional=("dimensions",)),
     Structural("opt-barrier", 1),
-    # kernels on whole arrays
+    # ops whose kernels read and write whole arrays
     Structural("fft", 1, element=WHOLE, attributes={"fft_type": "transform", "fft_length": "integers"}),
     # composite ops, which are expanded (gen/hlo/random_bits.py, gen/hlo/batch_norm.py)
     Structural("rng-bit-generator", 1, attributes={"algorithm": "generator"}),
@@ -235,14 +236,14 @@ _MADE = tuple(Structural(opcode, None, element="whole") for opcode in (
 
 ELEMENTWISE: "Dict[str, Elementwise]" = {row.opcode: row for row in _ELEMENTWISE}
 STRUCTURAL: "Dict[str, Structural]" = {row.opcode: row for row in (*_STRUCTURAL, *_MADE)}
-# ops with rules in the checker; kernels may have them
+# the ops that the checker has rules for; an op may still have no kernel
 TABLE: "Dict[str, Union[Elementwise, Structural]]" = {**ELEMENTWISE, **STRUCTURAL}
-# ops on matrices, which are the last two dimensions
+# ops on matrices; the last two dimensions are rows and columns
 MATRIX_OPS = frozenset(["cholesky", "triangular-solve", *(row.opcode for row in _MADE)])
 # sums of products
 CONTRACTIONS = frozenset(["dot", "scaled-dot", "convolution"])
-# Ops in which an element depends on many elements of the operands, through a loop nest. The last two come from
-# select-and-scatter (gen/lower/select_and_scatter.py).
+# Ops whose elements depend on many elements of the operands, computed by a loop nest. The last two are what
+# select-and-scatter becomes (gen/lower/select_and_scatter.py).
 LOOPS = CONTRACTIONS | frozenset(["reduce-window", "select-and-scatter", "window-choice", "window-scatter"])
 
 # opcodes that are parsed and kept as written
@@ -260,7 +261,7 @@ OPCODES = frozenset(TABLE) - frozenset(row.opcode for row in _MADE) | _UNCHECKED
 # body, of a conditional its branches, the one for true first.
 CONTROL = frozenset(["while", "conditional"])
 
-# attributes that any op may have, kept as text
+# attributes that are allowed on every op and stay text
 COMMON = frozenset(
     """metadata backend_config sharding frontend_attributes origin original_value control-predecessors statistics
     parameter_replication result_accuracy operand_precision outer_dimension_partitions inner_dimension_partitions

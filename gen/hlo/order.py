@@ -1,17 +1,18 @@
-"""Find the order that the comparator of a sort implements, if its graph proves that it is an order.
+"""Find the order that the comparator of a sort implements, if its graph proves one.
 
-A comparator has two parameters for each operand: 2k is the element of operand k that may come first, 2k + 1 the other
-one. `keys` reads the comparator as a lexicographic order of keys; a key is computed from the elements of one side:
+Parameter 2k of a comparator is operand k's element on the first side, parameter 2k + 1 its element on the second side.
+`keys` reads the comparator as a lexicographic order of keys, each computed from the elements of one side:
 
     order = compare(key(first), key(second)) with LT or GT, or with the sides exchanged and GT or LT
           | or(order of a key, and(both sides have an equal key, order))
           | select(both sides have an equal key, order, order of that key)
 
 The two sides of a comparison use one key if their graphs are equal after each parameter 2k + 1 is replaced by 2k. Any
-ops may compute the key, for example those by which JAX makes all zeros and all NaNs equal. Integers and pred must be
-compared by value, floats by TOTALORDER, so that equal keys have equal bits and keys can be mapped to integers: every
-stable sort by them has the same result. A comparison of floats by value is not such a key, because a NaN is neither
-less than, nor equal to, any number.
+op may compute a key, for example the ops by which JAX makes all zeros and all NaNs equal.
+
+Integers and pred must be compared by value and floats by TOTALORDER. Then equal keys have equal bits, keys can be
+mapped to integers, and every stable sort by the keys has the same result. A comparison of floats by value is not a
+key, because a NaN is neither less than nor equal to any number.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from gen.hlo.graph import Computation, Instruction, array_shape, root_of, tuple_
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a sort. value: the key of the element whose parameters have even numbers. descending: a larger key comes
-    first."""
+    """A key of a sort. value: computes the key from parameters with even numbers. descending: larger keys come first.
+    """
 
     value: Instruction
     descending: bool
@@ -41,27 +42,30 @@ class Key:
 
 
 def keys(comparator: Computation) -> Optional[List[Key]]:
-    """Return the keys of the order that a comparator implements, the most significant one first; None if its graph does
-    not prove that it is an order."""
+    """Return the keys of the order that a comparator implements, most significant first; None if its graph proves no
+    order.
+    """
     return _order(root_of(comparator))
 
 
 def computation_of(keys_of: Sequence[Key], comparator: Computation) -> Computation:
-    """Return the computation of an element's keys, a tuple. Its parameters have the comparator's numbers."""
+    """Return a computation whose result is the tuple of an element's keys. It keeps the comparator's parameter
+    numbers.
+    """
     values = [key.value for key in keys_of]
     root = Instruction("keys", "tuple", tuple_shape([value.shape for value in values]), values)
     return needed(Computation(comparator.name, [*comparator.instructions, root], root, comparator.parameters))
 
 
 def needed(comparator: Computation) -> Computation:
-    """Return the computation without instructions that its root does not need."""
+    """Return the computation without the instructions and parameters that its root does not need."""
     live = {id(i) for i in reached(root_of(comparator))}
     return Computation(comparator.name, [i for i in comparator.instructions if id(i) in live], comparator.root,
                        [i for i in comparator.parameters if id(i) in live])
 
 
 def reached(value: Instruction) -> List[Instruction]:
-    """Return a value and all values that it is computed from."""
+    """Return all values that a value is computed from, and the value itself."""
     seen: Dict[int, Instruction] = {}
     waiting = [value]
     while waiting:
@@ -73,7 +77,7 @@ def reached(value: Instruction) -> List[Instruction]:
 
 
 def by_total_order(dtype: str, largest: bool) -> Computation:
-    """Return the comparator that selects elements for topk."""
+    """Return a comparator for topk that selects elements by the total order."""
     scalar = array_shape(dtype, ())
     sides = [Instruction(name, "parameter", scalar, parameter_number=n) for n, name in enumerate(("a", "b"))]
     kind = {"type": "TOTALORDER"} if dtypes.TABLE[dtype].kind == "float" else {}
@@ -107,7 +111,7 @@ def _lexicographic(first: Instruction, equal: Instruction, rest: Instruction) ->
 
 
 def _compared(i: Instruction, less: str, greater: str) -> Optional[Key]:
-    """Return the key of a comparison of both sides, if its direction is one of the two given."""
+    """Return the key of a compare op with direction `less` or `greater`, if both sides have the same key; else None."""
     if i.opcode != "compare" or i.attributes["direction"] not in (less, greater):
         return None
     a, b = i.operands
@@ -125,13 +129,13 @@ def _compared(i: Instruction, less: str, greater: str) -> Optional[Key]:
 
 
 def _sides(i: Instruction) -> Set[int]:
-    """Return the sides (0 or 1) whose parameters a value depends on."""
+    """Return the sides (0: first element, 1: second element) whose parameters a value depends on."""
     return {(of.parameter_number or 0) % 2 for of in reached(i) if of.opcode == "parameter"}
 
 
 def _alike(a: Instruction, b: Instruction, distance: int, known: "Dict[Tuple[int, int], bool]") -> bool:
-    """Return true if two values have equal graphs, with parameter n + distance of the second in place of parameter n of
-    the first."""
+    """Return true if the graph of b, with each parameter n + distance replaced by parameter n, equals the graph of a.
+    """
     at = id(a), id(b)
     if at not in known:
         if a.opcode == "parameter" or b.opcode == "parameter":

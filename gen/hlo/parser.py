@@ -1,6 +1,5 @@
-"""The parser of HLO text. Each instruction is checked as soon as it is read.
-
-Recursion happens only for operands and computations written inline; both have a depth limit.
+"""The parser of HLO text. It checks each instruction as soon as it is parsed. It recurses only into inline operands
+and inline computations, and both have a depth limit.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from gen.hlo.opcodes import CALLING, COMMON, OPCODES, TABLE, is_opcode
 from gen.hlo.scanner import NAME, WORD, Scanner
 from gen.suggest import did_you_mean
 
-OPERAND_DEPTH = 64  # depth of inline operands
-BODY_DEPTH = 32  # depth of inline computations
-CALL_DEPTH = 128  # depth of nested calls
+OPERAND_DEPTH = 64  # maximum depth of inline operands
+BODY_DEPTH = 32  # maximum depth of inline computations
+CALL_DEPTH = 128  # maximum depth of nested calls
 
 _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
-# source tables between the header and the computations: numbered lines
+# headings of the source tables, which are numbered lines between the module's header and its computations
 _SOURCES = re.compile(
     r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\r?\n(?:[ \t]*[0-9]+[ \t][^\n]*(?:\n|$))*(?!\s*[({])")
-# the beginning of a module in a file
+# the start of a module in a file with several
 MODULE = re.compile(r"HloModule\s+%?([A-Za-z0-9_.\-]+)")
-# JAX's default print, a jaxpr
+# the start of a jaxpr, which JAX prints by default
 _JAXPR = re.compile(r"\s*(\{ lambda\b)")
 _SLICE = re.compile(r"\[\s*(-?[0-9]+)\s*:\s*(-?[0-9]+)\s*(?::\s*(-?[0-9]+)\s*)?\]")
 _PADDING = re.compile(r"(-?[0-9]+)_(-?[0-9]+)(?:_(-?[0-9]+))?\Z")
@@ -42,8 +41,8 @@ _COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
 
 
 class Signature(NamedTuple):
-    """The signature of a computation before its body: each parameter's position and shape, the position of the result's
-    shape, and the result's shape."""
+    """A computation's signature, which precedes its body: the position and shape of each parameter and of the result.
+    """
 
     parameters: List[Tuple[int, Shape]]
     result_pos: int
@@ -51,7 +50,7 @@ class Signature(NamedTuple):
 
 
 class Parser:
-    """Reads one text; the scanner has the position."""
+    """Parses one text; `scanner` holds the current position."""
 
     def __init__(self, text: str, filename: str) -> None:
         self.scanner = Scanner(text, filename)
@@ -61,9 +60,9 @@ class Parser:
         self.names: Dict[str, Instruction] = {}
         self.computation = Computation("")
         self._spoken = set(WORD.findall(text)) if ".inline." in text else set()
-        self._count = 0  # number of names made for inline computations and operands
-        self._bodies = 0  # number of open inline computations
-        self.numbers: Set[int] = set()  # numbers of this computation's parameters
+        self._count = 0  # number of names generated for inline computations and operands
+        self._bodies = 0  # depth of the current inline computation
+        self.numbers: Set[int] = set()  # numbers of the current computation's parameters
 
     # ---- module ----
 
@@ -132,7 +131,7 @@ class Parser:
             self.computation.attributes[key] = scanner.raw(f"a value of '{key}'")
 
     def _signature(self) -> "Optional[Signature]":
-        """Read `(a: shape, ..) -> shape` before the body."""
+        """Parse the signature `(a: shape, ..) -> shape` that precedes a body."""
         scanner = self.scanner
         if not scanner.accept("("):
             return None
@@ -299,7 +298,7 @@ class Parser:
         return self._finish(draft)
 
     def _unused(self, wanted: str, used: "Dict[str, Any]") -> str:
-        """Return a name for an unnamed computation or operand; names that occur anywhere in the text are avoided."""
+        """Return a generated name for a computation or operand without a name; it occurs nowhere in the text."""
         while True:
             self._count += 1
             name = f"{wanted}.inline.{self._count}"
@@ -319,8 +318,9 @@ class Parser:
         return operand
 
     def _anonymous(self, instruction: Instruction, key: str) -> Computation:
-        """Read an inline computation, `to_apply={ .. }`. It gets a name and is placed before the computation that
-        contains it."""
+        """Parse an inline computation, `to_apply={ .. }`. It gets a generated name and precedes the computation that
+        contains it.
+        """
         scanner, pos = self.scanner, self.scanner.skip()
         outer = self.computation, self.names, self.numbers
         self._bodies += 1
@@ -461,8 +461,9 @@ class Parser:
         instruction.attributes[key] = tuple(padding)
 
     def _read_window(self, instruction: Instruction, key: str) -> None:
-        """Read `{size=3x5 stride=1x2 pad=0_0x1_-1 lhs_dilate=2x1 rhs_dilate=1x1 rhs_reversal=0x1}`; all but the size
-        have defaults."""
+        """Parse `{size=3x5 stride=1x2 pad=0_0x1_-1 lhs_dilate=2x1 rhs_dilate=1x1 rhs_reversal=0x1}`; only `size` is
+        required.
+        """
         scanner, places = self.scanner, {}
         numbers: Dict[str, Tuple[Any, ...]] = {}
         scanner.need("{", f"to open '{key}'")
@@ -502,8 +503,9 @@ class Parser:
         instruction.attributes[key] = window
 
     def _read_labels(self, instruction: Instruction, key: str) -> None:
-        """Read `b01f_01io->b01f`: for each part, the dimension numbers of batch, feature (input and output feature) and
-        the spatial dimensions."""
+        """Parse `b01f_01io->b01f`: the dimension labels of the input, the kernel and the result of a convolution (b:
+        batch, f: feature, i and o: input and output feature, digits: spatial dimensions).
+        """
         pos = self.scanner.skip()
         parts = self.scanner.match(_LABELS, "dim_labels like b01f_01io->b01f").groups()
         numbers = []
@@ -591,8 +593,9 @@ class Parser:
         return self.computation.add(instruction)
 
     def _check_started(self, draft: Draft) -> None:
-        """Check the shape of an asynchronous op such as `slice-start`: a tuple that has the shapes of its operands and
-        its result."""
+        """Check that the shape of an asynchronous start op such as `slice-start` is a tuple of its operands' and its
+        result's shapes.
+        """
         base, _, half = draft.instruction.opcode.rpartition("-")
         of = draft.instruction.shape
         if half != "start" or base not in TABLE or base == "copy" or of.kind != "tuple" or len(of.children) < 2:
@@ -602,14 +605,15 @@ class Parser:
 
 
 def read(path: str, filename: Optional[str] = None) -> Module:
-    """Return the module in a file. Invalid UTF-8 is reported like any unexpected character. OSError if the file cannot
-    be read."""
+    """Parse the module in a file. Invalid UTF-8 is reported like any unexpected character. OSError if the file cannot
+    be read.
+    """
     text = Path(path).read_bytes().decode("utf-8-sig", "replace")
     return parse(text, path if filename is None else filename)
 
 
 def parse(text: str, filename: str) -> Module:
-    """Read and check a module; HloError at the first fault."""
+    """Parse and check a module; raise HloError at the first fault."""
     module, *others = modules(text, filename)
     if others:
         raise HloError(filename, others[0].line, others[0].col,
@@ -636,5 +640,5 @@ def modules(text: str, filename: str) -> List[Module]:
 
 
 def module_names(text: str) -> List[str]:
-    """Return the names of the modules that begin in lines of a text."""
+    """Return the names of the modules that start in the given lines."""
     return [match.group(1) for match in re.finditer(rf"^{MODULE.pattern}", text, re.M)]

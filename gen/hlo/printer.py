@@ -9,8 +9,9 @@ from gen.hlo.graph import Computation, Instruction, Labels, Module, Shape, Windo
 
 
 def _literal_text(of: Shape, bits: "Iterator[int]") -> str:
-    """Return the values of a constant, with one pair of braces for each level. The recursion is as deep as the shape's
-    tuples."""
+    """Return the values of a constant as text, in one pair of braces for each dimension. It recurses over nested
+    tuples only.
+    """
     if of.kind == "tuple":
         return "(" + ", ".join(_literal_text(child, bits) for child in of.children) + ")"
     values = [next(bits) for _ in range(max(of.elements, 0))]
@@ -48,7 +49,7 @@ def _attribute_text(key: str, value: Any) -> str:
 
 
 def print_instruction(instruction: Instruction) -> str:
-    """Return an instruction as text, without ROOT."""
+    """Return an instruction as text, without the word ROOT."""
     if instruction.opcode == "parameter":
         inside = str(instruction.parameter_number)
     elif instruction.opcode == "constant":
@@ -90,8 +91,9 @@ def _plain_attributes(instruction: Instruction) -> Dict[str, Any]:
 
 
 def instruction_key(instruction: Instruction) -> "Tuple[Any, ...]":
-    """Return all of an instruction except its position, as a value to compare; other instructions and computations are
-    named."""
+    """Return everything about an instruction but its position, as a comparable value. It refers to other instructions
+    and to computations by name.
+    """
     return (instruction.name, instruction.opcode, instruction.shape, tuple(o.name for o in instruction.operands),
             _plain_attributes(instruction), tuple(u.name for u in instruction.users),
             tuple(c.name for c in instruction.called), instruction.parameter_number, instruction.literal)

@@ -27,7 +27,7 @@ from gen.hlo.graph import Instruction, array_shape
 _PARITY, _ROTATIONS = 0x1BD11BDA, ((13, 15, 26, 6), (17, 29, 16, 24))
 _MULTIPLIERS, _BUMPS = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85)
 
-Words = Sequence[Instruction]   # arrays of u32 of the same shape
+Words = Sequence[Instruction]  # arrays of u32, all of one shape
 
 
 def random_bits(x: Expander, instruction: Instruction) -> Instruction:
@@ -47,7 +47,7 @@ def random_bits(x: Expander, instruction: Instruction) -> Instruction:
 
 
 def _number(x: Expander, state: Instruction, number: int) -> Instruction:
-    """Return a number of the state, as a scalar."""
+    """Return element `index` of the state, as a scalar."""
     return x.reshape(x.slice(state, 0, number, number + 1), ())
 
 
@@ -70,7 +70,7 @@ def _counters(x: Expander, start: Instruction, dims: "Tuple[int, ...]") -> Instr
 
 def _threefry(x: Expander, key: Instruction, counter: Instruction, dims: "Tuple[int, ...]",
               bits: int) -> "Tuple[Instruction, Instruction]":
-    """Return elements of 64 bits, or words of which `bits` bits are used, and the counter after them."""
+    """Return 64-bit elements, or words of which the low `bits` bits are used, and the advanced counter."""
     along, blocks = 0, dims
     if bits < 64:
         of = dims or (1,)
@@ -109,12 +109,13 @@ def _threefry_blocks(x: Expander, key: Words, words: Words) -> Words:
 
 def _philox(x: Expander, key: Instruction, counter: "Tuple[Instruction, Instruction]", dims: "Tuple[int, ...]",
             bits: int) -> "Tuple[Instruction, List[Instruction]]":
-    """Return elements of 64 bits, or words of which `bits` bits are used, and the halves of the counter after them."""
+    """Return 64-bit elements, or words of which the low `bits` bits are used, and both halves of the advanced counter.
+    """
     count, per = math.prod(dims), 2 if bits == 64 else 4
     blocks = -(-count // per)
 
     def carried(low: Instruction) -> Instruction:
-        """Return the upper half of a counter whose lower half has advanced to `low`."""
+        """Return the upper half of a counter, plus 1 if its lower half has wrapped around to `low`."""
         start, high = (x.broadcast(half, low.shape) for half in counter)
         passed = x.add("compare", array_shape("pred", low.shape.dims), [low, start], direction="LT")
         return x.op("add", high, x.convert(passed, "u64"))

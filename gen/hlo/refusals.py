@@ -1,8 +1,6 @@
-"""Refuse valid HLO that has no kernel: `unsupported` returns an error at the first such instruction, which also names
-the further ones.
-
-Each refusal names the op, says why it has no kernel, and says what to write instead. gen/errors.md has an example of
-each.
+"""Refuse valid HLO that has no kernel. `unsupported` returns an error at the first instruction without a kernel; its
+message also names the further ones. Each refusal says why the op has no kernel, and what to write instead.
+gen/errors.md has an example of each.
 """
 
 from __future__ import annotations
@@ -23,8 +21,11 @@ _SCALAR_OPS = {*ELEMENTWISE, "parameter", "constant", "tuple", "get-tuple-elemen
 
 
 class Refusal(NamedTuple):
-    """A refusal. why: follows the op's name, such as " is between devices" or ": expected .., found ..". instead: what
-    to do."""
+    """The reason why an op is refused.
+
+    why: the text that follows the op's name, such as " is between devices" or ": expected .., found .."
+    instead: a hint what to write instead
+    """
 
     why: str
     instead: str
@@ -61,9 +62,10 @@ def _further(module: Module, first: Instruction) -> str:
 
 
 def _misfits_signature(module: Module) -> Optional[HloError]:
-    """Return an error if a parameter or result of the entry has another layout than entry_computation_layout says.
-    Before XLA assigns layouts, only that attribute is true. Shapes without a layout in it, and text that is not a
-    shape, are ignored."""
+    """Return an error if the layout of the entry's parameter or result differs from entry_computation_layout. Before
+    XLA assigns layouts, only that attribute is right. Shapes without a layout in it, and text that is not a shape,
+    are ignored.
+    """
     scanner, entry = Scanner(module.attributes.get("entry_computation_layout", ""), module.filename), entry_of(module)
     wanted: List[Tuple[Shape, bool]] = []
     try:
@@ -87,13 +89,14 @@ def _misfits_signature(module: Module) -> Optional[HloError]:
 
 
 def _places(of: Shape) -> "Tuple[Tuple[int, ...], str]":
-    """Return the facts that decide the positions of an array's elements: the order of its dimensions, except those of
-    size 1, and its tiles."""
+    """Return the parts of a layout that decide element positions: the order of the dimensions without those of size 1,
+    and the tiles.
+    """
     tiles = re.search(r":((?:T\([^()]*\)(?:\([^()]*\))*)?(?:L\([0-9]+\))?)", of.text)
     return tuple(d for d in of.minor_to_major if of.dims[d] != 1), tiles.group(1) if tiles else ""
 
 
-# reasons why ops have no kernel, and what to do instead
+# the refusals of opcodes that have no row in opcodes.TABLE
 _NOT_OURS = {
     Refusal(" " + why, instead): frozenset(ops.split())
     for why, instead, ops in (
@@ -248,8 +251,9 @@ def _why_not_bitcast(of: Shape, to: Shape) -> Optional[Refusal]:
 
 
 def _why_not_product(instruction: Instruction) -> Optional[Refusal]:
-    """Return the refusal of a sum of products. Its operands must be floats, integers or complex numbers; only floats
-    and integers may be mixed."""
+    """Return the refusal of a sum of products, if any. Operands must be floats, integers or complex numbers; floats
+    and integers may be mixed, complex numbers and others may not.
+    """
     to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
     if dtypes.is_complex(to) or any(map(dtypes.is_complex, kinds)):
         good = set(kinds) == {to} and instruction.opcode != "scaled-dot"
@@ -298,8 +302,9 @@ def _why_not_shape(leaf: Shape) -> Optional[Refusal]:
 
 
 def _why_not_called(instruction: Instruction, filename: str) -> Optional[Refusal]:
-    """Return the refusal of an op whose computation on scalars (of a map, a reduce, a window, a scatter) has other than
-    scalar ops."""
+    """Return the refusal of an op whose scalar computation (of a map, a reduce, a window, a scatter) contains ops that
+    are not scalar.
+    """
     if instruction.opcode not in ("map", "reduce", "reduce-window", "select-and-scatter", "scatter", "sort"):
         return None
     for inner in (inner for called in instruction.called for inner in inlined(called, filename).instructions):
@@ -310,9 +315,10 @@ def _why_not_called(instruction: Instruction, filename: str) -> Optional[Refusal
 
 
 def _entry_layouts(module: Module, instruction: Instruction) -> Optional[Refusal]:
-    """Return the refusal of a fusion whose operand has another layout than its parameter: a kernel reads its operand by
-    the parameter's layout. Layouts of calls may differ, because computations are printed with default layouts before
-    XLA assigns layouts."""
+    """Return the refusal of a fusion of the entry whose operand and parameter have different layouts: a kernel reads
+    the operand by the parameter's layout. For calls the layouts may differ, because before XLA assigns layouts,
+    computations are printed with default ones.
+    """
     if not module.explicit_entry or instruction.computation is not module.entry or instruction.opcode != "fusion":
         return None
     called, instead = instruction.called[0], "give both the same layout, or write a copy between them"
@@ -329,8 +335,7 @@ def _entry_layouts(module: Module, instruction: Instruction) -> Optional[Refusal
 
 
 def misplaced(module: Module) -> "Optional[HloError]":
-    """Return an error at the first distributed layout that does not belong to a result of a fusion, or belongs to a
-    tiled result."""
+    """Return an error at the first distributed layout that is not on a fusion's result, or is on a tiled result."""
     leaves = [leaf for fusion in fusions(module) for leaf in result_leaves(fusion.computation)]
     for _, shape, instruction, _ in leaves:
         if shape.tiled and distribution.layout_of(instruction):

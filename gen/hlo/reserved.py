@@ -1,4 +1,4 @@
-"""Names: those that a C identifier or a program's function must not have, and new names that nothing else has."""
+"""Names that generated C must avoid, and functions that make valid and unique names."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _WORDS = frozenset(     # keywords of C, C++ and OpenCL
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool half
     kernel global local constant private true false class new delete this template operator namespace main""".split()
 )
-# headers of C11, compilers and runtimes, which a file NAME.h must not hide
+# headers of C11, compilers and runtimes; a generated file NAME.h must not shadow them
 _HEADERS = frozenset(
     """assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic stdbool
     stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype
     arm_neon cuda_fp16 cuda_runtime fusion immintrin""".split()
 )
-# functions of math.h and complex.h, which also have a form for float and for long double
+# functions of math.h and complex.h; their names with suffixes f and l are reserved too
 _MATH = frozenset(
     name + suffix for suffix in ("", "f", "l") for name in """acos acosh asin asinh atan atan2 atanh cabs cacos cacosh carg
     casin casinh catan catanh cbrt ccos ccosh ceil cexp cimag clog conj copysign cos cosh cpow cproj creal csin csinh csqrt
@@ -25,7 +25,7 @@ _MATH = frozenset(
     pow pow10 remainder remquo rint round roundeven scalb scalbln scalbn significand sin sincos sinh sqrt tan tanh tgamma
     trunc y0 y1 yn""".split()
 )
-# names in stdlib.h, stdio.h, string.h, time.h and ctype.h, including those that systems add
+# names in stdlib.h, stdio.h, string.h, time.h and ctype.h, including additions by operating systems
 _LIBRARY = frozenset(
     """a64l abort abs aligned_alloc alloca arc4random arc4random_buf arc4random_uniform asctime asctime_r at_quick_exit atexit
     atof atoi atol atoll bcmp bcopy be16toh be32toh be64toh bsearch bzero calloc clearenv clearerr clearerr_unlocked clock
@@ -53,7 +53,7 @@ _LIBRARY = frozenset(
     toupper_l tzname tzset ungetc unix unsetenv u_char u_int u_long u_short va_arg va_copy va_end va_list va_start valloc
     vdprintf vfprintf vfscanf vprintf vscanf vsnprintf vsprintf vsscanf wcstombs wctomb""".split()
 )
-# Macros have no lower-case letter. Types end with _t or are element types of OpenCL and CUDA, with a number of lanes.
+# This matches macros (no lower-case letter), types that end in _t, and vector types of OpenCL and CUDA such as float4.
 _TYPES_AND_MACROS = re.compile(r"[A-Z_0-9]+|\w+_t|dim3|(?:u?(?:char|short|int|long|longlong)|half|float|double)\d*")
 
 
@@ -66,7 +66,9 @@ def c_identifier(text: str) -> str:
 
 
 def unique(name: str, taken: "Set[str]", mark: str = "_") -> str:
-    """Return a name that is not in `taken`, and add it: the name itself, or the name with the mark and a number."""
+    """Return the name if `taken` does not have it, else the name with the mark and a number; add the result to
+    `taken`.
+    """
     base, count = name, 1
     while name in taken:
         count += 1
@@ -76,15 +78,16 @@ def unique(name: str, taken: "Set[str]", mark: str = "_") -> str:
 
 
 def program_name(text: str) -> str:
-    """Return a similar name for a program's files and functions; a file that includes NAME.h and C's headers must
-    compile."""
+    """Return a name like the text for a program's files and functions. It cannot clash with C's headers in a file that
+    includes NAME.h and these headers.
+    """
     name = c_identifier(text)
     taken = name in _HEADERS | _MATH | _LIBRARY or _TYPES_AND_MACROS.fullmatch(name)
     return name + "_" if taken else name
 
 
-# Macros of C's library without parameters; type names, which later parameters may use; keywords of C++, which reads the
-# headers too.
+# Names that parameters cannot have: parameterless macros of C's library, type names that later parameters may use, and
+# keywords of C++ (C++ programs include the header too).
 _NO_PARAMETER = re.compile(r"I|[A-Z_0-9]{2,}|\w+_t|(?:PRI|SCN)\w+|" + "|".join(
     """errno linux unix complex imaginary noreturn thread_local alignas alignof static_assert math_errhandling asm typeof
     and and_eq bitand bitor compl not not_eq or or_eq xor xor_eq catch concept const_cast constexpr consteval constinit
@@ -93,6 +96,6 @@ _NO_PARAMETER = re.compile(r"I|[A-Z_0-9]{2,}|\w+_t|(?:PRI|SCN)\w+|" + "|".join(
 
 
 def parameter_name(text: str) -> str:
-    """Return a similar name for a parameter of a function in a header, which may follow the headers of C's library."""
+    """Return a name like the text for a function's parameter in a header that may be included after C's headers."""
     name = c_identifier(text)
     return name + "_" if _NO_PARAMETER.fullmatch(name) else name

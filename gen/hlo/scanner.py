@@ -57,7 +57,7 @@ class Scanner:
         self.fail(pos, f"expected {what}, found {self.words_at(pos)}")
 
     def skip(self) -> int:
-        """Skip blanks and comments; return the new position."""
+        """Skip blanks and comments; return the position behind them."""
         match = _BLANK.match(self.text, self.pos)
         assert match is not None
         self.pos = match.end()
@@ -96,7 +96,9 @@ class Scanner:
         return self.match(NAME, what).group().lstrip("%")
 
     def keyword(self, word: str) -> bool:
-        """Read a word if a name follows it; otherwise the word may itself be a name."""
+        """Return true and advance past `word` if a name follows it. Otherwise `word` itself may be a name, so do not
+        advance.
+        """
         start = self.skip()
         match = WORD.match(self.text, start)
         if match is None or match.group() != word:
@@ -155,8 +157,9 @@ class Scanner:
         return match.end()
 
     def raw(self, what: str, empty: bool = False) -> str:
-        """Return an attribute's value as text: up to a comma, a blank or a closing bracket outside brackets and
-        strings."""
+        """Return an attribute's value as text. It ends at a comma, blank or closing bracket that is not inside
+        brackets or a string.
+        """
         start = pos = self.skip()
         while pos < len(self.text):
             char = self.text[pos]
@@ -191,7 +194,9 @@ class Scanner:
         return self.text.startswith("[", end) or (word.group() == "b" and self.text.startswith("(", end))
 
     def _shape_end(self, pos: int) -> int:
-        """Return the end of the text of the shape at `pos`; only its brackets are checked."""
+        """Return the end of the shape's text that starts at `pos`. Only brackets are matched; C parses the shape
+        later.
+        """
         if self.text[pos] == "(" or self.text.startswith("b(", pos):
             end = self.balanced(self.text.index("(", pos))
             self._tuple_depth(pos, end)
@@ -222,14 +227,14 @@ class Scanner:
                 self.fail(pos + bracket.start(), f"expected tuples nested at most {TUPLE_DEPTH} deep")
 
     def shape(self) -> Shape:
-        """Read a shape. The C headers check it; the column of an error is converted to the file's."""
+        """Parse a shape with the C headers. The column of their error is converted to the file's line and column."""
         if not self.at_shape():
             self.expected("a shape")
         start = self.pos
         end = self._shape_end(start)
         text = _COMMENT.sub(lambda m: " " * len(m.group()), self.text[start:end])
         text = re.sub(r"[\r\n\t\f\v]", " ", text)
-        # the empty layout of a scalar
+        # remove the empty layout `{}` of a scalar, with blanks in its place
         text = re.sub(r"(\[ *\] *)\{ *\}", lambda m: m.group(1).ljust(len(m.group())), text)
         odd = re.search(r"[^ -~]", text)
         if odd:

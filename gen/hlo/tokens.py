@@ -1,6 +1,7 @@
-"""Remove tokens: they order effects, and modules of kernels have no effects. Tuples lose their token elements, calls
-their token operands, computations their token parameters. Tokens among the entry's parameters or results stay, and are
-refused later."""
+"""Remove tokens. They order side effects, and kernels have none. Tuples lose their token elements, calls their token
+operands, computations their token parameters. Tokens in the entry's parameters or result stay, and are refused
+later.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Dict, List, Set
 
 from gen.hlo.graph import Computation, Instruction, Module, Shape, entry_of, root_of, tuple_shape
 
-_CARRIERS = ("while", "conditional")    # they pass on one operand; a token is replaced by an empty tuple
+_CARRIERS = ("while", "conditional")    # a token as operand of these ops becomes an empty tuple
 _CALLS = (*_CARRIERS, "call", "fusion")
 _MOVES = ("after-all", "parameter", "get-tuple-element", "opt-barrier", "copy")     # on tokens: removed
 
@@ -35,7 +36,7 @@ def _has_token(shape: Shape) -> bool:
 
 
 def _stripped(shape: Shape) -> Shape:
-    """Return the shape without tokens; a token itself becomes an empty tuple."""
+    """Return a shape without its tokens; for a token itself, the empty tuple."""
     if _is_token(shape):
         return tuple_shape([])
     if shape.kind != "tuple" or not _has_token(shape):
@@ -48,7 +49,7 @@ def _strip(computation: Computation, shapes: "Dict[Instruction, Shape]", carried
     dropped: Set[Instruction] = set()
 
     def empty(like: Instruction) -> Instruction:
-        """Return an empty tuple in place of a token."""
+        """Return an empty tuple that replaces a token."""
         made = Instruction(f"{like.name}.nothing{len(instructions)}", "tuple", tuple_shape([]), line=like.line,
                            col=like.col, computation=computation)
         instructions.append(made)

@@ -1,4 +1,6 @@
-"""The number of iterations of a while loop, if its text determines it; a loop of one iteration is its body."""
+"""Find the number of iterations of a while loop, if its text determines it. A loop of one iteration is replaced by its
+body.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ _HOLDS = {"LT": lambda a, b: a < b, "LE": lambda a, b: a <= b, "GT": lambda a, b
 
 
 def without_single_steps(module: Module) -> None:
-    """Replace each while of one iteration by a call of its body, and each while of none by its operand."""
+    """Replace a while loop of one iteration by a call of its body, and a while loop of no iterations by its operand."""
     for loop in (i for computation in module.computations for i in computation.instructions if i.opcode == "while"):
         count = trips(loop)
         if count == 1:
@@ -24,9 +26,10 @@ def without_single_steps(module: Module) -> None:
 
 
 def trips(loop: Instruction) -> Optional[int]:
-    """Return the number of iterations of a while: the number that XLA has noted; or the count of a counter that the
-    condition compares with a constant and to which the body adds a constant. Return None if the text has neither
-    form."""
+    """Return the number of iterations of a while loop; None if the text does not determine it. The number is XLA's own
+    annotation, or follows from a counter that the condition compares with a constant and to which the body adds a
+    constant.
+    """
     raw = loop.attributes.get("raw", {})
     try:
         return int(json.loads(raw["backend_config"])["known_trip_count"]["n"])
@@ -44,7 +47,7 @@ def trips(loop: Instruction) -> Optional[int]:
         return None
     if not holds(start, end):
         return 0
-    reach = -(-(end - start) // step) if step else 1       # steps to the first value at or beyond the end
+    reach = -(-(end - start) // step) if step else 1    # number of steps until the counter is at or beyond the end
     for count in (reach, reach + 1):
         if count > 0 and not holds(start + count * step, end):
             return count if _fits(start + count * step, sides[0].shape.dtype) else None
@@ -52,7 +55,7 @@ def trips(loop: Instruction) -> Optional[int]:
 
 
 def _carried(value: Instruction, computation: Computation) -> Optional[int]:
-    """Return the number of an element of the loop's tuple; None for any other value."""
+    """Return k if a value is get-tuple-element k of the loop's state, else None."""
     if value.opcode != "get-tuple-element" or value.operands[0] not in computation.parameters:
         return None
     number: int = value.attributes["index"]
@@ -69,19 +72,19 @@ def _integer(value: Instruction) -> Optional[int]:
 
 
 def _fits(value: int, dtype: str) -> bool:
-    """Return true if an integer type holds a value, so that the counter has not wrapped around."""
+    """Return true if the integer type can hold a value, which means that the counter did not wrap around."""
     kind, bits = dtypes.TABLE[dtype].kind, dtypes.TABLE[dtype].bits
     return -(1 << bits - 1) <= value < 1 << bits - 1 if kind == "sint" else 0 <= value < 1 << bits
 
 
 def _start(loop: Instruction, number: int) -> Optional[int]:
-    """Return the integer that an element of the tuple has before the first step."""
+    """Return the constant integer that element `number` of the loop's state has before the first iteration, or None."""
     first = loop.operands[0]
     return _integer(first.operands[number]) if first.opcode == "tuple" else None
 
 
 def _step(body: Computation, number: int) -> Optional[int]:
-    """Return the number that a step adds to an element of the tuple."""
+    """Return the constant that each iteration adds to element `number` of the loop's state, or None."""
     root = body.root
     after = root.operands[number] if root is not None and root.opcode == "tuple" else None
     if after is not None and after.opcode == "subtract" and _carried(after.operands[0], body) == number:
@@ -96,8 +99,7 @@ def _step(body: Computation, number: int) -> Optional[int]:
 
 
 def _end(loop: Instruction, body: Computation, side: Instruction, condition: Computation) -> Optional[int]:
-    """Return the value with which the counter is compared: a constant, or an element of the tuple that no step
-    changes."""
+    """Return the value that the counter is compared with, a constant or an unchanged element of the state, or None."""
     number = _carried(side, condition)
     if number is None:
         return _integer(side)

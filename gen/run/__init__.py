@@ -1,5 +1,6 @@
-"""Builds fusions in private folders, runs them on a device through gen/run/harness, and compares them with their
-references."""
+"""Build fusions in private folders, run them on a device with the harness (gen/run/harness), and compare their results
+with those of their references.
+"""
 
 from gen.run.checks import check, check_built, check_each, check_what_fits
 from gen.run.objects import (BITS_AND_KIND, HARNESS, ROOT, Built, Manifest, build, call, compile_fusion,

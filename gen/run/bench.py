@@ -1,8 +1,8 @@
-"""Times kernels, alternating with copies and reads of the same bytes on the same device, and with libraries that do the
-same work.
+"""Time kernels, in rounds: each round times the kernel, copies and reads of the same bytes on the same device, and
+libraries that do the same work, one after another.
 
-Turns continue until the throughput relative to the yardstick is known accurately enough. The yardstick is the fastest
-read for a kernel that writes less than a quarter of what it reads, and the fastest copy for all others.
+Rounds continue until the kernel's throughput relative to the yardstick is known accurately enough. The yardstick is
+the fastest copy; for a kernel that writes less than a quarter of what it reads, it is the fastest read.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from gen.program import build as programs
 from gen.program.ir import Program
 from gen.run import cost as costs, nearest, rivals
 
-# the simplest fast rivals: one stream per thread
+# the simplest fast copy and read: each thread reads one stream of consecutive bytes
 ONE_STREAM = {"copy": "streaming stores", "read": "vector sum"}
-# seconds to generate, compile and start one kernel; turns per second of a kernel with a dozen rivals
+# expected seconds to generate, compile and start one kernel; expected rounds per second, for a kernel with a dozen
+# rivals
 START_SECONDS, TURNS_A_SECOND = 4, 6
 DIFFERS = re.compile(r"its result is|values are not the kernel's")
-SMALL = 1 << 20  # launches of fewer bytes take longer than their moves: such a row shows latency
+SMALL = 1 << 20  # for launches of fewer bytes the fixed launch time dominates, so the row shows latency
 MIB = float(1 << 20)
 
 Row = Dict[str, Any]
@@ -34,9 +35,14 @@ Row = Dict[str, Any]
 
 @dataclass
 class BenchOptions:
-    """The options of a bench. rounds: the maximum number of turns. spread: after the first 9 turns, the turns end once
-    half of the 95% confidence interval of the median share is below it. seconds: the maximum time of the turns after
-    the first 9. slot_ms: the minimum length of a turn. footprint: bytes of rotated buffers; 0: see footprint().
+    """The options of a bench.
+
+    rounds: the maximum number of rounds; each contender is timed once in a round
+    spread: stop, after 9 rounds or more, once half of the 95% confidence interval of the median relative throughput is
+        below this
+    seconds: the maximum time of the rounds after the first 9
+    slot_ms: the minimum time of one contender in one round, in milliseconds
+    footprint: total bytes of the buffers that launches use in rotation; 0: see footprint()
     """
 
     rounds: int = 60
@@ -51,7 +57,7 @@ class BenchOptions:
 
 @dataclass
 class Report:
-    """The results of a bench: the device, and a row for each kernel."""
+    """The results of a bench: the device, and one row per kernel."""
 
     target: str
     device: run.Event
@@ -65,14 +71,16 @@ class Report:
 
 
 def compiler_version() -> str:
-    """Return the first line of the C compiler's --version; it compiled the host's copies."""
+    """Return the first line of the output of --version of the C compiler that compiled the host's copies."""
     return (child.run([run.c_compiler(), "--version"]).out.splitlines() or [""])[0]
 
 
 def footprint(device: run.Event, wanted: int) -> int:
-    """Return the bytes of rotated buffers: sixteen times the last-level cache, at most 1 GiB but at least twice the
-    cache, and at most an eighth of the host's memory and a quarter of the device's. A loop over twice the cache still
-    has hits."""
+    """Return the total bytes of the buffers that launches use in rotation, so that they are not read from the cache.
+
+    The default is sixteen times the last-level cache, at most 1 GiB, but at least twice the cache (a loop over only
+    twice the cache still has some hits). It is at most an eighth of the host's memory and a quarter of the device's.
+    """
     cache, most = int(device["cache"]), min(costs.machine_memory() // 8, int(device["memory"]) // 4)
     return min(wanted or max(2 * cache, min(16 * cache, 1 << 30)) or 256 << 20, most)
 
@@ -83,22 +91,23 @@ def _time(event: run.Event) -> Row:
 
 
 def _fastest(events: Sequence[run.Event]) -> Optional[run.Event]:
-    """Return the event of the fastest rival, among the rivals that took part until the last turn."""
+    """Return the event of the fastest rival. Rivals that were dropped before the last round do not count."""
     last = max((e["rounds"] for e in events), default=0)
     return min((e for e in events if e["rounds"] == last), key=lambda e: e["median"] / max(1.0, e["bytes"]),
                default=None)
 
 
 def _share(kernel: run.Event, rival: run.Event) -> float:
-    """Return the median, over the turns, of the kernel's throughput relative to the rival's: in a turn, both meet the
-    same noise."""
+    """Return the kernel's throughput relative to the rival's: the median of the rounds' ratios. Each ratio compares
+    two times of one round, because noise affects both alike.
+    """
     speed = kernel["bytes"] / rival["bytes"]
     return speed * median(theirs / ours for ours, theirs in zip(kernel["times"], rival["times"]))
 
 
 def _mixed_share(kernel: run.Event, copy: run.Event, read: run.Event, manifest: run.Manifest) -> float:
-    """Return the kernel's throughput relative to a copy of the bytes that it writes, followed by a read of its other
-    bytes.
+    """Return the kernel's throughput relative to a copy of as many bytes as it writes plus a read of the rest of its
+    input.
     """
     written = int(manifest["bytes_written"])
     copied, rest = 2 * written / copy["bytes"], max(0, int(manifest["bytes_read"]) - written) / read["bytes"]
@@ -106,9 +115,9 @@ def _mixed_share(kernel: run.Event, copy: run.Event, read: run.Event, manifest: 
 
 
 def _libraries(kernel: run.Event, answer: run.Answer, libraries: Sequence[rivals.Library]) -> List[Row]:
-    """Return a row for each library: its times, or the reason why there are none."""
+    """Return a row for each library: its times, or the reason why it was not timed."""
     times = {e["name"]: e for e in answer.of("time") if e["kind"] == "library"}
-    said = {e["name"]: e for e in answer.of("library")}  # the last message counts
+    said = {e["name"]: e for e in answer.of("library")}  # of several messages about a library, the last one is used
     rows: List[Row] = []
     for library in libraries:
         event = said.get(library.name, {})
@@ -123,7 +132,7 @@ def _libraries(kernel: run.Event, answer: run.Answer, libraries: Sequence[rivals
 
 
 def _timed_row(row: Row, answer: run.Answer, device: run.Event, manifest: run.Manifest) -> Row:
-    """Return a row with the figures of a harness answer."""
+    """Return the row with the figures of the harness's answer added."""
     times = answer.of("time")
     kernel = next(e for e in times if e["kind"] == "kernel")
     copies = [e for e in times if e["kind"] == "copy"]
@@ -152,7 +161,9 @@ def _timed_row(row: Row, answer: run.Answer, device: run.Event, manifest: run.Ma
 
 def _operations(built: run.Built,
                 libraries: Sequence[rivals.Library]) -> "List[Tuple[rivals.Library, rivals.Operation]]":
-    """Return the operation of each library that can do a fusion."""
+    """Return pairs of a library and the operation that it runs for this fusion. Libraries that cannot compute it are
+    left out.
+    """
     single = rivals.operation(built.source) if libraries else None
     whole = rivals.whole(built.source, built.folder) if any(x.name in rivals.WHOLE for x in libraries) else None
     pairs = [(x, whole if x.name in rivals.WHOLE else single) for x in libraries]
@@ -161,7 +172,7 @@ def _operations(built: run.Built,
 
 def bench_built(built: run.Built, target: str, device: run.Event, options: BenchOptions,
                 libraries: Sequence[rivals.Library] = ()) -> Row:
-    """Return one kernel's row. The kernel is checked first, so that no wrong kernel is timed."""
+    """Return one kernel's row. The kernel is checked first, so that a wrong kernel is never timed."""
     manifest = built.manifest
     moved = int(manifest["bytes_read"]) + int(manifest["bytes_written"])
     row: Row = {"kernel": built.name, "hero": built.hero, "schedule": manifest.get("schedule", ""), "bytes": moved,
@@ -220,15 +231,16 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
 
 
 def bench_program(source: pipeline.Source, report: Report) -> Row:
-    """Return a program's row, built in a folder of its own."""
+    """Return a program's row; the program is built in a private folder."""
     with jobs.temporary_folder("sett_bench_") as work:
         built = run.build(source, Path(work), report.target, report.options.run, report.options.with_check)
         return bench_built(built, report.target, report.device, report.options, report.libraries)
 
 
 def expected_seconds(of: "Sequence[Program]", options: BenchOptions) -> float:
-    """Return the expected time of a bench on an idle machine: for each program its turns, two rounds of its check, and
-    the preparation."""
+    """Return the expected seconds of a bench on an idle machine. For each program they include its rounds, two rounds
+    of its check, and its preparation.
+    """
     checks = [costs.of_program(program).check_seconds(False) for program in of if options.with_check]
     return len(of) * (START_SECONDS + min(options.seconds,
                                                options.rounds / TURNS_A_SECOND)) + 2 * sum(
@@ -236,10 +248,12 @@ def expected_seconds(of: "Sequence[Program]", options: BenchOptions) -> float:
 
 
 def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = None, apart: bool = False) -> Report:
-    """Run `gen bench` on the programs of all files, or on each fusion separately. It raises RunError with status 3 if
-    there is no device."""
+    """Run `gen bench` on all programs of the files, or, if `apart` is set, on each fusion separately. Raise RunError
+    with status 3 if there is no device.
+    """
     options = options or BenchOptions()
-    options.run.larger = False      # timed kernels make no copies
+    # arrays with leading dimensions are not placed in larger arrays, so that no copies are timed
+    options.run.larger = False
     if options.run.leads and apart:
         raise run.RunError("expected no --apart beside --lead: it names arrays of the program")
     found = [(Path(file).name, pipeline.with_leads(program, options.run.leads)) for file in files
@@ -281,7 +295,7 @@ def bytes_text(value: float) -> str:
 
 
 def _spread(row: Row) -> float:
-    """Return the middle half of the turns, relative to the median."""
+    """Return the interquartile range of the times, divided by their median."""
     return (row["high_s"] - row["low_s"]) / row["median_s"]
 
 
@@ -310,7 +324,7 @@ def _library_cell(row: Row, name: str) -> str:
 
 
 def _cells(row: Row, libraries: Sequence[str]) -> Dict[str, str]:
-    """Return a row's texts by heading."""
+    """Return the texts of a row's cells, by column heading."""
     cells = {"kernel": row["kernel"], "hero": row["hero"], "moved": bytes_text(row["bytes"]),
              "max error": row.get("error", "not checked")}
     if "median_s" not in row:
@@ -329,11 +343,11 @@ def _cells(row: Row, libraries: Sequence[str]) -> Dict[str, str]:
     return cells
 
 
-BUSY = 0.25     # above this spread, something else uses the machine at times
+BUSY = 0.25    # a spread above this means that other work uses the machine at times
 
 
 def _legend(names: Sequence[str]) -> str:
-    """Explain the columns of the table."""
+    """Return an explanation of the table's columns."""
     return (
         f"GB/s, copy, read, memcpy{''.join(f', {name}' for name in names)}: GB/s of the bytes moved; share, of read: the kernel's GB/s in those of "
         "the fastest copy, read; +-: of the share (95%); spread: of the middle half of the turns. bench/README.md explains them"
@@ -355,8 +369,9 @@ LEFT = ("kernel", "hero", "max error", "yardstick", "note")
 
 
 def skipped(report: Report) -> List[str]:
-    """Return a line for each reason why a library was not timed, with the kernels unless the library is simply
-    missing."""
+    """Return a line for each reason why a library was not timed. It names the kernels, unless the library is not
+    installed.
+    """
     lines = [f"SKIP {x.name}: {x.missing}" for x in report.libraries if x.missing]
     absent = {x.name for x in report.libraries if x.missing}
     kernels: Dict[str, List[str]] = {}
@@ -368,8 +383,9 @@ def skipped(report: Report) -> List[str]:
 
 
 def differing(report: Report) -> List[str]:
-    """Return a line for each library whose result differs from a kernel's, if rounding may cause the difference but
-    another order of summation cannot."""
+    """Return a line for each library whose result differs from a kernel's by more than another order of summation
+    explains, but not by more than rounding at other places may explain.
+    """
     return [
         f"* {library['name']}: {library['differs']}: rounding at other places may cause it ({row['kernel']})"
         for row in report.rows
@@ -379,8 +395,9 @@ def differing(report: Report) -> List[str]:
 
 
 def _summary(report: Report) -> List[str]:
-    """Return a line for each library that was timed with several kernels: the geometric mean of the kernels' speedup
-    over it."""
+    """Return a line for each library that was timed with several kernels: the geometric mean of the kernels' speedups
+    over it.
+    """
     lines = []
     for name in rivals.NAMES:
         ahead: Dict[bool, List[Tuple[float, str]]] = {False: [], True: []}
@@ -400,7 +417,7 @@ def _summary(report: Report) -> List[str]:
 
 
 def head(report: Report) -> List[str]:
-    """Return lines about the device and the method."""
+    """Return lines that describe the device and the method."""
     device, options = report.device, report.options
     return [
         f"{report.target} on {device['name']}, {int(device['units'])} compute units, {device['runtime']}; "
@@ -412,8 +429,9 @@ def head(report: Report) -> List[str]:
 
 
 def table(report: Report) -> str:
-    """Return lines about the device and the method, then a row for each kernel, with the median time and the spread of
-    the middle half of the turns."""
+    """Return lines that describe the device and the method, then one row per kernel with its median time and the
+    interquartile range of its times.
+    """
     names = [x.name for x in report.libraries if not x.missing
              and any(_library_cell(row, x.name) != "-" for row in report.rows)]
     headings = ["kernel", "hero", "moved", "time", "spread", "GB/s", "copy", "share", "read", "of read", "+-",
@@ -436,14 +454,14 @@ def table(report: Report) -> str:
 
 
 def about(report: Report) -> Dict[str, Any]:
-    """Return the device and the method, without dates and paths."""
+    """Return the device and the method as data, without dates and paths."""
     options = report.options
     return {"target": report.target, "device": {k: v for k, v in report.device.items() if k != "event"},
             "compiler": report.compiler, "rounds": options.rounds, "spread": options.spread, "seconds": options.seconds}
 
 
 def as_json(report: Report) -> str:
-    """Return all measurements, without dates and paths."""
+    """Return all measurements as JSON text, without dates and paths."""
     return json.dumps({**about(report), "kernels": report.rows}, indent=1) + "\n"
 
 
@@ -452,7 +470,7 @@ def write_json(report: Report, path: str) -> None:
 
 
 def writable(data: Optional[Path], page: Optional[Path]) -> None:
-    """Raise RunError if the files of --json and --html cannot be written, before anything is measured."""
+    """Raise RunError, before anything is measured, if the files of --json and --html cannot be written."""
     for option, path in (("--json", data), ("--html", page)):
         if path and (path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK)):
             raise run.RunError(f"{option} {path}: expected the name of a file in a folder that can be written")

@@ -1,4 +1,4 @@
-"""Compares fusions with their references, on seeded inputs."""
+"""Compare fusions with their references, on inputs drawn from a seed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from gen.run.results import CheckResult, counted
 from gen.run.sources import load
 from gen.targets import RunError
 
-TOGETHER = 16   # maximum number of fusions in one library
+TOGETHER = 16  # maximum number of fusions compiled into one shared library
 
 
 def _with_indices(reason: str, results: "Sequence[Dict[str, Any]]") -> str:
-    """Add the logical index to `result R, element E` if the algebra can compute it. results: as in a manifest."""
+    """Append the element's logical index to a message `result R, element E`, if the algebra can compute it. results:
+    the manifest's results.
+    """
     match = re.match(r"result (\d+), element (\d+)", reason)
     if not match or int(match[1]) >= len(results):
         return reason
@@ -40,7 +42,7 @@ def _with_indices(reason: str, results: "Sequence[Dict[str, Any]]") -> str:
 
 def _result(name: str, hero: str, event: Event, results: "Sequence[Dict[str, Any]]", device: str,
             unknown: "Callable[[], List[str]]") -> CheckResult:
-    """Return the result of a comparison. unknown: returns the ops that let gen/bounds allow any value."""
+    """Return the result of one comparison. unknown: returns the names of ops whose error gen/bounds cannot limit."""
     free, nan, integers, moderate = (int(event.get(name, 0)) for name in ("unbounded", "unbounded_nan",
                                                                           "unbounded_integers", "unbounded_moderate"))
     return CheckResult(name, hero, event["status"], _with_indices(event["reason"], results), event.get("max_abs", 0.0),
@@ -51,8 +53,9 @@ def _result(name: str, hero: str, event: Event, results: "Sequence[Dict[str, Any
 
 
 def _results(built: Built, calls: "Sequence[Event]", event: Event, device: str, excess: bool) -> List[CheckResult]:
-    """Return a result for each call of a program of several calls, and one for faults that belong to no call; otherwise
-    one result."""
+    """Return the results of a check. A program of several calls has a result for each call, and one more for faults
+    outside all calls; any other program has one result.
+    """
     def unknown(fusion: Optional[Fusion]) -> List[str]:
         return bounds.unknown(fusion.computation, excess) if fusion else []
 
@@ -75,12 +78,12 @@ def _results(built: Built, calls: "Sequence[Event]", event: Event, device: str, 
 
 def check_built(fusions: Sequence[Built], target: str, options: Options, round_seconds: float = 0,
                 all_seconds: float = 0) -> List[CheckResult]:
-    """Compile and check fusions and programs whose files exist."""
+    """Compile and check fusions and programs whose files are already generated."""
     return [result for of in _checked(fusions, target, options, round_seconds, all_seconds) for result in of]
 
 
 def _groups(fusions: "Dict[int, Built]") -> "Iterator[Dict[int, Built]]":
-    """Yield groups of fusions, by number, that can be in one library: no two define the same function."""
+    """Split fusions into groups that fit one library, so that no two fusions of a group define the same function."""
     group: Dict[int, Built] = {}
     names: Set[str] = set()
     for number, built in fusions.items():
@@ -96,7 +99,7 @@ def _groups(fusions: "Dict[int, Built]") -> "Iterator[Dict[int, Built]]":
 
 
 def _compiled(group: "Dict[int, Built]", target: str, options: Options) -> "Dict[int, str]":
-    """Compile fusions into one library; return the reasons, by number, why some do not compile."""
+    """Compile fusions into one library. Return the errors of those that do not compile, by the fusion's number."""
     options.step(f"compile {', '.join(built.name for built in group.values())}")
     try:
         compile_fusions(list(group.values()), target, True, options.rounds)
@@ -114,8 +117,9 @@ def _compiled(group: "Dict[int, Built]", target: str, options: Options) -> "Dict
 
 def _checked(fusions: Sequence[Built], target: str, options: Options, round_seconds: float,
              all_seconds: float) -> "List[List[CheckResult]]":
-    """Return the results of each fusion, from one process for all; after a crash, a new process for the rest.
-    round_seconds, all_seconds: the expected time of the longest round and of all rounds."""
+    """Return the results of each fusion. One process checks all fusions; if it crashes, a new process checks the
+    remaining ones. round_seconds, all_seconds: the expected time of the longest round and of all rounds.
+    """
     results: Dict[int, List[CheckResult]] = {}
     waiting: List[int] = []
     compiled = {number: built for number, built in enumerate(fusions) if not built.problem}
@@ -157,15 +161,16 @@ def _checked(fusions: Sequence[Built], target: str, options: Options, round_seco
 
 
 def _named_in(line: str, fusions: "Sequence[Built]") -> "Optional[Built]":
-    """Return the fusion whose kernel a fault's line names (the longest name, if one is a prefix of another), or
-    None."""
+    """Return the fusion whose kernel a line of an error message names, or None. If one fusion's name is a prefix of
+    another's, the longest matching name counts.
+    """
     named = re.match(r"cuda_on_cpu: (?:after )?sett_(\w+)", line)
     return max((built for built in fusions if named and named[1].startswith(built.name)),
                key=lambda built: len(built.name), default=None)
 
 
 def compile_only(built: Built, target: str, options: Options, why: str = "too large for memory") -> CheckResult:
-    """Compile a fusion that does not fit into memory, or takes too long, for the device, and check its maps."""
+    """Compile a fusion that is too large or too slow to run, and check its maps."""
     compile_fusion(built, target)
     answer = call_harness(target, ["compile", options.device, built.library], process_limit(options))
     raise_for_start(answer)
@@ -184,16 +189,18 @@ def compile_only(built: Built, target: str, options: Options, why: str = "too la
 
 
 def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> List[CheckResult]:
-    """Check fusions against their references, in as many rounds as MOST_SECONDS allow. Fusions that need too much
-    memory or time are only compiled, and their maps are checked."""
+    """Check fusions against their references, in as many rounds as fit into MOST_SECONDS. A fusion that needs too much
+    memory or time is compiled only, and its maps are checked.
+    """
     return [result for of in check_each(fusions, target, options) for result in of]
 
 
 def check_each(fusions: Sequence[Built], target: str, options: Options) -> "List[List[CheckResult]]":
-    """Return the results of each fusion, see check_what_fits."""
+    """Return the results of each fusion, as check_what_fits does."""
     limit = options.memory if options.memory is not None else costs.machine_memory() // 3
     results: Dict[int, List[CheckResult]] = {}
-    alike: Dict[int, List[int]] = {}    # fusions that one process runs, by number of rounds (negative: at most)
+    # fusions that one process checks together, by number of rounds (negative: a maximum)
+    alike: Dict[int, List[int]] = {}
     seconds = {number: 0.0 for number in range(len(fusions))}
     for number, built in enumerate(fusions):
         traced = built.trace.program if built.trace else None
@@ -224,8 +231,9 @@ def check_each(fusions: Sequence[Built], target: str, options: Options) -> "List
 
 
 def check(file: str, target: str, options: Optional[Options] = None) -> List[CheckResult]:
-    """Run `gen check`: compare every call of a file's program with its reference. It raises HloError, or RunError if it
-    cannot be checked."""
+    """Run `gen check`: compare every call of a file's program with its reference. Raise HloError for faulty text,
+    RunError if the comparison is impossible.
+    """
     options = options or Options()
     program = pipeline.with_leads(programs.program(load(file, options.fill_constants, options.sizes)), options.leads)
     find_device(target, options)

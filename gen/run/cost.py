@@ -1,5 +1,6 @@
-"""The cost of a check or a bench of a fusion, counted before anything runs: bytes, steps, and seconds at stated
-rates."""
+"""Estimate the cost of a check or a bench before anything runs: bytes of memory, steps, and seconds at the rates
+below.
+"""
 
 from __future__ import annotations
 
@@ -16,25 +17,31 @@ from gen.plan import element_loops, fft, matrices, partition, plan
 from gen.plan.scan import prefix
 from gen.program.ir import Program
 
-MOST_SECONDS = 120      # seconds that a check, or a bench of one kernel, may take
-MUCH_STEPS = 2 * 10 ** 8     # above this, inputs are moderate only: subnormals, for example, take ten times as long
+MOST_SECONDS = 120    # maximum expected seconds of a check, or of a bench of one kernel
+# above this number of steps, inputs are moderate only: subnormals and the like take up to ten times as long
+MUCH_STEPS = 2 * 10 ** 8
 
-# Lower bounds of the rates, per second, at which one round of a check runs on two cores of a server of 2020. A round is
-# two launches and, at the same time, the reference and its bound (for floats both ends of an interval, through libm).
+# Minimum rates, per second, of one round of a check on two cores of a server of 2020. A round is two launches, and at
+# the same time the reference and its error bound. For floats the bound computes both ends of an interval, with libm.
 CHECKED_STEPS, CHECKED_OPERATIONS, CHECKED_ROUNDED = 1e8, 5e8, 4e7
-# Lower bounds of the rates of one launch on the host. Any other device is DEVICE times as fast.
+# Minimum rates, per second, of one launch on the host. Other devices are assumed to be DEVICE times as fast.
 LAUNCHED_STEPS, LAUNCHED_OPERATIONS = 1e9, 3e9
 DEVICE = 100
-# factors by which steps and operations take longer if the host emulates a device
+# slowdown of steps and of operations if the host emulates the device
 EMULATED_STEPS, EMULATED_OPERATIONS = 100, 10
-MATRIX_STEPS = 4    # steps of the reference and the bound of an op on matrices, for each multiplication of its kernel
-LAUNCHES = 15   # minimum number of launches of a bench: for warm-up, and for nine turns
+# steps of the reference and its bound for each multiplication that the kernel of an op on matrices does
+MATRIX_STEPS = 4
+LAUNCHES = 15  # minimum number of launches of a bench: the warm-up and nine rounds
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a fusion. steps: of the inner loops of dots, convolutions and windows. operations: of all other ops,
-    one per element. rounded: the float operations among them."""
+    """The cost of a fusion.
+
+    steps: iterations of the innermost loops of dots, convolutions and windows
+    operations: elements that all other ops compute
+    rounded: the float operations among them
+    """
 
     steps: int
     operations: int
@@ -42,7 +49,7 @@ class Cost:
     bytes: int      # of a check
 
     def check_seconds(self, emulated: bool) -> float:
-        """Return the seconds of one round."""
+        """Return the expected seconds of one round of a check."""
         steps, operations = (EMULATED_STEPS, EMULATED_OPERATIONS) if emulated else (1, 1)
         return self.steps / CHECKED_STEPS * steps + (
             self.operations - self.rounded) / CHECKED_OPERATIONS * operations + self.rounded / CHECKED_ROUNDED
@@ -53,7 +60,7 @@ class Cost:
                 + self.operations / LAUNCHED_OPERATIONS * operations) / (1 if on_host else DEVICE)
 
     def text(self) -> str:
-        """Return the part of the cost that takes most of the time, in words."""
+        """Describe, in words, the part of the cost that takes most of the time."""
         return (
             f"{self.steps:.1e} steps of windows and sums"
             if self.steps * 10 > self.operations
@@ -82,8 +89,8 @@ def cost(fusion: Fusion) -> Cost:
 
 
 def _counts(computation: Computation) -> "Tuple[int, int, int]":
-    """Return the numbers of steps, of operations, and of float operations of a computation. For a loop inside a kernel,
-    the numbers of its condition and body are multiplied by its trip count.
+    """Return the numbers of steps, of operations, and of float operations of a computation. The counts of a loop
+    inside a kernel are multiplied by its trip count.
     """
     steps = operations = rounded = 0
     for i in computation.instructions:
@@ -96,7 +103,8 @@ def _counts(computation: Computation) -> "Tuple[int, int, int]":
                 (steps, operations, rounded), zip(*map(_counts, i.called))))
         elif i.opcode in MATRIX_OPS:
             steps += MATRIX_STEPS * matrices.steps_of(i)
-        elif i.opcode == "fft":     # in long double, and a bound of each part
+        elif i.opcode == "fft":
+            # the reference computes in long double, and the bound's real and imaginary parts cost as much again
             steps += 4 * transform_steps(i)
         elif i.opcode not in ("parameter", "constant", "tuple", "get-tuple-element"):
             count = max((leaf.elements for value in (i, *i.operands[:1]) for leaf in value.shape.leaves()), default=0)
@@ -107,13 +115,13 @@ def _counts(computation: Computation) -> "Tuple[int, int, int]":
 
 
 def operations_of_iteration(loop: Instruction) -> int:
-    """Return the operations of one iteration of a loop, those of its condition included."""
+    """Return the number of operations of one iteration of a loop, including its condition."""
     return sum(operations for _, operations, _ in map(_counts, loop.called))
 
 
 def of_program(program: Program, traced: Optional[Program] = None) -> Cost:
-    """Return the cost of all calls. traced: the traced program, if there is one. A check then also holds its results, and
-    computes the reference of the whole program beside those of the calls.
+    """Return the cost of all calls of a program. traced: the traced program, if there is one; its results need memory
+    too, and the reference of the whole program runs in addition to those of the calls.
     """
     if program.is_one and not traced:
         return cost(program.whole)
@@ -125,8 +133,9 @@ def of_program(program: Program, traced: Optional[Program] = None) -> Cost:
 
 
 def arithmetic(fusion: Fusion) -> int:
-    """Return the number of arithmetic operations, one for each element that an op computes (two for each step of a dot
-    or convolution); moves and conversions count 0."""
+    """Return the number of arithmetic operations. An elementwise op counts 1 for each element, a dot or convolution 2
+    for each multiplication and addition; moves and conversions count 0.
+    """
     return sum(_arithmetic(i) for i in fusion.computation.instructions)
 
 
@@ -147,23 +156,27 @@ def _arithmetic(i: Instruction) -> int:
 
 
 def transform_steps(i: Instruction) -> int:
-    """Return the number of complex products of an fft in which each dimension is split by the prime factors of its
-    length."""
+    """Return the number of complex products of an fft whose dimensions are split by the prime factors of their
+    lengths.
+    """
     elements = max(i.operands[0].shape.elements, i.shape.elements)
     return sum(elements * sum(fft.factors(length)) for length in i.attributes["fft_length"])
 
 
 def steps_of(i: Instruction) -> int:
-    """Return the number of iterations of an op's innermost loop. Kernels of select-and-scatter have two loops: over the
-    elements of a window, and over the windows that contain an element."""
+    """Return the total number of iterations of an op's innermost loop. Select-and-scatter counts twice: its kernels
+    loop over the elements of each window, and over the windows that contain each element.
+    """
     loops = 2 if i.opcode == "select-and-scatter" else 1
     return loops * math.prod(partition.loop_sizes(i)) * i.shape.leaves()[0].elements
 
 
 def memory(computation: Computation) -> int:
-    """Return the bytes that a check needs at most: buffers twice, scratch, and the arrays of the reference and its
-    bound."""
-    last: Dict[Instruction, int] = {}      # the last read of a value, possibly as part of a tuple
+    """Return the maximum bytes of memory of a check: two sets of buffers, scratch, and the arrays of the reference and
+    its bound.
+    """
+    # the position of the last instruction that reads each value, possibly as part of a tuple
+    last: Dict[Instruction, int] = {}
     for number, i in reversed(list(enumerate(computation.instructions))):
         end = last.setdefault(i, number if i is not computation.root else len(computation.instructions))
         for operand in i.operands:
@@ -176,11 +189,12 @@ def memory(computation: Computation) -> int:
                                 "opt-barrier") else sum(2 * leaf.bytes + 16 * leaf.elements
                                                         for leaf in i.shape.leaves())
         passing = 0
-        if i.opcode in hlo.CONTRACTIONS:      # the factors, in the order of the reference's loops, and scaled factors
+        if i.opcode in hlo.CONTRACTIONS:
+            # the reference copies the factors in the order of its loops, and multiplies scales into copies
             passing = (24 + 24 * (i.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in i.operands)
-        if i.opcode in MATRIX_OPS:      # copies in wider types, and errors
+        if i.opcode in MATRIX_OPS:    # the reference keeps copies in wider types, and errors
             passing = 32 * sum(leaf.elements for value in (i, *i.operands) for leaf in value.shape.leaves())
-        if i.opcode == "scatter":      # the number of updates of each element, and the parts of sums
+        if i.opcode == "scatter":    # the bound counts the updates of each element, and keeps partial sums
             passing = 4 * i.shape.leaves()[0].elements + 32 * sum(leaf.elements for leaf in i.shape.leaves())
         if i.opcode == "parameter" or plan.stops(i):
             kept += sum(leaf.bytes for leaf in i.shape.leaves())

@@ -1,8 +1,8 @@
-"""gen bench --layouts: copies between every pair of layouts of an array, and reads of the array in each layout by rows,
-columns and tiles.
+"""gen bench --layouts: time copies between every pair of layouts of an array, and reads of the array in each layout by
+rows, columns and tiles.
 
-This file writes HLO text and shows the results as a matrix: as text, JSON and a page. The kernels are gen's own;
-gen/run/bench.py checks and times them like those of any file.
+This file writes HLO text and shows the results as a matrix: as text, as JSON and as a page. The kernels are ordinary
+generated ones; gen/run/bench.py checks and times them.
 """
 
 from __future__ import annotations
@@ -21,15 +21,19 @@ from gen.plan.nest import BuildError
 from gen.run import bench, cost as costs
 
 Row = bench.Row
-TILE = (8, 128)  # the tile of reads by tiles if no layout has tiles
-READS = ("rows", "columns", "tiles")  # runs along the last dimension, runs along the second to last one, blocks
+TILE = (8, 128)  # the tile of reads by tiles, if none of the layouts has a tile
+# the order of a read: along the last dimension, along the second to last one, or tile by tile
+READS = ("rows", "columns", "tiles")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A layout of the array. text: {1,0:T(8,128)}. padding: the fraction of its bytes that is padding. tile: its first
-    tile, one size for each logical dimension, or (). walk: a corner of the last two dimensions as points (row, column)
-    in the order of memory.
+    """A layout of the array.
+
+    text: such as {1,0:T(8,128)}
+    padding: the fraction of its bytes that is padding
+    tile: its first tile, one size per logical dimension, or ()
+    walk: points (row, column) of a corner of the last two dimensions, in memory order, for the picture
     """
 
     text: str
@@ -41,8 +45,13 @@ class Layout:
 
 @dataclass
 class Matrix:
-    """The measured matrix. tile: the tile of reads by tiles. The rows of copies have `from` and `to`, those of reads
-    `layout` and `by`; the report has both."""
+    """The measured matrix.
+
+    tile: the tile of reads by tiles
+    copies: rows with the fields `from` and `to`
+    reads: rows with the fields `layout` and `by`
+    report: contains the rows of both
+    """
 
     report: bench.Report
     shape: hlo.Shape
@@ -61,7 +70,7 @@ def _fault(what: str, text: str, column: int, message: str) -> run.RunError:
 
 
 def _shape(text: str) -> hlo.Shape:
-    """Return the array without a layout: its plain row-major shape."""
+    """Parse the array's shape; its layout is row-major."""
     try:
         shape = hlo.shape(algebra.shape(text))
     except algebra.AlgebraError as error:
@@ -76,8 +85,9 @@ def _shape(text: str) -> hlo.Shape:
 
 
 def _first_tile(shape: hlo.Shape, tiles: str) -> Tuple[int, ...]:
-    """Return the first tile in a `shape info` line, one size for each logical dimension; () if there is none, or if it
-    combines dimensions."""
+    """Return the first tile in the output of `shape info`, one size per logical dimension; () if there is no tile, or
+    if it combines dimensions.
+    """
     match = re.match(r"\((\d+(?:,\d+)*)\)", tiles)
     if not match:
         return ()
@@ -86,12 +96,12 @@ def _first_tile(shape: hlo.Shape, tiles: str) -> Tuple[int, ...]:
 
 
 def _picked(extent: int) -> List[int]:
-    """Return at most eight numbers below `extent`: all of them, or four pairs of neighbours."""
+    """Return all numbers below `extent` if it is at most eight, else four evenly spaced pairs of neighbours."""
     return list(range(extent)) if extent <= 8 else [k * (extent // 4) + step for k in range(4) for step in (0, 1)]
 
 
 def _walk(shape: hlo.Shape, tile: Sequence[int]) -> Tuple[Tuple[int, int], ...]:
-    """Return points of the first two by two tiles of the last two dimensions, in the order of memory."""
+    """Return points in the first two by two tiles of the last two dimensions, in memory order."""
     rows, columns = [1, *(min(2 * t, d) for t, d in zip(tile, shape.dims))][-2:]
     points = []
     for i, row in enumerate(_picked(rows)):
@@ -125,7 +135,7 @@ def _clipped(shape: hlo.Shape) -> Tuple[int, ...]:
 
 
 def parse(words: Sequence[str]) -> Tuple[hlo.Shape, List[Layout]]:
-    """Parse SHAPE LAYOUT LAYOUT ..; RunError with the column in the faulty argument."""
+    """Parse SHAPE LAYOUT LAYOUT ..; a RunError names the column in the faulty argument."""
     shape = _shape(words[0])
     layouts: List[Layout] = []
     for number, word in enumerate(words[1:], 1):
@@ -143,8 +153,9 @@ def copy_text(source: Layout, to: Layout) -> str:
 
 
 def read_text(layout: Layout, order: str, tile: Sequence[int]) -> str:
-    """Return the text of a read of every element: the bits of each row, column or tile are combined by xor, which is
-    exact in any order. A tile that reaches beyond the array is padded with zeros, which are not in memory."""
+    """Return the HLO text of a read of every element. Each row, column or tile is combined by xor, which is exact in
+    any order. A tile that extends beyond the array is padded with zeros, which need no memory.
+    """
     dtype = layout.shape.dtype
     bits = "pred" if dtype == "pred" else f"u{dtypes.TABLE[dtype].bits}"
     dims, rank = layout.shape.dims, layout.shape.rank
@@ -186,7 +197,8 @@ def _commas(numbers: Sequence[int]) -> str:
 
 
 def _row(text: str, name: str, report: bench.Report) -> Row:
-    """Return the bench's row of one kernel; or REFUSED and the reason, if gen cannot generate it."""
+    """Return the bench's row of one kernel. If the kernel cannot be generated, the status is REFUSED, with the reason.
+    """
     row: Row = {"kernel": name, "status": "REFUSED", "bytes": 0, "libraries": []}
     try:
         module = hlo.parse(text, f"{name}.hlo")
@@ -214,8 +226,12 @@ def _row(text: str, name: str, report: bench.Report) -> Row:
 
 
 class Cell(NamedTuple):
-    """A cell of the matrix to be measured: the rows that it belongs to, its identification there, its HLO text, and its
-    fusion's name."""
+    """A cell of the matrix that will be measured.
+
+    rows: the list that its row is appended to
+    which: the fields that identify it in that list
+    text, name: its HLO text and the name of its fusion
+    """
 
     rows: List[Row]
     which: Row
@@ -225,8 +241,9 @@ class Cell(NamedTuple):
 
 def measure(words: Sequence[str], target: str, options: bench.BenchOptions,
             progress: Callable[[str], None] = lambda text: None) -> Matrix:
-    """`gen bench --layouts`. RunError for bad arguments (status 2), no device (3), or if no kernel can be generated (2)
-    or run (3)."""
+    """Run `gen bench --layouts`. Raise RunError with status 2 for bad arguments or if no kernel can be generated, 3 if
+    there is no device or no kernel can run.
+    """
     shape, layouts = parse(words)
     report = bench.Report(target, run.find_device(target, options.run), bench.compiler_version(), options)
     tile = next((x.tile for x in layouts if x.tile), _clipped(shape))
@@ -249,7 +266,7 @@ def measure(words: Sequence[str], target: str, options: bench.BenchOptions,
 
 
 def ways(matrix: Matrix) -> List[str]:
-    """Return the reads that exist for an array of this rank."""
+    """Return the kinds of reads that an array of this rank has."""
     return [order for order in READS if matrix.shape.rank > 1 or order == "rows"]
 
 
@@ -268,13 +285,12 @@ def _command(words: Sequence[str], target: str, options: bench.BenchOptions) -> 
 
 
 def share(row: Row) -> Optional[float]:
-    """Return the throughput relative to the row's yardstick: the fastest copy, or the fastest read if little is
-    written."""
+    """Return the throughput relative to the yardstick: the fastest copy, or, if little is written, the fastest read."""
     return row.get("read_share" if row.get("yardstick") == "read" else "share")
 
 
 def yardstick(row: Row) -> str:
-    """Return the yardstick in words: which copy or read it was, and its throughput."""
+    """Describe the yardstick: its name and its throughput."""
     best = row.get("read" if row.get("yardstick") == "read" else "copy")
     return f"{best['GBps']:.1f} GB/s ({best['name']})" if best else "-"
 
@@ -291,7 +307,7 @@ def name(row: Row) -> str:
 
 
 def reasons(matrix: Matrix) -> List[str]:
-    """Return a line for each reason why cells have no figure."""
+    """Return a line for each reason why cells are empty."""
     kernels: Dict[str, List[str]] = {}
     for row in matrix.report.rows:
         if "median_s" not in row:
@@ -301,7 +317,7 @@ def reasons(matrix: Matrix) -> List[str]:
 
 
 def notes(matrix: Matrix) -> List[str]:
-    """Return notes that readers of the figures need."""
+    """Return notes that help to interpret the figures."""
     measured = [row for row in matrix.report.rows if "median_s" in row]
     rows = []
     if any(row["bytes"] < bench.SMALL for row in measured):
@@ -330,8 +346,9 @@ def _grid(cells: "Sequence[Sequence[str]]") -> List[str]:
 
 
 def table(matrix: Matrix) -> str:
-    """Return the device and the method, a matrix of the copies, a table of the layouts and their reads, and the reasons
-    for empty cells."""
+    """Return lines: the device and the method, the matrix of copies, a table of the layouts and their reads, and the
+    reasons for empty cells.
+    """
     copies = {(row["from"], row["to"]): row for row in matrix.copies}
     reads = {(row["layout"], row["by"]): row for row in matrix.reads}
     layouts, orders = [x.text for x in matrix.layouts], ways(matrix)
@@ -377,7 +394,7 @@ def tile_text(matrix: Matrix) -> str:
 
 
 def as_json(matrix: Matrix) -> str:
-    """Return all measurements, without dates and paths."""
+    """Return all measurements as JSON text, without dates and paths."""
     layouts = [{"layout": x.text, "bytes": x.shape.bytes, "padding": x.padding, "first_tile": x.tile}
                for x in matrix.layouts]
     return json.dumps({"command": matrix.command, **bench.about(matrix.report),
@@ -398,8 +415,9 @@ def as_html(matrix: Matrix) -> str:
 
 
 def places(json_path: Optional[str], html_path: Optional[str]) -> Tuple[Optional[Path], Path]:
-    """Return the paths of the files: the page goes beside the JSON, or to build/. RunError, before anything is
-    measured, if they cannot be written."""
+    """Return the paths of the output files. The page goes to the folder of the JSON file, or to build/. Raise
+    RunError, before anything is measured, if they cannot be written.
+    """
     if html_path is None and json_path is None:
         (run.ROOT / "build").mkdir(exist_ok=True)
     data = Path(json_path).absolute() if json_path is not None else None
@@ -413,7 +431,7 @@ def places(json_path: Optional[str], html_path: Optional[str]) -> Tuple[Optional
 
 
 def write(matrix: Matrix, data: Optional[Path], page: Path) -> None:
-    """Write the files, each completely or not at all."""
+    """Write the files. Each is replaced as a whole, or stays as it was."""
     texts = [(page, as_html(matrix)), *([(data, as_json(matrix))] if data else [])]
     for path, text in texts:
         pipeline.write(path, text)

@@ -1,7 +1,8 @@
-"""Decide whose result is closer to the exact one, if a library's result differs too much from a kernel's to be timed.
+"""Decide whether a library's result or the kernel's is closer to the exact result, if they differ too much for the
+library to be timed.
 
-The exact result is that of the reference (gen/reference) of the same module with f64 in place of all narrower floats;
-explicit conversions still round.
+The exact result is computed by the reference (gen/reference) of the same module with f64 in place of all narrower
+floats; explicit conversions still round.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ def _narrow(i: Instruction) -> bool:
 
 
 def _lines(i: Instruction, inputs: bool) -> List[str]:
-    """Return an instruction as lines of text, with f64 in place of narrower floats. Values that the module rounds
-    (constants, conversions, and, if `inputs`, parameters) keep their types, and a conversion to f64 follows.
+    """Return an instruction as lines of text, with f64 in place of narrower floats. Values that the module itself
+    rounds (constants, conversions, and, if `inputs` is set, parameters) keep their types and are then converted to
+    f64.
     """
     text = printer.print_instruction(i)
     rounded = i.opcode == "constant" or (i.opcode == "parameter" and inputs) or (
@@ -42,8 +44,9 @@ def _lines(i: Instruction, inputs: bool) -> List[str]:
 
 
 def exact_text(computation: Computation) -> Optional[str]:
-    """Return the module with f64 in place of narrower floats; None if it reads bits of floats, or has tuple parameters,
-    or types other than real numbers of 8, 16, 32 or 64 bits."""
+    """Return the text of the module with f64 in place of narrower floats. Return None if the module reads the bits of
+    floats, has tuple parameters, or has types other than real numbers of 8, 16, 32 or 64 bits.
+    """
     called: List[Computation] = []
 
     def visit(c: Computation) -> None:
@@ -70,7 +73,7 @@ def exact_text(computation: Computation) -> Optional[str]:
 
 
 def _numbers(data: bytes, dtype: str) -> Sequence[float]:
-    """Return the elements of a buffer, or an evenly spaced sample of them."""
+    """Return the elements of a buffer, or an evenly spaced sample if there are more than MOST."""
     size = dtypes.storage_bytes(dtype)
     step = max(1, len(data) // size // MOST)
     if dtype == "bf16":
@@ -83,8 +86,9 @@ def _numbers(data: bytes, dtype: str) -> Sequence[float]:
 
 
 def distance(got: Sequence[float], exact: Sequence[float]) -> float:
-    """Return the root mean square error, relative to the exact values' root mean square; infinite if a value is not
-    finite."""
+    """Return the root mean square of the errors divided by that of the exact values; infinity if a value is not
+    finite.
+    """
     squares = errors = 0.0
     for x, y in zip(got, exact):
         if x != y and not (x != x and y != y):
@@ -95,7 +99,7 @@ def distance(got: Sequence[float], exact: Sequence[float]) -> float:
 
 
 def exact_results(computation: Computation, given: Sequence[bytes], folder: Path) -> "Optional[List[Tuple[str, bytes]]]":
-    """Return the types and elements of the exact results; None if there is no exact module."""
+    """Return the types and elements of the exact results; None if exact_text returns None."""
     text = exact_text(computation)
     if text is None:
         return None
@@ -116,8 +120,9 @@ def exact_results(computation: Computation, given: Sequence[bytes], folder: Path
 
 
 def words(built: run.Built, target: str, options: run.Options, inputs: Path, theirs: Path) -> str:
-    """Return a sentence about whose results are closer to the exact ones; "" if that is unknown. inputs, theirs: files
-    of all parameters and of the library's results."""
+    """Return a sentence that says whose results are closer to the exact ones; "" if that is unknown. inputs, theirs:
+    files of all parameters and of the library's results.
+    """
     params, leaves = [p["bytes"] for p in built.manifest["params"]], built.manifest["results"]
     data, other, given, at = inputs.read_bytes(), theirs.read_bytes(), [], 0
     for size in params:

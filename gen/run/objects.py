@@ -1,5 +1,6 @@
-"""A file's fusions, as files in private folders and as shared objects that the harness loads; and the harness
-itself."""
+"""Write a file's fusions to private folders, and compile them to shared objects that the harness loads. Compile the
+harness too.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +33,18 @@ from gen.targets import RUNNERS, RunError, Runner, c_compiler
 ROOT = Path(__file__).resolve().parent.parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness"
 Manifest = Dict[str, Any]
-ITERATIONS = 100000     # iterations of one loop with unknown trip count, after which a check compares only calls
-LAUNCHED_ITERATIONS = 1000      # the same if each kernel is a launch
-ELEMENT_OPERATIONS = 10 ** 8    # operations of such a loop inside a kernel, over all iterations and elements
-FEWEST_ITERATIONS = 10          # minimum iterations of such a loop
+# A check stops a loop of unknown trip count after a limited number of iterations, and then compares only calls. The
+# limit is ITERATIONS, or LAUNCHED_ITERATIONS on targets other than C. For a loop inside a kernel it is lower if the
+# iterations would take more than ELEMENT_OPERATIONS operations over all elements, but at least FEWEST_ITERATIONS.
+ITERATIONS = 100000
+LAUNCHED_ITERATIONS = 1000
+ELEMENT_OPERATIONS = 10 ** 8
+FEWEST_ITERATIONS = 10
 CPUS = [name for name, device in DEVICES.items() if device.cpu]
 
 
 def call(command: Sequence[str], what: str) -> None:
-    """Run a compiler; its diagnostics become the error."""
+    """Run a compiler. If it fails, raise RunError with its diagnostics."""
     done = child.compiler(command)
     if done.status == 0:
         return
@@ -55,7 +59,9 @@ HARNESS_SOURCES = ("harness.c", "say.c", "data.c", "bench.c", "copies.c", "worke
 
 
 def harness(target: str) -> Path:
-    """Return the harness for a target's runtime, compiled into build/ if it is missing or older than its sources."""
+    """Return the path of the harness for a target's runtime. It is compiled into build/ if it is missing or out of
+    date.
+    """
     runner = runner_of(target)
     output = ROOT / "build" / f"harness_{runner.harness_name}"
     sources = [str(HARNESS / name) for name in (*HARNESS_SOURCES, runner.harness_source)]
@@ -87,16 +93,21 @@ BITS_AND_KIND = {
 
 @dataclass
 class Built:
-    """A program's files as gen build wrote them: its folder and its manifest. source: the whole program as one fusion.
-    library: the shared object into which it is compiled, and its number there, as the harness reads them. traced: for a
-    check of a program of several calls, the program whose results are those of all calls, made from `trace`
-    (gen/program/trace.py). oracle, oracles: the references for it, and for its calls. larger: true if arrays with
-    leading dimensions are placed inside larger ones."""
+    """The files that gen build wrote for a program: their folder and the manifest.
+
+    source: the whole program as one fusion
+    library, number: the shared object that contains it, and its index there
+    traced: to check a program of several calls, a program made from `trace` (gen/program/trace.py) that returns the
+        results
+        of all calls
+    oracle, oracles: the references of the whole program, and of its calls
+    larger: true if arrays with leading dimensions are placed inside larger arrays
+    """
 
     folder: Path
     manifest: Manifest
     source: Any = None
-    problem: str = ""  # the reason why there is nothing to run
+    problem: str = ""  # the reason why it cannot be run
     library: Optional[str] = None
     program: Optional[Program] = None
     traced: "Optional[Built]" = None
@@ -122,7 +133,7 @@ class Built:
 
 
 class Buffer(NamedTuple):
-    """A parameter or a result, `struct sett_buffer` of gen/run/harness/fusion.h."""
+    """A parameter or a result, as in `struct sett_buffer` of gen/run/harness/fusion.h."""
 
     bytes: int
     elements: int
@@ -139,12 +150,14 @@ class Buffer(NamedTuple):
 
 
 def _buffers(entries: Sequence[Dict[str, Any]], aligned: "Optional[Sequence[int]]" = None) -> List[Buffer]:
-    """Return the buffers of entries. aligned: the required alignment of each pointer; None if there are no pointers."""
+    """Return the manifest's entries as Buffers. aligned: the alignment that each pointer needs; None if there are no
+    pointers.
+    """
     buffers = []
     for entry, alignment in zip(entries, aligned or [0] * len(entries)):
         if entry["dtype"] not in BITS_AND_KIND:
             raise RunError(f"the harness does not know dtype {entry['dtype']}")
-        # real and imaginary parts count separately
+        # a complex number counts as two elements
         elements = entry["positions"] * (2 if dtypes.is_complex(entry["dtype"]) else 1)
         buffers.append(Buffer(entry["bytes"], elements, *BITS_AND_KIND[entry["dtype"]], int(bool(entry.get("exact"))),
                               entry.get("index_below", 0), entry.get("distinct", [0]), entry.get("sorted", [0]),
@@ -153,7 +166,7 @@ def _buffers(entries: Sequence[Dict[str, Any]], aligned: "Optional[Sequence[int]
 
 
 class Lead(NamedTuple):
-    """A leading dimension of a parameter or a result, `struct sett_lead` of gen/run/harness/leads.h."""
+    """A leading dimension of a parameter or a result, as in `struct sett_lead` of gen/run/harness/leads.h."""
 
     result: int
     number: int
@@ -163,11 +176,13 @@ class Lead(NamedTuple):
     element: int
 
 
-WIDER = 3  # elements between the rows of a check's larger arrays; not a multiple of a vector, so that alignment is lost
+# elements added between rows when a check places an array in a larger one; not a multiple of a vector, to test
+# unaligned rows
+WIDER = 3
 
 
 def _leads(manifest: Manifest) -> List[Lead]:
-    """Return the leading dimensions that a program takes, in order."""
+    """Return the leading dimensions that a program takes, in argument order."""
     found = {of["lead"]["number"]: Lead(side, n, of["elements"] // of["lead"]["least"], of["lead"]["least"],
                                         of["lead"]["least"] + WIDER, dtypes.storage_bytes(of["dtype"]))
              for side, key in enumerate(("params", "results")) for n, of in enumerate(manifest[key]) if "lead" in of}
@@ -175,7 +190,9 @@ def _leads(manifest: Manifest) -> List[Lead]:
 
 
 class ComparedFusion(NamedTuple):
-    """A fusion whose calls are compared separately. proof: true if a proof replaces its reference."""
+    """A fusion of a traced program. proof: true if its results are proved by its maps instead of compared with a
+    reference.
+    """
 
     name: str
     results: List[Buffer]
@@ -183,7 +200,9 @@ class ComparedFusion(NamedTuple):
 
 
 class ComparedCall(NamedTuple):
-    """A call of such a fusion, `struct sett_call` of gen/run/harness/fusion.h. read: arrays, as C text."""
+    """A call of a ComparedFusion, as in `struct sett_call` of gen/run/harness/fusion.h. read: C expressions of its
+    arrays.
+    """
 
     name: str
     proof: bool
@@ -194,8 +213,11 @@ class ComparedCall(NamedTuple):
 
 @dataclass
 class Compared:
-    """The comparison of a program: with a reference and a bound, or with a proof in place of both. traced: the name of
-    another program, which has `calls` of `fusions`. limited, cut: see gen/run/harness/fusion.h."""
+    """How a program is compared: with a reference and an error bound, or by a proof that replaces both.
+
+    traced: the name of the traced program, which runs `calls` of `fusions`
+    limited, cut: see gen/run/harness/fusion.h
+    """
 
     reference: bool = False
     bound: bool = False
@@ -208,7 +230,7 @@ class Compared:
 
 
 def given_params(manifest: Manifest, folder: Path) -> List[Dict[str, Any]]:
-    """Return the parameters of a program that have a pointer, with the block of its weights, which is in a file."""
+    """Return the parameters that are passed as pointers, including the block of weights, which is read from a file."""
     weights, given = manifest.get("weights"), list(manifest["params"])
     if weights:
         given.insert(weights["pointer"], {"bytes": weights["bytes"], "positions": weights["bytes"], "dtype": "u8",
@@ -222,9 +244,14 @@ def weights_file(manifest: Manifest, folder: Path) -> Path:
 
 @dataclass
 class Entry:
-    """A program in a library, printed by templates/files/harness.c.j2. at: the prefix of its functions' names. header:
-    the path of its API. weights: the number of the weights' pointer among the parameters; 0 if there is none. leads:
-    its leading dimensions. larger: true if its arrays are placed inside larger ones."""
+    """A program in a library, as templates/files/harness.c.j2 prints it.
+
+    at: the prefix of the names of its functions
+    header: the path of its API
+    weights: the index of the weights' pointer among the parameters; 0 if there is none
+    leads: its leading dimensions
+    larger: true if its arrays are placed inside larger arrays
+    """
 
     at: str
     name: str
@@ -255,7 +282,7 @@ def _entry(at: str, built: Built, runner: Runner, compared: Compared) -> Entry:
 
 
 def glue(all_: "Sequence[Built]", runner: Runner, with_reference: bool = False) -> str:
-    """Return the C text that passes programs, whose files exist, to the harness as `sett_entries`."""
+    """Return the C text that describes programs to the harness, as `sett_entries`."""
     entries = []
     for number, built in enumerate(all_):
         traced = built.traced if with_reference else None
@@ -268,7 +295,7 @@ def glue(all_: "Sequence[Built]", runner: Runner, with_reference: bool = False) 
 
 
 def _compared(built: Built, traced: str) -> Compared:
-    """Return the comparison of a program. traced: the name of its traced program, if it has one."""
+    """Return the way in which a program is compared. traced: the name of its traced program, if it has one."""
     oracle = _own_oracle(built)
     bound = bool(oracle and oracle.bound)
     return Compared(bool(oracle), bound, bool(bound and built.source and bounds.is_proved(built.source.computation)),
@@ -276,8 +303,9 @@ def _compared(built: Built, traced: str) -> Compared:
 
 
 def _compared_calls(built: Built) -> Compared:
-    """Return the comparison of a traced program: each call with its fusion's reference. If it has loops or branches,
-    its iterations are limited, to more than the trip counts in its text."""
+    """Return the comparison of a traced program, in which each call is compared with its fusion's reference.
+    Iterations of loops are limited, to a number above all trip counts in the program's text.
+    """
     assert built.program and built.trace
     trace, seen = built.trace, built.trace.seen
     place = dict(trace.program.pointers)
@@ -302,19 +330,20 @@ def _compared_calls(built: Built) -> Compared:
     return compared
 
 
-LONG_SOURCE = 1 << 20  # above this many bytes of C, one long function is optimised less
+LONG_SOURCE = 1 << 20  # a longer C file, in bytes, with one long function is compiled with less optimisation
 
 
 def _compiled(command: Sequence[str], source: Path) -> str:
-    """Return the object of a source."""
+    """Compile a source; return the path of the object."""
     output = f"{source}.o"
     call([*command, "-o", output, str(source)], source.name)
     return output
 
 
 def _compiled_once(command: Sequence[str], source: Path) -> str:
-    """Return the object of a source that includes only system headers. If $SETT_OBJECTS names a folder, objects are
-    cached there by their text."""
+    """Compile a source that includes system headers only; return the path of the object. If $SETT_OBJECTS names a
+    folder, it caches objects there, by the source's text.
+    """
     if not os.environ.get("SETT_OBJECTS"):
         return _compiled(command, source)
     kept = Path(os.environ["SETT_OBJECTS"]) / hashlib.sha256(
@@ -327,8 +356,9 @@ def _compiled_once(command: Sequence[str], source: Path) -> str:
 
 @lru_cache(maxsize=None)
 def precompiled(command: Tuple[str, ...], header: str, newest: int) -> Tuple[str, ...]:
-    """Return arguments that include a precompiled header before a source. The header is compiled by the same command
-    into build/ if it is missing, or older than `newest` or the compiler. Return no arguments if that is impossible."""
+    """Return compiler arguments that include a precompiled header before a source; none if it cannot be compiled. The
+    header is compiled into build/, by the same command, if it is missing or older than `newest` or the compiler.
+    """
     path = ROOT / "build" / f"precompiled_{hashlib.sha256(' '.join([*command, header]).encode()).hexdigest()[:16]}.h"
     output, language = Path(f"{path}.gch"), "c++-header" if "c++" in command else "c-header"
     try:
@@ -343,8 +373,9 @@ def precompiled(command: Tuple[str, ...], header: str, newest: int) -> Tuple[str
 
 
 class KernelFile(NamedTuple):
-    """A file of kernels. long: compilers should optimise it less. about: the target's part of the manifest, of one of
-    its programs."""
+    """A file of kernels. long: compile it with less optimisation. about: the target's entry in the manifest of one of
+    its programs.
+    """
 
     path: Path
     long: bool
@@ -352,7 +383,7 @@ class KernelFile(NamedTuple):
 
 
 def compiled_kernels(runner: Runner, folder: Path, name: str, source: KernelFile, flags: "Sequence[str]" = ()) -> str:
-    """Return the object of a file of kernels. flags: further flags for the compiler."""
+    """Compile a file of kernels; return the path of the object. flags: additional compiler flags."""
     command = [*runner.compile(folder, name, source.long, DEVICES[source.about["device"]]), *flags]
     header, newest = runner.slow_header(source.about)
     if header:
@@ -360,13 +391,13 @@ def compiled_kernels(runner: Runner, folder: Path, name: str, source: KernelFile
     return _compiled(command, source.path)
 
 
-# seconds of all rounds of a reference and its bound; for less, gcc -O2 takes longer to compile than it saves
+# If all rounds of a reference and its bound take less than this, in seconds, gcc -O2 costs more time than it saves.
 SHORT_SECONDS = 0.03
-SHORT_OF_100_OPS = 0.25  # SHORT_SECONDS for a function of 100 ops; the time grows as the square of their number
+SHORT_OF_100_OPS = 0.25  # SHORT_SECONDS for a function of 100 ops; it grows with the square of the number of ops
 
 
 def _reference_level(source: Optional[Fusion], rounds: int) -> str:
-    """Return the optimisation level of a fusion's reference and its bound; their values do not depend on it."""
+    """Return the optimisation level for compiling a fusion's reference and bound. Their values do not depend on it."""
     if source is None:
         return "-O2"
     seconds = costs.cost(source).check_seconds(False) * (abs(rounds) or MOST_ROUNDS)
@@ -374,23 +405,24 @@ def _reference_level(source: Optional[Fusion], rounds: int) -> str:
 
 
 def _longest(computation: Computation) -> int:
-    """Return the largest number of ops in one computation, called ones included."""
+    """Return the number of ops of the longest computation among this one and those that it calls."""
     return max([len(computation.instructions), *(_longest(c) for i in computation.instructions for c in i.called)])
 
 
 def _is_comparable(built: Built) -> bool:
-    """Return true if a reference of the whole program determines each result. No bound is known through loops and
-    branches, so such programs qualify only if nothing is rounded."""
+    """Return true if the whole program can be compared with a reference. Loops and branches have no error bound, so a
+    program that has them qualifies only if it has no floats.
+    """
     return built.program is None or built.program.straight or not any(
         dtypes.TABLE[array.shape.dtype].kind in ("float", "complex")
         for call in built.calls for array in call.results)
 
 
-TOGETHER = 4    # C++ kernels per file, at least, if there are that many
+TOGETHER = 4    # minimum number of C++ kernels in a file, unless there are fewer in all
 
 
 def _kernel_files(all_: Sequence[Built], runner: Runner, stem: Path) -> List[KernelFile]:
-    """Return the files of programs' kernels; several programs share a file if the runner allows it."""
+    """Return the files of the programs' kernels. Several programs share a file if the runner allows it."""
     files: Dict[Tuple[bool, str], List[KernelFile]] = {}
     for built in all_:
         kernels = built.folder / (runner.kernels(built.name) or ".")
@@ -424,7 +456,7 @@ def _own_oracle(built: Built) -> Optional[Oracle]:
 
 
 def _oracle_files(all_: Sequence[Built], rounds: int) -> "List[Tuple[str, File]]":
-    """Return the references of programs in few files, each with its optimisation level."""
+    """Return the references of programs, joined to few files, each with its optimisation level."""
     files: Dict[str, List[File]] = {}
     for built in all_:
         own = _own_oracle(built)
@@ -434,8 +466,9 @@ def _oracle_files(all_: Sequence[Built], rounds: int) -> "List[Tuple[str, File]]
 
 
 def compile_fusion(built: Built, target: str, with_reference: bool = False, rounds: int = 0) -> str:
-    """Return the shared object of a program, in its folder. with_reference: include the references for it or for its
-    calls. rounds: of the check (0: by its size)."""
+    """Compile a program to a shared object in its folder; return the path. with_reference: include its references.
+    rounds: of the check; 0 means that its size decides.
+    """
     compile_fusions([built], target, with_reference, rounds)
     assert built.library
     return built.library
@@ -448,8 +481,10 @@ def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = F
     steps: List[Callable[[], str]] = []
     text, oracles = glue(all_, runner, with_reference), _oracle_files(all_, rounds) if with_reference else []
     if len(oracles) == 1 and oracles[0][0] == "-O0" and not any(
-            name.startswith(built.name) for name in oracles[0][1].library for built in all_):   # an API has such names
-        text += oracles.pop()[1].text       # compiling it takes less time than starting a compiler
+            name.startswith(built.name) for name in oracles[0][1].library for built in all_):
+                # the reference's function names must not clash with those of a program's API
+        # compiling the reference in the same file takes less time than another start of the compiler
+        text += oracles.pop()[1].text
     for number, (level, file) in enumerate(oracles):
         path = folder / f"{stem}_oracle{number}.c"
         path.write_text(file.text)
@@ -462,7 +497,7 @@ def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = F
               for source in _kernel_files(both, runner, folder / f"{stem}_kernels")]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
-            with jobs.held():   # a thread that was just started would not be waited for
+            with jobs.held():  # an interrupt would not wait for a thread that has just started
                 answers = pool.map(lambda step: step(), steps)
             objects = list(answers)
         except KeyboardInterrupt:
@@ -477,7 +512,7 @@ def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = F
 
 
 def build(source: pipeline.Source, folder: Path, target: str, options: Options, checked: bool = True) -> Built:
-    """Build a fusion or a program into a folder of its own. checked: also build what a check compares it with."""
+    """Generate a fusion or a program in a private folder. checked: also generate what a check compares it with."""
     program, runner = pipeline.program_of(source), runner_of(target)
     whole = program.whole
     options.step(f"generate {program.name} ({len(whole.computation.instructions)} ops)")

@@ -1,4 +1,4 @@
-"""The options of check, run and bench, and the time limits of processes that follow from them."""
+"""The options of check, run and bench, and the time limits of processes that follow from these options."""
 
 from __future__ import annotations
 
@@ -12,37 +12,41 @@ from gen.hlo import Fusion
 from gen.run import cost as costs
 from gen.targets import RUNNERS, RunError, Runner
 
-MOST_ROUNDS = 24    # rounds of a check, as in gen/run/harness/harness.c
-LONG_SECONDS = 10   # work that is expected to take longer is announced before it begins
-# seconds of processor time that a launch may take on each processor, if at most a tenth of it is expected
+MOST_ROUNDS = 24    # maximum number of rounds of a check, as in gen/run/harness/harness.c
+LONG_SECONDS = 10  # work that is expected to take more seconds than this is announced before it begins
+# limit of one launch in seconds of processor time, multiplied by the number of processors; ten times the expected time
+# if that is more
 LAUNCH_SECONDS = 30
-PROCESS_LAUNCHES = 20   # time limit of a process with its reference, in multiples of the longest launch
-START = child.Limit.of(60)      # time limit of a runtime that describes its device
+PROCESS_LAUNCHES = 20  # time limit of a process that launches and computes references, in multiples of a launch's limit
+START = child.Limit.of(60)    # time limit for a runtime to describe its device
 
 
 @dataclass
 class Options:
-    """The options of check, run and bench. seed, rounds: of check (0 rounds: enough for the size; negative: at most
-    that number)."""
+    """The options of check, run and bench. seed, rounds: of check. 0 rounds: the size decides; negative: that many at
+    most.
+    """
 
     seed: int = 1
     rounds: int = 0
-    device: str = ""  # a part of the name of the device or runtime; "": the first device
-    schedule: Optional[str] = None  # the device class to generate for, as in gen build --device
+    device: str = ""  # part of the name of the device or its runtime; "": the first device
+    schedule: Optional[str] = None  # the device class that kernels are generated for, as in gen build --device
     excess_precision: bool = False
-    # bytes of scratch and stack that a program for small machines may need; None: its device's limit
+    # maximum bytes of scratch and stack of a program for small machines; None: the limit of its device
     most_bytes: Optional[int] = None
     fill_constants: Optional[int] = None  # seed for the values of constants that the text leaves out; None: refuse them
     leads: Sequence[str] = ()  # arrays whose leading dimensions are given at run time
-    larger: bool = True     # place these inside larger arrays; otherwise their rows are contiguous
+    # place arrays with leading dimensions inside larger arrays, so that their rows are not contiguous
+    larger: bool = True
     sizes: Mapping[str, Sequence[int]] = field(default_factory=dict)  # sizes of open dimensions, as in gen build --dims
     limit: Optional[int] = None  # seconds of processor time that a launch may take; None: see launch_limit
-    row_major: bool = False  # files of run are row-major, whatever the layouts
+    row_major: bool = False  # `gen run` reads and writes row-major files, whatever the layouts
     memory: Optional[int] = None  # bytes that a check may use; None: a third of the machine's
-    # for fusions that are too large: returns a fault of the maps, or None
+    # checks the maps of a fusion that is too large to run; returns the fault, or None
     check_maps: Optional[Callable[[Fusion], Optional[str]]] = None
     say: Callable[[str], None] = lambda text: None  # called before slow work, with a description
-    step: Callable[[str], None] = lambda text: None  # called when a step begins, for a progress line
+    # called with the name of each step as it begins, for a progress line
+    step: Callable[[str], None] = lambda text: None
 
 
 def runner_of(target: str) -> Runner:
@@ -52,13 +56,14 @@ def runner_of(target: str) -> Runner:
 
 
 def seconds_of(limit: child.Limit) -> List[int]:
-    """Return a limit of launches as words of the harness."""
+    """Return a limit of launches as arguments for the harness."""
     return [math.ceil(limit.processor), math.ceil(limit.passing)]
 
 
 def launch_limit(target: str, options: Options, expected: float = 0) -> child.Limit:
-    """Return the limit of one launch: the user's limit; else LAUNCH_SECONDS on each processor, or ten times the
-    expected time if that is more."""
+    """Return the limit of one launch: the user's limit if there is one, else LAUNCH_SECONDS for each processor, or ten
+    times the expected time if that is more.
+    """
     if options.limit:
         return child.Limit.of(options.limit)
     seconds = max(LAUNCH_SECONDS * runner_of(target).patience, int(10 * expected))
@@ -66,11 +71,11 @@ def launch_limit(target: str, options: Options, expected: float = 0) -> child.Li
 
 
 def process_limit(options: Options, expected: float = 0) -> child.Limit:
-    """Return the limit of a process with all its launches and the reference."""
+    """Return the limit of a process that runs all launches and the reference."""
     seconds = max(PROCESS_LAUNCHES * max(LAUNCH_SECONDS, options.limit or 0), int(10 * expected))
     return child.Limit.of(seconds, os.cpu_count() or 1)
 
 
 def longest(options: Options) -> int:
-    """Return the maximum expected time of a round of a check, or of a bench of a kernel, in seconds."""
+    """Return the maximum expected seconds of a round of a check, or of a bench of one kernel."""
     return max(costs.MOST_SECONDS, options.limit or 0)

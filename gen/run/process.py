@@ -1,4 +1,4 @@
-"""The harness as a process that launches kernels: its device, its events, and how it ended."""
+"""Run the harness as a process that launches kernels: find its device, read its events, and explain how it ended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Event = Dict[str, Any]
 class Answer:
     events: List[Event] = field(default_factory=list)
     status: int = 0
-    exceeded: str = ""  # the limit that ended the process
+    exceeded: str = ""  # the limit whose excess ended the process
     errors: str = ""
 
     def of(self, *kinds: str) -> List[Event]:
@@ -35,12 +35,12 @@ def _events(text: str) -> List[Event]:
             try:
                 events.append(json.loads(line))
             except ValueError:
-                continue  # a line cut off by the end of the process
+                continue  # the last line is incomplete because the process ended
     return events
 
 
 def call_harness(target: str, arguments: Iterable[object], limit: child.Limit) -> Answer:
-    """Run the harness; its failures never raise an exception."""
+    """Run the harness and return its answer. If the harness fails, the answer says so; no exception is raised."""
     done = child.run([str(harness(target)), *(str(a) for a in arguments)], limit,
                      {"POCL_AFFINITY": "1", **os.environ})
     return Answer(_events(done.out), done.status, done.exceeded, done.err.strip())
@@ -53,15 +53,16 @@ def raise_for_start(answer: Answer) -> None:
 
 
 def find_device(target: str, options: Options) -> Event:
-    """Return the harness' description of its device: name, runtime, units, cache, memory. RunError with status 3 if
-    there is no device."""
+    """Return the harness's description of its device: name, runtime, compute units, cache, memory. Raise RunError with
+    status 3 if there is no device.
+    """
     return dict(found_device(target, options.device))
 
 
 @lru_cache(maxsize=None)
 def found_device(target: str, device: str) -> Event:
     runner = runner_of(target)
-    runner.headers(), runner.linker()       # report missing tools first
+    runner.headers(), runner.linker()    # report missing tools before missing devices
     answer = call_harness(target, ["device", device], START)
     raise_for_start(answer)
     devices = answer.of("device")
@@ -74,8 +75,12 @@ HOW = "--limit SECONDS sets what a launch may take"
 
 
 def ending(answer: Answer, process: child.Limit, launch: Optional[child.Limit] = None, known: str = "") -> str:
-    """Return how a process ended that did not answer, in words. launch: the limit of its launches, which the user may
-    set. known: the cost of a launch."""
+    """Describe how a process ended that gave no complete answer.
+
+    process: the limit of the process
+    launch: the limit of each launch, which the user can set
+    known: the cost of a launch, in words
+    """
     known = (f"; {known}" if known else "") + (f"; {HOW}" if launch else "")
     for event in answer.of("fault"):
         return f"{event['reason']} (in {event['phase']})"
@@ -96,7 +101,7 @@ def ending(answer: Answer, process: child.Limit, launch: Optional[child.Limit] =
 
 
 def known_cost(built: Built, emulated: bool, on_host: bool) -> str:
-    """Return the cost of a launch of a fusion, in words; "" if there is no graph."""
+    """Describe the cost of a fusion's launch; "" if its graph is unknown."""
     if built.source is None:
         return ""
     cost = costs.of_program(built.program) if built.program else costs.cost(built.source)

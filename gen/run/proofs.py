@@ -1,5 +1,6 @@
-"""Proofs from a kernel's maps, without running it: reads stay inside their buffers, and every result element is written
-once."""
+"""Check kernels by their maps, without running them: reads stay inside their buffers, and every result element is
+written exactly once.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +22,10 @@ from gen.schedule import DEVICES
 
 
 def check(fusion: Fusion) -> Optional[str]:
-    """Return the fault of a fusion's maps, in the plans for CPUs and for GPUs, or None."""
+    """Return the first fault of a fusion's maps, in its plans for CPUs and for GPUs; None if there is no fault."""
     for of in dict.fromkeys(device.plan_class for device in DEVICES.values()):
         kernels = planned(fusion, of).nests
-        if any(isinstance(nest, Whole) for nest in kernels):     # its positions are not maps
+        if any(isinstance(nest, Whole) for nest in kernels):    # this nest's positions are not described by maps
             continue
         wrong = all_inside(kernels) or written_once(kernels, places(fusion, kernels))
         if wrong:
@@ -33,8 +34,9 @@ def check(fusion: Fusion) -> Optional[str]:
 
 
 def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:
-    """Return the fault of reads of parameters and scratch buffers, or of positions of updates; None if all are inside
-    their buffers."""
+    """Return a fault if a read of a parameter or scratch buffer, or the position of an update, can be outside its
+    buffer; else None.
+    """
     for nest in (part for some in _levels(kernels) for nest in some for part in (nest, *nest.sides)):
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
             for read, _ in reads_of(partition, function):
@@ -49,7 +51,7 @@ def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:
 
 
 def _levels(kernels: "Sequence[Nest]") -> "List[Sequence[Nest]]":
-    """Return the nests, then their members, down to nests that are not combined."""
+    """Return the given nests, then the nests that they combine, level by level."""
     levels = [kernels]
     while any(nest.members for nest in levels[-1]):
         levels.append(divided(levels[-1]))
@@ -57,7 +59,7 @@ def _levels(kernels: "Sequence[Nest]") -> "List[Sequence[Nest]]":
 
 
 def places(fusion: Fusion, kernels: "Sequence[Nest]") -> "Dict[Buffer, int]":
-    """Return the number of positions of each result and scratch buffer."""
+    """Return the size of each result and scratch buffer, in elements with padding."""
     sizes = {Buffer(Role.RESULT, n, shape, ""): tiled_layouts.positions(shape)
              for n, shape, _, _ in result_leaves(fusion.computation) if shape.elements}
     sizes.update({root.buffer: root.shape.elements for nest in kernels for _, root in nest.written_roots(True)
@@ -66,8 +68,11 @@ def places(fusion: Fusion, kernels: "Sequence[Nest]") -> "Dict[Buffer, int]":
 
 
 def _indices_inside(index: str, shape: Shape) -> bool:
-    """Return true if each index is inside its dimension: its interval is; or the interval of a constraint is that
-    differs from it by a constant; or the map is empty where it is outside."""
+    """Return true if the algebra proves that each index is inside its dimension.
+
+    The bounds of an index come from its own interval and from constraints that differ from it by a constant. Where
+    these bounds exceed the dimension, the map must be empty.
+    """
     info = algebra.info(index)
     names, domain = ", ".join(v.name for v in info.variables), [f"{v.name} in [{v.lo}, {v.hi}]" for v in info.variables]
     domain += [f"{c.text} in [{c.lo}, {c.hi}]" for c in info.constraints]
@@ -94,18 +99,24 @@ def _indices_inside(index: str, shape: Shape) -> bool:
 # ---- writes ----
 
 class Piece(NamedTuple):
-    """The part of a result that a nest writes: the iteration space, and the map from a position in it to a position in
-    the result."""
+    """The part of a result that one nest writes.
+
+    shape: the nest's iteration space
+    flat: the map from a linear position in the iteration space to a position in the result
+    """
 
     shape: Shape
     flat: str
 
 
 def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Optional[str]:
-    """Return the fault of the nests' writes, or None if each position of each result (given with its size) belongs to
-    exactly one point of one nest. The algebra proves it: in digits of the positions, every nest's map is a bijection
-    onto a box; the boxes are disjoint and cover all positions. An update at indices that are read is written once; if
-    it is in place, nothing else is written."""
+    """Return a fault unless each position of each result is written by exactly one iteration of one nest. results:
+    each result's size.
+
+    The proof splits positions into mixed-radix digits. In these digits the map of every nest is a bijection onto a
+    box, the boxes are disjoint, and together they cover all positions. An update at runtime indices must write each of
+    its elements once; if it is in place, its result is not checked further.
+    """
     in_place = {root.buffer for nest in kernels if nest.aliases for root in nest.partition.roots}
     for nest, root in ((nest, root) for nest in kernels for root in nest.partition.roots if root.at):
         low, high = algebra.ranges(compose(root.at, memory_map(root.shape)))[0]
@@ -125,7 +136,7 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Opt
                     continue
                 part = root.shape.dense
                 flat = compose(algebra.call("shape", "unmap", shape.text), compose(root.map, memory_map(part)))
-                if root.shape.place:  # the part's positions are written once each, and each has one place in the whole
+                if root.shape.place:  # check the part by itself, then the map from the part to the whole result
                     wrong = _exactly([Piece(shape, flat)], part.elements)
                     if wrong:
                         return f"a part of result {root.buffer.pointer}: {wrong}"
@@ -139,8 +150,8 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Opt
 
 
 def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
-    """Return the strides of a walk's digits, in ascending order. A digit that continues another one, because its stride is
-    the other's stride times size, is left out.
+    """Return the strides of a loop nest's digits, in ascending order. A digit whose stride equals another digit's
+    stride times size continues that digit and is left out.
     """
     joined: "List[int]" = []
     end = -1
@@ -151,8 +162,9 @@ def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
 
 
 def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Optional[str]:
-    """Return the fault if the maps of walks to one result do not reach each position exactly once; with `whole` false,
-    at most once."""
+    """Return a fault unless the maps of the pieces together reach each of `room` positions exactly once (at most once
+    if `whole` is false).
+    """
     digits = [strides(flat) if shape.elements > 1 else ((), ()) for shape, flat in pieces]
     weights = sorted({1, *(step for digit in digits if digit for step in _steps(*digit))})
     if 0 in weights or any(high % low for low, high in zip(weights, weights[1:])) or None in digits:

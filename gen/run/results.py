@@ -1,4 +1,4 @@
-"""The results of check: a line for each fusion, and one for the file."""
+"""The results of check: one line per fusion, and a last line for the file."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ class CheckResult:
     reason: str = ""
     max_abs: float = 0.0
     max_ulp: float = 0.0
-    max_share: float = 0.0  # the largest error relative to the allowed error
-    # the element with that error: its value, the reference's value, their distance, and the allowed distance
+    max_share: float = 0.0  # the largest error divided by the allowed error
+    # the element with the largest such error: its value, the reference's value, their distance and the allowed distance
     nearest: str = ""
     compared: int = 0
     unbounded: int = 0  # the number of compared elements whose allowed interval is unbounded
-    unbounded_nan: int = 0  # unbounded floats that are NaN in the reference
+    unbounded_nan: int = 0  # unbounded elements that are NaN in the reference
     unbounded_integers: int = 0  # integers and preds
-    unbounded_moderate: int = 0  # unbounded elements of any type in rounds of moderate inputs
-    unknown: Sequence[str] = ()  # the ops, other than overflow, that make floats unbounded, as gen/bounds names them
+    unbounded_moderate: int = 0  # unbounded elements in rounds of moderate inputs
+    # names of the ops (in gen/bounds), apart from overflow, that make an interval unbounded
+    unknown: Sequence[str] = ()
     rounds: int = 0
     device: str = ""
 
     def share_text(self) -> str:
-        """Return the largest error as text; 0 if all values are equal."""
+        """Return the largest relative error as text; 0 if all values are equal."""
         return f"{self.max_share:.2g} of the allowed error" if self.max_share else "0"
 
     def line(self) -> str:
-        """Return the line for a fusion; all figures are in the file's line."""
+        """Return the short line for a fusion, without figures."""
         if self.status == "PASS" and not self.reason:
             return f"  PASS {self.fusion} {self.hero} {self.share_text() if self.compared else '-'}, {counted(self.rounds, 'round')}"
         return f"  {self.status} {self.fusion} {self.hero}" + (f": {self.reason}" if self.reason else "")
 
 
 def of_fusions(results: Sequence[CheckResult]) -> List[CheckResult]:
-    """Return one result for each fusion, the worst of its calls."""
+    """Return one result per fusion: that of its worst call."""
     worst: Dict[str, CheckResult] = {}
     for result in results:
         known = worst.get(result.fusion)
@@ -54,8 +55,9 @@ def counted(count: int, noun: str) -> str:
 
 
 def error_text(results: Sequence[CheckResult]) -> str:
-    """Return a text with the largest error relative to the allowed one, the number of values compared, the number not
-    compared and why, and the worst element."""
+    """Return a text with the largest error relative to the allowed error, the number of values compared, the number of
+    values not compared with the reasons, and the worst element.
+    """
     if not any(r.compared for r in results):
         return "-"
     total, unbounded = sum(r.compared for r in results), sum(r.unbounded for r in results)
@@ -71,7 +73,7 @@ def error_text(results: Sequence[CheckResult]) -> str:
 
 
 def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
-    """Return the number of values without a limit, the inputs that they belong to, and the reasons."""
+    """Return a text with the number of elements whose allowed interval is unbounded, their inputs, and the reasons."""
     nans, integers, ordinary, unbounded = (sum(getattr(r, name) for r in results) for name in
                                            ("unbounded_nan", "unbounded_integers", "unbounded_moderate", "unbounded"))
     numbers = ["overflow or a pole", *dict.fromkeys(why for r in results for why in r.unknown)]
@@ -89,7 +91,7 @@ def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
 
 
 def overall_status(results: Sequence[CheckResult]) -> str:
-    """Return FAIL if one failed, else SKIP if one was skipped, else PASS."""
+    """Return FAIL if any result failed, else SKIP if any was skipped, else PASS."""
     statuses = {r.status for r in results}
     return "FAIL" if "FAIL" in statuses else "SKIP" if "SKIP" in statuses else "PASS"
 

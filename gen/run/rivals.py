@@ -1,8 +1,8 @@
-"""Libraries that do the work of a fusion, as programs that the bench times, alternating with the fusion: OpenBLAS,
+"""Libraries that compute the same as a fusion, as programs that the bench times alternately with the kernel: OpenBLAS,
 oneDNN, NumPy, XLA:CPU.
 
-The first three do single operations; the fusion's graph determines the operation. XLA compiles the whole fusion from
-its HLO text. The machine is searched for the libraries.
+The first three compute single operations, which are recognised in the fusion's graph. XLA compiles the whole fusion
+from its HLO text. Libraries are used if they are installed.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ from gen import child, run
 from gen.hlo import Computation, Fusion, Instruction, Shape, printer
 from gen.hlo.graph import literal_of, root_of
 
-# NumPy asks for huge pages, which the kernels' buffers do not have. This prevents it, so that all rivals read from
-# pages of the same size.
+# Keep NumPy from using huge pages: the kernels' buffers have none, and all rivals should use pages of the same size.
 PLAIN_PAGES = "NUMPY_MADVISE_HUGEPAGE=0"
 NAMES = ("OpenBLAS", "oneDNN", "NumPy", "XLA:CPU")
 
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation of a library: transpose, sum, max, argmax or argmin of one dense row-major array. order: its
-    permutation or the reduced dimensions. Or "module": the fusion as a whole; dtype is then the file of its HLO text.
-    result: the number of the fusion's result that it computes; -1: all."""
+    """An operation that a library computes: transpose, sum, max, argmax or argmin of one dense row-major array; or
+    "module", the whole fusion.
+
+    dtype: the element type; for "module", the file of the fusion's HLO text
+    order: the permutation, or the reduced dimensions
+    result: the index of the fusion's result that the operation computes; -1: all results
+    """
 
     name: str
     dtype: str
@@ -47,7 +50,9 @@ def _is_row_major(shape: Shape) -> bool:
 
 
 def _reduction(root: Instruction) -> Tuple[str, int]:
-    """Return the name of a reduce's operation, and the number of the result that has it; "" for other reduces."""
+    """Return the name of the operation that equals this reduce, and the index of the result that holds it; "" if none
+    does.
+    """
     combiner = root_of(root.attributes["to_apply"])
     values = root.operands[: len(root.operands) // 2]
     if len(values) == 1 and all(x.opcode == "parameter"
@@ -60,15 +65,16 @@ def _reduction(root: Instruction) -> Tuple[str, int]:
         and root.operands[2].opcode == "constant"
     ):
         if tuple(root.attributes["dimensions"]) == (values[1].attributes["iota_dimension"],):
-            # the sign of the init
+            # the sign bit of the initial value: argmax starts from the lowest value
             lowest = literal_of(root.operands[2])[0] >> (run.BITS_AND_KIND[values[0].shape.dtype][0] - 1)
             return ("argmax" if lowest else "argmin"), 1
     return "", 0
 
 
 def operation(fusion: Fusion) -> Optional[Operation]:
-    """Return the operation of a fusion that is one transpose or one reduce of its only parameter and nothing else.
-    Before a library is timed, its result is compared."""
+    """Return the operation that equals a fusion of only one transpose or reduce of its only parameter; None for other
+    fusions. The library's result is compared with the kernel's before it is timed.
+    """
     computation = fusion.computation
     root, parameters = root_of(computation), computation.parameters
     if len(parameters) != 1 or root.opcode not in ("transpose", "reduce") or root.operands[0] is not parameters[0]:
@@ -83,7 +89,7 @@ def operation(fusion: Fusion) -> Optional[Operation]:
 
 
 def module_text(computation: Computation) -> str:
-    """Return the HLO text of a module whose entry is a computation, after the computations that it calls."""
+    """Return the HLO text of a module whose entry is this computation, preceded by the computations that it calls."""
     called: Dict[str, Computation] = {}
 
     def visit(c: Computation) -> None:
@@ -97,8 +103,7 @@ def module_text(computation: Computation) -> str:
 
 
 def _tuples_of(name: str, shape: Shape, lines: List[str], number: List[int]) -> str:
-    """Add parameters for the leaves of a shape, and the tuples around them; return the name of the value of that
-    shape."""
+    """Append a parameter for each array of a shape, and tuples that pack them; return the name of the packed value."""
     if shape.kind != "tuple":
         lines.append(f"%{name} = {shape.text} parameter({number[0]})")
         number[0] += 1
@@ -109,7 +114,7 @@ def _tuples_of(name: str, shape: Shape, lines: List[str], number: List[int]) -> 
 
 
 def _leaves_of(name: str, shape: Shape, lines: List[str]) -> List[str]:
-    """Add the elements of a value's tuples; return the names of its leaves."""
+    """Append instructions that unpack the tuples of a value; return the names of its arrays."""
     if shape.kind != "tuple":
         return [name]
     leaves: List[str] = []
@@ -120,8 +125,9 @@ def _leaves_of(name: str, shape: Shape, lines: List[str]) -> List[str]:
 
 
 def flat_module_text(computation: Computation) -> str:
-    """Return the same module for libraries that take arrays and return an array or a tuple of arrays: its entry packs
-    the tuples that the computation takes, calls it, and unpacks its result."""
+    """Return the module's text for libraries that take arrays and return an array or a flat tuple. The entry packs the
+    tuples that the computation takes, calls the computation, and unpacks its result.
+    """
     root, leaves = root_of(computation), root_of(computation).shape.leaves()
     plain = root.shape.kind == "array" or (len(leaves) > 1 and all(c.kind == "array" for c in root.shape.children))
     if plain and all(p.shape.kind == "array" for p in computation.parameters):
@@ -145,7 +151,9 @@ def flat_module_text(computation: Computation) -> str:
 
 
 def whole(fusion: Fusion, folder: Path) -> Optional[Operation]:
-    """Return a fusion as a module of its own, written to a folder; None if a buffer is tiled, or there is no result."""
+    """Write a fusion to a folder as a module, and return its operation; None if a buffer is tiled, or there is no
+    result.
+    """
     computation = fusion.computation
     parameters = [leaf for p in computation.parameters for leaf in p.shape.leaves()]
     results = root_of(computation).shape.leaves()
@@ -162,7 +170,9 @@ def matrix_products(fusion: Fusion) -> bool:
 
 
 def may_keep_f32(fusion: Fusion, libraries: "Sequence[Library]") -> bool:
-    """Return true if a library that takes whole fusions may round 16-bit values at other places than the kernel."""
+    """Return true if the fusion has 16-bit floats and a library that compiles whole fusions may round them at other
+    places than the kernel does.
+    """
     return bool(fusion) and any(x.name in WHOLE and x.command for x in libraries) and any(
         leaf.dtype in ("f16", "bf16") for i in fusion.computation.instructions for leaf in i.shape.leaves())
 
@@ -209,27 +219,27 @@ def _xla(folder: Path) -> "List[str]":
     return ["env", *XLA_SETTINGS, *_python_with("jax, jaxlib._hlo", "with_xla.py", folder)]
 
 
-# Keep arrays of 64-bit elements. Let malloc take no memory from mmap and return none, so that memory for XLA's results
-# exists from the first turns on.
+# 64-bit types stay enabled. malloc does not use mmap and returns no memory to the system, so that XLA's results reuse
+# memory whose pages are mapped.
 XLA_SETTINGS = (
     "JAX_PLATFORMS=cpu",
     "JAX_ENABLE_X64=1",
     f"GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold={1 << 40}:glibc.malloc.arena_max=1",
 )
 STARTS = dict(zip(NAMES, (_openblas, _onednn, _numpy, _xla)))
-WHOLE = ("XLA:CPU",)  # those that take a whole fusion
+WHOLE = ("XLA:CPU",)  # the libraries that compile a whole fusion
 
 
 @dataclass(frozen=True)
 class Library:
-    """A library. command: starts its program; or missing: the reason why it cannot run."""
+    """A library. command: starts its program. missing: the reason why it cannot run, instead of a command."""
 
     name: str
     command: Tuple[str, ...] = ()
     missing: str = ""
 
     def line(self, op: Operation, threads: int, footprint: int, source: Path, result: Path) -> str:
-        """Return the shell line that starts it on an operation."""
+        """Return the shell command that runs it on an operation."""
         def joined(numbers: Sequence[int]) -> str:
             return ",".join(map(str, numbers))
 
@@ -239,7 +249,7 @@ class Library:
 
 
 def find(folder: Path, names: "Sequence[str]" = NAMES) -> "List[Library]":
-    """Return each library with its program, made in a folder."""
+    """Return each library with the program that runs it; the program is compiled in a folder."""
     libraries = []
     for name in names:
         try:

@@ -18,8 +18,12 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 420, 280, 40, 12, 14, 36     # the fig
 
 @dataclass
 class Point:
-    """A kernel. number: its row in the table. roof: the GB/s that memory and arithmetic allow. share: the kernel's
-    throughput relative to the roof."""
+    """A kernel in the figure.
+
+    number: its row in the table
+    roof: the maximum GB/s that memory and arithmetic allow
+    share: the kernel's throughput divided by the roof
+    """
 
     number: int
     row: bench.Row
@@ -32,7 +36,7 @@ class Point:
 
 @dataclass
 class Roof:
-    """A bound of kernels, as a line. label: the position of its name."""
+    """A bound of the kernels' throughput, drawn as a line. label: the position of its name."""
 
     name: str
     line: List[Tuple[float, float]]
@@ -42,14 +46,14 @@ class Roof:
 @dataclass
 class Chart:
     points: List[Point]
-    roofs: List[Roof]       # those of memory, and last that of arithmetic
-    arithmetic: bool        # true if the last one is that of arithmetic
-    across: List[Tuple[float, str]]     # ticks: positions and texts
+    roofs: List[Roof]    # the bounds by memory, and last the bound by arithmetic
+    arithmetic: bool    # true if `roofs` has the bound by arithmetic
+    across: List[Tuple[float, str]]    # ticks of the horizontal axis: positions and texts
     up: List[Tuple[float, str]]
 
 
 def memory_roof(row: bench.Row) -> Optional[bench.Row]:
-    """Return the fastest read if a kernel writes little, else the fastest copy."""
+    """Return the yardstick that limits a kernel: the fastest read if it writes little, else the fastest copy."""
     return row.get(row.get("yardstick", ""))
 
 
@@ -109,7 +113,7 @@ def chart(report: bench.Report) -> Optional[Chart]:
 
 
 def _decades(low: float, high: float) -> Tuple[float, float]:
-    """Return the bounds of an axis around the values: 1, 2 or 5 times a power of ten."""
+    """Return the ends of a logarithmic axis that contains the values: each is 1, 2 or 5 times a power of ten."""
     steps = [m * 10.0 ** e for e in range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
              for m in (1, 2, 5)]
     return max(s for s in steps if s <= low), min(s for s in steps if s >= high)

@@ -1,4 +1,4 @@
-"""Run a module on files of its parameters."""
+"""`gen run`: run a module on files that hold its parameters."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gen.targets import RunError
 
 def run_built(built: Built, target: str, params: Sequence[Path], results: Sequence[Path], options: Options,
               expected: float = 0) -> None:
-    """Launch a program once, on files. expected: the launch's expected time in seconds. RunError for wrong sizes (2), a
-    fault (1), no device (3).
+    """Launch a program once, on files. expected: the launch's expected seconds. Raise RunError with status 2 for files
+    of wrong size, 1 for a fault, 3 if there is no device.
     """
     if built.library is None:
         compile_fusion(built, target)
@@ -48,8 +48,9 @@ def _check_sizes(files: Sequence[Path], shapes: Sequence[hlo.Shape]) -> None:
 
 
 def parameter_files(module: hlo.Module, folder: Path) -> List[Path]:
-    """Return the files of a module's parameters: p0.bin, for a tuple p0_0.bin, p0_1.bin, ..; or p0.bin, p1.bin, ..,
-    counted over all arrays, if those files exist and none of a tuple's do."""
+    """Return the files of a module's parameters: p0.bin, or p0_0.bin, p0_1.bin, .. for a tuple. If none of a tuple's
+    files exist, its arrays may also be in p0.bin, p1.bin, .., numbered over all arrays.
+    """
     named = [folder / f"{name}.bin" for name in hlo.parameter_names(module)]
     counted = [folder / f"p{number}.bin" for number in range(len(named))]
     is_counted = all(path.exists() for path in counted) and not any(path.exists() for path in {*named} - {*counted})
@@ -57,7 +58,7 @@ def parameter_files(module: hlo.Module, folder: Path) -> List[Path]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder if it does not exist. RunError if that is impossible."""
+    """Make a folder if it does not exist. Raise RunError if it cannot be made."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -67,8 +68,9 @@ def make_folder(folder: Path) -> None:
 
 
 def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Options] = None) -> List[Path]:
-    """Run `gen run`: p0.bin, p1.bin, .. of in_dir through a module to r0.bin, .. of out_dir, in the module's layouts or
-    row-major."""
+    """Run `gen run`: read p0.bin, p1.bin, .. from in_dir and write r0.bin, .. to out_dir, in the module's layouts or
+    row-major.
+    """
     options = options or Options()
     module = load(file, options.fill_constants, options.sizes)
     program = pipeline.with_leads(programs.program(module), options.leads)
@@ -105,6 +107,7 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
 
 
 def publish(source: Path, target: Path) -> None:
-    """Copy to a temporary name in the target's folder, then rename."""
+    """Copy a file to a temporary name in the target's folder, then rename it, so that the target is never incomplete.
+    """
     with jobs.replacing(target) as name:
         shutil.copyfile(source, name)

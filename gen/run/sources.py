@@ -1,7 +1,7 @@
-"""Load the module that FILE names.
+"""Load the module that the argument FILE names.
 
-FILE is HLO text, StableHLO text or MLIR bytecode, one module of such a file (FILE#NAME), standard input (-), or a
-function of JAX in a Python file (model.py:step).
+FILE is HLO text, StableHLO text or MLIR bytecode; one module of such a file (FILE#NAME); standard input (-); or a JAX
+function in a Python file (model.py:step).
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ NOTHING_SET: "Mapping[str, Sequence[int]]" = MappingProxyType({})
 
 
 def split(file: str) -> "Tuple[str, str]":
-    """Return the path of FILE or FILE#NAME, and the name of the module in it, or ""."""
+    """Split FILE#NAME into the path and the module's name; the name is "" if there is none."""
     path, _, name = file.rpartition("#")
     return (file, "") if not path or Path(file).exists() else (path, name)
 
 
 def text_of(path: str) -> str:
-    """Return the text of a file, or of standard input for "-"; MLIR bytecode is returned as JAX prints it. RunError if
-    there is none."""
+    """Return the text of a file, or of standard input for "-". MLIR bytecode is converted to text by JAX. Raise
+    RunError if the file cannot be read.
+    """
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
         return bytecode.text_of(path, data) if bytecode.is_bytecode(data) else data.decode("utf-8-sig")
@@ -42,8 +43,9 @@ def text_of(path: str) -> str:
 
 
 def load(file: str, fill_constants: Optional[int] = None, sizes: "Mapping[str, Sequence[int]]" = NOTHING_SET) -> hlo.Module:
-    """Return the supported module of a file, or FILE#NAME of a file with several. HloError otherwise. sizes: of open
-    dimensions of StableHLO text, by symbol or by the number of an argument."""
+    """Return the module of FILE, or of FILE#NAME in a file with several. Raise HloError if the generator does not
+    support it. sizes: of open dimensions of StableHLO text, by symbol or by the argument's number.
+    """
     functions = from_jax.split_functions(file)
     if functions:
         if len(functions.names) > 1:
@@ -53,8 +55,9 @@ def load(file: str, fill_constants: Optional[int] = None, sizes: "Mapping[str, S
 
 
 def of_function(function: from_jax.Lowered, file: str, fill_constants: Optional[int] = None) -> hlo.Module:
-    """Return the module of a function in a Python file, with the function's name. A fault in its text also names the
-    line of the Python file, if the text has it."""
+    """Return the module of a JAX function in a Python file, named after the function. An error in its text also names
+    the Python line that it came from, if the text has it.
+    """
     try:
         module = stablehlo.parse(function.text, file)
         module.name, module.several = function.name, True
@@ -68,7 +71,7 @@ def of_function(function: from_jax.Lowered, file: str, fill_constants: Optional[
 
 
 def _read(file: str, sizes: "Mapping[str, Sequence[int]]") -> hlo.Module:
-    """Return the module of a text file, as written."""
+    """Return the module of a text file, before expansion of its ops."""
     path, name = split(file)
     if path.endswith(".py"):
         raise RunError(f"{path}: expected a function of this file: {path}:NAME")
@@ -85,7 +88,9 @@ def _read(file: str, sizes: "Mapping[str, Sequence[int]]") -> hlo.Module:
 
 
 def _supported(module: hlo.Module, fill_constants: Optional[int]) -> hlo.Module:
-    """Return the module in the ops that the generator supports; HloError if that is impossible."""
+    """Return the module with its ops replaced by ops that the generator supports. Raise HloError if that is
+    impossible.
+    """
     if fill_constants is not None:
         fill.fill_constants(module, fill_constants)
     hlo.expanded(module)

@@ -1,5 +1,4 @@
-"""NumPy as a rival of a kernel, by the protocol of gen/run/harness/serve.h. Each thread computes a slab of the result in
-place.
+"""NumPy as a rival of a kernel, with the protocol of gen/run/harness/serve.h. Each thread writes a slab of the result.
 """
 
 import sys
@@ -18,13 +17,13 @@ TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "s32": "int32", "
 
 
 def slabs(length: int, count: int) -> List[slice]:
-    """Return `count` slices that cut a dimension into parts of nearly equal length."""
+    """Split a dimension into `count` slices of nearly equal length."""
     return [slice(length * i // count, length * (i + 1) // count) for i in range(count)]
 
 
 def calls(name: str, x: Any, y: Any, order: List[int], threads: int) -> List[Callable[[], Any]]:
-    """Return the functions that threads run for one call from x into y. In a full reduction, each function returns a
-    value, and the caller combines the values.
+    """Return the functions that the threads run to compute y from x. For a full reduction, each function returns a
+    partial value, and the caller combines the values.
     """
     if name == "transpose":
         return [partial(np.copyto, y[s], x.transpose(order)[s]) for s in slabs(y.shape[0], threads)]

@@ -1,9 +1,9 @@
-"""XLA's CPU backend as a rival of a kernel, by the protocol of gen/run/harness/serve.h, for a whole fusion: OPERATION is
-"module", DTYPE the file of its HLO text.
+"""XLA's CPU backend as a rival of a kernel, with the protocol of gen/run/harness/serve.h. It runs a whole fusion:
+OPERATION is "module", and DTYPE is the file of its HLO text.
 
-XLA allocates its results. Page faults must not be what is timed: therefore malloc is told to keep freed memory
-(rivals.py sets GLIBC_TUNABLES), and the results of as many calls as there are sets of parameters stay alive. Each
-result then takes the memory of the oldest one.
+XLA allocates memory for its results. Page faults must not be part of the timing, so malloc is told to keep freed
+memory (rivals.py sets GLIBC_TUNABLES), and the most recent results, one per set of parameters, are kept alive. Each
+new result then reuses the memory of the oldest one.
 """
 
 import os
@@ -24,7 +24,7 @@ except ImportError:
 
 MOST_SETS = 1024
 MOST_ARRAYS = 1 << 16  # of all sets
-AHEAD = 4  # maximum number of calls in flight; XLA runs at most 32 at once
+AHEAD = 4  # maximum number of calls in flight; XLA itself allows at most 32
 
 
 def compiled(text: str) -> Any:
@@ -41,12 +41,12 @@ def compiled(text: str) -> Any:
 
 
 def order(shape: Any) -> List[int]:
-    """Return the dimensions from the major to the minor one."""
+    """Return the dimensions in memory order, most major first."""
     return list(reversed(shape.layout().minor_to_major()))
 
 
 def parameters(shapes: List[Any], source: str) -> List[Any]:
-    """Return NumPy arrays of the file's bytes, parameter by parameter."""
+    """Read NumPy arrays from a file that holds the parameters one after another."""
     arrays, at = [], 0
     data = np.fromfile(source, np.uint8)
     for shape in shapes:
@@ -67,7 +67,9 @@ def main(file: str, threads: int, footprint: int, source: str, result: str) -> N
     formats = [Format(Layout(tuple(order(shape))), sharding) for shape in shapes]
 
     def put() -> List[Any]:
-        """Return the parameters in memory of their own: device_put may keep the array that it is given."""
+        """Return a fresh copy of each parameter on the device; without np.array, device_put might share the given
+        array's memory.
+        """
         return [jax.device_put(np.array(x), as_) for x, as_ in zip(given, formats)]
 
     def start(set_: List[Any]) -> List[Any]:
@@ -90,7 +92,7 @@ def main(file: str, threads: int, footprint: int, source: str, result: str) -> N
             array.block_until_ready()
 
     number = 0
-    for number in range(2 * len(results)):  # maps the pages of all results
+    for number in range(2 * len(results)):  # run until the pages of all results are mapped
         run(number)
     jax.block_until_ready(results)
     print(f"ready XLA:CPU {jax.__version__} (jax) on {threads} threads", flush=True)
@@ -106,6 +108,6 @@ def main(file: str, threads: int, footprint: int, source: str, result: str) -> N
 if __name__ == "__main__":
     try:
         main(sys.argv[2], int(sys.argv[5]), int(sys.argv[6]), *sys.argv[7:9])
-    except Exception as error:  # XLA refuses what it cannot compile with many kinds of exceptions
+    except Exception as error:  # XLA raises many types of exceptions for modules that it cannot compile
         said = [line.strip() for line in str(error).splitlines()] or [type(error).__name__]
         print("skip " + " ".join(said[:2] if said[0].endswith(":") else said[:1]), flush=True)
