@@ -1,4 +1,6 @@
-"""Put the root on sys.path for every test. pytest itself adds this folder, which has the code that several folders share, and the folder of the test."""
+"""Put the repository's root on sys.path for every test. pytest itself adds the folder of the test and this folder, which
+has the code that tests of several folders share.
+"""
 
 import gc
 import os
@@ -9,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-gc.set_threshold(100000, 50, 100)  # tests make few reference cycles
+gc.set_threshold(100000, 50, 100)  # tests make few reference cycles, so the collector runs rarely
 
 MARKERS = {
     "peer": "is run by `ninja test-peer`, not by `ninja test`",
@@ -22,7 +24,7 @@ MARKERS = {
 def pytest_configure(config: pytest.Config) -> None:
     for name, what in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {what}")
-    if "not peer" in config.option.markexpr:    # `ninja test` compiles in half of the time and wants no warning; test-peer compiles as users do
+    if "not peer" in config.option.markexpr:    # `ninja test` compiles with -O1, which halves the time, and takes warnings as errors; test-peer compiles as users do
         os.environ.setdefault("SETT_LEVEL", "-O1 -pedantic -Wall -Wextra -Werror")
 
 

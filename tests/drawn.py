@@ -1,6 +1,7 @@
-"""The common part of property tests of drawn fusions: the devices of their schedules, and agreement with the reference.
+"""The common part of the tests that draw fusions at random: the devices that their schedules are for, and the comparison
+of kernels with the reference.
 
-SETT_TARGET names targets (with commas), SETT_SEED and SETT_COUNT draw others and more.
+SETT_TARGET names the targets, separated by commas. SETT_SEED selects other random fusions, SETT_COUNT their number.
 """
 
 from __future__ import annotations
@@ -20,36 +21,40 @@ from gen.run import proofs
 T = TypeVar("T")
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "8"))
-BATCH = 4  # fusions for one run of the harness
+BATCH = 4  # fusions that one run of the harness executes
 
-# OpenCL runs schedules for GPUs on a CPU: local memory and barriers are the same
+# OpenCL also runs the schedules for GPUs, on a CPU, because the kernels use local memory and barriers in the same way
+# there.
 OF_TARGET = {"opencl": ("pocl-cpu", "opencl-gpu"), "c": ("cpu", "cpu-scalar"), "cuda-on-cpu": ("sm_80",), "cuda": ("sm_80", "sm_90"),
              "hip-on-cpu": ("gfx90a", "gfx1100")}
 ON: "List[Tuple[str, str]]" = [(target, device) for target in os.environ.get("SETT_TARGET", "opencl,c,cuda-on-cpu").split(",")
                                for device in OF_TARGET[target]]
 
-# Device classes of CPUs with vectors, the only ones that `ninja test` schedules for. Their kernels differ in few words, so it runs some named cases for
-# C, and of drawn ones the first batch for OpenCL and the second for C.
+# The schedules for CPUs with vectors, which are the only ones in `ninja test`. The kernels in C and in OpenCL differ in
+# few words. So `ninja test` runs some of the named cases for C only; of the drawn cases it runs the first batch for
+# OpenCL and the second for C.
 ON_CPUS = [pair for pair in ON if pair[1] in ("pocl-cpu", "cpu")]
 
 
 def marked(pairs: "Iterable[Tuple[str, str]]") -> "List[Any]":
-    """Return parameters `target, device`, all marked peer except C and CPUs with vectors."""
+    """Return the parameters `target, device`. All are marked peer except the pair for C on CPUs with vectors."""
     return [pytest.param(*pair, marks=[] if pair[1] == "cpu" else pytest.mark.peer) for pair in pairs]
 
 
 def in_turn(first: "Iterable[int]") -> "List[Any]":
-    """Return the parameters `first, target, device` in all combinations. Those that `ninja test` leaves out are marked peer."""
+    """Return all combinations of `first` with each target and device. The combinations that `ninja test` leaves out are
+    marked peer.
+    """
     return [pytest.param(number, *pair, marks=[] if pair in ON_CPUS[turn:][:1] else pytest.mark.peer)
             for turn, number in enumerate(first) for pair in ON]
 
 
-# A test that `ninja test` runs on every fifth case, and test-peer on the others.
+# A decorator of tests that split their cases: `ninja test` runs every fifth case, test-peer runs the rest.
 in_parts = pytest.mark.parametrize("part", ["sample", pytest.param("others", marks=pytest.mark.peer)])
 
 
 def of_part(cases: "Iterable[T]", part: str) -> "List[T]":
-    """Return the cases of one part of `in_parts`; "" stands for all cases."""
+    """Return the cases that belong to `part`, which is "sample", "others" or "" (all cases). See `in_parts`."""
     return [case for number, case in enumerate(cases) if not part or (number % 5 == 0) == (part == "sample")]
 
 
@@ -69,8 +74,9 @@ def fusions(text: str, name: str = "e") -> "List[hlo.Fusion]":
 
 
 def uncached(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use schedules for data larger than any cache: lines have streaming stores, and are carried over if rows begin anywhere; reductions are cut into
-    parts, and columns of scans into blocks.
+    """Make the schedules treat every array as larger than any cache. Kernels then use streaming stores; where a row
+    begins inside a cache line, the partial line is carried in registers. Reductions are cut into parts, and the
+    columns of scans into blocks.
     """
     for name, device in schedule.DEVICES.items():
         monkeypatch.setitem(schedule.DEVICES, name, replace(device, cache=0, part_bytes=4096, scan_cpu=replace(device.scan_cpu, bytes=512),
@@ -78,7 +84,7 @@ def uncached(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def device_or_skip(target: str, options: run.Options = run.Options()) -> None:
-    """Skip if the target's tool or device is missing (status 3); any other failure is an error."""
+    """Skip the test if the target's tool or device is missing (exit status 3). Any other failure is an error."""
     try:
         run.find_device(target, options)
     except run.RunError as error:
@@ -88,7 +94,7 @@ def device_or_skip(target: str, options: run.Options = run.Options()) -> None:
 
 
 def agree(texts: "Dict[str, str]", target: str, device: str, folder: Path, part: str = "") -> None:
-    """Check for each fusion of a part that its maps hold and its kernels agree with the reference."""
+    """Check each fusion of the part: the index maps are proved sound, and the kernels agree with the reference."""
     options, built = run.Options(rounds=2, schedule=device), []
     device_or_skip(target, options)
     for name, text in of_part(texts.items(), part):
@@ -101,7 +107,9 @@ def agree(texts: "Dict[str, str]", target: str, device: str, folder: Path, part:
 
 
 def ptx(text: str, device: str, folder: Path) -> str:
-    """Return nvcc's PTX of a fusion, which compiles without a message and without local memory."""
+    """Return the PTX that nvcc makes of a fusion. Check that nvcc prints no message and that the kernel uses no local
+    memory.
+    """
     if not shutil.which("nvcc"):
         pytest.skip("no nvcc")
     (fusion,) = fusions(text)

@@ -1,4 +1,6 @@
-"""The common part of tests that run the generator: its command without starting an interpreter, and a module run on buffers."""
+"""The common part of tests that run the generator: run its command without starting a new interpreter, or run one module
+on given buffers.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def gen(*words: object, cwd: Path = ROOT, text: str = "", seconds: float = 600,
         **environment: str) -> "subprocess.CompletedProcess[str]":
-    """Return the outcome of `gen` with these words and with `text` as standard input. It runs in a fork of this process, which has imported the
-    generator already; tests/tools runs `python3 gen` itself.
+    """Run the command `gen` with these arguments and `text` as standard input, and return its outcome. The command runs
+    in a fork of this process, which has imported the generator already. tests/tools runs `python3 gen` itself.
     """
     streams = [tempfile.TemporaryFile("w+b") for _ in range(3)]
     streams[0].write(text.encode())
@@ -35,7 +37,7 @@ def gen(*words: object, cwd: Path = ROOT, text: str = "", seconds: float = 600,
     sys.stdout.flush()
     sys.stderr.flush()
     with contextlib.suppress(RunError):
-        native()    # computed once, not in each fork
+        native()    # cached here, so that the forks do not compute it again
     process = os.fork()
     if not process:
         _become(arguments, [stream.fileno() for stream in streams], cwd, environment)
@@ -54,20 +56,20 @@ def gen(*words: object, cwd: Path = ROOT, text: str = "", seconds: float = 600,
 
 
 def _become(words: List[str], streams: List[int], cwd: Path, environment: "dict[str, str]") -> NoReturn:
-    """Become the program, in the forked process."""
+    """Run the command in the forked process, then exit."""
     status: object = 70
     try:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
         sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, mode) for number, mode in enumerate("rww"))
         os.environ.update(environment)
-        tempfile.tempdir = None    # depends on the environment, and was read before
+        tempfile.tempdir = None    # tempfile has cached the parent's folder; the environment may name another
         if environment:
             found_device.cache_clear()
         os.chdir(cwd)
         sys.argv = words
         command.PROGRESS.process = os.getpid()
-        terminal.PLAIN_SECONDS = math.inf  # progress is printed on a slow machine only
+        terminal.PLAIN_SECONDS = math.inf  # progress would be printed on a slow machine only
         try:
             status = command.stoppable()
         except SystemExit as ended:
@@ -84,7 +86,7 @@ def _become(words: List[str], streams: List[int], cwd: Path, environment: "dict[
 
 
 def run(text: str, params: Sequence[bytes], target: str, folder: Path) -> List[bytes]:
-    """Return the results of a module's one fusion, as `gen run` writes them."""
+    """Run the one fusion of a module with `gen run` and return the bytes of its results."""
     (folder / "in").mkdir()
     (folder / "m.hlo").write_text(text)
     for k, data in enumerate(params):

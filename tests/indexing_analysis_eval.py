@@ -19,7 +19,7 @@ def _names(text: Optional[str]) -> list[str]:
 
 
 def _split(text: str) -> list[str]:
-    """Return the parts between commas outside brackets."""
+    """Return the parts between the commas that are outside brackets."""
     parts, depth, start = [], 0, 0
     for at, char in enumerate(text):
         depth += (char in "([") - (char in ")]")
@@ -35,7 +35,7 @@ def _python(text: str) -> str:
 
 @dataclass
 class Map:
-    """A map as Python functions. empty is true for the text KNOWN EMPTY."""
+    """A map as Python functions. `empty` is true if the text is KNOWN EMPTY."""
 
     empty: bool
     dims: list[str]
@@ -52,7 +52,9 @@ class Map:
         return all(lo <= eval(code, {}, values) <= hi for code, lo, hi in self.guards)
 
     def at(self, dims: Index, runtime: Optional[Callable[[Index, Index], Optional[Index]]] = None) -> Iterator[Index]:
-        """Return the results at these dimensions for every value of the ranges. runtime returns the runtime variables there (None: no point)."""
+        """Yield the results at one index, one for each value of the range variables. `runtime` returns the values of the
+        runtime variables, or None where the map has no point.
+        """
         if self.empty:
             return
         boxes = [range(self.bounds[name][0], self.bounds[name][1] + 1) for name in self.ranges]
@@ -69,7 +71,7 @@ class Map:
 
 
 def read(text: str) -> Map:
-    """Return the map of a canonical text."""
+    """Parse the text of a map, as `sett` prints maps."""
     if text == "KNOWN EMPTY":
         return Map(True, [], [], {}, None, [], 0, [])
     head = re.match(r"\(([^)]*)\)(?:\[([^\]]*)\])?(?:\{([^}]*)\})?\s*->\s*", text)

@@ -14,7 +14,7 @@ from typing import Any, List, Sequence
 
 WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror".split()
 FLAGS = ["-std=c11", "-O1", "-ffp-contract=off", "-fPIC", "-shared"] + WARNINGS
-NARROW = ["s2", "u2", "s4", "u4"]  # several per byte, the first in its low bits
+NARROW = ["s2", "u2", "s4", "u4"]  # types with several elements per byte, the first element in the low bits
 INTS = NARROW + ["s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"]
 BITS = {"pred": 8, "f16": 16, "bf16": 16, "f32": 32, "f64": 64, **{d: int(d[1:]) for d in INTS}}
 
@@ -48,7 +48,7 @@ def unpacked(data: bytes, dtype: str) -> List[int]:
 
 
 def call(function: Any, inputs: Sequence[bytes], outputs: Sequence[int]) -> List[bytes]:
-    """Return the results, each followed by a guard band that must stay unchanged."""
+    """Call the function and return its results. Check that the guard band behind each result is unchanged."""
     ins = [ctypes.create_string_buffer(data + b"\0", len(data) + 1) for data in inputs]
     outs = [ctypes.create_string_buffer(b"\xa5" * (size + 64), size + 64) for size in outputs]
     params = (ctypes.c_void_p * max(1, len(ins)))(*[ctypes.addressof(b) for b in ins])

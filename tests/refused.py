@@ -1,4 +1,6 @@
-"""The files of others (../shared/peer/fusions) that gen refuses, with the reasons. A file that is taken leaves this table."""
+"""The HLO files of other projects (../shared/peer/fusions) that gen refuses, with the reason for each. If gen learns to
+accept a file, its entry here must go.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,10 @@ REFUSED = {name: why for why, names in {
 
 
 def reason(message: str) -> str:
-    """Return the reason in a message, without the details."""
+    """Return the reason that a message gives, without the details."""
     return re.split(r"; instead|: |, found| \(", re.sub(r"^'[a-z-]+': ", "", message))[0]
 
 
 def among(paths: "Iterable[Path]") -> "Dict[str, str]":
-    """Return those of the files that gen refuses, with the reasons."""
+    """Return the files among `paths` that gen must refuse, with the reason for each."""
     return {path.stem: REFUSED[path.stem] for path in paths if path.parent.name == "fusions" and path.parent.parent.name != "jax" and path.stem in REFUSED}

@@ -1,4 +1,6 @@
-"""Compare graphs without names: the common part of StableHLO text and HLO text of one function."""
+"""Compare computation graphs regardless of names: a function as StableHLO text and as HLO text must have one canonical
+text.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,15 @@ from typing import Any, Dict, List
 
 from gen.hlo.graph import Computation, Instruction, Module, entry_of
 
-# Default values of attributes, and attributes that do not affect the reader.
+# Default values of attributes. An attribute with its default value is the same as an absent attribute.
 DEFAULTS = {"feature_group_count": 1, "batch_group_count": 1, "dimensions": ()}
 KEPT_TEXT = ("metadata", "to_apply", "condition", "body", "branch_computations", "true_computation", "false_computation")
 
 
 def canonical(module: Module) -> str:
-    """Return the instructions that the result needs, by numbers in the order of their first use, with called
-    computations written in place."""
+    """Return the graph as text: the instructions that the result needs, numbered in the order of their first use. The
+    text of a called computation follows the instruction that calls it.
+    """
     known: Dict[Computation, str] = {}
 
     def text(of: Computation) -> str:
@@ -44,7 +47,7 @@ def said(value: Any) -> str:
 
 
 def numbered(computation: Computation) -> "List[Any]":
-    """Return the instructions that the root needs, operands first, each with the numbers of all so far."""
+    """Return the instructions that the root needs, operands first, each with the table of numbers."""
     assert computation.root is not None
     numbers: Dict[Instruction, int] = {}
     ordered = []

@@ -1,10 +1,12 @@
-"""Compare the text of every generated file with that of another commit, to show what a change of the generator changes.
+"""Compare the text of every generated file with that of another commit, to show the effect of a change to the generator.
+    python3 tests/snapshot.py [COMMIT] [--only PART]
+    ninja snapshot                                      (compares with $SETT_COMMIT, default: HEAD)
 
-    python3 tests/snapshot.py [COMMIT] [--only PART]      or `ninja snapshot`, which compares with $SETT_COMMIT (default: HEAD)
-
-Each module of tests/kernels, tests/tilings, tests/hlo and bench is built for every target and class of device, by the generator of this tree and by
-that of the commit, into build/snapshot/. Files that differ are listed with the numbers of their lines; for files in C and CUDA the compiled
-instructions are counted too. A class of device that only one of the two generators has is one line. Status 0: no file differs, 1: some file differs.
+The generators of this tree and of the commit each build every module of tests/kernels, tests/tilings, tests/hlo and
+bench, for every target and class of device, into build/snapshot/. The output lists each file that differs, with the
+line numbers of the differences. For files in C and CUDA it also counts the compiled instructions. A class of device
+that only one of the two generators has takes one line of the output. The exit status is 0 if no file differs,
+otherwise 1.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from typing import Dict, List, Optional, Sequence, Tuple
 ROOT = Path(__file__).resolve().parent.parent
 HERE = ROOT / "build" / "snapshot"
 FOLDERS = ("tests/kernels", "tests/tilings", "tests/hlo", "bench")
-# Runs the command line of a tree's generator in one process: argv is the tree's root, the folder to write to, then the files.
+# Runs the command line of one tree's generator in one process. argv: the root of the tree, the folder to write to, the
+# files.
 DRIVER = """
 import sys
 from pathlib import Path
@@ -53,21 +56,21 @@ def modules(only: str) -> List[str]:
 
 
 def generate(tree: Path, out: Path, files: Sequence[str]) -> None:
-    """Write all files that a tree's generator makes of the modules of this tree."""
+    """Let the generator of a tree write all its files for the modules of this tree."""
     shutil.rmtree(out, ignore_errors=True)
     parts = os.cpu_count() or 1
     subprocess.run([sys.executable, "-m", "gen", "--help"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
 
     def part(number: int) -> None:
         done = subprocess.run([sys.executable, "-c", DRIVER, str(tree), str(out), str(number), str(parts), *files], cwd=ROOT, stderr=subprocess.PIPE, text=True)
-        if done.returncode:     # the notes of builds that end well are left out
+        if done.returncode:    # a successful build's messages are not shown
             raise SystemExit(done.stderr)
     with ThreadPoolExecutor(parts) as pool:
         list(pool.map(part, range(parts)))
 
 
 def tree_of(commit: str) -> Path:
-    """Return the folder of a commit's tree, which is checked out once."""
+    """Return the folder with the tree of a commit. Check the commit out if it is not there yet."""
     name = subprocess.run(["git", "rev-parse", "--verify", f"{commit}^{{commit}}"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     tree = HERE / "trees" / name
     if not tree.exists():
@@ -85,12 +88,13 @@ def texts(folder: Path) -> Dict[str, str]:
 
 
 def instructions(path: Path) -> Optional[int]:
-    """Return the number of instructions of a file's compiled kernels; None if the file cannot be compiled here."""
+    """Return the number of instructions in the compiled kernels of a file, or None if the file cannot be compiled here.
+    """
     if path.suffix == ".c" and not path.name.endswith("_ref.c"):
         made = subprocess.run(["cc", "-O3", "-march=native", "-w", "-S", "-o", "-", str(path)], capture_output=True, text=True)
         return None if made.returncode else len(re.findall(r"^\t[a-z]", made.stdout, re.M))
     if path.suffix == ".cu" and shutil.which("nvcc"):
-        ptx = path.with_suffix(".ptx")     # nvcc does not write into a pipe
+        ptx = path.with_suffix(".ptx")    # nvcc cannot write to a pipe
         made = subprocess.run(["nvcc", "-arch=sm_90", "-w", "-ptx", "-o", str(ptx), str(path)], capture_output=True)
         return None if made.returncode else len(re.findall(r"^\t(?!\.)[@a-z]", ptx.read_text(), re.M))
     return None

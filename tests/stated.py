@@ -1,4 +1,6 @@
-"""Compile many fusions into one library and run each on the file of its parameters, in one process."""
+"""Compile many fusions into one library and run each on a file with its parameters, all in one process. The tests that
+use this state the expected results, so no reference is compiled.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,13 @@ from gen import hlo, pipeline, run
 from gen.run.objects import KernelFile, compiled_kernels
 from gen.targets import c_compiler
 
-TOGETHER = 40  # kernels of a GPU's language per compiler run
+TOGETHER = 40  # kernels in a GPU's language that one run of the compiler takes
 
 
 def built(source: pipeline.Source, folder: Path, target: str) -> run.Built:
-    """Return the files of a fusion or a program, without its reference, because results are stated."""
+    """Write the files of a fusion or a program except its reference, which is not needed because the test states the
+    results.
+    """
     texts, about = pipeline.files(source, [run.runner_of(target).target.name])
     for name, text in texts.items():
         if not name.endswith("_ref.c"):
@@ -26,7 +30,9 @@ def built(source: pipeline.Source, folder: Path, target: str) -> run.Built:
 
 
 def compiled(all_: Sequence[run.Built], folder: Path, target: str, flags: Sequence[str] = ()) -> Path:
-    """Return the library of all fusions, whose files are in one folder. flags: more flags for the compiler of the kernels."""
+    """Compile all fusions, whose files are in one folder, into a library and return its path. flags: more flags for the
+    compiler of the kernels.
+    """
     runner, threads = run.runner_of(target), os.cpu_count() or 1
     for name, text in runner.headers().items():
         pipeline.write(_made(folder / name), text)
@@ -57,7 +63,9 @@ def _made(path: Path) -> Path:
 
 def ran(library: Path, names: Sequence[str], target: str, given: Path, results: Path,
         options: run.Options) -> Dict[str, str]:
-    """Return the errors, by name, of running each fusion on the file of its parameters. After a crash a new process runs the rest."""
+    """Run each fusion on the file of its parameters. Return the errors by the name of the fusion. After a crash a new
+    process runs the remaining fusions.
+    """
     wrong: Dict[str, str] = {}
     launch, process = run.launch_limit(target, options), run.process_limit(options)
     first = 0
@@ -75,8 +83,8 @@ def ran(library: Path, names: Sequence[str], target: str, given: Path, results: 
 
 
 def results(cases: "Dict[str, Tuple[str, List[bytes]]]", target: str, folder: Path) -> "Dict[str, List[bytes]]":
-    """Return the results of the one fusion of each case, which is a text and the bytes of its parameters. All cases are one library, which one process
-    runs, because starting OpenCL takes longer than a kernel.
+    """Run the one fusion of each case (a module's text and the bytes of its parameters) and return its results. One
+    library holds all fusions and one process runs them, because starting OpenCL takes longer than a kernel.
     """
     options, made = run.Options(), {}   # type: run.Options, Dict[str, hlo.Fusion]
     device_or_skip(target, options)

@@ -1,4 +1,6 @@
-"""Drawn facts about maps with symbols: maps and facts as texts, their values in Python, and z3's answer."""
+"""Random facts about maps with symbols. A map and a fact have a text, values computed in Python, and z3's answer to
+compare with.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ def text(tree: Tree) -> str:
 
 @dataclass
 class Fact:
-    """The fact `a RELATION b`, where RELATION is <=, <, =, >=, > or divides."""
+    """The fact `a RELATION b`. RELATION is <=, <, =, >=, > or divides."""
     relation: str
     a: Tree
     b: Tree
@@ -71,7 +73,8 @@ class Question:
         return f"({', '.join(dims)})[{', '.join(symbols)}] -> (), domain: {', '.join(ends + [fact.text() for fact in self.domain])}"
 
     def inside(self, point: "dict[str, int]") -> bool:
-        """Return 1 if the point is in the domain; a constraint without a value puts the point outside."""
+        """Return 1 if the point is in the domain. A constraint without a value (division by 0) puts the point outside.
+        """
         for name, (lo, hi) in self.bounds.items():
             if (lo is not None and point[name] < lo) or (hi is not None and point[name] > hi):
                 return False
@@ -96,7 +99,7 @@ def draw_tree(rng: random.Random, kind: str, names: "list[str]", depth: int) -> 
 
 
 def draw(rng: random.Random, kind: str, small: bool = False) -> Question:
-    """Return a drawn map and fact. With small, every variable has bounds, so that the domain can be enumerated."""
+    """Return a random map and fact. If `small`, every variable has bounds, so that the domain can be enumerated."""
     names = ["d0", "d1"][:rng.randint(1, 2)] + list(SYMBOLS)[:rng.randint(1, 2)]
     bounds: "dict[str, tuple[int | None, int | None]]" = {}
     for name in names:
@@ -120,7 +123,7 @@ def draw(rng: random.Random, kind: str, small: bool = False) -> Question:
     a, b = draw_tree(rng, kind, names, 2), draw_tree(rng, kind, names, 2)
     if relation == "divides":
         a = rng.choice([2, 3, 4, 8]) if rng.random() < 0.7 else rng.choice([s for s in names if s in SYMBOLS])
-    elif relation != "=" and rng.random() < 0.7:     # as tight as drawn points allow, or off by one
+    elif relation != "=" and rng.random() < 0.7:    # the constant is the tightest that holds at drawn points, or one more or less
         least = None
         for _ in range(200):
             point = draw_point(rng, question)
@@ -146,7 +149,9 @@ def draw_point(rng: random.Random, question: Question) -> "dict[str, int]":
 
 
 def ask_z3(question: Question, milliseconds: int) -> str:
-    """Return z3's answer over all integers: yes, no, unknown, or undefined if the fact is false nowhere but has no value somewhere."""
+    """Return z3's answer over all integers: "yes", "no", "unknown", or "undefined" if the fact is nowhere false but
+    somewhere has no value.
+    """
     import z3
     variables = {name: z3.Int(name) for name in question.bounds}
     defined: "list[Any]" = []

@@ -1,5 +1,5 @@
-"""Test MLIR's affine_map and affine_set: a text that MLIR prints is printed back unchanged and evaluates to MLIR's values; other texts are refused with
-a column.
+"""Test MLIR's affine_map and affine_set. A text that MLIR prints is printed back unchanged and evaluates to MLIR's
+values. Other texts are refused with the column of the error.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def test_read(read: str, printed: str) -> None:
 
 
 def test_operations() -> None:
-    """Answers to an affine map are affine maps; mlir converts both ways."""
+    """The commands of `sett map` take affine maps and answer with affine maps. `sett map mlir` converts a map to MLIR's
+    notation and back.
+    """
     sett = [ROOT / "build" / "sett", "map"]
     for words, said in [
             (["simplify", "affine_map<(d0) -> ((d0 * 6 + 3) floordiv 2)>"], "affine_map<(d0) -> (d0 * 3 + 1)>"),
@@ -88,7 +90,7 @@ def test_errors(text: str, column: int) -> None:
     assert done.returncode == 2 and re.match(rf"error: {column}: ", done.stderr), done.stderr
 
 
-# ---- drawn: a printer of MLIR's rules, written from its AsmPrinter's description ----
+# ---- random expressions, printed by MLIR's rules as the description of its AsmPrinter gives them ----
 
 def draw(rng: random.Random, depth: int, symbols: bool) -> Tree:
     """Return an expression tree in the form that MLIR's builders leave: constants on the right, and no operation on constants that the builders would fold."""
@@ -139,7 +141,7 @@ def value(tree: Tree, point: "dict[str, int]") -> int:
 
 @pytest.mark.drawn
 def test_drawn() -> None:
-    """Drawn maps and sets are printed back unchanged, and evaluate to the values of their text."""
+    """Random maps and sets are printed back unchanged, and evaluate to the values of their text."""
     rng = random.Random(f"affine {SEED}")
     trees = [[draw(rng, 3, False) for _ in range(rng.randint(1, 3))] for _ in range(COUNT)]
     texts = [f"affine_map<(d0, d1)[s0] -> ({', '.join(map(printed, results))})>" for results in trees]

@@ -1,4 +1,6 @@
-"""All headers answer questions by one convention. Each manual states it in the same words, and answers_test.c tests each public function that answers so."""
+"""All headers encode the answers to questions (yes, no, not decided, error) in one way. Each manual states this
+convention in the same words, and answers_test.c tests each public function that returns an answer.
+"""
 
 import re
 from pathlib import Path

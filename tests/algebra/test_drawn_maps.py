@@ -1,7 +1,9 @@
-"""A sample of the maps with minima, maxima, products and symbolic divisors that indexing_map_property_test.c draws, compared with their simplified texts by isl and z3.
+"""Compare random maps with their simplified texts by isl and z3. The maps are a sample of those that
+indexing_map_property_test.c draws, with minima, maxima, products and symbolic divisors.
 
-isl takes the maps whose divisors are constants and whose products have a constant factor, z3 the others too; what takes either one too long is counted and left
-out. `ninja test-maps` compares more of them, by SETT_SEED and SETT_COUNT.
+isl takes only maps with constant divisors in which each product has a constant factor; z3 takes all maps. A
+comparison that runs out of time is counted and otherwise ignored. `ninja test-maps` compares more maps (SETT_SEED,
+SETT_COUNT).
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ Z3_MILLISECONDS = 500   # for a map
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> "list[tuple[str, str]]":
-    """Return drawn maps, each with its simplified text."""
+    """Return random maps, each with its simplified text."""
     program = tmp_path_factory.mktemp("drawn") / "drawn"
     subprocess.run([os.environ.get("CC", "cc"), "-O0", str(ROOT / "tests/algebra/indexing_map_property_test.c"), "-o", str(program)], check=True)
     texts = subprocess.run([program, "texts", SEED, str(COUNT)], check=True, capture_output=True, text=True).stdout.splitlines()
@@ -41,7 +43,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> "list[tuple[str, str]]":
     for text in texts:
         try:
             made.append((text, algebra.simplify(text)))
-        except algebra.AlgebraError as error:   # an expression that has no value anywhere
+        except algebra.AlgebraError as error:  # the expression has no value at any point
             assert "division by zero" in str(error), (text, error)
     return made
 
@@ -69,7 +71,9 @@ def test_isl_agrees(drawn: "list[tuple[str, str]]") -> None:
 # ---------------------------------------------------------------- z3
 
 class Reader:
-    """Read expressions over integer variables; `divisors` collects the divisors of all expressions that were read since the list was cleared."""
+    """Read expressions over integer variables. `divisors` collects the divisors of all expressions read since the list
+    was last cleared.
+    """
 
     def __init__(self, names: "list[str]"):
         self.variables = {name: z3.Int(name) for name in names}
@@ -100,7 +104,9 @@ class Reader:
         return a - b * quotient if isinstance(node.op, ast.Mod) else quotient
 
     def text(self, text: str) -> "tuple[Any, Any]":
-        """Return z3's term of an expression, and the condition that the expression has a value, which is that none of its divisors is 0."""
+        """Return z3's term for an expression, and the condition under which the expression has a value: none of its
+        divisors is 0.
+        """
         self.divisors = []
         for word, sign in (("floordiv", "//"), ("ceildiv", "@"), ("mod", "%")):
             text = text.replace(word, sign)
@@ -109,14 +115,16 @@ class Reader:
 
 
 def differs(text: str, simple: str) -> Optional[str]:
-    """Return a point, in words, where a map has a value or is outside but its simplified text differs; "" if there is no such point, None if z3 does not
-    decide.
+    """Return, as text, a point where the simplified text differs from the map. Points where the map has no value are
+    ignored. The result is "" if there is no such point, and None if z3 cannot decide.
     """
     m, other = Map(text), Map(simple)
     reader = Reader(m.names)
 
     def meaning(written: Map) -> "tuple[Any, Any, list[Any]]":
-        """Return the condition that a point is inside and has values, the condition that it is outside, and the values."""
+        """Return three things: the condition that a point is inside and has values, the condition that it is outside,
+        and the values.
+        """
         if written.empty:
             return z3.BoolVal(False), z3.BoolVal(True), []
         tests = [z3.And(lo <= reader.variables[name], reader.variables[name] <= hi) for name, (lo, hi) in written.bounds.items()]
@@ -139,7 +147,7 @@ def differs(text: str, simple: str) -> Optional[str]:
     solver = z3.Solver()
     solver.set("timeout", Z3_MILLISECONDS)
     solver.add(z3.Or(z3.And(inside, z3.Not(z3.And(inside_too, equal))), z3.And(outside, z3.Not(outside_too))))
-    # all points outside both boxes are outside both maps, so one point beyond each bound is enough
+    # all points outside both boxes are outside both maps, so it is enough to search one point beyond each bound
     solver.add([z3.And(lo - 1 <= reader.variables[name], reader.variables[name] <= hi + 1) for name, (lo, hi) in m.bounds.items()])
     answer = solver.check()
     return "" if answer == z3.unsat else str(solver.model()) if answer == z3.sat else None

@@ -1,7 +1,9 @@
-"""Compare `sett indexing` with maps that others wrote, by meaning: the examples of documents, and XLA's own tests.
+"""Compare `sett indexing` with maps that other projects wrote down: examples in their documents, and XLA's own tests.
+Maps are compared by meaning, not by text.
 
-A map is right if a line for the same instruction, direction and operand has the same domain and values. A runtime variable is right if an `rt` line
-names the instruction that it is read from. Two of XLA's maps are wrong; WRONG gives the correct ones.
+A map is right if a line of the output for the same instruction, direction and operand has the same domain and values.
+A runtime variable is right if an `rt` line names the instruction that the variable is read from. Two of XLA's maps
+are wrong; WRONG has the correct maps.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from gen import algebra
 
 # XLA's map is wrong: gather clamps its starts, so rows 33 to 41 of the iota read row 32 of the operand.
 WRONG = {("FusionWithRTVarsSimplification_Iota#0", 0): "(d0, d1, d2) -> (min(d0, 32), 0), domain: d0 in [0, 41], d1 in [0, 0], d2 in [0, 0]"}
-# The document's map is wrong: p1 is f32[4,256,64], so the output's last index is d2; and d1 is contracted, but goes to 255 where the output has 64.
+# The document's map is wrong in two ways: p1 is f32[4,256,64], so the last index of the output is d2; and d1 is
+# contracted, but its bound is 255 where the output has 64.
 WRONG_DOCUMENT = {("Dot", "p1 -> output"): "(d0, d1, d2)[s0] -> (d0, s0, d2), domain: d0 in [0, 3], d1 in [0, 255], d2 in [0, 63], s0 in [0, 127]"}
 
 
@@ -42,13 +45,15 @@ def indexing(hlo: str, folder: Path) -> list[Line]:
 
 
 def clean(text: str) -> str:
-    """Return a map of a document in a form that the parser reads."""
+    """Bring a map of a document into a form that the parser reads."""
     text = " ".join(text.split()).rstrip(",")
     return "UNDEFINED" if text == "unknown indexing" else text
 
 
 def same(a: str, b: str) -> bool:
-    """Return whether two maps are equal by meaning; if only one names variables that have a single value or are unused, they are left out."""
+    """Return whether two maps are equal by meaning. Variables that have a single value or are unused do not count,
+    because one of the maps may leave them out.
+    """
     a, b = clean(a), clean(b)
     if a == b or algebra.run("map", "equal", a, b)[1] == "equal":
         return True
@@ -74,7 +79,7 @@ def check_operands(case: dict[str, Any], lines: list[Line]) -> None:
     direction = "output->operand" if forward else "operand->output"
     directions = (f"physical {direction}",) if case["physical_layout"] else (direction,)
     for expected in case.get("expect_operands") or []:
-        operand = expected["operand"] if forward else None  # XLA counts outputs the other way
+        operand = expected["operand"] if forward else None  # in this direction XLA numbers outputs where `sett` numbers operands
         found = maps(lines, case["target"], directions, operand)
         for text in expected["maps"] if "maps" in expected else [expected["map"]]:
             text = WRONG.get((case["name"], expected["operand"]), text)
@@ -88,7 +93,7 @@ def check_operands(case: dict[str, Any], lines: list[Line]) -> None:
 
 
 def constant(text: str, name: str) -> bool:
-    """Return whether the runtime variable has a single value."""
+    """Return whether the runtime variable has only one possible value."""
     return any(v.name == name and v.lo == v.hi for v in algebra.info(text).variables)
 
 
@@ -102,7 +107,7 @@ def test_upstream(tmp_path: Path) -> None:
             for name, group in case["expect_groups"].items():
                 found = [line.map for line in lines if line.direction in ("output->operand", f"output->{name}", "operand->output")]
                 if name == case["target"]:
-                    continue  # the start of the chain: the identity
+                    continue  # the start of the chain, whose map is the identity
                 for expected in group:
                     assert any(same(expected["map"], one) for one in found), (case["name"], name, expected, lines)
                     if expected.get("replica_id"):
@@ -126,7 +131,7 @@ def test_documents(tmp_path: Path) -> None:
 
 
 def test_files(tmp_path: Path) -> None:
-    """Every file of others is read, and every line of the output has the form of the contract."""
+    """`sett indexing` reads every HLO file of other projects, and each line of its output has the documented form."""
     files = sorted(PEER.glob("fusions/*.hlo")) + sorted(PEER.glob("hlo/**/*.hlo"))
     if not files:
         pytest.skip("the peer's files are not here")
@@ -162,7 +167,9 @@ ENTRY e {
 
 
 def test_runtime_variables(tmp_path: Path) -> None:
-    """A start of 70 is clamped to 50 and removed; a value has one name in all maps of a fusion; the index of an index is composed too."""
+    """A constant start of 70 is clamped to 50 and is no variable. A runtime value has one name in all maps of a fusion.
+    An index that is itself read by an index is composed too.
+    """
     lines = [line for line in indexing(RUNTIME, tmp_path) if line.instruction == "r"]
     domain = "d0 in [0, 3], d1 in [0, 7], "
     assert maps(lines, "r", ("output->operand",), 0) == [
@@ -174,7 +181,7 @@ def test_runtime_variables(tmp_path: Path) -> None:
 
 
 def move(rng: random.Random, name: str, of: str, value: dict[Index, set[Index]], dims: Index) -> tuple[str, dict[Index, set[Index]], Index]:
-    """Return a random op on an array of tags: its text, its tags and its dimensions."""
+    """Apply a random op to an array of tags. Return the text of the op, the new tags and the new dimensions."""
     kind = rng.choice(["transpose", "reverse", "slice", "pad", "broadcast", "reduce", "reshape", "mix"])
     n = len(dims)
     if kind == "transpose":
@@ -224,7 +231,9 @@ def move(rng: random.Random, name: str, of: str, value: dict[Index, set[Index]],
 
 
 def test_fusions(tmp_path: Path) -> None:
-    """The maps of random fusions have exactly the parameter elements that reach each output element, in both directions."""
+    """The maps of random fusions, in both directions, relate each output element to exactly the parameter elements that
+    reach it.
+    """
     rng = random.Random(7)
     for _ in range(40):
         first = dims = tuple(rng.randint(1, 4) for _ in range(rng.randint(1, 3)))
@@ -249,7 +258,7 @@ def test_fusions(tmp_path: Path) -> None:
 
 
 def test_where_elements_are_parts_of_others(tmp_path: Path) -> None:
-    """A bitcast to another element width has no map of elements; a bitcast to equally many elements has one."""
+    """A bitcast that changes the number of elements has no map of elements. A bitcast that keeps the number has one."""
     lines = indexing("f {\n  a = f32[4] parameter(0)\n  b = u8[16] bitcast(a)\n  ROOT c = s8[4,4] bitcast(b)\n}\n", tmp_path)
     assert {line.map for line in lines if line.instruction in "bf" and line.direction in ("output->operand", "operand->output")} == {"UNDEFINED"}
     assert all("d0 * 4 + d1" in text for text in maps(lines, "c", ("output->operand",)))
@@ -263,7 +272,7 @@ def test_a_scatter_into_nothing(tmp_path: Path) -> None:
 
 
 GOOD = "f {\n  a = f32[4,8] parameter(0)\n  ROOT t = f32[8,4] transpose(a), dimensions={1,0}\n}\n"
-FAULTS = [  # what is replaced, its replacement, and the place of the error
+FAULTS = [  # the text to replace, its replacement, and the line and column of the error
     ("f32[8,4]", "f32[4,8]", "3:21"), ("transpose", "transposes", "3:21"), ("(a)", "(b)", "3:31"), ("(a)", "(a, a)", "3:21"), ("(a)", "(a", "3:34"),
     ("{1,0}", "{1,1}", "3:21"), ("{1,0}", "{1,x}", "3:46"), (", dimensions={1,0}", "", "3:21"), ("}\n", "", "4:1"), ("f32[4,8]", "f99[4,8]", "2:7"),
     ("parameter(0)", "parameter(x)", "2:26"), ("parameter(0)", "parameter(1)", "2:26"), ("ROOT t", "ROOT a", "3:8"), ("f {", "{", "1:1"),

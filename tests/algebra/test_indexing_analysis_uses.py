@@ -1,4 +1,6 @@
-"""Compare the questions about maps (`sett coalescing`, `banks`, `utilisation`, `reuse`, `tile`) with plain counts over all points of random maps."""
+"""Compare the answers about accesses (`sett coalescing`, `banks`, `utilisation`, `reuse`, `tile`) with plain counts over
+all points of random maps.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ def ask(*words: str) -> tuple[int, str]:
 
 
 def access(rng: random.Random, lanes: int, dims: Index) -> str:
-    """Return a random map of a lane and a step into dims; remainders keep its values inside."""
+    """Return a random map from a lane and a step to an index. Remainders keep the index inside `dims`."""
     steps = rng.randint(1, 4)
     results = []
     for d in dims:
@@ -65,12 +67,14 @@ def test_coalescing() -> None:
 
 
 def moved(positions: list[set[int]], bits: int, size: int) -> int:
-    """Return the bytes of the transactions that these accesses touch."""
+    """Return the bytes that these accesses move, in transactions of `size` bytes."""
     return sum(len({byte // size for p in one for byte in range(p * bits // 8, (p + 1) * bits // 8)}) for one in positions) * size
 
 
 def test_better() -> None:
-    """Each suggested improvement helps: the test makes the access in that way and counts. Vectors and other lanes reach the same elements."""
+    """Each suggested improvement helps: the test changes the access as suggested and counts the bytes moved. The changed
+    access reaches the same elements.
+    """
     rng = random.Random(5)
     seen: Counter = Counter()
     for _ in range(3 * COUNT):
@@ -113,7 +117,9 @@ def test_better() -> None:
 
 
 def test_better_banks() -> None:
-    """Vectors can need fewer turns: accesses of 16 bytes per lane are served in phases of 8 lanes."""
+    """A suggested vector access needs fewer turns (memory cycles) than the original. Accesses of 16 bytes per lane are
+    served in phases of 8 lanes.
+    """
     seen = 0
     for a in (2, 4, 8, 16, 33):
         for type, bits in (("f32", 32), ("bf16", 16), ("s8", 8)):
@@ -136,7 +142,9 @@ def test_better_banks() -> None:
 
 
 def degree(text: str, place, bits: int) -> int:
-    """Return the maximum number of turns of a phase: different words of 4 bytes in one of 32 banks."""
+    """Return the conflict degree: the maximum number of different 4-byte words that one phase reads from one of the 32
+    banks.
+    """
     worst = 0
     phase = 32 if bits <= 32 else 32 * 32 // bits
     for warp in warps(text, 32):
@@ -148,7 +156,9 @@ def degree(text: str, place, bits: int) -> int:
 
 
 def swizzled(answer: str, dims: Index) -> "tuple[dict[Index, int], int]":
-    """Return the place of each element under the answer's swizzle, and the promised degree; its formula and CuTe's notation are the same permutation."""
+    """Return the position of each element under the swizzle in the answer, and the degree that the answer promises.
+    Check that the answer's formula and its S<B,M,S> are the same permutation.
+    """
     said = re.search(r"xor (?:(\d+) \* )?\(row (?:floordiv (\d+) )?mod (\d+)\), S<(\d+),(\d+),(\d+)>: degree (\d+)", answer)
     if not said:
         return {}, 0
@@ -163,8 +173,9 @@ def swizzled(answer: str, dims: Index) -> "tuple[dict[Index, int], int]":
 
 
 def vector_degree(text: str, place, bits: int, width: int) -> int:
-    """Return the degree for accesses of several elements: the map gives the first element, `place` the place of each. They are contiguous, and begin at
-    a multiple of the width.
+    """Return the conflict degree of accesses of `width` elements. The map gives the first element of an access, and
+    `place` the position of each element. Check that the positions are contiguous and begin at a multiple of the
+    width.
     """
     worst, phase = 0, 32 if bits * width <= 32 else 32 * 32 // (bits * width)
     for warp in warps(text, 32):
@@ -181,8 +192,8 @@ def vector_degree(text: str, place, bits: int, width: int) -> int:
 
 
 def test_vectors_and_elements_in_one_tile() -> None:
-    """--vector: rows are stored in vectors, and read in vectors by other lanes or element by element. The answer holds for each access, and a vector
-    stays contiguous.
+    """`banks --vector` with several accesses to one tile: rows are stored in vectors, then read in vectors by other
+    lanes or element by element. The degree in the answer holds for each access, and every vector stays contiguous.
     """
     rng = random.Random(7)
     seen: Counter = Counter()
@@ -226,14 +237,16 @@ def test_vectors_and_elements_in_one_tile() -> None:
 
 
 def test_ldmatrix() -> None:
-    """A tile of f16[64,64] is stored by rows in vectors of 16 bytes and read by ldmatrix.x4: rows of 72, or S<3,3,3>."""
+    """A tile of f16[64,64] is stored by rows in vectors of 16 bytes and read by ldmatrix.x4. Rows padded to 72 elements
+    or the swizzle S<3,3,3> remove all conflicts.
+    """
     store = "(t, j, e) -> (j * 4 + t floordiv 8, (t mod 8) * 8 + e), domain: t in [0, 31], j in [0, 15], e in [0, 7]"
     load = "(t, m, k, e) -> (m * 16 + t mod 16, (k * 2 + t floordiv 16) * 8 + e), domain: t in [0, 31], m in [0, 3], k in [0, 3], e in [0, 7]"
     status, answer = ask("banks", "--vector", "e", store, "f16[64,64]", load)
     assert status == 1 and answer.startswith("no: 8-way conflict of access 2, 512 turns instead of 64 (16 accesses of a warp, lanes along t)")
     assert "rows of 72: degree 1, costs 1024 bytes" in answer and "column xor 8 * (row mod 8), S<3,3,3>: degree 1" in answer
     assert "vectors: one access of 8 elements, 16 bytes, along e: --vector e" in ask("banks", store, "f16[64,64]", load)[1]
-    # the answer's swizzle, composed with the access and asked again
+    # the swizzle in the answer, composed with the access, has no conflict
     layout = algebra.run("layout", "map", "S<3,3,3> o 0 o (64,64):(64,1)")[1]
     chunks = "(t, m, k) -> (m * 16 + t mod 16, (k * 2 + t floordiv 16) * 8), domain: t in [0, 31], m in [0, 3], k in [0, 3]"
     places = algebra.run("map", "compose", chunks, layout)[1]
@@ -268,7 +281,9 @@ def test_banks() -> None:
 
 
 def test_classic() -> None:
-    """A 32 x 32 tile is written by rows and read by columns: padding by one element, or an XOR of the column with the row."""
+    """A 32 x 32 tile is written by rows and read by columns. Padding by one element removes the conflict, and so does an
+    XOR of the column with the row.
+    """
     rows, columns = ("(t, i) -> (i, t), domain: t in [0, 31], i in [0, 31]", "(t, i) -> (t, i), domain: t in [0, 31], i in [0, 31]")
     status, answer = ask("banks", rows, "f32[32,32]", columns)
     assert status == 1 and "no: 32-way conflict of access 2" in answer
@@ -277,7 +292,9 @@ def test_classic() -> None:
 
 
 def random_map(rng: random.Random) -> tuple[str, Index, Index]:
-    """Return an access from an output of two dimensions and a range to an operand of two dimensions."""
+    """Return a random map from an output index of two dimensions and a range variable to an operand index of two
+    dimensions.
+    """
     out = (rng.randint(1, 9), rng.randint(1, 9))
     window, stride = rng.randint(1, 3), rng.randint(1, 3)
     form = rng.choice(["window", "swap", "reshape", "broadcast", "mirror"])
@@ -311,7 +328,10 @@ def test_utilisation_and_reuse() -> None:
 
 
 def test_lane() -> None:
-    """--lane makes that dimension the first. Without it the lane is a thread's name, the only dimension with several values, or the last of d0, d1, .."""
+    """`--lane d` gives the same answer as the map with d moved to the front. Without the option the lane is the
+    dimension with a thread's name, else the only dimension with several values, else the last one if the names are
+    d0, d1, ..
+    """
     rng = random.Random(6)
     for _ in range(COUNT):
         sizes = [rng.choice([1, 4, 8, 32]) for _ in range(3)]
@@ -343,7 +363,9 @@ def test_lane() -> None:
 
 
 def test_lane_of_op() -> None:
-    """A row-major copy is coalesced, a transpose is not: the last dimension that `op` prints is the fastest."""
+    """In a map that `sett op` prints, neighbouring lanes step along the last dimension. So a row-major copy is coalesced
+    and a transpose is not.
+    """
     copy = algebra.call("op", "copy", "0", "out=64,64", "in=64,64")
     transpose = algebra.call("op", "transpose", "0", "out=64,64", "in=64,64", "dimensions=1,0")
     assert ask("coalescing", copy, "f32[64,64]")[0] == 0 and ask("coalescing", transpose, "f32[64,64]")[0] == 1
@@ -355,7 +377,9 @@ def test_lane_of_op() -> None:
 
 
 def test_padding_stays_aligned() -> None:
-    """Padded rows stay multiples of a bank's word, and of the vectors along a range; the answer names a padding that misaligns vectors."""
+    """Padding keeps the start of each row at a multiple of 4 bytes and of the vector along a range. If a padding
+    misaligns vectors, the answer says so.
+    """
     seen: Counter = Counter()
     for type, bits in (("f32", 32), ("f16", 16), ("s8", 8)):
         for columns in (32, 64, 65, 96):
@@ -379,7 +403,7 @@ def test_padding_stays_aligned() -> None:
 
 
 def degree_of_ranges(text: str, pitch: int, bits: int) -> int:
-    """Return the maximum number of turns of a warp of 32 lanes t, for each v."""
+    """Return the conflict degree of a warp of 32 lanes t: the maximum over v."""
     found, worst = read(text.replace(")[v]", ", v)")), 0
     for v in range(found.bounds["v"][1] + 1):
         places = [next(iter(found.at((t, v)))) for t in range(32)]
@@ -389,7 +413,7 @@ def degree_of_ranges(text: str, pitch: int, bits: int) -> int:
 
 
 def test_image() -> None:
-    """`map image`, `injective`, `covers`, `bijective` and `runs` equal counts."""
+    """`map image`, `injective`, `covers`, `bijective` and `runs` agree with counts over all points."""
     rng = random.Random(7)
     seen: Counter = Counter()
     for _ in range(2 * COUNT):
@@ -445,7 +469,9 @@ def test_image() -> None:
 
 
 def test_tile() -> None:
-    """Each whole tile of the output reads exactly the block in the answer; a refusal has a reason."""
+    """For each whole tile of the output, the answer's block is exactly the set of elements that the tile reads. A "no"
+    has a reason.
+    """
     rng = random.Random(4)
     done = Counter()
     for _ in range(4 * COUNT):
@@ -472,7 +498,7 @@ def test_tile() -> None:
 
 
 def test_tiled_layouts() -> None:
-    """A tiled shape turns the map into a map to positions in memory."""
+    """With a tiled shape, accesses are judged by the elements' positions in memory."""
     text = "(t, i) -> (i, t), domain: t in [0, 31], i in [0, 7]"
     assert ask("coalescing", text, "f32[8,128]{1,0:T(8,128)}")[0] == 0
     assert "neighbouring lanes are 8 elements apart" in ask("coalescing", text, "f32[8,128]{0,1}")[1]
@@ -480,8 +506,8 @@ def test_tiled_layouts() -> None:
 
 
 def test_large_and_positions() -> None:
-    """With more points than one question visits, an improvement is judged on a part of them. A map with one result gives positions in an array of any
-    rank. Lanes may form groups.
+    """If a map has too many points to visit all, improvements are judged on a part of them. A map with one result gives
+    positions directly, whatever the rank of the array. The answer describes lanes that step in groups.
     """
     text = "(t, b, vec) -> (b * 8192 + t * 8 + vec), domain: t in [0, 255], vec in [0, 7], b in [0, 8191]"
     answer = ask("coalescing", text, "f16")[1]
@@ -494,7 +520,7 @@ def test_large_and_positions() -> None:
     groups = "(t, i) -> (t floordiv 4 * 4096 + t mod 4 * 2 + i), domain: t in [0, 31], i in [0, 1]"
     assert "why: lanes go in groups of 4, 2 elements apart, groups 4096 elements apart" in ask("coalescing", groups, "f32")[1]
     answer = ask("coalescing", "--vector", "v", "(t, i)[v] -> (t * 4096 + i * 4 + v), domain: t in [0, 31], i in [0, 31], v in [0, 3]", "f32")[1]
-    assert "\nlanes: neighbours along i, " in answer and "helps: " not in answer, answer    # vectors, too, are distributed to other lanes
+    assert "\nlanes: neighbours along i, " in answer and "helps: " not in answer, answer    # a vector per lane can also be assigned to lanes in another way
     answer = ask("coalescing", "--vector", "v", "(t)[v] -> (t * 4096 + v), domain: t in [0, 31], v in [0, 3]", "f32")[1]
     assert "\nhelps: no wider vector, no other lanes and no other start" in answer, answer
     assert algebra.run("banks", "(t, i) -> (t, i), domain: t in [0, 31], i in [0, 99]", "f16[64,64]")[1].endswith(": result 2 reaches 99, the dimension is 64")
@@ -502,7 +528,7 @@ def test_large_and_positions() -> None:
         status, answer = algebra.run("banks", "--vector", wrong, "(t, i, e) -> (t, i * 2), domain: t in [0, 31], i in [0, 3], e in [0, 1]", "f32[32,8]")
         assert status == 2 and says in answer, answer
     store = "(t, j, e) -> (j * 4 + t floordiv 8, t mod 8 * 8 + e), domain: t in [0, 31], j in [0, 15], e in [0, 7]"
-    assert ask("banks", "--vector", "e", store, "f16[64,72]")[0] == 0    # rows of 66 would split the vectors
+    assert ask("banks", "--vector", "e", store, "f16[64,72]")[0] == 0    # rows of 66 elements would split vectors of 8
     assert algebra.run("banks", "--vector", "e", store, "f16[64,66]")[1].endswith("e of map 1 has vectors of 8 elements, which begin at multiples of 2 only")
     pairs = "(t, i) -> (t floordiv 2 * 4096 + t mod 2 * 2 + i), domain: t in [0, 31], i in [0, 1]"
     assert "groups of 2, each of 16 bytes without a gap, groups 4096 elements apart" in ask("coalescing", "--vector", "i", pairs, "f32")[1]
@@ -520,5 +546,5 @@ def test_refused() -> None:
     for words in cases:
         status, answer = algebra.run(*words)
         assert status == 2 and answer.startswith("error: "), (words, status, answer)
-    for command in ("banks", "coalescing"):    # inside the shape, but beyond the bits of a position
+    for command in ("banks", "coalescing"):    # inside the shape, but the position in bits does not fit in 64 bits
         assert algebra.run(command, "(t) -> (t, 0), domain: t in [0, 1]", "f64[2,500000000000000000]") == (2, "error: expected sizes whose products fit in 64 bits")

@@ -1,7 +1,8 @@
 """Test the algebra of indexing maps by brute force.
 
-The oracle evaluates the text of maps with Python's integers and shares no code with the header. Maps are drawn with a fixed seed (SETT_SEED changes
-it, SETT_COUNT the number of maps); cases of others run if ../shared/peer exists.
+The oracle evaluates the text of maps with Python's integers and shares no code with the header. Random maps have a
+fixed seed; SETT_SEED changes the seed, SETT_COUNT the number of maps. Cases from other projects run if ../shared/peer
+exists.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ COUNT = int(os.environ.get("SETT_COUNT", "60"))
 # ---------------------------------------------------------------- the oracle
 
 class Number:
-    """An integer whose operator @ is ceildiv."""
+    """An integer type for evaluating map texts, in which ceildiv is written @."""
 
     def __init__(self, value: int):
         self.value = value
@@ -57,7 +58,7 @@ class Number:
 
 
 def split(text: str) -> list[str]:
-    """Return the parts between the commas outside brackets."""
+    """Return the parts between the commas that are outside brackets."""
     parts, depth, part = [], 0, ""
     for c in text:
         depth += (c in "([") - (c in ")]")
@@ -69,11 +70,11 @@ def split(text: str) -> list[str]:
     return parts + [part.strip()] if part.strip() else parts
 
 
-NO_VALUE = "no value"  # of a map at a point that is inside, where a divisor is 0
+NO_VALUE = "no value"  # a map's result at a point inside its domain where a divisor is 0
 
 
 class Map:
-    """A parsed map: names, bounds, and functions of a point. `empty` means that it has no points."""
+    """A parsed map: names, bounds, and functions of a point. `empty` means that the domain has no points."""
 
     def __init__(self, text: str):
         self.empty = text == "KNOWN EMPTY"
@@ -116,7 +117,7 @@ class Map:
         return text.replace("floordiv", "//").replace("mod", "%").replace("ceildiv", "@")
 
     def __call__(self, point: tuple[int, ...]) -> "Optional[tuple[int, ...] | str]":
-        """Return the results, None outside the domain, or NO_VALUE."""
+        """Return the results at a point, None outside the domain, or NO_VALUE."""
         if self.empty:
             return None
         values = [Number(v) for v in point] if self.wrap else point
@@ -126,7 +127,6 @@ class Map:
             return None if any(self._fails(test, values) for test in self._tests) else NO_VALUE
 
     def _fails(self, test: str, values: "tuple[int, ...] | list[Number]") -> bool:
-        """Return whether a constraint has a value and does not hold."""
         try:
             return not eval(test, self._scope)(*values)
         except ZeroDivisionError:
@@ -136,7 +136,9 @@ class Map:
         return [self.bounds[n] for n in self.names]
 
     def points(self, rng: random.Random, limit: int = 1500) -> Iterator[tuple[int, ...]]:
-        """Yield all points of the box, or a sample that prefers its ends."""
+        """Yield all points of the box. If there are more than `limit`, yield random points, often at the ends of the
+        intervals.
+        """
         box = self.box()
         if math.prod(max(0, hi - lo + 1) for lo, hi in box) <= limit:
             yield from itertools.product(*(range(lo, hi + 1) for lo, hi in box))
@@ -146,7 +148,9 @@ class Map:
 
 
 def differs(before: str, after: str, rng: random.Random, limit: int = 1500) -> str:
-    """Return a point where two maps over the same variables differ and the first has a value or is outside, or None."""
+    """Return, as text, a point where two maps over the same variables differ, or "". Points where the first map has no
+    value are ignored.
+    """
     a, b = Map(before), Map(after)
     for point in a.points(rng, limit):
         if a(point) not in (b(point), NO_VALUE):
@@ -157,7 +161,7 @@ def differs(before: str, after: str, rng: random.Random, limit: int = 1500) -> s
 # ---------------------------------------------------------------- drawing maps
 
 def draw_expression(rng: random.Random, names: list[str], depth: int, partial: bool = False) -> str:
-    """Return a random expression; `partial` allows divisors that are expressions and may be 0."""
+    """Return a random expression. If `partial`, divisors may be expressions and may be 0."""
     if depth == 0 or rng.random() < 0.15:
         return rng.choice(names) if names and rng.random() < 0.85 else str(rng.randint(-9, 9))
     inner = lambda: draw_expression(rng, names, depth - 1, partial)  # noqa: E731
@@ -221,7 +225,9 @@ def linearise(names: list[str], dims: list[int]) -> str:
 
 
 class Step:
-    """A move of a tensor: the map from result index to operand index, its inverse, and both as Python functions."""
+    """A random reshape, transpose or reverse of a tensor: the map from result index to operand index, its inverse, and
+    both as Python functions.
+    """
 
     def __init__(self, rng: random.Random, dims: list[int], rank: int):
         kind = rng.choice(["reshape", "reshape", "transpose", "reverse"])
@@ -265,8 +271,8 @@ def test_simplify_keeps_domain_and_values() -> None:
 
 
 def test_simplify_where_divisors_may_be_zero() -> None:
-    """Points inside stay inside and points outside stay outside, both in the text and as the command evaluates it. A point without a value never fails
-    the test.
+    """Simplify keeps points inside inside, and points outside outside, both in the text and as the command evaluates the
+    text. Points where the map has no value may become anything.
     """
     rng = random.Random(SEED + 11)
     lost = outside = 0
@@ -292,7 +298,8 @@ def test_simplify_where_divisors_may_be_zero() -> None:
 
 
 WIDE = "d0 in [-5000, 5000], d1 in [1, 300], d2 in [-70, 90]"
-# Results that products, divisors that are expressions, neighbouring quotients and print make; each has the values of its map.
+# Expressions with products, divisors that are expressions, or neighbouring quotients, each with the simplified text
+# that is expected.
 SHORT = [
     ("(d0 + 7) * d2 - d0 * d2", "d2 * 7"),
     ("(d0 - d2) * (d0 + d2) + d2 * d2", "d0 * d0"),
@@ -310,7 +317,9 @@ SHORT = [
 
 
 def test_products_and_divisors_that_are_expressions() -> None:
-    """Each result is the expected text, which is left as it is and found equal, and has the values of its map at drawn points."""
+    """Each map simplifies to the expected text and keeps its values at drawn points. A second simplify leaves the text
+    as it is, and `equal` finds both texts equal.
+    """
     rng = random.Random(SEED + 13)
     for text, expected in SHORT:
         whole, short = (f"(d0, d1, d2) -> ({one}), domain: {WIDE}" for one in (text, expected))
@@ -321,7 +330,9 @@ def test_products_and_divisors_that_are_expressions() -> None:
 
 
 def test_exclusive_ors_beside_minima_end() -> None:
-    """A print of exclusive ors beside minima, of a variable without bounds, does not ask for one estimate inside another without end."""
+    """Simplifying exclusive ors next to minima, over a variable without bounds, ends: interval estimates do not call
+    each other forever.
+    """
     text = ("(d0, d1, d2) -> (d0 xor d2, d0 xor 8), domain: d0 in [-8, 7], d1 in [0, 99], d2 in [-inf, inf], "
             "max((d1 * 7) xor (d2 + 32), (d0 xor d2) mod (d0 xor d1)) = d0 floordiv 8, max(d2, d1) <= 4")
     simple = algebra.simplify(text)
@@ -337,7 +348,9 @@ def test_exclusive_ors_beside_minima_end() -> None:
 
 
 def test_outside_before_no_value() -> None:
-    """One constraint that does not hold puts a point outside, at any place in the list. Simplify makes no divisor 0 that was not 0 before."""
+    """A point is outside if any one constraint is false, whatever the order of the constraints. Simplify makes no
+    divisor 0 that was not 0 before.
+    """
     text = "(d0, d1) -> (d0), domain: d0 in [0, 10], d1 in [1, 3], d0 mod 5 in [0, 0], 12 mod (d0 * d1) in [0, 3]"
     assert algebra.simplify(text) == algebra.parse(text) == text
     for written in (text, "(d0, d1) -> (d0), domain: d0 in [0, 10], d1 in [1, 3], 12 mod (((d0 floordiv 5) * d1) * 5) in [0, 3], d0 mod 5 in [0, 0]"):
@@ -345,7 +358,7 @@ def test_outside_before_no_value() -> None:
         assert algebra.run("map", "eval", written, "5,1") == (0, "5"), written
         status, answer = algebra.run("map", "eval", written, "0,1")
         assert status == 2 and "division by zero" in answer, (written, answer)
-    # an expression that is 0 everywhere stays unchanged, and is not replaced by 0
+    # a divisor that is 0 everywhere stays as it is; the quotient is not replaced by a constant
     for text in ("(d0) -> (3 mod (d0 - d0)), domain: d0 in [0, 9]", "(d0, d1) -> (d0 mod d1), domain: d0 in [0, 3], d1 in [0, 0]",
                  "(d0, d1) -> (d0 ceildiv d1 + 1), domain: d0 in [0, 3], d1 in [0, 0]"):
         assert algebra.simplify(text) == text, text
@@ -354,7 +367,7 @@ def test_outside_before_no_value() -> None:
 
 
 def test_no_value_on_an_empty_domain() -> None:
-    """An expression that has no value anywhere is an error, except on a domain without points."""
+    """An expression that has no value anywhere is an error, unless the domain has no points."""
     for result in ("d0 mod 0", "3 mod 0", "1 + (4 floordiv (2 - 2))", "9223372036854775807 + 1", "min(d0, d0 ceildiv 0)"):
         for domain in ("d0 in [1, 0]", "d0 in [0, 9], d0 in [20, 30]", "d0 in [0, 9], d0 mod 3 in [1, 1], d0 mod 6 in [2, 2]"):
             for verb in ("parse", "simplify"):
@@ -363,13 +376,13 @@ def test_no_value_on_an_empty_domain() -> None:
         status, answer = algebra.run("map", "parse", f"(d0) -> ({result}), domain: d0 in [0, 9], d0 mod 3 in [1, 1]")
         assert status == 2 and re.match(r"error: \d+: (division by zero|a value overflows)", answer), (result, answer)
     assert algebra.run("map", "parse", "(d0) -> (d0 mod 0, d0 +), domain: d0 in [1, 0]")[0] == 2
-    # the same for a composition and a substitution
+    # compose and substitute behave in the same way
     assert algebra.compose("(d0) -> (0), domain: d0 in [0, 9], d0 mod 3 in [1, 1], d0 mod 6 in [2, 2]", "(d0) -> (12 mod d0), domain: d0 in [0, 3]") == "KNOWN EMPTY"
     assert algebra.substitute("(d0, d1) -> (d0 mod d1), domain: d0 in [0, 3], d1 in [0, 3], d0 * d1 in [1, 3]", d1=0) == "KNOWN EMPTY"
 
 
 def test_least_integer() -> None:
-    """-2^63 is read as a 64-bit integer everywhere; one less is an error."""
+    """-2^63 is read as a 64-bit integer everywhere; -2^63 - 1 is an error."""
     least, text = -2 ** 63, f"(d0) -> (d0), domain: d0 in [{-2 ** 63}, 4]"
     assert algebra.run("map", "eval", text, f"{least}") == (0, f"{least}")
     assert algebra.run("map", "substitute", text, f"d0={least}") == (0, f"() -> ({least})")
@@ -406,7 +419,8 @@ def test_compose_is_composition() -> None:
             pa, extra = point[:na], point[na:]
             value = a(pa)
             expected = None if value is None else b(value + extra)
-            # dimensions of first; ranges of second, then of first; runtime variables of second, then of first
+            # the composition's variables: the dimensions of `first`, the ranges of `second` then of `first`, the
+            # runtime variables of `second` then of `first`
             q = pa[:da] + extra[:rb] + pa[da:da + ra] + extra[rb:] + pa[da + ra:]
             assert len(q) == na + nb - db
             assert c(q) == expected, (first, second, q, c(q), expected)
@@ -456,7 +470,7 @@ def test_inverse_of_chains() -> None:
             whole = step.map(True) if whole is None else algebra.compose(whole, step.map(True))
         status, answer = algebra.run("map", "inverse", whole)
         if status:
-            assert answer.startswith("no: not decided: "), (whole, answer)  # it is a bijection onto a box
+            assert answer.startswith("no: not decided: "), (whole, answer)  # a whole map is a bijection onto a box, so the answer cannot be a plain no
             refused.append((whole, answer))
             continue
         m, back = Map(whole), Map(answer)
@@ -469,7 +483,7 @@ def test_inverse_of_chains() -> None:
 
 
 def test_inverse_of_drawn_maps() -> None:
-    """An inverse satisfies its law, and the witness of a `no` is a counterexample."""
+    """An inverse undoes its map at every point. A "no" comes with a witness that is a counterexample."""
     rng = random.Random(SEED + 8)
     found = witnessed = 0
     while found < 20 or witnessed < COUNT // 4:
@@ -511,7 +525,7 @@ def test_inverse_refuses() -> None:
 
 
 def large_value(text: str, point: "dict[str, int]", bits: int = 64) -> "int | None":
-    """Return the result at a point, or None if a step of it does not fit in that many bits."""
+    """Return the result at a point, or None if an intermediate value does not fit in `bits` bits."""
     def step(node: ast.expr) -> int:
         if isinstance(node, ast.Constant):
             value = node.value
@@ -533,7 +547,9 @@ def large_value(text: str, point: "dict[str, int]", bits: int = 64) -> "int | No
 
 
 def test_equal_near_overflow() -> None:
-    """A simplified map may overflow where the given map does not, and vice versa: a no has a point where the values differ, and a yes has none."""
+    """`equal` is right for maps near overflow, where simplifying may add or remove an overflow: a "no" names a point
+    where the values differ, and a "yes" is true at all drawn points.
+    """
     rng = random.Random(SEED + 62)
     large = [2**61, 2**62 - 1, 2**60 + 1, 2**32, 3037000499]
 
@@ -568,7 +584,7 @@ def test_equal_near_overflow() -> None:
 
 
 MINIMA = [
-    # map, simplified: one box for all variables, [-1000, 1000]
+    # map, simplified map; every variable is in [-1000, 1000]
     ("max(min(d0, d1), min(d1, max(d0, d2)))", "min(max(d0, d2), d1)"),
     ("min(max(d0, 3), min(max(d1, 3), max(3, d2)))", "max(min(min(d0, d1), d2), 3)"),
     ("max(max(max(max(max(max(d0, d1), d2), d0 * 2), d1 * 3), d2 * 5), d0)", "max(max(max(max(max(d0 * 2, d1 * 3), d2 * 5), d0), d1), d2)"),
@@ -584,7 +600,9 @@ MINIMA = [
 
 
 def test_minima_are_lattices() -> None:
-    """Equal minima or maxima simplify to one text, and are found equal to it also on a domain that is too large to enumerate."""
+    """Minima and maxima that are equal as lattice expressions simplify to one text. `equal` finds them equal, even on a
+    domain too large to enumerate.
+    """
     rng = random.Random(SEED + 70)
     for before, after in MINIMA:
         first, second = (f"(d0, d1, d2) -> ({text}), domain: " + ", ".join(f"d{i} in [-1000, 1000]" for i in range(3)) for text in (before, after))
@@ -594,7 +612,7 @@ def test_minima_are_lattices() -> None:
 
 
 def draw_minima(rng: random.Random, names: "list[str]", depth: int) -> str:
-    """Return a random expression that is mostly made of minima and maxima."""
+    """Return a random expression that consists mostly of minima and maxima."""
     if depth == 0 or rng.random() < 0.1:
         return rng.choice(names) if rng.random() < 0.75 else str(rng.choice([-7, -3, -1, 0, 1, 2, 3, 5, 8, 12]))
     a, b, kind = draw_minima(rng, names, depth - 1), draw_minima(rng, names, depth - 1), rng.random()
@@ -603,8 +621,9 @@ def draw_minima(rng: random.Random, names: "list[str]", depth: int) -> str:
 
 
 def test_drawn_minima() -> None:
-    """Simplify keeps the domain and the values of maps with minima and maxima, in results and constraints. A second simplify changes nothing, and both
-    forms are found equal."""
+    """Simplify keeps the domain and the values of maps with minima and maxima in results and constraints. A second
+    simplify changes nothing, and `equal` finds map and simplified map equal.
+    """
     rng = random.Random(SEED + 71)
     maps = []
     for _ in range(5 * COUNT):
@@ -621,13 +640,15 @@ def test_drawn_minima() -> None:
 
 
 def ask(verb: str, lines: "list[str]") -> "list[str]":
-    """Return the answers of one process to many questions about maps."""
+    """Run one process that answers many questions about maps."""
     done = subprocess.run([str(ROOT / "build" / "sett"), "map", verb, "-"], input="".join(line + "\n" for line in lines), capture_output=True, text=True, timeout=900)
     return done.stdout.splitlines()
 
 
 def test_ranges_of_clamps_are_exact() -> None:
-    """The interval of minima and maxima in which each variable stands once is what an enumeration gives, also where terms are added and multiplied."""
+    """`range` is exact for nested minima, maxima, sums and products in which each variable occurs once: it equals the
+    interval that an enumeration gives.
+    """
     rng = random.Random(SEED + 72)
 
     def draw(names: "list[str]") -> str:
@@ -658,7 +679,9 @@ def test_constraints_of_minima() -> None:
 
 
 def test_images_of_clamps() -> None:
-    """The image of one minimum or maximum on a large box is counted if it has every number of its residue class between its ends."""
+    """`image` counts the values of a minimum or maximum on a box too large to enumerate. It can do so if the image has
+    every number of its residue class between its ends.
+    """
     wide = ", domain: " + ", ".join(f"d{i} in [-100000, 100000]" for i in range(2))
     for text, points in [("min(max(d0, 0), 7)", 8), ("min(max(d0 - d1, 0), 7)", 8), ("max(d0, d1) - d1", 200001), ("min(d0 * 4, 100)", 100026),
                          ("min(d0 * 8, d1 * 8 + 24)", 200001), ("max(d0 floordiv 3, 5)", 33329)]:
@@ -667,7 +690,9 @@ def test_images_of_clamps() -> None:
 
 
 def test_equal_by_cases() -> None:
-    """Maps with minima that no rule brings to one text are decided by cases: one case for each order of the operands."""
+    """If no rewrite brings two maps with minima to one text, `equal` decides by cases: one case for each order of the
+    operands.
+    """
     wide = ", domain: " + ", ".join(f"d{i} in [-100000, 100000]" for i in range(3))
     for first, second, same in [
             ("min(d0 * 6, d1) floordiv 2", "min(d0 * 3, d1 floordiv 2)", True),
@@ -742,8 +767,9 @@ def test_access_along_a_variable() -> None:
 
 
 def test_divisions_have_periods() -> None:
-    """For a chain of quotients, multiples and remainders of a variable, the final quotient grows by the same number in every period, and the final
-    remainder repeats. The last division of the text is that of the whole chain.
+    """`divisions` gives the period of a chain of products, quotients and remainders of one variable: after each period
+    the final quotient has grown by the same number, and the final remainder repeats. The last division listed is that
+    of the whole chain.
     """
     rng, shortest = random.Random(SEED + 7), 0
     for _ in range(COUNT // 4):
@@ -773,7 +799,7 @@ def test_guards_are_the_domain() -> None:
     rng = random.Random(SEED + 6)
     for _ in range(COUNT):
         text = draw_map(rng)
-        text = algebra.parse(text)  # a constraint on a single variable is now one of its bounds
+        text = algebra.parse(text)  # parse turns a constraint on a single variable into one of the variable's bounds
         m = Map(text)
         if m.empty:
             continue
@@ -788,7 +814,7 @@ def test_guards_are_the_domain() -> None:
 
 
 def test_info_names_the_variables() -> None:
-    """The names of each result and constraint are those in its text, in the map's order."""
+    """`info` names the variables of each result and constraint: those in its text, in the map's order."""
     rng, several = random.Random(SEED + 9), 0
     for text in ["(d0, d1)[s0] -> (d0 * 3 + s0, 5), domain: d0 in [0, 7], d1 in [0, 3], s0 in [0, 1], d0 mod 2 + d1 in [0, 3]", *(draw_map(rng) for _ in range(COUNT))]:
         found = algebra.info(algebra.parse(text))
@@ -799,7 +825,8 @@ def test_info_names_the_variables() -> None:
     assert several > COUNT // 8
 
 
-# Return the result as it is parsed after each possible prefix, which shows the precedence of its operators.
+# Contexts that a result's C text is put into. Each context needs another precedence, so a missing parenthesis changes
+# the value.
 PLACES = {"": "x = {0}", "compared": "x = {1} == {0} ? {1} : {1} + 1", "added": "x = 1000ll + {0} - 1000", "term": "x = -(0ll - {0})", "factor": "x = -(-1ll * {0})"}
 
 
@@ -812,13 +839,13 @@ def test_c_text_compiled() -> None:
     types, places = {"uint": 0, "int": 0, "long": 0}, {}   # type: dict[str, int], dict[str, int]
     while len(chosen) < COUNT // 2:
         text = draw_map(rng, partial=rng.random() < 0.2)
-        if rng.random() < 0.5:  # non-negative values, as in a kernel
+        if rng.random() < 0.5:  # kernels have non-negative values only
             text = re.sub(r"in \[-\d+,", "in [0,", text).replace("-", "+")
         try:
             lines = algebra.c_text(text, rng.choice(["", "", "", "int", "long"]))
             all_placed = {place: algebra.c_text(text, lines.type, place).results for place in PLACES}
         except algebra.AlgebraError:
-            continue  # empty, or the values do not fit
+            continue  # the domain is empty, or the values do not fit the type
         types[lines.type] += 1
         text = algebra.parse(text)
         m = Map(text)
@@ -861,7 +888,9 @@ def test_c_text_compiled() -> None:
 
 
 def test_fits() -> None:
-    """L17: a map fits a type if it is C text of that type, and the narrowest type is the first that fits."""
+    """Law 17: a map fits a C type if its C text can be computed in that type, and the narrowest type is the first that
+    fits.
+    """
     rng, seen = random.Random(SEED + 17), {}    # type: random.Random, dict[str, int]
     for text in [*(draw_map(rng, partial=rng.random() < 0.2) for _ in range(COUNT)),
                  "(d0) -> (d0 - 3), domain: d0 in [0, 4000000000]", "(d0) -> (d0 - 3), domain: d0 in [3, 9]",
@@ -888,7 +917,7 @@ def test_c_text_says_why_not() -> None:
                            ("(d0) -> (d0 * d0), domain: d0 in [0, 9223372036854775806]", "the values do not fit: expected a wider index type")]:
         for kind in ("", "int", "long"):
             assert algebra.run("map", "c", text, *([kind] if kind else [])) == (2, f"error: {expected}"), (text, kind, algebra.run("map", "c", text))
-    # results count only inside the domain
+    # results need to fit only at points inside the domain
     assert algebra.c_text("(d0, d1) -> (d0 mod d1), domain: d0 in [0, 9], d1 in [0, 3], d0 * 8 + d1 in [1, 1]").results
 
 
@@ -904,13 +933,15 @@ def test_errors_have_columns() -> None:
             assert error.column == column and "expected" in error.message, (text, error, column)
 
 
-# ---------------------------------------------------------------- cases of others
+# ---------------------------------------------------------------- cases of other projects
 
 WRONG_GOLDEN = "FloorDivNegativeDivisorNegativeBounds"
 
 
 def terms(node: ast.expr) -> list[tuple[int, int]]:
-    """Return the terms of a sum after products are distributed: the coefficient of each term, and the nodes of its other factors (0 for a constant)."""
+    """Return the terms of a sum after products are distributed over sums: for each term its coefficient and the number
+    of nodes of its other factors (0 for a constant).
+    """
     if isinstance(node, ast.Constant):
         return [(node.value, 0)]
     if isinstance(node, ast.Name):
@@ -927,7 +958,7 @@ def terms(node: ast.expr) -> list[tuple[int, int]]:
 
 
 def nodes(node: ast.expr) -> int:
-    """Return the number of nodes as XLA counts them: a - b is a + b * -1, five nodes."""
+    """Return the number of nodes of an expression, counted as XLA does: a - b is a + b * -1, five nodes."""
     every = terms(node)
     sizes = [n + 2 * (k != 1) for k, n in every if n and k] + [1] * (sum(k for k, n in every if not n) != 0)
     return max(1, sum(sizes) + len(sizes) - 1)
@@ -943,7 +974,7 @@ def map_nodes(text: str) -> int:
 
 
 def is_identity(text: str) -> bool:
-    """Return whether each result is the dimension at its place, or its only value."""
+    """Return whether each result i is dimension i, or the only value of dimension i."""
     m = Map(text)
     return m.names == m.dims and len(m.results) == len(m.dims) and \
         all(r == d or m.bounds[d] == (int(r), int(r)) if r.lstrip("-").isdigit() else r == d for r, d in zip(m.results, m.dims))
@@ -989,7 +1020,9 @@ def image(text: str, rng: random.Random) -> set[tuple[int, ...]]:
 
 
 def test_peer_operations() -> None:
-    """Operations other than simplify and compose are compared by meaning; the number of literally equal answers is printed."""
+    """The answers to operations other than simplify and compose have the meaning that XLA's tests expect. The number of
+    answers with the same text is printed.
+    """
     if not PEER.exists():
         print("SKIP: no ../shared/peer")
         return
@@ -1003,7 +1036,7 @@ def test_peer_operations() -> None:
             kind = operations[0]
             words = {"rescale_symbols": ["rescale", text], "remove_unused_symbols": ["unused", text, "ranges"], "remove_unused_vars": ["unused", text]}[kind]
             got = algebra.call("map", *words)
-            if expected is None:  # XLA's own answer depends on chance: the image must be the same, and no mod may be in the domain
+            if expected is None:  # XLA's own answer depends on chance, so only the image is compared, and the domain must have no mod
                 assert image(got, rng) == image(text, rng) and "mod" not in got.split("domain:")[1], (case, got)
             else:
                 assert not differs(expected, got, rng) and not differs(got, expected, rng), (case, got)
@@ -1013,12 +1046,12 @@ def test_peer_operations() -> None:
             kind = case["kind"]
             (lo, hi), = algebra.ranges(text.replace("-> (0)", f"-> ({case['expr']})"))
             assert (lo >= 0 if case["op"] == "always_ge_0" else hi <= 0) == expected, (case, lo, hi)
-        elif case["kind"] == "variable_kind":  # here a kind is its name, which parse, print and composition keep
+        elif case["kind"] == "variable_kind":  # XLA tests a variable's kind, which is part of its name here: parse, print and compose must keep names
             kind = case["kind"]
             name = case["inputs"][0] if case["op"] == "parse" else expected
             line = f"({name}) -> ({name}), domain: {name} in [0, 9]"
             assert algebra.parse(line) == line and algebra.compose(line, "(d0) -> (d0), domain: d0 in [0, 9]") == line, case
-        elif case["kind"] == "verify":  # a bound of a variable that the map does not have
+        elif case["kind"] == "verify":  # a bound of a variable that the map does not have is an error
             kind = case["kind"]
             try:
                 algebra.parse(f"{text}, domain: d0 in [0, 9], s0 in [0, 9]")

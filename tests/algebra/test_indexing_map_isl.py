@@ -1,7 +1,8 @@
-"""A second oracle for maps: isl (PyPI: islpy) decides whether a map and its simplified text have the same domain and values, on boxes too large to
-enumerate.
+"""A second oracle for maps: isl (PyPI: islpy) decides whether a map and its simplified text have the same domain and
+values, on boxes too large to enumerate.
 
-Maps here are affine (divisors are constants), like isl's. A comparison that takes isl too long is counted and left out.
+The maps here are affine (their divisors are constants), because isl takes no others. A comparison that exceeds isl's
+quota is counted and otherwise ignored.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ pytestmark = pytest.mark.skipif(isl is None, reason="islpy is not installed: exp
 PEER = Path(__file__).resolve().parents[3] / "shared" / "peer"
 SEED = int(os.environ.get("SETT_SEED", "20264"))
 COUNT = int(os.environ.get("SETT_COUNT", "300"))
-QUOTA = 3_000_000  # isl's elementary operations per question
+QUOTA = 3_000_000  # elementary operations of isl that one question may take
 CONTEXT = isl and isl.Context()
 if CONTEXT:
     CONTEXT.set_max_operations(QUOTA)
 T = TypeVar("T")
 
 
-# ---------------------------------------------------------------- a map's text in isl's notation
+# ---------------------------------------------------------------- maps in isl's notation
 
 def constant(node: ast.expr) -> Optional[int]:
     if isinstance(node, ast.UnaryOp):
@@ -67,7 +68,7 @@ def isl_expression(node: ast.expr) -> str:
     sign, size = ("", k) if k > 0 else ("-", -k)
     if isinstance(node.op, ast.FloorDiv):
         return f"floor(({sign}{a})/{size})"
-    if isinstance(node.op, ast.Mod):  # it has the sign of the divisor
+    if isinstance(node.op, ast.Mod):  # a remainder has the sign of its divisor
         return f"({sign}(({sign}{a}) mod {size}))"
     return f"(-floor(({'-' if k > 0 else ''}{a})/{size}))"  # ceildiv
 
@@ -79,7 +80,7 @@ def isl_term(text: str) -> str:
 
 
 def isl_map(text: str, names: list[str], results: int) -> "isl.Map":
-    """Return isl's map. Variables are matched by position; the names are those of the original."""
+    """Return the map as an isl map. Variables are matched by position."""
     head = f"[{', '.join(names)}]"
     if text == "KNOWN EMPTY":
         return isl.Map(f"{{ {head} -> [{', '.join(['0'] * results)}] : false }}", CONTEXT)
@@ -90,7 +91,7 @@ def isl_map(text: str, names: list[str], results: int) -> "isl.Map":
 
 
 def ask(question: "Callable[[], T]") -> "Optional[T]":
-    """Return isl's answer, or None if it takes too long."""
+    """Return isl's answer, or None if the quota is exceeded."""
     CONTEXT.reset_operations()
     try:
         return question()
@@ -100,13 +101,13 @@ def ask(question: "Callable[[], T]") -> "Optional[T]":
 
 
 class Account:
-    """The numbers of comparisons by their outcome."""
+    """The number of comparisons with each outcome."""
 
     def __init__(self) -> None:
         self.same = self.empty = self.empty_left = self.late = 0
 
     def compare(self, text: str, simple: str) -> None:
-        """Check that isl finds the two maps equal, unless it takes too long."""
+        """Check that isl finds the two maps equal, unless the quota is exceeded."""
         original = Map(text)
 
         def answer() -> "tuple[bool, bool]":
@@ -150,7 +151,7 @@ def draw_large(rng: random.Random) -> str:
         lo = rng.choice([0, 0, 0, -1000, 5, -33333])
         domain.append(f"{name} in [{lo}, {lo + rng.choice([3, 99, 1023, 4095, 100_000, 999_999])}]")
     for _ in range(rng.choice([0, 1, 1, 2])):
-        if rng.random() < 0.5:  # residues, some of which no number has
+        if rng.random() < 0.5:  # congruences, some without a solution
             modulus = rng.choice([4, 6, 9, 10, 15, 35, 64])
             lo = rng.randrange(modulus)
             domain.append(f"({rng.choice(names)} * {rng.choice([1, 1, 3])} + {rng.choice(names)}) mod {modulus} in [{lo}, {lo}]")
@@ -171,7 +172,8 @@ def test_drawn_maps() -> None:
 
 
 def test_chains() -> None:
-    """Moves of tensors of up to 2^20 elements, which isl composes itself."""
+    """Composing reshapes, transposes and reverses of tensors of up to 2^20 elements agrees with isl's own composition.
+    """
     rng = random.Random(SEED + 1)
     same = 0
     for _ in range(COUNT // 10):
@@ -207,7 +209,9 @@ def test_peer_rows() -> None:
 
 
 def test_questions() -> None:
-    """`equal` and `range` agree with isl: the answer and a witness hold, and an interval contains isl's extremes."""
+    """`equal` and `range` agree with isl: the answer and its witness are right, and the interval contains isl's
+    extremes.
+    """
     rng = random.Random(SEED + 2)
     pairs = asked = exact = decided = 0
     for _ in range(COUNT // 3):

@@ -1,6 +1,5 @@
-"""Compare the maps of ops, output to operand and back, with plain loops that tag the source of each output element.
-
-SETT_COUNT draws more of each op.
+"""Compare the maps of HLO ops, from output to operand and back, with plain loops that tag the source of each output
+element. SETT_COUNT is the number of random instances of each op.
 """
 
 from __future__ import annotations
@@ -22,7 +21,9 @@ def words(values: Index) -> str:
 
 
 class Text(str):
-    """The text of a map from the output to an operand, or with `back` from the operand; both with the facts about runtime variables."""
+    """The text of the map from output to operand. lines: this map with the lines about its runtime variables. back,
+    back_lines: the same for the map from operand to output.
+    """
 
     back: str
     operand: Index
@@ -56,7 +57,7 @@ def shape(rng: random.Random, rank: Optional[int] = None, limit: int = 6, zero: 
 
 
 def flat(index: Index, dims: Index) -> int:
-    """Return the row-major number by counting, without a formula of strides."""
+    """Return the row-major number of an index."""
     number = 0
     for i, d in zip(index, dims):
         number = number * d + i
@@ -64,12 +65,14 @@ def flat(index: Index, dims: Index) -> int:
 
 
 def table(dims: Index) -> list[Index]:
-    """Return the row-major list of all indices, the inverse of `flat` by enumeration."""
+    """Return all indices of an array in row-major order."""
     return list(box(dims))
 
 
 def runtimes(lines: list[str], tensors: dict[int, dict[Index, int]]):
-    """Return the runtime variables at a point, read from the index operands as the lines say, or None for an update that is dropped."""
+    """Return a function from a point to its runtime variables, read from the index operands as `lines` says. The
+    function returns None for an update that is dropped.
+    """
     found = read(lines[0])
     readers = []
     for line in lines[1:]:
@@ -94,7 +97,7 @@ def runtimes(lines: list[str], tensors: dict[int, dict[Index, int]]):
 
 
 def check_pairs(text: Text, out: Index, pairs: set[tuple[Index, Index]], tensors: Optional[dict[int, dict[Index, int]]] = None) -> None:
-    """Check that both maps have exactly these pairs (output index, operand index)."""
+    """Check that the maps in both directions have exactly these pairs (output index, operand index)."""
     for lines, source, turn in ((text.lines, out, False), (text.back_lines, text.operand, True)):
         found = read(lines[0])
         runtime = runtimes(lines, tensors or {}) if found.rts else None
@@ -103,7 +106,9 @@ def check_pairs(text: Text, out: Index, pairs: set[tuple[Index, Index]], tensors
 
 
 def check(text: Text, out: Index, reads: dict[Index, list[Index]]) -> None:
-    """Check that the pairs of the map are exactly those of `reads` (law 1), each once, and that the map back has the same pairs."""
+    """Check law 1: the map relates each output index to exactly the operand indices in `reads`, each once, and the map
+    back has the same pairs.
+    """
     check_pairs(text, out, {(index, value) for index in box(out) for value in reads.get(index, [])})
     found = read(text)
     total = 0
@@ -153,7 +158,9 @@ def test_transpose() -> None:
 
 
 def regrouped(rng: random.Random, dims: Index) -> Index:
-    """Return another shape with equally many elements: the prime factors are regrouped, with ones between them."""
+    """Return a random shape with equally many elements: the prime factors are regrouped, with some sizes of 1 between
+    them.
+    """
     if 0 in dims:
         return tuple(rng.sample([0, *shape(rng, rng.randint(0, 3))], k=1)) + (0,)
     factors = []
@@ -184,13 +191,15 @@ def test_reshape() -> None:
         out = regrouped(rng, operand)
         text = op("reshape", 0, out=out, **{"in": operand})
         check(text, out, {o: [i] for o, i in zip(table(out), table(operand))})
-        found = read(text)  # law 2: row-major numbers agree
+        found = read(text)  # law 2: a reshape keeps the row-major number
         for index in box(out):
             assert [flat(i, operand) for i in found.at(index)] == [flat(index, out)]
 
 
 def test_reshape_forms() -> None:
-    """The pieces are minimal: a plain identity, collapse or expansion is printed as such."""
+    """A reshape has as few divisions as possible: an identity, a collapse or an expansion of dimensions is printed as
+    such.
+    """
     cases = [
         ((4, 8), (32,), "(d0, d1) -> (d0 * 8 + d1), domain: d0 in [0, 3], d1 in [0, 7]"),
         ((32,), (4, 8), "(d0) -> (d0 floordiv 8, d0 mod 8), domain: d0 in [0, 31]"),
@@ -202,7 +211,7 @@ def test_reshape_forms() -> None:
 
 
 def memory(dims: Index, minor_to_major: Index) -> list[Index]:
-    """Yield the indices in memory order, by counting with the most minor dimension fastest."""
+    """Return the indices in memory order: the most minor dimension is the fastest."""
     order = list(reversed(minor_to_major))
     found = []
     for digits in box(tuple(dims[d] for d in order)):
@@ -251,7 +260,7 @@ def test_reverse() -> None:
 
 
 def padded(size: int, low: int, high: int, interior: int) -> list[Optional[int]]:
-    """Return a padded line: the element at each place; None is padding."""
+    """Pad one dimension. Return the element at each position, None for padding."""
     line: list[Optional[int]] = []
     for element in range(size):
         line += [element] + [None] * (interior if element + 1 < size else 0)
@@ -327,8 +336,8 @@ def tiny(rng: random.Random, rank: int, most: int = 3, zero: float = 0.03) -> In
 
 
 def windows(rng: random.Random, base: Index) -> Optional[tuple[dict[str, Index], Index, list[list[list[tuple[int, Optional[int]]]]]]]:
-    """Return the attributes of a random window over base, the output's dimensions, and for each dimension and place the (window index, element) that it
-    reads.
+    """Draw a random window over `base`. Return its attributes, the dimensions of the output, and, for each dimension and
+    output position, the pairs (window index, element) that are read.
     """
     keys: dict[str, list[int]] = {k: [] for k in ("window", "stride", "low", "high", "base_dilation", "window_dilation")}
     lines = []
@@ -351,7 +360,7 @@ def windows(rng: random.Random, base: Index) -> Optional[tuple[dict[str, Index],
 
 
 def windowed(rng: random.Random, dilated: bool = True) -> Iterator[tuple[Index, dict[str, Index], Index, list[list[list[tuple[int, Optional[int]]]]]]]:
-    """Return random windows over small bases: the base and the values of `windows`."""
+    """Yield a random base with a random window over it (see `windows`)."""
     done = 0
     while done < INSTANCES:
         base = tiny(rng, rng.randint(0, 2), 4)
@@ -362,8 +371,9 @@ def windowed(rng: random.Random, dilated: bool = True) -> Iterator[tuple[Index, 
 
 
 def check_joint(opcode: str, operands: Sequence[int], out: Index, sizes: Index, pairs: Callable[[Index, Index, int], Optional[Index]], **lists: Any) -> None:
-    """Check joint=1: the first ranges of the map to each operand are those of `sizes`, in order. pairs returns the operand's index for an output index
-    and a value of these ranges, or None outside the operand.
+    """Check the maps that `op .. joint=1` gives. The first ranges of each operand's map have the sizes `sizes`, in
+    order. pairs(output index, values of these ranges, operand) is the index that is read, or None outside the
+    operand.
     """
     for operand in operands:
         found = read(algebra.call("op", opcode, str(operand), "joint=1", f"out={words(out)}", *(f"{key}={words(value)}" for key, value in lists.items())))
@@ -394,7 +404,7 @@ def test_reduce_window() -> None:
 
 
 def test_select_and_scatter() -> None:
-    """The element that a window selects is known only at run time, so the maps have all elements that it reads."""
+    """Only the run decides which element of a window is selected, so the maps have all elements of the window."""
     rng = random.Random(12)
     for base, attributes, source, lines in windowed(rng, dilated=False):
         both, one = set(), set()
@@ -442,7 +452,7 @@ def test_dot() -> None:
         for operand in range(4):
             given = {f"in{k}": shape_ for k, shape_ in enumerate(shapes + scales)}
             if operand < 2:
-                # without a contracted element nothing is read; free dimensions of the other side must also have a size
+                # nothing is read if a contracted dimension or a free dimension of the other operand has size 0
                 check_pairs(op("dot", operand, out=out, in0=shapes[0], in1=shapes[1], **lists), out, pairs[operand])
 
                 def factor(index: Index, at: Index, operand: int) -> Optional[Index]:
@@ -523,10 +533,10 @@ def test_dynamic_slice() -> None:
 
 
 def indexed(rng: random.Random, inside: float = 0):
-    """Return a random form of gather and scatter: large, small, indices, the attributes, and the function from (row of indices, offset) to dimensions of
-    both.
+    """Draw the attributes of a gather or scatter. Return the large array, the small one, the indices, the attributes,
+    and the function from (row of indices, offset) to the indices of both arrays.
 
-    inside: the fraction of indices that are certainly in range.
+    inside: the fraction of start indices that are certainly in range.
     """
     rank = rng.randint(0, 3)
     large = tiny(rng, rank, 4)
@@ -596,7 +606,7 @@ def test_gather() -> None:
 
 
 def test_scatter() -> None:
-    """An update that does not fit is dropped as a whole."""
+    """An update that is partly out of range is dropped as a whole."""
     rng = random.Random(17)
     drawn = written = 0
     for _ in range(2 * INSTANCES):
@@ -643,7 +653,7 @@ def test_bitcast_convert() -> None:
 
 
 def test_texts() -> None:
-    """Maps of the documents are equal by meaning and not longer than in the document."""
+    """The maps equal those in XLA's documents by meaning, and their texts are not longer."""
     cases = [
         ("op transpose 0 out=40,20 in=20,40 dimensions=1,0", "(d0, d1) -> (d1, d0), domain: d0 in [0, 39], d1 in [0, 19]"),
         ("op pad 0 out=12,16 in=4,4 low=1,4 high=4,8 interior=1,0",
@@ -671,7 +681,7 @@ def test_texts() -> None:
 
 
 def test_refused() -> None:
-    """Contradictory dimensions are errors that say what was expected, never maps."""
+    """Dimensions that contradict each other are errors that say what was expected, never maps."""
     cases = [
         "op transpose 0 out=40,20 in=40,20 dimensions=1,0", "op transpose 0 out=20,20 in=20,20 dimensions=1,1",
         "op transpose 0 out=20 in=20 dimensions=0,0", "op transpose 0 out=20 in=20 dimensions=1",

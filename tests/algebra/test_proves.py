@@ -1,4 +1,6 @@
-"""Test sett_map_proves on facts that users meet, on small domains at all of their points, and on drawn facts beside z3."""
+"""Test sett_map_proves with facts that users ask about, with facts on small domains that are checked at every point, and
+with random facts that z3 decides too.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ COUNT = int(os.environ.get("SETT_COUNT", "60"))
 
 
 def asked(lines: "list[tuple[str, str]]") -> "list[str]":
-    """Return the answers of `sett map proves` to maps and facts, one line for each."""
+    """Run `sett map proves` on pairs of map and fact. Return one answer for each pair."""
     done = subprocess.run([ROOT / "build" / "sett", "map", "proves", "-"], input="".join(f"{map_}\t{fact}\n" for map_, fact in lines),
                           capture_output=True, text=True, timeout=300)
     answers = done.stdout.splitlines()
@@ -75,7 +77,7 @@ def test_facts_of_users(table: "dict[str, list[str]]", answer: str) -> None:
 
 
 def test_not_decided() -> None:
-    """If there is neither a proof nor a counterexample, the answer has a reason."""
+    """The answer "not decided" comes with a reason."""
     lines = [("(d0)[n] -> (), domain: d0 in [0, inf], n in [0, inf]", "d0 mod n <= d0"),
              ("(x, y, z) -> (), domain: x in [1, inf], y in [1, inf], z in [1, inf]", "x * x * x + y * y * y - z * z * z <= 100000000000000000000".replace("0" * 20, "0" * 18)),
              ("(x) -> (), domain: x in [-inf, inf]", "x <= 9223372036854775807")]
@@ -92,8 +94,8 @@ def point_of(question: Question, answer: str) -> "dict[str, int]":
 @pytest.mark.drawn
 @pytest.mark.parametrize("kind", CLASSES)
 def test_every_point_of_small_domains(kind: str) -> None:
-    """On small domains, all points are tested: a fact with the answer yes has a value and is true at every point, and a fact with the answer no is false
-    at some point. Every fact that has values is decided.
+    """On small domains the answers are checked at every point. After "yes" the fact has a value and is true everywhere,
+    after "no" it is false somewhere. Every fact that has values is decided.
     """
     rng = random.Random(f"{SEED} {kind}")
     questions = [draw(rng, kind, small=True) for _ in range(COUNT)]
@@ -124,8 +126,8 @@ def test_every_point_of_small_domains(kind: str) -> None:
 @pytest.mark.skipif(z3 is None, reason="z3 is not installed: expected `pip install z3-solver`")
 @pytest.mark.parametrize("kind", CLASSES)
 def test_z3_agrees(kind: str) -> None:
-    """With unbounded variables, no answer contradicts z3's and no counterexample is wrong. At least 97 of 100 facts that z3 decides are decided here
-    (with symbolic divisors, 90).
+    """With unbounded variables, no answer contradicts z3 and every counterexample is right. Of the facts that z3
+    decides, at least 97 % are decided here too (90 % with symbolic divisors).
     """
     rng = random.Random(f"{SEED} {kind} z3")
     questions = [draw(rng, kind) for _ in range(COUNT)]
@@ -146,7 +148,7 @@ def test_z3_agrees(kind: str) -> None:
 @pytest.mark.drawn
 @pytest.mark.parametrize("kind", CLASSES)
 def test_yes_holds_at_drawn_points(kind: str) -> None:
-    """A fact over unbounded variables that is proved is true at drawn points. The test does not need z3."""
+    """A proved fact over unbounded variables is true at random points. This test does not need z3."""
     rng = random.Random(f"{SEED} {kind} points")
     questions = [draw(rng, kind) for _ in range(COUNT)]
     for question, answer in zip(questions, asked([(q.map_text(), q.fact.text()) for q in questions])):
@@ -156,7 +158,7 @@ def test_yes_holds_at_drawn_points(kind: str) -> None:
                 assert question.fact.holds(point), (question.map_text(), question.fact.text(), point)
 
 
-# ---- variables without bounds, facts in domains ----
+# ---- variables without bounds; constraints written as facts ----
 
 def sett(*words: str) -> str:
     done = subprocess.run([ROOT / "build" / "sett", *words], capture_output=True, text=True, timeout=60)
@@ -207,7 +209,7 @@ def test_exit_status() -> None:
 @pytest.mark.drawn
 @pytest.mark.parametrize("kind", CLASSES)
 def test_unbounded_domains_are_simplified(kind: str) -> None:
-    """A simplified map has the same points. It has no constants near 64 bits that the map did not have."""
+    """Simplify keeps the points of an unbounded domain and adds no constants near 2^63."""
     rng = random.Random(f"{SEED} {kind} simplify")
     maps = []
     for _ in range(COUNT):
@@ -219,7 +221,7 @@ def test_unbounded_domains_are_simplified(kind: str) -> None:
     lines, moved = [], 0
     for (question, text), one, two in zip(maps, simple, again):
         assert not one.startswith("error"), (text, one, two)
-        moved += one != two    # the domain is empty, but no rule sees it: bounds move until the budget ends
+        moved += one != two    # only an empty domain that no rule recognises may change again: its bounds move until the budget ends
         for number in re.findall(r"-?\d{18,}", one):
             assert number in text, (text, one)
         for _ in range(20):

@@ -1,13 +1,15 @@
-"""The sizes of simplified maps beside those that the tests of other systems expect.
-
-`../shared/peer/simplify_pairs.tsv` has maps of one result with the result that TVM or Halide expects, `../shared/peer/random_maps.tsv` maps with
-XLA's simplified text. Beside this file are simplified.tsv, a table of our own like the first, and sizes_before.tsv: for each row of random_maps.tsv
-the symbols of the results that our header gave at commit 8df6257, and of TVM 0.27's (-: it was not asked).
-
+"""Compare the sizes of simplified maps with those that the tests of other systems expect.
     python3 tests/algebra/test_sizes.py [--rows REGEX] [--sett COMMAND] [--all]
 
-prints a line for each class of rows, then every row that is wrong, larger than expected or not decided equal. --rows takes only the rows whose
-names match, --sett another command than build/sett, --all prints the rows that are equal or smaller too.
+This prints a line for each class of rows, then each row that is wrong, larger than expected or not decided equal.
+--rows selects rows by name, --sett names another command than build/sett, --all also prints the rows that are equal
+or smaller.
+
+The tables:
+- `../shared/peer/simplify_pairs.tsv` has maps of one result with the result that TVM or Halide expects;
+  simplified.tsv, beside this file, is a table of our own in the same form.
+- `../shared/peer/random_maps.tsv` has maps with XLA's simplified text. For each of its rows, sizes_before.tsv gives
+  the number of symbols in the results of our header at commit 8df6257 and of TVM 0.27 (-: not run).
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ import pytest
 from test_indexing_map import NO_VALUE, Map, map_nodes
 
 PEER = ROOT.parent / "shared" / "peer"
-POINTS = 150    # points of a row whose domain is larger
+POINTS = 150    # points at which a row with a large domain is compared
 
 HERE = Path(__file__).resolve().parent
 
-# Rows whose results may stay larger than expected, and why.
+# The reasons why the results of some rows may stay larger than expected.
 DIGIT = "equal on every period of the divisor, which only an enumeration of that period shows"
 SMALL = "on a domain of few points another form has as few terms, with a number more"
 INNER = "a remainder inside a remainder or quotient became a quotient, and the search for digits does not find it again"
@@ -48,7 +50,9 @@ LARGER = {
 
 
 def symbols(text: str) -> int:
-    """Return the number of operators, variables and constants in the results of a map; the sign of a constant is an operator."""
+    """Return the number of operators, variables and constants in the results of a map. The sign of a constant counts as
+    an operator.
+    """
     if text == "KNOWN EMPTY":
         return 0
     results = text.split(" -> ", 1)[1].split(", domain:")[0]
@@ -56,14 +60,16 @@ def symbols(text: str) -> int:
 
 
 def in_constraints(text: str) -> int:
-    """Return the number of operators, variables and constants in the constraints of a map, without the bounds of variables and ends of intervals."""
+    """Return the number of operators, variables and constants in the constraints of a map. Bounds of variables and the
+    ends of intervals do not count.
+    """
     if text == "KNOWN EMPTY":
         return 0
     return sum(len(re.findall(r"\w+|[-+*]", expression)) for expression, _, _ in Map(text).constraints)
 
 
 def ask(command: str, verb: str, lines: "list[str]") -> "list[str]":
-    """Return the answers of one process to many questions."""
+    """Run one process that answers many questions."""
     done = subprocess.run([command, "map", verb, "-"], input="".join(line + "\n" for line in lines), capture_output=True, text=True)
     answers = done.stdout.splitlines()
     assert len(answers) == len(lines), done.stderr
@@ -71,7 +77,9 @@ def ask(command: str, verb: str, lines: "list[str]") -> "list[str]":
 
 
 def points(box: "list[tuple[int, int]]", rng: random.Random) -> "Iterator[tuple[int, ...]]":
-    """Yield all points of a small box, or points near 0, at the ends and anywhere: where minima change their terms the variables are close to each other."""
+    """Yield all points of a small box. For a large box yield random points, most of them with variables that are close
+    to each other, because minima change there.
+    """
     sizes = 1
     for lo, hi in box:
         sizes *= max(0, hi - lo + 1)
@@ -85,7 +93,7 @@ def points(box: "list[tuple[int, int]]", rng: random.Random) -> "Iterator[tuple[
 
 
 def differs(before: str, after: str, rng: random.Random) -> str:
-    """Return a point where two maps differ, or nothing. A point where the first map has no value does not count."""
+    """Return, as text, a point where two maps differ, or "". Points where the first map has no value are ignored."""
     a, b = Map(before), Map(after)
     for point in points(a.box(), rng):
         if a(point) not in (b(point), NO_VALUE):
@@ -98,9 +106,9 @@ class Row:
     name: str
     text: str
     got: str
-    sizes: "dict[str, tuple[int, int]]"    # by the name of the other simplifier: the size of our result, and of its result
-    wrong: str                              # a point where the result differs
-    undecided: str                          # an answer other than equal
+    sizes: "dict[str, tuple[int, int]]"    # by simplifier: (size of our result, size of its result)
+    wrong: str    # a point where the result differs from the map
+    undecided: str    # the answer of `equal`, if it is not "equal"
     shown: str                              # the expected text
 
     @property
@@ -120,7 +128,7 @@ class Row:
 
 
 def own_rows() -> "list[list[str]]":
-    """Return the rows of simplified.tsv: name, map, expected map."""
+    """Return the rows of simplified.tsv as [name, map, expected map]."""
     made = []
     for line in (HERE / "simplified.tsv").read_text().splitlines():
         if line.startswith("#"):
@@ -138,8 +146,8 @@ def peer_rows() -> "list[list[str]]":
 
 
 def pairs(every: "list[list[str]]", command: str, wanted: str) -> "list[Row]":
-    """Return the comparison of each row of name, map and expected map. The expected size is the smaller one of two: of the expected text, and of the
-    same map as we print it.
+    """Compare the simplified map with the expected map of each row. The expected size is that of the expected text, or
+    of the same map as `sett` prints it, whichever is smaller.
     """
     rows = [row for row in every if re.search(wanted, row[0])]
     got = ask(command, "simplify", [row[1] for row in rows])
@@ -152,7 +160,9 @@ def pairs(every: "list[list[str]]", command: str, wanted: str) -> "list[Row]":
 
 
 def random_maps(command: str, wanted: str) -> "list[Row]":
-    """Return the rows of random_maps.tsv, named by class and line. XLA's results count where they are sound, with their constraints, also as XLA counts nodes."""
+    """Compare each row of random_maps.tsv, named by its class and line. XLA's result counts only if it is sound; its
+    size includes the constraints and is also counted in XLA's nodes.
+    """
     before = {line.split("\t")[0]: line.split("\t")[1:] for line in (HERE / "sizes_before.tsv").read_text().splitlines()
               if not line.startswith("#")}
     rows = []
@@ -161,7 +171,7 @@ def random_maps(command: str, wanted: str) -> "list[Row]":
         if not line.startswith("#") and re.search(wanted, f"{fields[2]}:{number}"):
             rows.append((str(number), *fields))
     got = ask(command, "simplify", [row[1] for row in rows])
-    # if XLA's text is wrong, our result is compared with the map
+    # a wrong text of XLA is not compared; our result is then compared with the map itself
     equal = ask(command, "equal", [f"{row[1]}\t{row[2] if row[6] == 'ok' else ours}" for row, ours in zip(rows, got)])
     rng, made = random.Random(1), []
     for (number, text, xla, kind, _, _, sound, _, _), ours, answer in zip(rows, got, equal):
@@ -174,7 +184,9 @@ def random_maps(command: str, wanted: str) -> "list[Row]":
 
 
 def report(title: str, rows: "list[Row]", every: bool, out: "list[str]") -> None:
-    """Add the counts for each class of rows, then the rows that are larger, wrong or not decided equal, or all."""
+    """Add to `out` the counts for each class of rows, then the rows that are larger, wrong or not decided equal (all
+    rows if `every`).
+    """
     classes: "dict[str, list[Row]]" = {}
     for row in rows:
         classes.setdefault(re.sub(r"(_r\d+_k\d+)?[:_]\d+$", "", row.name), []).append(row)
@@ -193,7 +205,7 @@ COMMAND = str(ROOT / "build/sett")
 
 
 def hold(rows: "list[Row]") -> None:
-    """Check that no row is wrong or not decided, and that only the rows in LARGER are larger than expected."""
+    """Check that no row is wrong or undecided, and that only the rows in LARGER are larger than expected."""
     assert rows and not [row.line() for row in rows if row.wrong or row.undecided]
     assert not [row.line() for row in rows if row.larger and row.name not in LARGER]
 
@@ -201,7 +213,7 @@ def hold(rows: "list[Row]") -> None:
 def test_own_rows() -> None:
     rows = own_rows()
     hold(pairs(rows, COMMAND, ""))
-    # the expected text has the values of the map, whatever our simplifier says
+    # the expected text has the values of the map, by an evaluation that does not use our simplifier
     rng = random.Random(2)
     assert not [(name, wrong) for name, text, expected in rows for wrong in [differs(text, expected, rng)] if wrong]
 

@@ -1,5 +1,5 @@
-"""Compare `sett layout same` and `convert` with a model of each notation that is written from its definition and shares no code with the headers. A
-layout is a table from coordinates to values, which is enumerated completely.
+"""Compare `sett layout same` and `convert` with models of the notations. A model is written from the notation's
+definition, shares no code with the headers, and gives the complete table from coordinates to values.
 """
 
 from __future__ import annotations
@@ -17,11 +17,16 @@ import pytest
 from test_notation import ROOT, SEED, TIMES, answers, chain_of, leaves, model, one, peer, product, trimmed, tuple_of, xor
 
 
-# ---- models: inputs, and the value at each input -----------------------------------------------------------------------------------------------------
+# ---- models of the notations: the inputs, and the value at each input
+# ---------------------------------------------------
 
 class Table:
-    """The values of a layout. owners: from (register, lane, warp, block) to the index of an array of those dimensions (CuTe: only their number is
-    known); otherwise from the index to the offset. first: the first input is the fastest.
+    """The values of a layout.
+
+    owners: true for a distribution to threads, from (register, lane, warp, block) to the index in an array of `dims`
+    (in CuTe only the number of dimensions is known); false for a layout in memory, from the index to the offset.
+
+    first: the first input is the fastest.
     """
 
     def __init__(self, kind: str, owners: bool, first: bool, inputs: "list[int]", value, dims: "list[int]" = ()) -> None:
@@ -29,7 +34,7 @@ class Table:
         self.wraps = kind == "iree"
 
     def points(self, inputs: "list[int] | None" = None):
-        """Return all coordinates in the notation's order."""
+        """Return all coordinates, in the order in which the notation counts them."""
         inputs = self.inputs if inputs is None else inputs
         if not self.first:
             return itertools.product(*map(range, inputs))
@@ -115,7 +120,9 @@ def linear_table(text: str) -> Table:
 
 
 def mosaic_fields(text: str) -> "tuple[list[int], list[list[int]], list, list, int]":
-    """Return the sizes of DIMS@TiledLayout(..), its tiles, its (digit, copies) of warps and of lanes, and the digit of the vector."""
+    """Parse DIMS@TiledLayout(..). Return the sizes of the array, the tiles, the (digit, copies) of the warps and of the
+    lanes, and the digit of the vector.
+    """
     dims, text = text.split("@", 1)
     dims = [int(size) for size in dims.split("x")]
     tiles = [[int(n) for n in re.findall(r"\d+", tile)] for tile in re.findall(r"\(([\d, ]+)\)", re.search(r"tiles=\((.*?)\)\)", text)[1] + ")")]
@@ -125,7 +132,7 @@ def mosaic_fields(text: str) -> "tuple[list[int], list[list[int]], list, list, i
 
 
 def tiled_shape(dims: "list[int]", tiles: "list[list[int]]") -> "tuple[list[int], list[int]]":
-    """Return the sizes of the digits, most major first, and the dimension of each."""
+    """Return the sizes of the digits of a tiled index, most major first, and the array dimension of each digit."""
     sizes, source = list(dims), list(range(len(dims)))
     for tile in tiles:
         front = len(sizes) - len(tile)
@@ -205,13 +212,15 @@ def padded_table(text: str) -> Table:
 
 @functools.lru_cache(None)
 def table_of(text: str) -> Table:
-    """Return the table of a text that `sett` printed."""
+    """Return the table of a text that `sett` printed, by the model of its notation."""
     return (iree_table if text.startswith("#iree") else padded_table if "padded_shared" in text else linear_table if text.startswith("{") else mosaic_table if "TiledLayout" in text else strides_table if "@strides" in text
             else xla_table if re.match(r"\w+\[", text) else tag_table if re.match(r"[\dx]+@[a-zA-Z]+\d*", text) else cute_table)(text)
 
 
 def compare(a: Table, b: Table):
-    """Return yes, no, or (point, value, value) at the first difference. Inputs of size 1 of owners are ignored."""
+    """Return "yes", "no", or (point, value, value) at the first difference. In distributions to threads, inputs of size
+    1 do not count.
+    """
     if a.owners != b.owners:
         return "no"
     inputs = [list(a.inputs), list(b.inputs)]
@@ -244,14 +253,15 @@ def compare(a: Table, b: Table):
     return "yes"
 
 
-# ---- drawn layouts ------------------------------------------------------------------------------------------------------------------------------------
+# ---- random layouts
+# -----------------------------------------------------------------------------------------------------
 
 def draw_dims(rng: random.Random, two: bool = False) -> "list[int]":
     return [rng.choice([1, 2, 4, 8, 16] if two else [1, 2, 3, 4, 5, 6, 8, 12, 17]) for _ in range(rng.randint(1, 3))]
 
 
 def draw_place(rng: random.Random, dims: "list[int]") -> str:
-    """Return a random layout from the index of an array to the offset."""
+    """Return a random layout in memory (from the index to the offset) of an array with these dimensions."""
     kind, rank = rng.randrange(5), len(dims)
     shown = "x".join(map(str, dims))
     if all(size & size - 1 == 0 for size in dims) and math.prod(dims) > 1 and rng.random() < 0.2:
@@ -302,7 +312,7 @@ def draw_place(rng: random.Random, dims: "list[int]") -> str:
 
 
 def draw_owner(rng: random.Random) -> str:
-    """Return a random layout from the owner to the index."""
+    """Return a random distribution to threads (from register, lane, warp and block to the index)."""
     kind = rng.randrange(4)
     if kind == 0:
         sizes = {f"dim{d}": rng.choice([2, 4, 8, 16]) for d in range(rng.randint(1, 2))}
@@ -353,14 +363,16 @@ def draw_owner(rng: random.Random) -> str:
 
 
 def canonical(texts: "list[str]") -> "list[str]":
-    """Return texts as `sett` prints them; the texts are well formed."""
+    """Return the texts as `sett` prints them. Check that none is refused."""
     said = answers("", [[text] for text in texts])
     assert not [line for line in said if line.startswith("error")], [pair for pair in zip(texts, said) if pair[1].startswith("error")][:3]
     return [line.split("\t")[1] for line in said]
 
 
 def drawn_pairs(rng: random.Random, count: int) -> "list[list[str]]":
-    """Return pairs of layouts of one array; half of the pairs are a layout and a small change of it."""
+    """Return random pairs of layouts: mostly two layouts in memory of one array, the others two distributions to
+    threads.
+    """
     pairs = []
     while len(pairs) < count:
         dims = draw_dims(rng, rng.random() < 0.5)
@@ -376,7 +388,7 @@ def numbers(text: str):
 
 
 def assert_same(pairs: "list[list[str]]") -> "dict[str, int]":
-    """Check that the answers, with their witnesses, are those of the enumeration."""
+    """Check that the answers of `layout same`, and the points that they name, are those of the enumeration."""
     counts = {"yes": 0, "at": 0, "no": 0}
     for (a, b), said in zip(pairs, answers("same", pairs)):
         x, y = table_of(a), table_of(b)
@@ -394,11 +406,11 @@ def assert_same(pairs: "list[list[str]]") -> "dict[str, int]":
 
 @pytest.mark.drawn
 def test_same() -> None:
-    """Drawn pairs, and pairs that are one function in two notations."""
+    """`layout same` is right for random pairs, and answers yes for pairs that are one function in two notations."""
     rng = random.Random(31 + SEED)
     pairs = drawn_pairs(rng, 1500 * TIMES)
     pairs = [list(pair) for pair in zip(canonical([a for a, _ in pairs]), canonical([b for _, b in pairs]))]
-    # CuTe layouts with different modes are compared by the integer, which the table of modes does not do
+    # two CuTe layouts with different modes are compared as functions of an integer, but the model's table has the modes
     pairs = [pair for pair in pairs if not all(table_of(text).kind == "cute" for text in pair) or table_of(pair[0]).inputs == table_of(pair[1]).inputs]
     counts = assert_same(pairs)
     assert counts["at"] > 500 and counts["yes"] > 30 and counts["no"] > 30, counts
@@ -425,7 +437,7 @@ SAME = [("f32[64,64]{1,0:T(32,32)(16,16)}", "((16,2,2),(16,2,2)):((16,512,2048),
          "64x128@#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1], CGALayout = [[0, 1]]}>"),
         ("64x128@#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1], CTAsPerCGA = [4, 2], CTASplitNum = [2, 2], CTAOrder = [0, 1]}>",
          "64x128@#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1], CGALayout = [[1, 0], [0, 0], [0, 1]]}>"), ("f32[4,6]{1,0:T(*,8)}", "4x6@strides(6,1)")]
-# The first difference of each pair.
+# Pairs of layouts with the first difference that `layout same` must name.
 DIFFER = [("f32[64,64]{1,0:T(32,32)(16,16)}", "f32[64,64]{1,0:T(32,32)}", "at (0,16): 256, 16"), ("(2,2):(1,1)", "{dim0 = [[1]], dim1 = [[1]]} -> {offset = 2}", "at (1,1): 2, 0"),
           ("4:1", "{dim0 = [[1], [3]]} -> {offset = 4}", "at (2): 2, 3"), ("4x8@strides(8,1)", "4x8@strides(8,1)+1", "at (0,0): 0, 1"),
           ("S<2,0,2> o 4 o 4:1", "4 o 0 o 4:1", ""), ("1000000007x3@strides(3,1)", "f32[1000000007,3]{1,0:T(8,4)}", "at (1,0): 3, 4"),
@@ -444,7 +456,7 @@ def test_differs(a: str, b: str, where: str) -> None:
 
 
 def test_mosaic_cases() -> None:
-    """The owners of every element of Mosaic's layouts are right."""
+    """In Mosaic's layouts each element is in the right registers, lanes and warps."""
     rows = [row for row in peer(["mosaic"]) if row["op"] == "mosaic_tiled"]
     texts = [["x".join(map(str, row["args"][1])) + "@" + row["args"][0]] for row in rows]
     for row, said in zip(rows, answers("table", texts)):
@@ -456,7 +468,7 @@ def test_mosaic_cases() -> None:
 
 @pytest.mark.drawn
 def test_tables() -> None:
-    """`layout table` of every notation equals the model, and `map` has the values of `at`."""
+    """`layout table` equals the model in every notation, and `layout map` has the values of `layout at`."""
     rng = random.Random(7 + SEED)
     texts = canonical([draw_place(rng, draw_dims(rng)) for _ in range(300 * TIMES)] + [draw_owner(rng) for _ in range(300 * TIMES)])
     for text, said in zip(texts, answers("table", [[text] for text in texts])):
@@ -485,7 +497,7 @@ CONVERT = [("f32[64,64]{1,0:T(32,32)(16,16)}", "cute", "((16,2,2),(16,2,2)):((16
            ("{register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], block = []} -> {dim0 = 64, dim1 = 16}", "mosaic",
             "64x16@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)"),
            ("((2,2),(4,8)):((1@1,8@0),(2@1,1@0))", "triton", "{register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], block = []} -> {dim0 = 16, dim1 = 8}")]
-# Layouts without an equivalent, with the witness.
+# Layouts that have no equivalent in the other notation, with the answer, which names points that prove it.
 NO = [("3:1", "triton", "no: a size is no power of two"), ("4:3", "triton", "no: the values of these are not the XOR of each other: at (2) 6, at (1) 3, at (3) 9"),
       ("(2,2):(1,3)", "triton", "no: the values of these are not the XOR of each other: at (0,1) 3, at (1,0) 1, at (1,1) 4"),
       ("17x3@Ab16a", "cute", "no: the digits do not divide the size of their dimension: at (1,0) 1, at (16,0) 48"), ("4:1", "iree", "no: an offset is no register of a thread"),
@@ -512,7 +524,7 @@ def test_convert_words() -> None:
 
 
 def shows(reason: str, points: "list[tuple[int, ...]]", values: "list[tuple[int, ...]]", table: Table) -> bool:
-    """Return true if these values alone prove what the reason says."""
+    """Return whether the values at these points alone prove the reason of a "no"."""
     zero = table.value(tuple([0] * len(table.inputs)))
     zero = zero if isinstance(zero, tuple) else (zero,)
     if reason.startswith("an XOR"):
@@ -534,8 +546,8 @@ def shows(reason: str, points: "list[tuple[int, ...]]", values: "list[tuple[int,
 
 
 def assert_converted(texts: "list[str]", notations: "list[str]") -> "dict[str, int]":
-    """Convert each text to each notation. The table stays the same, or every value of the witness is the layout's; the conversion back to the first
-    notation gives the first function.
+    """Convert each text to each notation. A conversion keeps the table and can be converted back. A "no" states true
+    values of the layout, which prove the reason.
     """
     rows = [[text, notation] for text in texts for notation in notations]
     counts = {"yes": 0, "no": 0, "open": 0, "back": 0}
@@ -547,7 +559,7 @@ def assert_converted(texts: "list[str]", notations: "list[str]") -> "dict[str, i
         elif not said.startswith("no: "):
             counts["yes"] += 1
             made = table_of(said)
-            if made.kind == "padded":  # already in Triton's notation; it is not a linear layout
+            if made.kind == "padded":  # already in Triton's notation, but no linear layout
                 assert said == text
                 continue
             assert made.kind in (notation, "padded" if notation == "triton" else notation) and compare(table, made) == "yes", (text, notation, said)
@@ -588,8 +600,9 @@ def test_convert_owners() -> None:
 
 @pytest.mark.drawn
 def test_sizes_that_are_no_powers_of_two() -> None:
-    """A layout of threads on an array whose sizes are not powers of two is the layout of the next powers of two: it is printed with the array's shape
-    and has no values outside. Other layouts, and operations on linear layouts, refuse such arrays.
+    """A distribution to threads of an array whose sizes are not powers of two is the distribution of the next larger
+    powers of two. It is printed with the array's shape, and indices outside the array have no values. Layouts in
+    memory, and operations on linear layouts, refuse such arrays.
     """
     rng = random.Random(41 + SEED)
     texts, dims = [], []
@@ -633,7 +646,9 @@ def test_sizes_that_are_no_powers_of_two() -> None:
 # ---- size 0 -------------------------------------------------------------------------------------------------------------------------------------------
 
 def empties(count: int, seed: int) -> "list[tuple[str, list[int], list[int]]]":
-    """Return arrays without elements in the four notations that have them, their dimensions, and the dimensions in the order of the layout, outermost first."""
+    """Return arrays without elements, in the four notations that can have them: each with its dimensions, and the
+    dimensions in the layout's order, outermost first.
+    """
     rng, found = random.Random(seed), []
     for _ in range(count):
         rank = rng.randint(1, 5)
@@ -644,7 +659,7 @@ def empties(count: int, seed: int) -> "list[tuple[str, list[int], list[int]]]":
         for d in reversed(order):
             steps[d], step = step, step * max(dims[d], 2)
         shape = "x".join(map(str, dims))
-        if 1 not in dims:  # the stride of a size of 1 gives no order
+        if 1 not in dims:  # a size of 1 has any stride, so the strides would not give the order
             found.append((f"{shape}@strides({','.join(map(str, steps))})+{rng.choice([0, 3])}", dims, order))
             found.append((f"{chain_text(dims)}:{chain_text(steps)}", dims, order))
         block = rng.choice(["", "T(8,128)", "T(2)"]) if rank > 1 else ""
@@ -665,8 +680,9 @@ def notation_of(text: str) -> str:
 
 @pytest.mark.drawn
 def test_empty_arrays() -> None:
-    """Arrays without elements are read and printed, have no values, and equal any array with those dimensions. They convert to compact arrays in the
-    order of their dimensions, with strides as if sizes of 0 were 1. Notations of threads have none.
+    """Arrays without elements are read and printed, have no values, and are equal if their dimensions are. They convert
+    to compact arrays with the same order of dimensions, whose strides count a size of 0 as 1. Notations for threads
+    cannot have them.
     """
     cases = empties(150 * TIMES, 31 + SEED)
     texts = [[text] for text, _, _ in cases]
@@ -695,11 +711,11 @@ def test_empty_arrays() -> None:
     for (a, b), said in zip(pairs, answers("same", [[a[0], b[0]] for a, b in pairs])):
         want = "yes" if a[1] == b[1] else "no: different numbers of dimensions" if len(a[1]) != len(b[1]) else "no: different sizes"
         if notation_of(a[0]) == notation_of(b[0]) == "cute":
-            want = "yes"  # with different modes they are functions of the integer, which has no values
+            want = "yes"  # CuTe layouts are compared as functions of an integer, and no integer has a value
         assert said == want, (a, b, said)
 
 
-EMPTY = [  # words, status, the answer or a part of it
+EMPTY = [  # words of the command, exit status, the answer or its beginning
     (["f32[1,8,0,128]"], 0, "xla\tf32[1,8,0,128]{3,2,1,0}\tsize 0, one-to-one"),
     (["convert", "f32[1,8,0,128]", "cute"], 0, "(1,8,0,128):(1024,128,128,1)"),
     (["convert", "(0):(1)", "strides"], 0, "0@strides(1)+0"),
@@ -718,7 +734,7 @@ EMPTY = [  # words, status, the answer or a part of it
     (["64x0@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)"], 2, "Triton and Mosaic have no empty"),
     (["{register = []} -> {dim0 = 0}"], 2, "expected powers of two"),
     (["at", "0x4@ab", "0,0"], 2, "error: expected a coordinate below the sizes of the layout"),
-    (["at", "(4,0):(1,4)", "9"], 0, "9"),  # CuTe's last mode takes the rest
+    (["at", "(4,0):(1,4)", "9"], 0, "9"),  # as in CuTe, the last mode takes the rest of an integer
     (["at", "(0,4):(4,1)", "9"], 2, "error: expected sizes of 1 or more in this operation"),
     (["same", "0x4@ab", "f32[0,4]{0,1:T(8,128)}"], 0, "yes"),
     (["same", "0x4@ab", "4x0@ab"], 1, "no: different sizes"),

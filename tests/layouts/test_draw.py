@@ -1,5 +1,6 @@
-"""Test `sett draw`: compare each cell with models in plain Python that share no code with the headers. SVG has the same cells as text. Marks, cuts,
-errors and bytes are tested too.
+"""Test `sett draw`. Each cell of the text is compared with models in plain Python that share no code with the headers,
+and the SVG has the same cells. The marks of differing cells, cut pictures, errors and the bytes of files are tested
+too.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def drawn(*words: str) -> str:
 
 
 def table(text: str, rank: int) -> "Cells":
-    """Return the cells of a text picture by their indices. A row of a picture of rank 1 continues in the next row."""
+    """Return the cells of a text picture by their indices. In a picture of rank 1, the second line of text continues the
+    first.
+    """
     cells: "Cells" = {}
     page: "Tuple[int, ...]" = ()
     columns: "List[int]" = []
@@ -58,7 +61,7 @@ def svg_cells(text: str) -> "List[str]":
 
 
 def same(words: "List[str]", sizes: "Tuple[int, ...]", at: "Callable[..., str]") -> None:
-    """Check that text and SVG have exactly these cells."""
+    """Check that the text and the SVG have exactly these cells."""
     wanted = {index: at(*index) for index in itertools.product(*(range(size) for size in sizes))}
     assert table(drawn(*words), len(sizes)) == wanted, words
     assert sorted(svg_cells(drawn_svg(*words))) == sorted(word for word in wanted.values() if word != "."), words
@@ -73,8 +76,8 @@ def drawn_svg(*words: str) -> str:
 # ---- models ------------------------------------------------------------------------------------------------------
 
 def tiled(dims: "Tuple[int, int]", minor: "Tuple[int, int]", tile: "Tuple[int, int]") -> "Callable[..., str]":
-    """Return the positions of a tiled array of rank 2 by the definition: tiles row-major, elements of a tile row-major, in the order of the physical
-    dimensions.
+    """Return the position of each element of a tiled array of rank 2, by the definition: tiles are row-major, and so are
+    the elements of a tile, both in the order of the physical dimensions.
     """
     order = minor[::-1]
 
@@ -104,7 +107,7 @@ def test_tiled_shapes(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_cute(seed: int) -> None:
-    """Two modes of two leaves each, after a swizzle: the first leaf is the fastest."""
+    """A CuTe layout with two modes of two leaves each, before a swizzle. The first leaf of a mode is the fastest."""
     drawn_by = random.Random(seed)
     shape, stride = [drawn_by.randint(1, 4) for _ in range(4)], [drawn_by.randint(0, 20) for _ in range(4)]
     bits, base = drawn_by.randint(0, 2), drawn_by.randint(0, 2)
@@ -126,13 +129,15 @@ def test_strides_of_every_rank() -> None:
 
 
 def test_blocks_of_onednn() -> None:
-    """aB4b on 3 x 6: two blocks of four, the second padded."""
+    """The oneDNN tag aB4b on 3 x 6: two blocks of four columns, the second padded."""
     same(["3x6@aB4b"], (3, 8), lambda a, b: str(a * 8 + b) if b < 6 else ".")
     same(["6x3@Ab4a"], (8, 3), lambda a, b: str((a // 4 * 3 + b) * 4 + a % 4) if a < 6 else ".")
 
 
 def test_triton_owners() -> None:
-    """A blocked encoding is drawn with its register, lane and warp bits over the dimensions in order, then its repetitions. Smaller tensors have copies."""
+    """Each cell of a blocked encoding names register, lane and warp: their bits run over the dimensions in order, then
+    repeat. A smaller tensor has copies.
+    """
     text = "#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 2], warpsPerCTA = [1, 2], order = [1, 0]}>"
     same([f"4x8@{text}"], (4, 8), lambda i, j: f"{j // 4}:{j // 2 % 2 + i % 2 * 2}.{j % 2 + i // 2 * 2}")
     same([f"2x2@{text}"], (2, 2), lambda i, j: f"0:{i * 2}.{j}")
@@ -157,7 +162,9 @@ def test_maps() -> None:
 
 
 def test_schedules() -> None:
-    """A map with a dimension named like a thread is drawn by the thread that writes each element, with a dot for none."""
+    """If a dimension of the map is named like a thread, each cell names the thread that writes the element, or is a dot
+    if none does.
+    """
     same(["(th_x, bl_x)[vec] -> (bl_x floordiv 2, (bl_x mod 2) * 8 + th_x * 2 + vec), domain: th_x in [0, 3], bl_x in [0, 7], vec in [0, 1]"], (4, 16),
          lambda i, j: f"{i * 2 + j // 8}:{j // 2 % 4}.{j % 2}")
     same(["(t) -> (t * 2), domain: t in [0, 3]"], (7,), lambda i: "." if i % 2 else str(i // 2))
@@ -165,7 +172,9 @@ def test_schedules() -> None:
 
 
 def test_accesses() -> None:
-    """Accesses have lanes across, steps down and positions in the cells; the first step is then drawn in the banks."""
+    """A picture of accesses has a column for each lane, a row for each step, and positions in the cells. A second
+    picture shows the first step in the banks.
+    """
     text = drawn("(t, b) -> (t, b), domain: t in [0, 31], b in [0, 3]", "f32[32,64]")
     lanes, banks = re.split(r"\n\nlanes of the first", text)
     assert table(lanes, 2) == {(b, t): str(t * 64 + b) for b in range(4) for t in range(32)}
@@ -182,7 +191,7 @@ def test_accesses() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_pairs(seed: int) -> None:
-    """Cells that differ are marked in both pictures and counted, and the first is named."""
+    """Cells that differ are marked in both pictures and counted, and the text names the first of them."""
     drawn_by = random.Random(seed)
     shape = (drawn_by.randint(1, 6), drawn_by.randint(1, 6))
     a, b = [tuple(drawn_by.randint(0, 3) for _ in range(2)) for _ in range(2)]
@@ -202,7 +211,7 @@ def test_pairs_of_notations() -> None:
     mma = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [1, 1], instrShape = [16, 8]}>"
     assert drawn(f"16x8@{mma}", f"16x8@{mma}").endswith("no cell differs\n")
     assert drawn("f32[4,6]{0,1}", "(4,6):(1,4)").endswith("no cell differs\n")
-    # a fragment has no block, so a linear layout's block may have only one value
+    # a fragment of a matrix instruction has no block, so the block of the linear layout may have only one value
     fragment, turned = "NV_MMA_SYNC_F32_16x8x16_F16.acc", "16x8@#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [16, 2], warpsPerCTA = [1, 1], order = [1, 0]}>"
     assert drawn(fragment, f"16x8@{mma}").endswith("no cell differs\n") and drawn(f"16x8@{mma}", fragment).endswith("no cell differs\n")
     assert drawn(fragment, turned).endswith("124 of 128 cells differ, the first at (0, 2): 1.0 and 0.2\n")
@@ -215,7 +224,7 @@ def test_pairs_of_notations() -> None:
 # ---- cuts, colours, bytes, errors --------------------------------------------------------------------------------
 
 def test_cut() -> None:
-    """Cells that are not drawn are counted; the drawn cells are right, at any size."""
+    """Large pictures are cut: the cells that are drawn are right, and the number of the others is stated."""
     text = drawn("f32[100000,100000]{1,0:T(8,128)}")
     cells = table(text, 2)
     rows, columns = (len({index[d] for index in cells}) for d in range(2))
@@ -230,7 +239,7 @@ def test_cut() -> None:
 
 
 def test_far_values() -> None:
-    """Values and indices at the ends of 64 bits."""
+    """Values and indices at the ends of 64-bit integers are drawn."""
     low, high = -(1 << 63), (1 << 63) - 1
     cells = table(drawn(f"(d0, d1) -> (d0 * {1 << 62}, d1), domain: d0 in [-2, 1], d1 in [0, 1]"), 2)
     assert cells == {(i, j): f"{i * (1 << 62)},{j}" for i in range(-2, 2) for j in range(2)}
@@ -254,14 +263,16 @@ def test_svg_is_xml(text: str, tmp_path: Path) -> None:
 
 
 def test_svg_file(tmp_path: Path) -> None:
-    """A file appears complete under its name, without other files; a path that cannot be written is an error."""
+    """The SVG file appears only when it is complete, and no temporary file remains. A path that cannot be written is an
+    error.
+    """
     assert sett("draw", "4:1", "--svg", str(tmp_path / "x.svg")).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["x.svg"]
     done = sett("draw", "4:1", "--svg", str(tmp_path / "none" / "x.svg"))
     assert done.returncode == 2 and done.stderr == f"error: {tmp_path}/none/x.svg cannot be written: No such file or directory\n"
     assert sett("draw", "4:2", f"--svg={tmp_path / 'x.svg'}").returncode == 0 and "4:2" in (tmp_path / "x.svg").read_text()
     (tmp_path / "link.svg").symlink_to("x.svg")
-    assert sett("draw", "4:3", "--svg", str(tmp_path / "link.svg")).returncode == 0    # /dev/stdout is a symbolic link, too
+    assert sett("draw", "4:3", "--svg", str(tmp_path / "link.svg")).returncode == 0    # /dev/stdout is a symbolic link, too; it must not be replaced
     assert (tmp_path / "link.svg").is_symlink() and "4:3" in (tmp_path / "x.svg").read_text()
     (tmp_path / "link.svg").unlink()
     done = sett("draw", "4:", "--svg", str(tmp_path / "y.svg"))
@@ -271,7 +282,7 @@ def test_svg_file(tmp_path: Path) -> None:
 
 
 def terminal(**environment: str) -> str:
-    """Return the output on a terminal."""
+    """Return the output of the command on a terminal."""
     import pty
 
     side, other = pty.openpty()
@@ -284,7 +295,7 @@ def terminal(**environment: str) -> str:
 
 
 def test_colours() -> None:
-    """A terminal gets colours unless NO_COLOR is set; otherwise the text is the same."""
+    """On a terminal the cells have colours, unless NO_COLOR is set. Elsewhere the text is the same without colours."""
     plain = drawn("f32[3,5]{1,0:T(2,2)}")
     assert "\x1b" not in plain and terminal(NO_COLOR="1") == plain
     coloured = terminal()
@@ -315,7 +326,9 @@ def test_empty(text: str, said: str) -> None:
 @pytest.mark.parametrize("text", ["f32[128,128]{1,0:T(8,128)}", "S<3,3,3> o 0 o (128,128):(128,1)",
                                   "128x128@#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>"])
 def test_time(text: str, tmp_path: Path) -> None:
-    """A picture of 128 x 128 takes at most 50 ms of processor time, with start and writing of the file; the best of five runs counts."""
+    """A picture of 128 x 128 takes at most 50 ms of processor time, from the start of the process to the written file
+    (best of five runs).
+    """
     times = []
     for _ in range(5):
         child = subprocess.Popen([str(ROOT / "build" / "sett"), "draw", text, "--svg", str(tmp_path / "x.svg")])

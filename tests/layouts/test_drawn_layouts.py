@@ -1,6 +1,10 @@
-"""Draw SETT_COUNT layouts of each notation and each kind of encoding. print(parse) is stable; the values are those of a model that is written from the
-definitions and shares no code with the headers; a conversion there and back is the same function; and every "no" follows from the values alone.
-Values are NumPy arrays with an axis per input, so that 10^5 layouts of a notation take minutes.
+"""Draw SETT_COUNT random layouts of each notation and each kind of encoding, and test four laws:
+- Printing a parsed text gives that text again.
+- The values are those of a model that is written from the definitions and shares no code with the headers.
+- A conversion to another notation and back is the same function.
+- Every "no" follows from the values alone.
+
+Values are NumPy arrays with an axis for each input, so that 10^5 layouts of a notation take minutes.
 """
 
 from __future__ import annotations
@@ -27,8 +31,14 @@ pytestmark = pytest.mark.skipif(np is None, reason="SKIP: no numpy, whose arrays
 
 
 class Table:
-    """The values of a layout. owners: from (register, lane, warp, block) to the coordinates of an element, on the last axis; otherwise from the index to
-    the offset. dims: sizes of the array, 0 if the notation does not give them. wraps: ids of lanes and warps are taken modulo their number.
+    """The values of a layout.
+
+    owners: true for a distribution to threads, from (register, lane, warp, block) to the coordinates of an element,
+    which are on the last axis; false for a layout in memory, from the index to the offset.
+
+    dims: the sizes of the array, 0 if the notation does not give them.
+
+    In IREE's notation the ids of lanes and warps wrap: they are taken modulo their number.
     """
 
     def __init__(self, kind: str, values, dims: "list[int]" = (), owners: bool = False) -> None:
@@ -37,12 +47,12 @@ class Table:
 
 
 def along(values, axis: int, rank: int):
-    """Return a one-dimensional array along one axis of several."""
+    """Return a one-dimensional array, reshaped to lie along `axis` of `rank` axes."""
     return np.asarray(values).reshape([-1 if e == axis else 1 for e in range(rank)])
 
 
 def summed(parts: list):
-    """Return the sum of one function per input."""
+    """Return the sum of functions: parts[d] is a function of input d alone."""
     total = np.zeros([len(part) for part in parts], dtype=np.int64)
     for d, part in enumerate(parts):
         total += along(part, d, len(parts))
@@ -57,7 +67,8 @@ def strides_table(text: str) -> Table:
 
 
 def numbered(digits: list, rank: int, dims: "list[int]"):
-    """Return the offset of digits (dimension, values, size), most major first."""
+    """Return the offset of an index, written as the number with the digits (dimension, values, size), most major first.
+    """
     parts, step = [np.zeros(size, dtype=np.int64) for size in dims], 1
     for d, values, size in reversed(digits):
         if d >= 0:
@@ -93,7 +104,9 @@ def xla_table(text: str) -> Table:
 
 
 def leaf_values(shape, stride, at, rank: int) -> list:
-    """Return the value of shape:stride at integers, by place of the coordinate (one place: an integer); the last mode takes the rest."""
+    """Return the value of shape:stride at integers, as one array for each component of the coordinate (rank 1: an
+    integer). The last mode takes the rest of an integer.
+    """
     if isinstance(shape, tuple):
         total = [0] * rank
         for i, (mode, step) in enumerate(zip(shape, stride)):
@@ -133,7 +146,7 @@ def cute_table(text: str) -> Table:
 
 
 def xored(bases: list, outs: int):
-    """Return all XORs of bases; the first basis is that of the lowest bit."""
+    """Return the XORs of all subsets of `bases`. The first basis belongs to the lowest bit."""
     values = np.zeros((1, outs), dtype=np.int64)
     for basis in bases:
         values = np.concatenate([values, values ^ np.array(basis, dtype=np.int64)])
@@ -141,7 +154,7 @@ def xored(bases: list, outs: int):
 
 
 def inverted(values, dims: "list[int]"):
-    """Turn coordinates at each offset into the offset at each coordinate."""
+    """Return the inverse: from the coordinates at each offset, the offset at each coordinate."""
     offsets = np.full(dims, -1)
     offsets[tuple(values.T)] = np.arange(len(values))
     assert (offsets >= 0).all()
@@ -162,7 +175,9 @@ def linear_table(text: str) -> Table:
 
 
 def owned(inputs: list, dims: "list[int]", wrap: bool = False):
-    """Return coordinates from the digits (size, dimension or -1, weight) of each input, fastest first; wrap: weights beyond a dimension add nothing."""
+    """Return the coordinates of each owner. An input is given by its digits (size, dimension, weight), fastest first; a
+    digit with dimension -1 does not change the coordinates. wrap: weights beyond the dimension add nothing.
+    """
     sizes = [math.prod(size for size, _, _ in digits) for digits in inputs]
     values = np.zeros([*sizes, len(dims)], dtype=np.int64)
     for k, digits in enumerate(inputs):
@@ -215,7 +230,7 @@ def table_of(text: str) -> Table:
 
 
 def stretched(table: Table, sizes: "list[int]"):
-    """Return the values for more lanes and warps, if ids wrap."""
+    """Return the values repeated for larger numbers of lanes and warps, as in IREE's notation, where ids wrap."""
     values = table.values
     for k, (mine, size) in enumerate(zip(table.inputs, sizes)):
         if k > 0 and mine < size and size % mine == 0:
@@ -224,8 +239,10 @@ def stretched(table: Table, sizes: "list[int]"):
 
 
 def same(a: Table, b: Table, through: str = "") -> bool:
-    """Return true if two tables are the same function. Inputs of size 1 of owners are ignored; a notation without names has its inputs in order. through
-    is an intermediate notation of b: CuTe does not give the sizes of the array and has no dimension along which nothing moves; IREE's ids wrap, so
+    """Return whether two tables are the same function. In distributions to threads, inputs of size 1 do not count.
+
+    through: the notation that b was converted to in between, which loses information. CuTe does not give the sizes of
+    the array, the names of the inputs, or a dimension along which nothing moves. In IREE's notation ids wrap, so
     copies in further lanes are lost.
     """
     if a.owners != b.owners:
@@ -256,14 +273,18 @@ def same(a: Table, b: Table, through: str = "") -> bool:
 # ---- does a notation have a layout with these values? ------------------------------------------------------------------------------------------------
 
 def pieces(values) -> "list | None":
-    """Return one function per input, 0 at 0, whose sum the table is, or None."""
+    """Return a function for each input, with value 0 at input 0, such that their sum is the table minus its first value.
+    Return None if there are no such functions.
+    """
     first = values[(0,) * values.ndim]
     parts = [values[tuple(slice(None) if e == d else 0 for e in range(values.ndim))] - first for d in range(values.ndim)]
     return parts if (summed(parts) + first == values).all() else None
 
 
 def digits_of(part) -> "list[tuple[int, int, int]] | None":
-    """Return (low, size, stride) of the largest digits, lowest first, or None. Smaller digits are never needed, because two contiguous digits are one digit."""
+    """Split a function of one input into digits (low, size, stride), lowest first, or return None. The digits are as
+    large as possible; smaller digits are never needed, because two contiguous digits form one.
+    """
     digits, low, n, part = [], 1, len(part), part.tolist()
     while low < n:
         size, stride = 1, part[low]
@@ -277,7 +298,7 @@ def digits_of(part) -> "list[tuple[int, int, int]] | None":
 
 
 def plain_digits(values) -> "list | None":
-    """Return the digits of every input, or None."""
+    """Return the digits of every input, or None if the table is no sum of digits."""
     parts = pieces(values)
     digits = parts and [digits_of(part) for part in parts]
     return None if digits is None or None in digits else digits
@@ -289,7 +310,9 @@ def is_strides(table: Table) -> bool:
 
 
 def is_tag(table: Table) -> bool:
-    """Return whether a tag has these values, by trying blocks from the innermost outwards; a complete dimension may have a block of padding."""
+    """Return whether a oneDNN tag has these values, by trying blocks from the innermost outwards. The outermost block of
+    a dimension may be padded.
+    """
     parts = pieces(table.values)
     if parts is None or table.values.flat[0] != 0:
         return False
@@ -319,14 +342,14 @@ def is_tag(table: Table) -> bool:
             grown = (*units[:d], units[d] * size, *units[d + 1:])
             todo.append((grown, stride * size))
             after = min([parts[e][unit] for e, unit in enumerate(grown) if unit < len(parts[e])], default=0)
-            if size == rest and after % stride == 0 and after // stride >= size:  # the last block, padded
+            if size == rest and after % stride == 0 and after // stride >= size:  # the outermost block of the dimension, padded
                 todo.append((grown, after))
     return False
 
 
 def may_be_tiles(table: Table) -> bool:
-    """Return whether the values have the properties of every array of XLA: a distinct place for each index, and nested digits. Tiles that do not divide
-    each other are not digits of a dimension.
+    """Return whether the values have two properties that all arrays of XLA have: the offsets are distinct, and the
+    digits are nested. If tiles do not divide each other, a dimension has no digits, so nothing more is tested.
     """
     if table.values.flat[0] != 0 or table.values.min() < 0 or pieces(table.values) is None or len(np.unique(table.values)) < table.values.size:
         return False
@@ -343,7 +366,9 @@ def is_shape(values) -> bool:
 
 
 def is_cute(table: Table) -> bool:
-    """Return whether the values are shape:stride or, for offsets, S<B,M,S> o OFFSET o shape:stride, by trying all swizzles."""
+    """Return whether the values are shape:stride or, in memory, S<B,M,S> o OFFSET o shape:stride, by trying all
+    swizzles.
+    """
     if table.owners:
         return owner_digits(table) is not None
     values = table.values
@@ -372,8 +397,8 @@ def is_linear(table: Table) -> bool:
 
 
 def owner_digits(table: Table) -> "list | None":
-    """Return (low, size, dimension, stride) of each input if every digit moves the index along one dimension and divides the size, else None. Digits
-    that move nothing are left out.
+    """Return the digits (low, size, dimension, stride) of each input. Return None unless each digit moves the index
+    along one dimension only and the digits divide the input's size. Digits that move nothing are left out.
     """
     outs = [plain_digits(table.values[..., o]) for o in range(table.values.shape[-1])]
     if None in outs or table.values[(0,) * len(table.inputs)].any():
@@ -391,7 +416,7 @@ def owner_digits(table: Table) -> "list | None":
 
 
 def three(table: Table) -> "Table | None":
-    """Return the inputs as (register, lane, warp), or None if there is another input."""
+    """Return the table over (register, lane, warp), or None if another input has several values."""
     if any(size > 1 for size in table.inputs[3:]):
         return None
     shape = [*table.inputs[:3], *([1] * (3 - len(table.inputs[:3])))]
@@ -400,7 +425,9 @@ def three(table: Table) -> "Table | None":
 
 
 def covers(table: Table, digits: list) -> bool:
-    """Return whether the digits of all inputs fill the array, each element once except for copies of lanes and warps."""
+    """Return whether the digits of all inputs fill the array: each element occurs once, except for copies in further
+    lanes and warps.
+    """
     for o, size in enumerate(table.dims):
         weight = 1
         for stride, part in sorted((stride, part) for line in digits for _, part, dim, stride in line if dim == o):
@@ -413,8 +440,8 @@ def covers(table: Table, digits: list) -> bool:
 
 
 def is_mosaic(table: Table) -> bool:
-    """Return whether TiledLayout has these values. Tiles can put digits in any order that keeps the order of each dimension, so only the registers,
-    except the fastest, must be in order.
+    """Return whether a TiledLayout of Mosaic has these values. Its tiles allow any order of digits that keeps the order
+    within each dimension. So only the digits of the registers, except the fastest, have to be in order.
     """
     table = three(table)
     if table is None:
@@ -433,7 +460,9 @@ def divisors(n: int) -> "list[int]":
 
 
 def is_iree(table: Table) -> bool:
-    """Return whether IREE has these values, by trying the tiles of slots that threads and subgroups allow."""
+    """Return whether a nested layout of IREE has these values, by trying the tiles of slots that remain beside the tiles
+    of threads and subgroups.
+    """
     table = three(table)
     digits = table and owner_digits(table)
     if digits is None or not covers(table, digits):
@@ -444,7 +473,7 @@ def is_iree(table: Table) -> bool:
     for k in (1, 2):
         for _, size, o, stride in digits[k]:
             if weight[k - 1][o]:
-                return False  # two digits of one dimension
+                return False  # two digits of the input move along one dimension
             tile[k - 1][o], weight[k - 1][o] = size, stride
     dims = [math.prod(part for line in digits for _, part, dim, _ in line if dim == o) for o in range(rank)]
     ways = []
@@ -467,11 +496,11 @@ PLACES, OWNERS = ["cute", "triton", "onednn", "strides", "xla"], ["cute", "trito
 
 
 def may_be(table: Table, notation: str) -> bool:
-    """Return False if no layout of this notation has these values."""
+    """Return False if no layout of this notation can have these values."""
     return notation in (OWNERS if table.owners else PLACES) and EXISTS[notation](table)
 
 
-# ---- drawn layouts: the text, the text that `sett` prints (None: a linear layout), the values ------------------------------------------------------
+# ---- random layouts: the text, the model, and the text that `sett` prints (None: a linear layout) ----
 
 def dims_text(dims: "list[int]") -> str:
     return "x".join(map(str, dims))
@@ -538,7 +567,9 @@ def draw_tenstorrent(rng: random.Random):
 
 
 def draw_cute(rng: random.Random):
-    """Return a layout of digits in some order, like other notations, or with any strides; some have swizzles and offsets."""
+    """Return a random CuTe layout: its strides are those of a compact array in some order, or arbitrary; some layouts
+    have a swizzle and an offset.
+    """
     dims = draw_dims(rng, 256, 3)
     digits = []
     for d, size in enumerate(dims):
@@ -562,7 +593,7 @@ def draw_cute(rng: random.Random):
 
 
 def draw_cute_owners(rng: random.Random):
-    """Return a layout from modes (register, lane, warp) to coordinates."""
+    """Return a random CuTe layout from the modes (register, lane, warp) to coordinates."""
     rank = rng.randint(1, 2)
     weight, shape, stride = [1] * rank, [], []
     for _ in range(rng.randint(1, 3)):
@@ -640,7 +671,7 @@ def draw_iree(rng: random.Random):
             step *= tile
         field[f"{key}_strides"] = steps
     text = "#iree_vector_ext.nested_layout<" + ", ".join(f"{key} = {numbers}" for key, numbers in field.items()) + ">"
-    for key in ("subgroup", "thread"):  # the printed stride is 0 where the tile is 1
+    for key in ("subgroup", "thread"):  # `sett` prints stride 0 where the tile is 1
         field[f"{key}_strides"] = [0 if tile == 1 else step for step, tile in zip(field[f"{key}_strides"], field[f"{key}_tile"])]
     return text, iree_table, "#iree_vector_ext.nested_layout<" + ", ".join(f"{key} = {numbers}" for key, numbers in field.items()) + ">"
 
@@ -675,7 +706,7 @@ def draw_linear(rng: random.Random):
 
 
 def draw_shared_linear(rng: random.Random):
-    """Return one-to-one bases: unit bases, to some of which others are added."""
+    """Return a random one-to-one linear layout in memory: unit bases, some of them XORed with others."""
     sizes = power_dims(rng, rng.randint(1, 3), 4, 7)
     bases = [[1 << k if e == d else 0 for e in range(len(sizes))] for d, size in enumerate(sizes) for k in range(size.bit_length() - 1)]
     rng.shuffle(bases)
@@ -714,7 +745,8 @@ def draw_padded(rng: random.Random):
     return text, lambda _: Table("padded", padded_values(dims, bases, pads)), None
 
 
-# Encodings in registers: digits (size, dimension, weight) of each input, fastest first, and the tile that repeats in registers.
+# Distributions to threads, given as the digits (size, dimension, weight) of each input, fastest first, and the tile
+# that registers repeat over the array.
 
 def spread(shape: list, tile: list, order: list, registers: list, lanes: list, warps: list, blocks: list = ()):
     repeats = [(max(1, shape[d] // tile[d]), d, tile[d]) for d in order]
@@ -722,7 +754,7 @@ def spread(shape: list, tile: list, order: list, registers: list, lanes: list, w
 
 
 class Encoding:
-    """keys: as in the attribute; digits(shape): those of an array."""
+    """An encoding. keys: the attributes in its text; digits(shape): its digits on an array of this shape."""
 
     def __init__(self, name: str, keys: str, digits, rank: int) -> None:
         self.text, self.digits, self.rank = f"#ttg.{name}<{{{keys}}}>", digits, rank
@@ -773,7 +805,7 @@ def warps_of(rng: random.Random, rank: int = 2) -> list:
 
 
 class Mma:
-    """An encoding of a matrix instruction, for its result or for an operand."""
+    """An encoding of a matrix instruction, for the result or an operand."""
 
     def __init__(self, name: str, keys: str, rank: int, warps: list, first: bool, tile: list, registers: list, lanes: list, operand=None) -> None:
         self.name, self.keys, self.rank, self.warps, self.first, self.tile, self.registers, self.lanes, self.operand = name, keys, rank, warps, first, tile, registers, lanes, operand
@@ -877,7 +909,9 @@ def draw_encoding(rng: random.Random, kind: str):
 
 
 def draw_slice(rng: random.Random):
-    """Return a slice, rarely a slice of a slice; registers that move nothing are dropped."""
+    """Return a slice of an encoding, rarely a slice of a slice. Registers that would move only along the removed
+    dimension are dropped.
+    """
     while True:
         made = encoding(rng, rng.choice(["blocked", "mma2", "mma3", "mfma", "wmma", "dot"]))
         cut = rng.randrange(made.rank)
@@ -897,7 +931,9 @@ def draw_slice(rng: random.Random):
 
 
 def draw_swizzled(rng: random.Random):
-    """Return (r, c) at r * C + (c xor vec * phase), by the formula; rotating layouts have a phase of their own."""
+    """Return a swizzled layout: element (r, c) has the offset r * C + (c xor vec * phase). Rotating layouts have another
+    formula for the phase.
+    """
     rank = rng.choice([1, 2, 2, 2, 3])
     dims, order = power_dims(rng, rank, 5, 8), rng.sample(range(rank), rank)
     vec, per, most = power(rng, 3), power(rng, 2), power(rng, 3)
@@ -919,7 +955,9 @@ def draw_swizzled(rng: random.Random):
 
 
 def draw_nvmma(rng: random.Random):
-    """Return rows of max(16, W) bytes, swizzled in groups of 16 bytes; further columns are another block of all rows."""
+    """Return an nvmma layout: rows of max(16, W) bytes, swizzled in groups of 16 bytes. If the array has more columns,
+    each further group of columns is another block of all rows.
+    """
     wide, bits, turned = rng.choice([0, 32, 64, 128]), rng.choice([8, 16, 32]), rng.random() < 0.4
     columns = max(16, wide) * 8 // bits
     shape = [8 * power(rng, 1), columns * power(rng, 1)]
@@ -939,7 +977,7 @@ DRAW = {"strides": draw_strides, "onednn": draw_tag, "xla": draw_xla, "tenstorre
 
 
 def witnessed(said: str, table: Table) -> bool:
-    """Check that the points of a no have the stated values."""
+    """Return whether the points in a "no" have the stated values, and the values prove the reason."""
     reason, *rest = said[4:].split(": at ")
     values = []
     for point, value in re.findall(r"\(([\d,]*)\) (-?\d+|\([-\d,]+\))", rest[0]) if rest else []:
@@ -959,7 +997,8 @@ def witnessed(said: str, table: Table) -> bool:
 
 
 def batch(kind: str, rng: random.Random, count: int, counts: "dict[str, int]") -> None:
-    """Return a number of layouts of a notation."""
+    """Draw `count` layouts of one notation and check their texts, values and conversions. Count the answers in `counts`.
+    """
     drawn = [DRAW[kind](rng) for _ in range(count)]
     texts = [row[0] for row in drawn]
     wanted = [row[1](row[0]) for row in drawn]
@@ -998,7 +1037,7 @@ def batch(kind: str, rng: random.Random, count: int, counts: "dict[str, int]") -
         if line.startswith("not decided"):
             counts["back open"] += 1
             counts.setdefault("back " + line, (text, middle))
-        elif line.startswith("no: ") and text.count("S<") > 1:    # two swizzles do not always have one equivalent
+        elif line.startswith("no: ") and text.count("S<") > 1:    # a composition of two swizzles is not always a swizzle
             counts["back no"] += 1
             assert not may_be(tables[text], own) and witnessed(line, tables[text]), (text, middle, line)
         else:

@@ -1,16 +1,23 @@
-"""Which lane and register of a matrix instruction holds which element, by the vendors' documents: every operand of sett_mma_layouts.h beside formulas.
+"""Test which lane and register of a matrix instruction has which element: each operand of sett_mma_layouts.h is compared
+with formulas from the vendors' documents.
 
-The documents are AMD's guides to its instruction sets (CDNA, RDNA3, RDNA4), its matrix instruction calculator, and the PTX manual. The formulas were
-written from memory of them. Then they were compared with code that the vendors and others publish:
-  mma.sync   CUTLASS 4.2, every atom: equal, but B of m16n8k32 with s4, where CUTLASS's atom leaves elements out.
-  MFMA       FlyDSL 0.5 and Triton 3.9, every one of one block that they have: equal, but for what is not verified. Composable Kernel (in MIOpen 6.4), its
-             description of the instructions with several blocks, of f32, f16 and bf16: read, equal.
-  WMMA       FlyDSL 0.5 and Triton 3.9, gfx11, gfx12 and gfx1250: equal, but for what is not verified.
+The documents are AMD's guides to its instruction sets (CDNA, RDNA3, RDNA4), AMD's matrix instruction calculator, and
+the PTX manual. The formulas were written from memory of them, and then compared with code that the vendors and others
+publish:
+    mma.sync   every atom of CUTLASS 4.2: equal, except B of m16n8k32 with s4, where CUTLASS's atom leaves elements
+               out.
+    MFMA       every instruction with one block in FlyDSL 0.5 and Triton 3.9: equal, except what is not verified.
+               Instructions with several blocks of f32, f16 and bf16: equal to the description in Composable Kernel
+               (in MIOpen 6.4), by reading.
+    WMMA       gfx11, gfx12 and gfx1250 in FlyDSL 0.5 and Triton 3.9: equal, except what is not verified.
+
 Not verified:
-  MFMA f64 4x4x4 with 4 blocks; blocks of i8, taken to be those of f16;
-  k of 8-bit types in MFMA 16x16x128 and 32x32x64 (FlyDSL: 32 in a row; in Triton the caller chooses), and which k its scales are for;
-  16-bit accumulators of WMMA of gfx1250 (FlyDSL: a lane's rows 0 2 4 6 1 3 5 7; Triton, and here: in order);
-  VMFMA and VDMFMA, which no document describes: the formulas are those of what they become, the order of k in VDMFMA is the header's.
+- MFMA f64 4x4x4 with 4 blocks. Blocks of i8, which are taken to be those of f16.
+- The order of k of 8-bit types in MFMA 16x16x128 and 32x32x64 (FlyDSL: 32 consecutive k per lane; Triton: the caller
+  chooses), and which k the scales belong to.
+- 16-bit accumulators of WMMA on gfx1250 (FlyDSL: a lane has the rows 0 2 4 6 1 3 5 7; Triton and sett: in order).
+- VMFMA and VDMFMA, which no document describes. The formulas are those of the instructions that they become; the
+  order of k in VDMFMA is the header's.
 """
 
 from __future__ import annotations
@@ -32,12 +39,12 @@ class Intrinsic(NamedTuple):
     n: int
     k: int
     blocks: int
-    a: str  # the type of A; "f8|f4" is f4
+    a: str  # the type of A; "f8|f4" means f4
 
 
 class Operand(NamedTuple):
-    registers: int    # of a lane, one per value: values packed into one register are numbered from its low bits
-    at: "Callable[[int, int], Index]"    # (lane, register) -> the element's index
+    registers: int    # number of values of a lane; values packed into one register are numbered from the low bits
+    at: "Callable[[int, int], Index]"    # (lane, value number) -> the element's index
 
 
 def intrinsics() -> "list[Intrinsic]":
@@ -45,7 +52,7 @@ def intrinsics() -> "list[Intrinsic]":
     for line in answer("mma").split("\n"):
         name, _, lanes, size, a, *_ = line.split("\t")
         m, n, k, blocks = map(int, size.split("x"))
-        if not name.startswith("NV_WMMA"):  # no document describes these fragments
+        if not name.startswith("NV_WMMA"):  # no document describes the fragments of NV_WMMA
             rows.append(Intrinsic(name, int(lanes), m, n, k, blocks, a))
     return rows
 
@@ -54,7 +61,9 @@ def intrinsics() -> "list[Intrinsic]":
 
 
 def mma_sync(it: Intrinsic) -> "Dict[str, Operand]":
-    """PTX: lane = 4 * group + within. A 32-bit register packs values along k (an f64 takes two registers); registers run over rows 0 and 8, then along k."""
+    """mma.sync, from the PTX manual: lane = 4 * group + (number within the group). A 32-bit register packs values along
+    k; an f64 takes two registers. Registers alternate between row 0 and row 8, then go along k.
+    """
     pack = max(32 // BITS.get(it.a, 8), 1)
     halves = it.m // 8
     return {"a": Operand(it.m * it.k // 32,
@@ -64,19 +73,20 @@ def mma_sync(it: Intrinsic) -> "Dict[str, Operand]":
 
 
 def along_k(run: int, groups: int, group: int, r: int) -> int:
-    """Return the k of value r of a group of lanes, if each group takes `run` consecutive k in turn."""
+    """Return the index k of value r in a group of lanes, if the groups in turn take `run` consecutive k."""
     return run * (group + groups * (r // run)) + r % run
 
 
 def mfma(it: Intrinsic) -> "Dict[str, Operand]":
-    """CDNA: lane = row + m * block + m * blocks * group; each group of lanes has a part of k. In the accumulator, a group of lanes has 4 rows in turn
-    (f64: 1), and the registers of a block follow those of the block before; in 4x4 a lane has a column of one block.
+    """MFMA, from CDNA's guides: lane = row + m * block + m * blocks * group, and each group of lanes has a part of k. In
+    the accumulator the groups of lanes take 4 rows in turn (f64: 1 row), and a block's registers follow those of the
+    previous block. In 4x4 instructions a lane has one column of one block.
     """
     m, n, k, blocks = it.m, it.n, it.k, it.blocks
     groups = 64 // (m * blocks)
     own = k // groups
     run = 4 if it.name.startswith("VMFMA") and it.a == "f16" else 16 if own == 32 and "SCALE" not in it.name else own
-    rows = m * n // 64  # registers of a block
+    rows = m * n // 64  # registers of one block
     block = (lambda b: (b,)) if blocks > 1 else (lambda b: ())  # type: Callable[[int], Index]
     split = (lambda x: (x // 32, x % 32)) if "SCALE" in it.name else (lambda x: (x,))  # type: Callable[[int], Index]
     operands = {
@@ -94,8 +104,8 @@ def mfma(it: Intrinsic) -> "Dict[str, Operand]":
 
 
 def vdmfma(it: Intrinsic) -> "Dict[str, Operand]":
-    """A sparse 16x16 instruction: row i of A is in rows 2 i and 2 i + 1, whose lanes have half of the values each; the sum of these two rows of the
-    result is row i.
+    """A sparse 16x16 instruction that is used for a dense product of 8 rows. Row i of A is stored in rows 2 i and 2 i +
+    1, each with half of the values; the result of row i is the sum of these two rows.
     """
     own = it.k // 4
     return {"a": Operand(own, lambda lane, r: (lane % 16 // 2, own * (lane // 16) + r)),
@@ -104,13 +114,17 @@ def vdmfma(it: Intrinsic) -> "Dict[str, Operand]":
 
 
 def wmma_rdna3(it: Intrinsic) -> "Dict[str, Operand]":
-    """Lanes 16 to 31 repeat A and B. Rows of the accumulator alternate between the halves; 16-bit values are in the low halves of the registers."""
+    """WMMA of RDNA3: lanes 16 to 31 have copies of A and B. The accumulator's rows alternate between lanes 0 to 15 and
+    lanes 16 to 31. A 16-bit result is in the low half of its register.
+    """
     return {"a": Operand(it.k, lambda lane, r: (lane % 16, r)), "b": Operand(it.k, lambda lane, r: (r, lane % 16)),
             "c": Operand(8, lambda lane, r: (2 * r + lane // 16, lane % 16))}
 
 
 def wmma(it: Intrinsic) -> "Dict[str, Operand]":
-    """RDNA4 and gfx1250: the halves take up to 8 consecutive k in turn, and 8 rows of the accumulator each."""
+    """WMMA of RDNA4 and gfx1250: lanes 0 to 15 and lanes 16 to 31 in turn take up to 8 consecutive k. In the accumulator
+    each half has 8 consecutive rows.
+    """
     own = it.k // 2
     run = min(own, 8)
     return {"a": Operand(own, lambda lane, r: (lane % 16, along_k(run, 2, lane // 16, r))),
@@ -138,7 +152,7 @@ def layout(it: Intrinsic, operand: str, verb: str = "mma") -> "list[list[Index]]
 
 
 def k_order(it: Intrinsic, ours: "Dict[str, list[list[Index]]]", theirs: "Dict[str, list[list[Index]]]") -> bool:
-    """Return whether A and B are those of the documents except for the order of k, which is one permutation for both."""
+    """Return whether A and B differ from the documents only by the order of k, with one permutation for both."""
     permutation: "Dict[Index, Index]" = {}
     for operand in "ab":
         for lane in range(it.lanes):
@@ -152,7 +166,7 @@ def k_order(it: Intrinsic, ours: "Dict[str, list[list[Index]]]", theirs: "Dict[s
 
 
 def test_documents_cover() -> None:
-    """The formulas themselves: each element of an operand is held equally often."""
+    """In the formulas, each element of an operand occurs equally often."""
     for it in intrinsics():
         size = {"a": it.m * it.k, "b": it.k * it.n, "c": it.m * it.n, "lhs_scale": it.m * it.k // 32, "rhs_scale": it.n * it.k // 32}
         for operand, says in documented(it).items():
@@ -161,7 +175,9 @@ def test_documents_cover() -> None:
 
 
 def test_documents() -> None:
-    """Each lane and slot of each operand holds the element of the documents; the differences are exactly those that the manual lists."""
+    """Each lane and slot of each operand has the element that the documents say. The exceptions are exactly those that
+    the manual lists.
+    """
     k_orders, slots, checked = set(), set(), 0
     for it in intrinsics():
         theirs = {operand: values(it, says) for operand, says in documented(it).items()}
@@ -188,7 +204,9 @@ def test_documents() -> None:
 
 
 def test_scales_of_f8() -> None:
-    """By the documents, a lane's f8 values do not all belong to the block of its scale; f4 values do. The layouts agree."""
+    """By the documents, the f8 values of a lane do not all belong to the block of k that the lane's scale is for; f4
+    values do. In the layouts of `nested mma` they all do.
+    """
     scaled = [it for it in intrinsics() if "SCALE" in it.name]
     assert {it.name for it in scaled} == matching(manual_says("scales of f8"))
     for it in scaled:
@@ -200,7 +218,9 @@ def test_scales_of_f8() -> None:
 
 
 def test_ptx() -> None:
-    """`nested ptx` has the order of the PTX manual for every operand, with the owners of `nested mma`."""
+    """`nested ptx` has the order of the PTX manual for every operand, and the same owner of each element as `nested
+    mma`.
+    """
     for it in intrinsics():
         for operand, says in documented(it).items() if it.name.startswith(("NV_", "PTX_")) else ():
             assert layout(it, operand, "ptx") == values(it, says), (it.name, operand)
@@ -210,7 +230,7 @@ def test_ptx() -> None:
 
 
 def test_manual_example() -> None:
-    """The manual's line about lane 0 of m16n8k16 is right."""
+    """What the manual says about lane 0 of m16n8k16 is right."""
     it = next(it for it in intrinsics() if it.name == "NV_MMA_SYNC_F32_16x8x16_F16")
     for which, verb in (("IREE:    ", "mma"), ("PTX:     ", "ptx")):
         said = re.search(rf"{which} (.*)", MMA)

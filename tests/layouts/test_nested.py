@@ -1,4 +1,6 @@
-"""Test nested layouts: text, both directions, maps, operations and fragments, against loops written from the definition and rows of IREE."""
+"""Test IREE's nested layouts (text, both directions, maps, operations, fragments) against loops written from the
+definition, and against tables that IREE's code gave.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def text_of(lists: Lists) -> str:
 
 
 def short(s: str) -> str:
-    """Return a layout from its five tiles and two strides, for instance "2,1 2,4 1,1 16,4 1,4 1,0 1,16"; - is an empty list."""
+    """Return a layout from a short text of its five tiles and two strides, for instance "2,1 2,4 1,1 16,4 1,4 1,0 1,16";
+    - is an empty list.
+    """
     return text_of([[] if word == "-" else [int(n) for n in word.split(",")] for word in s.split()])
 
 
@@ -73,14 +77,16 @@ def commas(values: "object") -> str:
 
 
 def manual_says(words: str) -> str:
-    """Return the manual's paragraph about one difference (sett_mma_layouts.h), found by its first words."""
+    """Return the paragraph in the manual of sett_mma_layouts.h that begins with `words` and describes one difference
+    from the documents.
+    """
     found = re.search(rf"^    {words}: .*\n(?:^     .*\n)*", MMA, re.M)
     assert found, words
     return found[0]
 
 
 def matching(text: str) -> "set[str]":
-    """Return the intrinsics that match the patterns in a text."""
+    """Return the names of the matrix instructions that the patterns in a text match."""
     names = [line.split("\t")[0] for line in answer("mma").split("\n")]
     matches = [fnmatch.filter(names, pattern) for pattern in re.findall(r"\b[A-Z][A-Z0-9]*_[\w*]+", text)]
     assert matches and all(matches), text
@@ -91,7 +97,7 @@ def matching(text: str) -> "set[str]":
 
 
 def held(lists: Lists, subgroup: int, thread: int) -> "list[Index]":
-    """Return the elements that (subgroup, thread) holds, in slot order."""
+    """Return the elements that thread `thread` of subgroup `subgroup` has, in the order of its slots."""
     sub, batch, outer, thr, element, sub_stride, thr_stride = lists
     r = range(len(sub))
     s = [subgroup // sub_stride[d] % sub[d] if sub_stride[d] else 0 for d in r]
@@ -127,7 +133,9 @@ def random_lists(rng: random.Random) -> Lists:
 
 
 def test_literals_peer() -> None:
-    """Every literal of IREE's tests parses and prints, with the shapes of the derived rows; unequal ranks are refused."""
+    """Every literal in IREE's tests parses and prints, and the shapes are those that IREE derives. Tiles of unequal rank
+    are refused.
+    """
     rows, refused = peer("iree_nested_layouts.txt"), 0
     for text, *_ in rows:
         if len({len(part) for part in lists_of(text)}) > 1:
@@ -147,8 +155,8 @@ def test_literals_peer() -> None:
 
 
 def test_basis_peer() -> None:
-    """The delinearize bases of the derived rows agree with the formula: the digits of an id, with the ids of a gap as a digit, are the digits of the
-    formula.
+    """The bases that IREE passes to delinearize agree with the formula: both give the same digits of an id. IREE's bases
+    have an extra digit for a gap between ids.
     """
     checked = 0
     for text, _, _, _, *bases in peer("iree_nested_layouts_derived.tsv"):
@@ -184,7 +192,8 @@ def test_canonical() -> None:
 
 
 def test_errors() -> None:
-    """Each malformed text gives the column, the dimension if there is one, and words of what was expected."""
+    """The error of a malformed text has the column, the dimension if there is one, and words about what was expected.
+    """
     good = short("1,1 1,1 1,1 4,2 1,1 0,0 1,4")
     cases = [
         ("", 1, "nested_layout"),
@@ -230,7 +239,9 @@ def test_errors() -> None:
 
 
 def test_command_lines() -> None:
-    """`-` reads one input per line and answers in the same order, with errors in place; the status says whether there was one."""
+    """`-` reads one input per line. The answers have the same order, errors appear in their place, and the exit status
+    says whether there was an error.
+    """
     command = ROOT / "build" / "sett"
     if not command.exists():
         raise unittest.SkipTest("build/sett is not built")
@@ -247,7 +258,7 @@ def test_command_lines() -> None:
 
 
 def test_document_pictures() -> None:
-    """The pictures in the header agree with the definition and with the functions."""
+    """The pictures in the header's manual agree with the definition and with the functions."""
     example = short("2,1 2,4 1,1 16,4 1,4 1,0 1,16")
     first = re.search(r"const char \*text = (.*?);", HEADER, re.S)
     assert first and "".join(re.findall(r'"([^"]*)"', first[1])) == example.replace("#iree_vector_ext.", "")
@@ -289,12 +300,14 @@ def test_document_pictures() -> None:
 
 
 def test_document_inverse() -> None:
-    """The document's inverse, sum mod product, is wrong if ids have gaps; ours is the sum, and all copies."""
+    """IREE's document computes the owner of an element as (sum mod product), which is wrong if the ids have gaps.
+    `nested owner` gives the sum, and all copies.
+    """
     for text, copies in (("1 1 1 4 1 0 16", 16), ("3 1 1 1 1 8 0", 8), ("1,1 1,1 1,1 2,4 1,1 0,0 8,2", 2)):
         lists = lists_of(short(text))
         wrong = 0
         for index in box(tuple(shape_of(lists))):
-            digits = index  # one element per thread: the digit of a dimension is its index
+            digits = index  # one element per thread, so the digit of each dimension is the index
             total = [sum(s * v for s, v in zip(lists[stride], digits)) if max(lists[tile]) > 1 else 0 for tile, stride in ((0, 5), (3, 6))]
             owners = answer("owner", short(text), commas(index)).split("; ")
             assert ints(owners[0]) == [*total, 0] and len(owners) == copies, (text, index, owners)
@@ -308,32 +321,32 @@ def test_document_inverse() -> None:
 
 
 def test_defects() -> None:
-    """Layouts for which IREE's result is wrong have the right answer or a refusal here."""
+    """Layouts for which IREE's code gives a wrong result: `sett` gives the right result or refuses."""
     no = "no nested layout of that shape has this ownership"
-    assert answer("reshape", short("1,1 1,2 1,1 2,1 1,1 0,0 1,0"), "4").split("\t")[0] == short("1 1 1 2 2 0 1")  # thread 0: 0 and 1, not 0 and 2
+    assert answer("reshape", short("1,1 1,2 1,1 2,1 1,1 0,0 1,0"), "4").split("\t")[0] == short("1 1 1 2 2 0 1")  # thread 0 has elements 0 and 1; IREE gives 0 and 2
     example = short("2,1 2,4 1,1 16,4 1,4 1,0 1,16")
     assert no in refusal("reshape", example, "4096")
     turned = lists_of(answer("reshape", example, "128,32").split("\t")[0])
     for g, t in box((2, 64)):
         assert sorted(64 * i + j for i, j in held(lists_of(example), g, t)) == sorted(32 * i + j for i, j in held(turned, g, t))
     assert answer("reshape", example, "64,16,4").split("\t")[0] == short("2,1,1 2,4,1 1,1,1 16,4,1 1,1,4 1,0,0 1,16,0")
-    wide = short("2,1 3,1 2,1 4,4 1,2 1,0 1,4")  # factors that do not divide: IREE returns 24x8
+    wide = short("2,1 3,1 2,1 4,4 1,2 1,0 1,4")  # the factors do not divide each other; IREE returns 24x8
     status, text = algebra.run("nested", "reshape", wide, "32,12")
     assert status == 2 and no in text
-    # a thread after the one that a mask's bound cuts
+    # a bound inside a thread's elements: the threads after it get fewer, too
     assert [answer("bound", short("1 1 2 2 1 0 1"), "0", "0", thread, "3") for thread in "01"] == ["2", "1"]
     # mma.sync e4m3 A has 16 values, not 2x2x2
     assert ints(answer("mma", "NV_MMA_SYNC_F32_16x8x32_F8E4M3FN", "a").split("\t")[2]) == [1, 1, 2, 2, 1, 4]
-    # two layouts with one ownership, between which IREE would move through shared memory
+    # layouts with the same owners; IREE would move the data through shared memory
     assert answer("same", short("1 1 1 1 4 0 0"), short("1 4 1 1 1 0 0")) == "same slots"
     assert answer("same", short("1,1 1,2 1,1 1,1 2,1 0,0 0,0"), short("1,1 2,2 1,1 1,1 1,1 0,0 0,0")) == "same owners"
     assert answer("same", short("2 1 1 32 1 1 1"), short("1 1 1 64 1 0 1"), "2", "32") == "same slots"
     assert algebra.run("nested", "same", short("2 1 1 32 1 1 1"), short("1 1 1 64 1 0 1")) == (1, "different")
-    # a stride of 0 with a tile above 1: some elements have no owner
+    # a tile above 1 with stride 0: some elements have no owner
     assert answer("owner", short("1 1 1 4 2 0 0"), "2") == "nobody" and answer("owner", short("1 1 1 4 2 0 0"), "1") == "0,0,1"
-    # strides that IREE accepts until it distributes
+    # overlapping strides; IREE accepts them until it distributes
     assert "overlap" in refusal(short("1,1 1,1 1,1 4,2 1,1 0,0 1,2"))
-    # a sum that exceeds the machine, by dimension
+    # the error names the dimension that needs more threads than the machine has
     assert "dimension 0: expected a machine with more threads: this dimension needs 64" in refusal("on", short("1 1 1 64 1 0 1"), "1", "32")
     assert answer("on", short("1 1 1 64 1 0 1"), "2", "32").split("\t")[1] == "64"
     assert "as its subgroup digits" in refusal("on", short("2 1 1 64 1 1 1"), "2", "32")
@@ -379,7 +392,9 @@ def test_contractions_peer() -> None:
 
 
 def test_contraction() -> None:
-    """Two subgroups along m, four along n: rows 32.. of a product are subgroup 4's; a scaled product has two k loops."""
+    """A contraction with two subgroups along m and four along n: rows from 32 on belong to subgroup 4. A scaled product
+    has two loops over k.
+    """
     made = answer("contract", "MFMA_F32_16x16x16_F16", "acc", "mnk", "64,64,32", "2,4,1", "0,1").split("\t")[0]
     assert made == short("2,4 2,1 1,1 4,16 4,1 4,1 16,1") and answer("owner", made, "32,0") == "4,0,0"
     bad = refusal("contract", "MFMA_F32_16x16x16_F16", "acc", "mk", "64,64", "1,1", "0,1")
@@ -390,7 +405,9 @@ def test_contraction() -> None:
 
 
 def test_contraction_definition() -> None:
-    """Subgroup g's part of a loop is its digit; there, batch b is tile number b of the fragment."""
+    """The layout of a contraction by its definition: the digit of a subgroup selects its part of each loop, and batch b
+    is the b-th tile of the fragment in this part.
+    """
     rng = random.Random(7)
     for _ in range(60):
         name = rng.choice(["MFMA_F32_16x16x16_F16", "MFMA_F32_32x32x8_F16", "NV_MMA_SYNC_F32_16x8x16_F16", "WMMAR3_F32_16x16x16_F16"])
@@ -413,7 +430,9 @@ def test_contraction_definition() -> None:
 
 
 def test_recombine() -> None:
-    """A sum of a (m, k) and a (k, n) value over k has m as in the first and n as in the second; disagreement or overlap is refused."""
+    """The result of a contraction takes m from the first operand's layout and n from the second's. Operands that
+    disagree or overlap are refused.
+    """
     first, second = short("1,2 2,1 1,1 4,1 1,2 0,1 1,0"), short("2,1 1,3 1,1 1,8 2,2 1,0 0,4")
     other = short("2,1 2,3 1,1 1,8 2,2 1,0 0,4")
     assert "two operands" in refusal("recombine", "0,1", first, "0,2", other, "2,1")
@@ -426,7 +445,9 @@ def test_recombine() -> None:
 
 
 def test_fragments_peer() -> None:
-    """Every row of IREE's table: shape, tiles, types, lanes per element. Slots differ where the manual says so."""
+    """Every row of IREE's table of fragments agrees in shape, tiles, types and copies. The order of slots differs only
+    where the manual says so.
+    """
     operands = {"Lhs": "lhs", "Rhs": "rhs", "Acc": "acc", "LhsScale": "lhs_scale", "RhsScale": "rhs_scale"}
     listed = {line.split("\t")[0]: line.split("\t")[1:] for line in answer("mma").split("\n")}
     names, (_, *rows), slots_differ = set(), peer("iree_mma_layouts.tsv"), set()
@@ -452,7 +473,7 @@ def test_fragments_peer() -> None:
         elements = 1
         for size in ints(answer(text).split("\t")[1]):
             elements *= size
-        assert elements * int(copies) == slots * int(lanes), row  # tests/layouts/nested_test.c counts each element
+        assert elements * int(copies) == slots * int(lanes), row  # each element has equally many copies; tests/layouts/nested_test.c counts them
     assert names == {name for name in listed if not name.startswith("PTX_")} and len(names) > 100
     assert slots_differ == matching(manual_says("slots of C"))
 
@@ -461,7 +482,9 @@ def test_fragments_peer() -> None:
 
 
 def test_maps_agree() -> None:
-    """The map of a layout, its inverse, and the layout of the map agree, by evaluating their texts."""
+    """The map of a layout, the map's inverse, and the layout that is made from the map are one function, by evaluating
+    their texts.
+    """
     rng = random.Random(5)
     for _ in range(150):
         lists = random_lists(rng)
@@ -498,7 +521,9 @@ def test_map_that_is_none() -> None:
 
 
 def test_addresses() -> None:
-    """Composed with a tiled layout, the map gives the position of each slot's element; elements outside the array are outside the domain."""
+    """The map composed with a tiled layout gives the position of each slot's element in memory. Elements outside the
+    array are outside the domain.
+    """
     for layout, shape in ((short("2,1 2,4 1,1 16,4 1,4 1,0 1,16"), "bf16[64,64]{1,0:T(8,128)(2,1)}"),
                           (short("1,1 1,1 2,1 8,4 1,2 0,0 4,1"), "f32[16,8]{0,1}"), (short("1,1 1,1 2,1 8,4 1,2 0,0 4,1"), "f32[13,7]{1,0:T(2,4)}")):
         address = read(answer("address", layout, shape))
@@ -518,7 +543,7 @@ def test_addresses() -> None:
 
 
 def test_draw() -> None:
-    """Every cell of the pictures names the owner and the slots."""
+    """Each cell of a picture names the owners and slots of its element."""
     rng = random.Random(6)
     for _ in range(60):
         lists = random_lists(rng)
@@ -546,7 +571,7 @@ def test_draw() -> None:
 
 
 def test_index() -> None:
-    """The tables have each element with its owners, and each thread with its elements, by the definition."""
+    """The index tables list, by the definition, the owners of each element and the elements of each thread."""
     rng = random.Random(8)
     for _ in range(60):
         lists = random_lists(rng)
@@ -590,7 +615,9 @@ int main() {
 
 @pytest.mark.peer
 def test_cuda() -> None:
-    """nvcc compiles a plan in a kernel, beside the whole header on the host, without warning, stack or spill."""
+    """nvcc compiles a kernel that uses a plan, next to the whole header on the host, without a warning, a stack frame or
+    a spill.
+    """
     if not shutil.which("nvcc"):
         raise unittest.SkipTest("no nvcc")
     with tempfile.TemporaryDirectory() as folder:
@@ -601,7 +628,7 @@ def test_cuda() -> None:
 
 
 def test_opencl() -> None:
-    """A plan in an OpenCL C 1.2 kernel runs on every device."""
+    """A kernel in OpenCL C 1.2 that uses a plan runs on every device."""
     with tempfile.TemporaryDirectory() as folder:
         binary = f"{folder}/opencl"
         done = subprocess.run(["cc", "-std=c11", *WARNINGS, str(ROOT / "tests" / "layouts" / "nested" / "opencl.c"), "-lOpenCL", "-o", binary], capture_output=True,

@@ -1,5 +1,6 @@
-"""Test layouts in other notations through `sett layout ..`: cases of others by meaning, and drawn layouts against a plain model of CuTe that is written
-from its definition and shares no code with the headers.
+"""Test layouts in the notations of other systems through `sett layout ..`. Cases from these systems are compared by
+meaning. Random layouts are compared with a plain model of CuTe that is written from its definition and shares no code
+with the headers.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# SETT_COUNT multiplies the number of drawn layouts, from other seeds.
+# SETT_COUNT multiplies the number of random layouts; SETT_SEED selects others.
 TIMES, SEED = int(os.environ.get("SETT_COUNT", "1")), 1000 * int(os.environ.get("SETT_SEED", "0"))
 PEER = ROOT.parent / "shared" / "peer" / "notations"
 
 
 def answers(verb: str, rows: "list[list[str]]") -> "list[str]":
-    """Return one answer per row of `sett layout VERB -`."""
+    """Run `sett layout VERB -` and return one answer for each row."""
     given = "".join("\t".join(row) + "\n" for row in rows)
     words = [str(ROOT / "build" / "sett"), "layout", *([verb] if verb else []), "-"]
     done = subprocess.run(words, input=given, capture_output=True, text=True, timeout=3000)
@@ -36,10 +37,11 @@ def one(*words: str) -> "tuple[int, str]":
     return done.returncode, (done.stdout + done.stderr).rstrip("\n")
 
 
-# ---- a model of CuTe, from the definition -------------------------------------------------------------------------------------------------------------
+# ---- a model of CuTe, from the definition
+# -------------------------------------------------------------------------------
 
 def tuple_of(text: str):
-    """Return a text as a tuple of integers, or of (integer, places)."""
+    """Parse nested tuples of integers. A scaled basis vector such as 2@1 becomes a dictionary {position: 2}."""
     place = {"at": 0}
 
     def read():
@@ -73,7 +75,9 @@ def product(tree) -> int:
 
 
 def chain_of(text: str) -> list:
-    """Return a text as [function, offset, function, ..]; a function is ("S", b, m, s) or (shape, stride)."""
+    """Parse a composition of functions into [function, offset, function, ..]. A function is ("S", b, m, s) or (shape,
+    stride).
+    """
     parts = []
     for i, part in enumerate(text.replace(" o ", "\0").replace(" ", "").split("\0")):
         swizzle = re.fullmatch(r"S<(\d+),(\d+),(-?\d+)>", part)
@@ -96,7 +100,8 @@ def add(a, b):
 
 
 def dot(shape, stride, at):
-    """Return the value of shape:stride at a coordinate; the last mode takes the rest of an integer."""
+    """Return the value of shape:stride at a coordinate. If the coordinate is an integer, the last mode takes the rest.
+    """
     if isinstance(shape, tuple):
         if isinstance(at, tuple):
             assert len(at) == len(shape)
@@ -116,7 +121,7 @@ def dot(shape, stride, at):
 
 
 def coordinate_of(places: dict, depth: int = 0):
-    """Return a sum of places as a coordinate without trailing zeros."""
+    """Convert a sum of scaled basis vectors, {position: value}, to a coordinate without trailing zeros."""
     heads = {}
     for key, value in places.items():
         heads.setdefault(key[depth], {})[key] = value
@@ -125,7 +130,7 @@ def coordinate_of(places: dict, depth: int = 0):
 
 
 def model(chain: list, at):
-    """Return the value of a chain at a coordinate."""
+    """Return the value of a composition of functions at a coordinate."""
     for i in range(len(chain) - 1, -1, -2):
         function = chain[i]
         if i + 1 < len(chain):
@@ -144,7 +149,7 @@ def model(chain: list, at):
 
 
 def trimmed(value):
-    """Return a value without trailing zeros of coordinates, as in others' tables."""
+    """Return a value without the trailing zeros of its coordinates, as the tables of other systems have it."""
     if isinstance(value, dict):
         value = coordinate_of(value)
     if isinstance(value, (tuple, list)):
@@ -162,16 +167,17 @@ def values_of(text: str) -> list:
 
 
 def said_values(text: str) -> list:
-    """Return the values that `layout table` printed, coordinates in parentheses."""
+    """Return the values that `layout table` printed. Coordinates are in parentheses."""
     return [trimmed(value) for value in tuple_of(f"({text})")] if text else []
 
 
-# ---- the cases of others ------------------------------------------------------------------------------------------------------------------------------
+# ---- cases from other systems
+# -------------------------------------------------------------------------------------------
 
 CUTE = ["cute_core", "cute_dialect", "tensor_layouts", "atoms"]
-# Operations of the cases that `sett` names differently.
+# Names of operations in the cases, with the verb of `sett` for each.
 VERBS = {"layout_at": "at", "swizzle_at": "at", "tv_layout": "", "layout_table": ""}
-# Rows whose stated result is wrong or undefined in the original, with the reason.
+# Rows whose stated result is wrong or undefined in the original system, with the reason.
 WRONG = {"4:-1 left_inverse": "(-1,4):(0,1) has a negative size"}
 
 
@@ -189,7 +195,8 @@ def words_of(row: dict) -> "list[str]":
 
 
 def inverts(said: str, text: str) -> bool:
-    """Check L(R(L(i))) = L(i), the law of a left inverse R if L is not one-to-one."""
+    """Return whether L(R(L(i))) = L(i) for all i: the law of a left inverse R of a layout L that may not be one-to-one.
+    """
     layout, inverse = chain_of(text), chain_of(said)
     for i in range(min(product(layout[0][0]), 4096)):
         value = model(layout, i)
@@ -205,7 +212,7 @@ def is_layout(text) -> bool:
 
 
 def test_cute_cases() -> None:
-    """Every CuTe case agrees by its values, or by its text if it has no table."""
+    """Every CuTe case agrees: by its values, or by its text if the case has no table."""
     by_verb: "dict[str, list]" = {}
     for row in peer(CUTE):
         verb = VERBS.get(row["op"], row["op"])
@@ -238,23 +245,25 @@ def test_cute_cases() -> None:
     assert wrong == len(WRONG)
 
 
-# ---- own cases ----------------------------------------------------------------------------------------------------------------------------------------
+# ---- own cases
+# ----------------------------------------------------------------------------------------------------------
 
-# verb, words, answer, exit status. The manual of sett_notation_composition names the refusals and values that CuTe's C++ or Python gets wrong.
+# verb, words, answer, exit status. The manual of sett_notation_composition names the refusals and values that CuTe's
+# C++ or Python gets wrong.
 OWN = [
-    ("composition", ["(4,6,8):(2,3,5)", "6:3"], "no: ", 1),  # C++: (2,3):(6,3), 3 at 2 instead of 7
-    ("composition", ["(4,2):(1,10)", "(2,2):(1,3)"], "no: ", 1),  # tensor-layouts: (2,2):(1,3), 4 at 3 instead of 10
+    ("composition", ["(4,6,8):(2,3,5)", "6:3"], "no: ", 1),  # CuTe's C++ gives (2,3):(6,3), which has 3 at 2 instead of 7
+    ("composition", ["(4,2):(1,10)", "(2,2):(1,3)"], "no: ", 1),  # tensor-layouts gives (2,2):(1,3), which has 4 at 3 instead of 10
     ("composition", ["(2,2):(1,1)", "3:1"], "no: ", 1),
     ("composition", ["(4,2,8):(3,12,97)", "3:3"], "3:9", 0),  # pycute refuses
-    ("composition", ["(5,7):(1,100)", "4:3"], "(2,2):(3,101)", 0),  # all three implementations refuse or are wrong
-    ("composition", ["(1048576,1048576):(1,2097152)", "(1048576,2):(1,1048575)"], "no: ", 1),  # without visiting every point
+    ("composition", ["(5,7):(1,100)", "4:3"], "(2,2):(3,101)", 0),  # CuTe's C++, pycute and tensor-layouts all refuse or are wrong
+    ("composition", ["(1048576,1048576):(1,2097152)", "(1048576,2):(1,1048575)"], "no: ", 1),  # decided without visiting every point
     ("composition", ["(1048576,1048576):(1,2097152)", "(524288,2):(1,524288)"], "(524288,2):(1,524288)", 0),
     ("composition", ["4:1", "4:-1"], "error: expected no negative", 2),
     ("complement", ["(4,2):(1,6)", "24"], "2:12", 0),
     ("complement", ["2:1", "(3,4)"], "8:2", 0),
     ("complement", ["(4,2):(1,2)", "24"], "no: ", 1),
     ("right_inverse", ["((2,2),(2,4)):((0,1),(0,2))"], "(2,4):(2,8)", 0),
-    ("left_inverse", ["(2,2):(2,3)"], "error: not decided", 2),  # (2,3):(1,1) is one: no refusal
+    ("left_inverse", ["(2,2):(2,3)"], "error: not decided", 2),  # (2,3):(1,1) is a left inverse, so the answer must not be no
     ("right_inverse", ["(4,3,4):(1@1,2@0,1@1)"], "(1,4):(0,1)", 0),
     ("right_inverse", ["(4,2,3):(1@0,4@0,1@1)"], "(8,3):(1,8)", 0),
     ("right_inverse", ["4:-1"], "1:0", 0),
@@ -263,11 +272,11 @@ OWN = [
     ("left_inverse", ["((2,4),(3,5)):((4,1),(2,8))"], "(2,2,2,5):(2,8,1,24)", 0),  # the strides overlap
     ("left_inverse", ["(2,5):(8,8)"], "(8,5):(0,2)", 0),
     ("left_inverse", ["(1048576,1048576):(1,1)"], "error: not decided", 2),
-    ("left_inverse", ["(3,5):(6,2)"], "error: not decided: expected strides of which each divides", 2),  # CuTe: (2,3,3):(0,3,1), 4 at 20
+    ("left_inverse", ["(3,5):(6,2)"], "error: not decided: expected strides of which each divides", 2),  # CuTe gives (2,3,3):(0,3,1), which has 4 at 20
     ("left_inverse", ["(1,2,4):(2@1,1@0,2@0)"], "(8,1):(1,0)", 0),
     ("left_inverse", ["(4,3,4):(1@1,2@0,1@1)"], "((2,3),4):((0,4),12)", 0),
-    ("left_inverse", ["(2,3,1):(2@0,2@0,1@1)"], "error: not decided", 2),  # CuTe: ((2,3),1):((0,2),0), (0,1) at (6,0)
-    ("composition", ["(4,6):(1,8)", "(2,1):(2,4)"], "(2,1):(2,8)", 0),  # a size of 1 has CuTe's stride
+    ("left_inverse", ["(2,3,1):(2@0,2@0,1@1)"], "error: not decided", 2),  # CuTe gives ((2,3),1):((0,2),0), which has (0,1) at (6,0)
+    ("composition", ["(4,6):(1,8)", "(2,1):(2,4)"], "(2,1):(2,8)", 0),  # as in CuTe, the stride of a size of 1 is kept
     ("composition", ["(1,4,8):(2,32,4)", "(1):(1)"], "(1):(4)", 0),
     ("logical_divide", ["(8,4):(4,1)", "(2,2,1):(4,2,4)"], "((2,2,1),(2,4)):((16,8,1),(4,1))", 0),
     ("logical_product", ["4:1", "(4,3,1):(9,1,1)"], "(4,(4,3,1)):(1,(36,4,4))", 0),
@@ -285,7 +294,7 @@ OWN = [
     ("table", ["(2,3):(1@1,1@0)"], "(0,0),(0,1),(1,0),(1,1),(2,0),(2,1)", 0),
     ("at", ["((2,2),3):((1,6),2)", "1,2"], "5", 0),
     ("at", ["((2,2),3):((1,6),2)", "(1,1),2"], "11", 0),
-    ("at", ["(4,2):(1,9)", "11"], "21", 0),  # the last mode takes the rest
+    ("at", ["(4,2):(1,9)", "11"], "21", 0),  # the last mode takes the rest of the integer
     ("at", ["4:9223372036854775807", "2"], "error: a value overflows", 2),
     ("map", ["S<1,0,1> o 0 o 4:1"], "(d0) -> ", 0),
     ("max_common_vector", ["(8,4):(1,8)", "(8,4):(1,16)"], "8", 0),
@@ -297,7 +306,7 @@ OWN = [
     ("", ["smem_ptr[16b](0x10) o Sw<2,0,2> o 0 o (4,4):(4,1)"], "cute\tS<2,0,2> o 0 o (4,4):(4,1)\t", 0),
     ("", ["Sw<3,4,3> o 0 o (_8,_64):(_64,_1)"], "cute\tS<3,4,3> o 0 o (8,64):(64,1)\t", 0),
 ]
-# Malformed texts, each with the column of the error and what was expected.
+# Malformed texts, each with the error's column and the words about what was expected.
 BAD = [("", 1, "a layout"), ("hello", 1, "a layout"), ("(4,8:(1,4)", 5, "',' or ')'"), ("(4,8):(1,(4,2))", 7, "nested as"), ("(4,8):(1)", 7, "nested as"),
        ("(4,8):(1,4) x", 13, "the end"), ("4:", 3, "an integer or"), ("(4,?):(1,4)", 4, "an integer or"), ("S<4,0,2> o 0 o 4:1", 1, "bits and base"),
        ("S<2,0 o 0", 7, "a swizzle"), ("S<2,0,2> o 4:1", 13, "' o OFFSET"), ("S<2,0,2> o 0 o 4", 17, "':'"), ("99999999999999999999:1", 1, "64 bits"),
@@ -371,7 +380,9 @@ def swizzled(count: int, seed: int) -> "list[str]":
 
 @pytest.mark.drawn
 def test_drawn_values() -> None:
-    """print(parse) is stable, and table, at and map give the model's values."""
+    """For random layouts, printing a parsed text gives the text again, and `table`, `at` and `map` give the model's
+    values.
+    """
     texts = drawn(600 * TIMES, 1 + SEED) + swizzled(400 * TIMES, 2 + SEED)
     assert [said.split("\t")[1] for said in answers("", [[text] for text in texts])] == texts
     for text, said in zip(texts, answers("table", [[text] for text in texts])):
@@ -390,12 +401,14 @@ def test_drawn_values() -> None:
 
 
 def factorisations(size: int) -> "list[tuple[int, ...]]":
-    """Return all tuples of factors above 1 with that product."""
+    """Return all tuples of factors above 1 whose product is `size`."""
     return [()] if size == 1 else [(first, *rest) for first in range(2, size + 1) if size % first == 0 for rest in factorisations(size // first)]
 
 
 def exists(value, sizes: "list[int]") -> bool:
-    """Return whether a shape:stride layout with these leaves, each split in any way, has these values, by trying all."""
+    """Return whether some shape:stride layout has these values, where each leaf of `sizes` may be split into factors.
+    All splits are tried.
+    """
     points = list(itertools.product(*map(range, sizes)))
     for split in itertools.product(*map(factorisations, sizes)):
         steps = []
@@ -411,14 +424,16 @@ def exists(value, sizes: "list[int]") -> bool:
 
 @pytest.mark.drawn
 def test_drawn_compositions() -> None:
-    """A composition has a(b(i)) at every i, with a shape that refines b's. A refusal is right, by trying every layout, and its witness has the stated value."""
+    """A composition has the value a(b(i)) at every i, and its shape refines b's. A refusal is right, because no layout
+    has these values, and its witness has the stated value.
+    """
     many = 500 * TIMES
     pairs = list(zip(drawn(many, 5 + SEED, 60) + drawn(many, 6 + SEED, 60, compact=True),
                      drawn(many, 7 + SEED, 16, depth=1) + drawn(many, 8 + SEED, 16, depth=1, compact=True)))
     right = refused = 0
     for (a, b), said in zip(pairs, answers("composition", [list(pair) for pair in pairs])):
         outer, inner = chain_of(a), chain_of(b)
-        # Beyond a's size the coalesced form of a counts, whose last mode is the last that is larger than 1.
+        # where b goes beyond a's size, CuTe's value depends on how a is coalesced, so these pairs are skipped
         want = [model(outer, model(inner, i)) for i in range(product(inner[0][0]))]
         if max((model(inner, i) for i in range(len(want))), default=0) >= product(outer[0][0]):
             continue
@@ -439,7 +454,7 @@ def test_drawn_compositions() -> None:
 
 @pytest.mark.drawn
 def test_drawn_laws() -> None:
-    """Coalesce, complement, inverses, divide and product obey their laws, by the model."""
+    """Coalesce, complement, inverses, divide and product of random layouts obey their laws, by the model."""
     texts = drawn(300 * TIMES, 11 + SEED, 60) + drawn(300 * TIMES, 12 + SEED, 60, compact=True)
     tilers = drawn(600 * TIMES, 13 + SEED, 12, depth=1, compact=True)
     counts = dict.fromkeys(["coalesce", "complement", "right_inverse", "left_inverse", "logical_divide", "logical_product"], 0)
@@ -474,7 +489,7 @@ def test_drawn_laws() -> None:
                 assert got[:size] == values
                 tiler = chain_of(row[1])
                 copies = {model(tiler, i) for i in range(product(tiler[0][0]))}
-                used, gaps = 1, True  # a gap that a stride does not divide is rounded down, so copies may overlap there
+                used, gaps = 1, True  # the complement rounds a gap down if a stride does not divide it, so copies may overlap there
                 for step, extent in sorted((step, extent) for step, extent in zip(leaves(layout[0][1]), leaves(layout[0][0])) if step and extent > 1):
                     gaps, used = gaps and step % used == 0, step * extent
                 assert len(got) == size * product(tiler[0][0]), (row, said)
@@ -483,8 +498,8 @@ def test_drawn_laws() -> None:
 
 
 def cute_left_inverse(layout: tuple) -> "str | None":
-    """Return CuTe's left inverse by its definition: the moving digits in the order of strides, each as large as the next stride allows; None if a stride
-    does not divide the next.
+    """Return CuTe's left inverse by its definition: the digits with stride above 0 in the order of strides, each as
+    large as the next stride allows. Return None if a stride does not divide the next one.
     """
     digits, unit = [], 1
     for size, stride in zip(leaves(layout[0]), leaves(layout[1])):
@@ -513,7 +528,9 @@ def cute_left_inverse(layout: tuple) -> "str | None":
 
 @pytest.mark.drawn
 def test_drawn_left_inverses() -> None:
-    """The left inverse is CuTe's if that obeys L(R(L(i))) = L(i), and otherwise not decided, also for overlapping strides."""
+    """`left_inverse` gives CuTe's left inverse if it obeys L(R(L(i))) = L(i), and "not decided" otherwise, also if
+    strides overlap.
+    """
     rng = random.Random(15 + SEED)
     texts = []
     while len(texts) < 1500 * TIMES:
@@ -537,7 +554,7 @@ def test_drawn_left_inverses() -> None:
 # ---- arrays and linear layouts ------------------------------------------------------------------------------------------------------------------------
 
 def test_onednn_cases() -> None:
-    """Every tag of the cases has the stated offsets, and every alias the stated letters."""
+    """Every tag in oneDNN's cases has the stated offsets, and every alias means the stated letters."""
     rows = peer(["onednn"])
     tags = [row for row in rows if row["op"] == "onednn_tag"]
     texts = [["x".join(map(str, row["args"][1])) + "@" + row["args"][0]] for row in tags]
@@ -553,7 +570,7 @@ def test_onednn_cases() -> None:
 
 
 def test_triton_cases() -> None:
-    """Every encoding of the cases gives exactly the text and the table of its linear layout."""
+    """Every encoding in Triton's cases has exactly the stated linear layout, as text and as a table."""
     rows = [row for row in peer(["triton_encodings"]) if row["op"] == "to_linear"]
     texts = [["x".join(map(str, row["args"][0])) + "@" + row["args"][1]] for row in rows]
     bad = [(row["name"], row["args"], row["expect"], said) for row, said in zip(rows, answers("", texts)) if said.split("\t")[1:2] != [row["expect"]]]
@@ -563,12 +580,13 @@ def test_triton_cases() -> None:
         assert said_values(said) == [trimmed(value if len(value) > 1 else value[0]) for value in row["meaning"]["values"]], row["args"]
 
 
-# vec = 8, perPhase = 2: row 1 has phase 0, so offset 32 holds (1, 0). The stated text has (1, 2) and is everywhere that of vec = 2, perPhase = 1.
+# The case says vec = 8, perPhase = 2. Then row 1 has phase 0, and offset 32 holds (1, 0). The stated text has (1, 2)
+# there; all of it is the text of vec = 2, perPhase = 1.
 WRONG_DUMPS = ["Larger2DShared#hardware"]
 
 
 def test_triton_dumps() -> None:
-    """The text that Triton prints is reproduced exactly, and so are products of its layouts."""
+    """`layout dump` reproduces the text that Triton prints for a layout, and `layout product` that of products."""
     rows = [row for row in peer(["triton_encodings"]) if row["op"] in ("dump_layout", "ll_product")]
     for row in rows:
         words = row["args"] if row["op"] == "ll_product" else ["x".join(map(str, row["args"][0])) + "@" + row["args"][1]]
@@ -581,8 +599,8 @@ def test_triton_dumps() -> None:
 
 
 def test_no_row_is_left() -> None:
-    """A test runs every operation of every file of cases: all those of CuTe and of linear layouts; of the others these (mosaic: test_convert.py,
-    optimal_swizzle: test_swizzles.py).
+    """No operation in the files of cases is left untested: this file tests all operations on CuTe's and on linear
+    layouts, and the operations listed here (mosaic in test_convert.py, optimal_swizzle in test_swizzles.py).
     """
     ran = {"onednn": {"onednn_tag", "onednn_alias"}, "mosaic": {"mosaic_tiled"}, "triton_encodings": {"to_linear", "dump_layout", "ll_product", "optimal_swizzle"}}
     assert not PEER.is_dir() or {path.stem for path in PEER.glob("*.json")} == {*CUTE, "linear_layouts", *ran}
@@ -591,12 +609,12 @@ def test_no_row_is_left() -> None:
 
 
 def dims_of(names: "list", sized: bool) -> str:
-    """Return the text {a = 2, b = 4} of pairs, or {a, b} of names."""
+    """Return the text {a = 2, b = 4} if `sized`, otherwise {a, b}."""
     return "{" + ", ".join(f"{item[0]} = {item[1]}" if sized else item for item in names) + "}"
 
 
 def test_linear_cases() -> None:
-    """Every operation of linear layouts gives exactly the text of the case."""
+    """Every operation on linear layouts gives exactly the text in the case."""
     bad = []
     rows = peer(["linear_layouts"])
     for row in rows:
@@ -616,7 +634,7 @@ def test_linear_cases() -> None:
 
 
 def draw_linear(rng: random.Random, ins: "list[str]", outs: "dict[str, int]", bits: int) -> "tuple[str, list]":
-    """Return a linear layout with that many input bits, and its bases."""
+    """Return a random linear layout with `bits` input bits as text, and its bases."""
     cut = sorted(rng.randint(0, bits) for _ in ins[1:])
     bases = [[rng.randrange(size) for size in outs.values()] for _ in range(bits)]
     spans = zip([0, *cut], [*cut, bits])
@@ -625,7 +643,7 @@ def draw_linear(rng: random.Random, ins: "list[str]", outs: "dict[str, int]", bi
 
 
 def linear_of(text: str) -> "tuple[list, dict[str, int]]":
-    """Return the bases of a linear layout in order, and its output dimensions."""
+    """Return the bases of a linear layout in order, and the sizes of its output dimensions."""
     ins, outs = text.split(" -> ")
     return [json.loads(f"[{basis}]") for basis in re.findall(r"\[([-\d, ]+)\]", ins)], {name: int(size) for name, size in re.findall(r"(\w+) = (\d+)", outs)}
 
@@ -647,7 +665,9 @@ def packed(value: tuple, sizes: "dict[str, int]") -> int:
 
 @pytest.mark.drawn
 def test_drawn_linear() -> None:
-    """Compose, invert, invert_and_compose, product and divide obey their laws at every input; refusals are right, by all values."""
+    """compose, invert, invert_and_compose, product and divide of random linear layouts obey their laws at every input. A
+    refusal is right, by all values.
+    """
     rng = random.Random(21 + SEED)
     drawn_ = []
     for _ in range(500 * TIMES):
@@ -689,7 +709,7 @@ def test_drawn_linear() -> None:
 
 
 def bases_of(text: str) -> "dict[str, list]":
-    """Return the bases of each input dimension of a linear layout."""
+    """Return the bases of each input dimension of a linear layout by name."""
     return {name: json.loads(f"[{bases}]") for name, bases in re.findall(r"(\w+) = \[((?:\[[^][]*\](?:, )?)*)\]", text.split(" -> ")[0])}
 
 
@@ -698,14 +718,16 @@ def show_linear(bases: "dict[str, list]", outs: "dict[str, int]") -> str:
 
 
 def sized_names(letter: str, bits: int, rng: random.Random) -> "dict[str, int]":
-    """Return dimensions with that many bits in total."""
+    """Return output dimensions whose sizes have `bits` bits in total."""
     cut = sorted(rng.randint(0, bits) for _ in range(rng.randint(0, 2)))
     return {f"{letter}{i}": 1 << last - first for i, (first, last) in enumerate(zip([0, *cut], [*cut, bits]))}
 
 
 @pytest.mark.drawn
 def test_drawn_linear_dimensions() -> None:
-    """Reshape keeps packed inputs and values, a sublayout has the values with 0 elsewhere, and every other answer equals that of visiting all inputs."""
+    """reshape keeps the packed values, sublayout keeps some dimensions' values and has 0 elsewhere, and every other
+    answer equals that of visiting all inputs.
+    """
     rng = random.Random(22 + SEED)
     rows = []
     for _ in range(600 * TIMES):
@@ -713,7 +735,7 @@ def test_drawn_linear_dimensions() -> None:
         total = packed(tuple(size - 1 for size in outs.values()), outs).bit_length()
         names, bits = ["a", "b", "c"][:rng.randint(1, 3)], rng.randint(0, 5)
         text, bases = draw_linear(rng, names, outs, bits)
-        if rng.random() < 0.5:  # runs, which random bases rarely have
+        if rng.random() < 0.5:  # identity bases, which random bases rarely contain
             size, parts, low = outs["o0"], bases_of(text), iter(range(bits))
             parts = {name: [[1 << i if d == 0 else 0 for d in range(len(outs))] if 1 << i < size and name == "a" else [value & ~rng.randrange(size) for value in basis]
                             for basis, i in zip(part, low)] for name, part in parts.items()}

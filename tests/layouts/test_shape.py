@@ -1,4 +1,6 @@
-"""Test shapes with layouts: text, sizes and positions, against a model of the definition that pads, reshapes and transposes by loops."""
+"""Test shapes with layouts (text, sizes, positions) against a model of the definition that pads, reshapes and transposes
+arrays by loops.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def ints(text: str) -> Index:
 
 
 def test_print_parse_peer() -> None:
-    """Law 1 holds for every shape of XLA's tests; apart from comments and blanks the text is the same."""
+    """Law 1: every shape in XLA's tests parses, and prints as the same text apart from comments and blanks."""
     rows = peer("xla_shape_literals.txt")
     for row in rows:
         text = row.split("\t")[0]
@@ -99,7 +101,7 @@ def test_canonical() -> None:
 
 
 def test_errors() -> None:
-    """The error of each malformed text has the column, and words of what was expected."""
+    """The error of a malformed text has the column, and words about what was expected."""
     cases = [
         ("", 1, "element type"),
         ("f33[2]", 1, "element type"),
@@ -221,7 +223,7 @@ def count(dims: list[int]) -> int:
 
 
 def transpose(cells: list, dims: list[int], order: list[int]) -> tuple[list, list[int]]:
-    """Return an array stored row-major in another order of its dimensions, by loops."""
+    """Transpose an array that is stored row-major. Return its cells and sizes."""
     strides = [count(dims[k + 1 :]) for k in range(len(dims))]
     new = [dims[k] for k in order]
     return [cells[sum(i * strides[k] for i, k in zip(index, order))] for index in box(tuple(new))], new
@@ -234,14 +236,16 @@ def pad(cells: list, dims: list[int], new: list[int]) -> list:
 
 
 def model(dims: Index, minor_to_major: Index, tiles: list[list[Optional[int]]], tail: int) -> tuple[list, list[int]]:
-    """Return the index at each position, or None for padding, by padding, reshaping and transposing, without the header."""
+    """Return the index of the element at each position (None for padding), by padding, reshaping and transposing as the
+    definition says.
+    """
     cells: list = list(box(dims))
     cells, shape = transpose(cells, list(dims), list(reversed(minor_to_major)))
     for tile in tiles:
         shape = [1] * max(0, len(tile) - len(shape)) + shape
         front, rest = shape[: len(shape) - len(tile)], shape[len(shape) - len(tile) :]
         merged, sizes, product = [], [], 1
-        for d, t in zip(rest, tile):  # reshape: * merges a dimension into the next
+        for d, t in zip(rest, tile):  # in a tile, * merges a dimension with the next one
             product *= d
             if t is not None:
                 merged.append(product)
@@ -250,7 +254,7 @@ def model(dims: Index, minor_to_major: Index, tiles: list[list[Optional[int]]], 
         full = [-(-d // t) * t for d, t in zip(merged, sizes)]
         cells = pad(cells, front + merged, front + full)
         shape = list(front)
-        for d, t in zip(full, sizes):  # reshape: each dimension becomes tiles and a place in the tile
+        for d, t in zip(full, sizes):  # split each dimension into the number of tiles and the index within a tile
             shape += [d // t, t]
         n, k = len(front), len(sizes)
         order = list(range(n)) + [n + 2 * i for i in range(k)] + [n + 2 * i + 1 for i in range(k)]
@@ -259,7 +263,7 @@ def model(dims: Index, minor_to_major: Index, tiles: list[list[Optional[int]]], 
 
 
 def random_layout(rng: random.Random) -> tuple[str, Index, Index, list[list[Optional[int]]], int]:
-    """Return a small random shape with up to three tiles, some with *."""
+    """Return a small random shape with up to three tiles. Some tiles contain *."""
     while True:
         rank = rng.randint(0, 4)
         dims = tuple(rng.choice([rng.randint(0, 9), rng.randint(1, 9), rng.randint(1, 4), 1]) for _ in range(rank))
@@ -287,7 +291,9 @@ def random_layout(rng: random.Random) -> tuple[str, Index, Index, list[list[Opti
 
 
 def test_positions() -> None:
-    """Laws 2 to 5 through the command: every index and every position of random layouts (tests/layouts/tile_test.c tests thousands)."""
+    """Laws 2 to 5 for every index and position of random layouts, through the command. tests/layouts/tile_test.c tests
+    thousands of layouts directly.
+    """
     rng = random.Random(11)
     positions = tiled = 0
     for _ in range(200):
@@ -311,7 +317,9 @@ def test_positions() -> None:
 
 
 def test_maps_agree() -> None:
-    """The layout's map and its inverse have the model's positions; padding is outside the inverse's domain."""
+    """The layout's map gives the model's positions, and the inverse map gives the indices. Padding is outside the
+    inverse's domain.
+    """
     rng = random.Random(12)
     checked = 0
     for _ in range(300):
@@ -333,12 +341,12 @@ def test_maps_agree() -> None:
 
 
 def said(*words: str) -> str:
-    """Return the answer, with any status; "no" without its reason."""
+    """Return the answer whatever the exit status. A "no" is returned without its reason."""
     return re.sub(r"^no: .*", "no", algebra.run("shape", *words)[1], flags=re.S)
 
 
 def peer_answer(kind: str, shape: str, rest: str) -> Optional[str]:
-    """Return this library's answer to a row of XLA's numbers, in the words of the row."""
+    """Ask `sett` the question in a row of XLA's numbers. Return the answer in the form that the row has."""
     if kind in ("linear_index_nested", "linear_index_untiled"):
         return answer("index", shape, rest)
     if kind in ("delinearize_nested", "multi_index_untiled"):
@@ -410,27 +418,27 @@ def peer_answer(kind: str, shape: str, rest: str) -> Optional[str]:
         return answer("kept", *re.findall(r"\[(.*?)\]", shape))
     if kind == "normalized_logical_transpose":
         found = re.fullmatch(r"in=\[(.*)\] out=\[(.*)\] dims=(.*)", shape)
-        if not found:  # layouts that are not row-major: the function takes only dimensions, so there is nothing to refuse
+        if not found:  # the arrays are not row-major, and `normal` takes only dimensions
             return None
         dims, out, order = found.groups()
         if [ints(dims)[d] for d in ints(order)] != list(ints(out)):
-            return None  # not a transpose: XLA takes it from the result's dimensions
+            return None  # the row is no transpose; XLA takes the sizes from the result
         return answer("normal", dims, order).replace("\t", " perm=")
     raise AssertionError(f"unknown kind of row: {kind}")
 
 
-# Rows where XLA's answer is not exact, with the exact one: its bitcasts look only at minor_to_major, its sizes only at the first tile, and it places
-# dimensions of 1 arbitrarily.
+# Rows where XLA's answer is not exact, with the exact answer. XLA's bitcasts look only at minor_to_major, its sizes
+# only at the first tile, and it puts dimensions of size 1 anywhere.
 EXACT = {
-    ("array_size", "bf16[3,5]{1,0:T(2,4)(4,1)}"): "128",  # XLA: 64, without the padding of the inner tile
-    ("array_size", "f32[100]{0:L(1024)}"): "4096",  # XLA: 400, because L counts only beside tiles
+    ("array_size", "bf16[3,5]{1,0:T(2,4)(4,1)}"): "128",  # XLA gives 64, which leaves out the padding of the inner tile
+    ("array_size", "f32[100]{0:L(1024)}"): "4096",  # XLA gives 400, because it ignores L without tiles
     ("array_data_size", "bf16[3,5]{1,0:T(2,4)(4,1)}"): "98",  # XLA looks only at the first tile
-    ("byte_size_of", "f32[3,5]{1,0:T(2,2)}"): "96",  # XLA: only the elements, 60
+    ("byte_size_of", "f32[3,5]{1,0:T(2,2)}"): "96",  # XLA gives 60, the elements without padding
 }
 
 
 def test_peer_numbers() -> None:
-    """Every row of XLA's numbers agrees, except for the listed rows."""
+    """`sett` agrees with every row of XLA's numbers, except for the rows in EXACT."""
     seen: dict[str, int] = {}
     for row in peer("xla_layout_numeric.tsv"):
         kind, arguments, expected, *_ = row.split("\t")
@@ -445,7 +453,8 @@ def test_peer_numbers() -> None:
 
 
 def test_same_bytes() -> None:
-    """Bitcasts with tiles, where XLA looks only at minor_to_major (its answer is in brackets)."""
+    """Bitcasts between tiled arrays. XLA looks only at minor_to_major; the answer in brackets is XLA's where it differs.
+    """
     cases = [
         ("f32[8,256]{1,0:T(8,128)}", "f32[2048]{0:T(1024)}", "element 257 (row-major) is at position 129"),  # [yes]
         ("f32[12,128]{1,0:T(8,128)}", "f32[2,6,128]{2,1,0:T(8,128)}", "element 769 (row-major)"),  # [yes]
@@ -463,7 +472,7 @@ def test_same_bytes() -> None:
         ("f32[100]", "f32[100]{0:L(1024)}", "400 and 4096 bytes of memory"),
         ("f32[6]", "f32[6]{0:SC(0:3)}", "split into 1 and 2 parts"),
         ("f32[6]{0:SC(0:3)}", "f32[6]{0:SC(0:2)}", "12 and 16 bytes"),
-        ("u4[3]{0:E(4)}", "u4[3]{0:T(2)E(4)}", ""),  # 12 and 16 bits, 2 bytes
+        ("u4[3]{0:E(4)}", "u4[3]{0:T(2)E(4)}", ""),  # 12 and 16 bits, both stored in 2 bytes
         ("u4[3]{0:E(4)}", "u4[3]{0:L(4)E(4)}", ""),
         ("u4[3]{0:E(4)}", "u4[3]{0:T(5)E(4)}", "2 and 3 bytes"),
         ("u4[4]{0:E(4)}", "u4[4]{0:T(6)E(4)}", "2 and 3 bytes"),
@@ -490,7 +499,9 @@ def test_same_bytes() -> None:
 
 
 def test_bitcast_as_a_transpose() -> None:
-    """A "no" says whether a transpose of the dimensions is a bitcast, and which."""
+    """The "no" of a bitcast says whether the bitcast is possible after a transpose of the dimensions, and after which
+    one.
+    """
     for a, b, expected in (
             ("bf16[70,300]{1,0:T(8,128)(2,1)}", "bf16[300,70]{0,1:T(8,128)(2,1)}", "no: element 1 (row-major) is at position 2 in the first and 1 in the second; as a transpose by 1,0: yes"),
             ("f32[2,3,5]{2,1,0}", "f32[5,2,3]{0,2,1}", "no: element 1 (row-major) is at position 1 in the first and 5 in the second; as a transpose by 2,0,1: yes"),
@@ -506,7 +517,7 @@ def test_bitcast_as_a_transpose() -> None:
 
 
 def test_outside() -> None:
-    """An index outside is named with its range, and the column is its own."""
+    """The error for an index outside names the range of the dimension and has the column of this index."""
     for words, expected in (
             ("index f32[70,300] 70,0", "1: expected 0 <= index < 70 in dimension 0"), ("index f32[70,300] 3,300", "3: expected 0 <= index < 300 in dimension 1"),
             ("bits f32[70,300] 69,-1", "4: expected 0 <= index < 300 in dimension 1"), ("index f32[3,0] 2,0", "3: expected 0 <= index < 0 in dimension 1"),
@@ -540,7 +551,7 @@ def test_bits_strides_parts_formats() -> None:
     assert [line.split("\t")[2] for line in answer("formats", "bf16[16,128]").split("\n")] == ["bf16[16,128]{1,0}", "bf16[16,128]{1,0:T(8,128)(2,1)}"]
     assert answer("formats", "s8[9,9]{0,1}").split("\n")[1] == "*\t8-bit 8x128\ts8[9,9]{0,1:T(8,128)(4,1)}\t2048\t96.04%"
     assert answer("formats", "pred[64,128]").split("\n")[2] == "\t1-bit 32x128\tpred[64,128]{1,0:T(32,128)(32,1)E(1)}\t1024\t0.00%"
-    packed = answer("formats", "s4[9,200]{1,0:E(4)S(1)}").split("\n")  # there are no tiles for 4 bits; attributes that are not the format's stay
+    packed = answer("formats", "s4[9,200]{1,0:E(4)S(1)}").split("\n")  # there are no tiles for 4 bits; attributes that do not belong to the format are kept
     assert packed == ["\tlinear\ts4[9,200]{1,0:E(4)S(1)}\t900\t0.00%"], packed
     assert answer("formats", "b(f32[9,4]{1,0:T(2)SC(0:6)M(8)})").split("\n")[1] == "*\tlarge 8x128\tb(f32[9,4]{1,0:T(8,128)SC(0:6)M(8)})\t4096\t97.66%"
     for dims, chosen in (("1,9", "2,128"), ("2,9", "2,128"), ("3,9", "4,128"), ("4,9", "4,128"), ("5,9", "8,128"), ("9", "2,128")):
@@ -551,7 +562,9 @@ def test_bits_strides_parts_formats() -> None:
 
 
 def transposed(sizes: "list[int]", order: "list[int]") -> "tuple[list[int], list[int]]":
-    """Return a transpose of sizes, outermost first (place i has order[i]), without sizes of 1 and with dimensions that stay neighbours merged."""
+    """Return a transpose in normal form: sizes of 1 are dropped, and dimensions that stay neighbours are merged.
+    order[i] is the dimension at output position i, outermost first.
+    """
     order = [d for d in order if sizes[d] != 1]
     kept = sorted(order)
     runs: "list[list[int]]" = []
@@ -565,14 +578,15 @@ def transposed(sizes: "list[int]", order: "list[int]") -> "tuple[list[int], list
 
 
 def test_orders_of_formats() -> None:
-    """`formats --orders`: the fewest bytes are those of the best of all orders, each of which is passed to `formats`. The way there is the transpose of
-    the dimensions in memory, and bytes read and written are those of both.
+    """`formats --orders` lists, for each choice of the two most minor dimensions, the cheapest format, fewest bytes
+    first. Each row equals what `formats` says for its order, and states the transpose that leads there with the bytes
+    read and written.
     """
     rng, moves = random.Random(5), 0
     for _ in range(40):
         kind, rank = rng.choice(["f32", "bf16", "s8"]), rng.randint(1, 4)
         dims = [rng.choice([1, 2, 3, 4, 5, 9, 33, 128, 200]) for _ in range(rank)]
-        given = rng.sample(range(rank), rank)  # the most minor first
+        given = rng.sample(range(rank), rank)  # minor to major
         text = f"{kind}[{','.join(map(str, dims))}]"
         rows = [line.split("\t") for line in answer("formats", f"{text}{{{','.join(map(str, given))}}}", "--orders").split("\n")]
         summary = rows.pop()[0]
@@ -608,7 +622,7 @@ def test_orders_of_formats() -> None:
 
 
 def test_split_transposes() -> None:
-    """For a transpose of split arrays, the part of an element counts as its position does."""
+    """For split arrays, a transpose must also keep which part an element belongs to."""
     one, other = "f32[2,2]{1,0:SC(0:1)}", "f32[2,2]{0,1:SC(0:1)}"
     assert said("bitcast", one, other) == "no"
     assert answer("transpose", one, other) == "1,0" and said("transpose", one, other, "0,1") == "no"
@@ -618,7 +632,7 @@ def test_split_transposes() -> None:
 
 
 def test_verbs_without_words() -> None:
-    """A verb alone is answered with its words and not read as a shape."""
+    """A verb without arguments gets a message about its arguments; it is not read as a shape."""
     for verb in ("info", "map", "unmap", "fields", "scan", "formats", "steps", "strides", "data", "untiled", "descending", "index", "bits",
                  "element", "bitcast", "decompose", "transpose", "align", "permute", "delete", "move", "major", "normal", "kept", "parts", "tile", "cut"):
         status, text = algebra.run("shape", verb)
@@ -626,7 +640,9 @@ def test_verbs_without_words() -> None:
 
 
 def test_first_tile_and_cuts() -> None:
-    """The divisor of each dimension by the first tile, and the layout of a part: tiles that fit stay, larger ones shrink, a tail is removed."""
+    """`shape tile` gives, for each dimension, the multiple at which a cut may begin. `shape cut` gives the layout of
+    such a part: tiles that fit stay, larger tiles shrink, a tail is removed.
+    """
     for shape, by in [("f32[6,170,160]{2,1,0:T(8,128)}", "1,8,128"), ("f32[170,160,6]{0,2,1:T(8,128)(2,1)}", "128,1,8"), ("f32[18]{0:T(4)}", "4"),
                       ("f32[9,5]{1,0:T(4,2,2)}", "1,1"), ("f32[9,5]{1,0:T(*,4)}", "1,1"), ("f32[9,5]{1,0:T(2,4)(*,2)}", "1,1"), ("f32[9,5]{0,1}", "1,1"), ("f32[]", "")]:
         assert answer("tile", shape) == by, shape
@@ -666,7 +682,7 @@ def run(*command: str) -> str:
 
 
 def test_figures() -> None:
-    """The figures in the manual are read as text: each number is the position of its element."""
+    """The figures in the manual are right: each number is the position of the element in its cell."""
     text = (ROOT / "include" / "sett_tile.h").read_text()
     figures = re.findall(r"\n    (f32\[\d+,\d+\]\{\S+\}) in memory.*?\n((?:      [-+|.\d ]*\n)+)", text)
     assert [shape for shape, _ in figures] == ["f32[3,5]{1,0:T(2,2)}", "f32[4,8]{1,0:T(2,4)(2,1)}"]
@@ -681,7 +697,7 @@ def test_figures() -> None:
 
 
 def test_manual_bitcasts() -> None:
-    """Each line of the manual's table of relations is the answer of the command."""
+    """Each line of the manual's table of bitcasts is what the command answers."""
     rows = re.findall(r"\n    (\S+\[\S+)  +(\S+\[\S+)  +(yes|no)\b", (ROOT / "include" / "sett_tile.h").read_text())
     assert len(rows) >= 4
     for a, b, expected in rows:
@@ -696,7 +712,7 @@ DEVICE_SHAPES = ["f32[3,5]{1,0:T(2,2)}", "bf16[20,300]{1,0:T(8,128)(2,1)}", "s8[
 
 @pytest.mark.peer
 def test_device_cuda() -> None:
-    """nvcc compiles the device's part without a warning, and ptxas keeps everything in registers."""
+    """nvcc compiles the device functions without a warning, and ptxas keeps everything in registers."""
     if not shutil.which("nvcc"):
         raise unittest.SkipTest("no nvcc")
     with tempfile.TemporaryDirectory() as folder:
@@ -793,7 +809,7 @@ int main(int argc, char **argv) {
 
 
 def test_device_opencl() -> None:
-    """The device part as OpenCL C 1.2: each work-item finds the element of the model at its position."""
+    """The device functions as OpenCL C 1.2: each work-item finds the same element at its position as the model."""
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder) / "host.c", str(Path(folder) / "host")
         source.write_text(HOST)
@@ -815,4 +831,4 @@ def test_device_opencl() -> None:
         assert [int(word) for word in lines[4 * at].split()] == [-1 if cell is None else number[cell] for cell in cells], text
         positions = {cell: p for p, cell in enumerate(cells) if cell is not None}
         assert [int(word) for word in lines[4 * at + 1].split()] == [positions[index] for index in box(dims)], text
-        assert lines[4 * at + 2:4 * at + 4] == lines[4 * at:4 * at + 2], text  # the iterators, one in each direction
+        assert lines[4 * at + 2:4 * at + 4] == lines[4 * at:4 * at + 2], text  # the iterators, forwards and backwards

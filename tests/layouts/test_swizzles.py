@@ -1,6 +1,6 @@
-"""Compare `sett banks` and `sett layout swizzle` with all other paddings and swizzles of the class, counted here with arrays and without code of the
-headers. The result is never worse than the swizzles of CuTe and Triton for the accesses that these are made for. SETT_COUNT is the number of drawn
-sets of accesses.
+"""Compare `sett banks` and `sett layout swizzle` with all other paddings and swizzles of the class. Turns (memory cycles
+per access) are counted here with arrays, without code of the headers. The result is also never worse than CuTe's and
+Triton's swizzles for the accesses that these are made for. SETT_COUNT is the number of random sets of accesses.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def banks(*words: str) -> "tuple[int, str]":
 # ---- counting -----------------------------------------------------------------------------------------------------------------------------------------
 
 def counted(places: np.ndarray, width: int, bits: int) -> np.ndarray:
-    """Return the turns of each phase of accesses of `width` elements at these places; a row of places is a warp, -1 an inactive lane."""
+    """Return the number of turns of each phase of accesses of `width` elements. A row of `places` has the offsets of a
+    warp's lanes; -1 is an inactive lane.
+    """
     wide = width * bits
     phase = max(1, 32 * 32 // wide) if wide > 32 else 32
     turns = []
@@ -55,13 +57,15 @@ def counted(places: np.ndarray, width: int, bits: int) -> np.ndarray:
 
 
 def cost(accesses: list, place, bits: int) -> "tuple[int, int]":
-    """Return degree and turns of all accesses (places row-major without padding, width), with the element p at place(p)."""
+    """Return the conflict degree and the turns of all accesses if the element at row-major offset p is stored at
+    place(p). An access is (row-major offsets, width).
+    """
     turns = np.concatenate([counted(np.where(at < 0, -1, place(np.maximum(at, 0))), width, bits) for at, width in accesses])
     return int(turns.max()), int(turns.sum())
 
 
 def bound(accesses: list, bits: int) -> int:
-    """Return the lower bound: in one turn the banks deliver 1024 bits."""
+    """Return a lower bound on the turns: the banks deliver at most 1024 bits per turn."""
     total = 0
     for at, width in accesses:
         wide = width * bits
@@ -78,7 +82,7 @@ def swizzle(bits: int, base: int, shift: int):
 
 
 def all_swizzles(size: int, width: int):
-    """Return every S<B,M,S> whose bits are among those of the places and that keeps accesses contiguous."""
+    """Yield every S<B,M,S> that changes only bits of the offset and keeps accesses of `width` elements contiguous."""
     top = (size - 1).bit_length()
     for shift in range(1, top + 1):
         for base in range(top + 1):
@@ -91,18 +95,20 @@ def all_swizzles(size: int, width: int):
 # ---- accesses -----------------------------------------------------------------------------------------------------------------------------------------
 
 def draw_access(rng: random.Random, rows: int, columns: int, width: int) -> "tuple[str, np.ndarray]":
-    """Return a map with the lane t, a step i and, for width above 1, the vector e; and the places of its first elements, one warp per row."""
+    """Return a random access as a map of the lane t, a step i and, if width > 1, the vector's element e; and the
+    row-major offsets of the first elements, one warp per row.
+    """
     wide = columns // width
     form = rng.randrange(4)
     steps = rng.choice([1, 2, 4])
-    if form == 0:    # lanes down a column
+    if form == 0:    # lanes go down a column
         by = rng.choice([1, 1, 2, 3])
         row, column = f"(t * {by} + i) mod {rows}", f"i mod {wide}"
         at = lambda t, i: ((t * by + i) % rows, i % wide)  # noqa: E731
-    elif form == 1:  # lanes along a row, then the next
+    elif form == 1:  # lanes go along a row, then along the next row
         row, column = f"(t floordiv {wide} + i) mod {rows}", f"t mod {wide}"
         at = lambda t, i: ((t // wide + i) % rows, t % wide)  # noqa: E731
-    elif form == 2:  # ldmatrix: neighbours down, groups along
+    elif form == 2:  # as in ldmatrix: neighbouring lanes go down, groups of lanes go along
         down = rng.choice([4, 8, 16])
         row, column = f"t mod {min(down, rows)}", f"(t floordiv {down} + i) mod {wide}"
         at = lambda t, i: (t % min(down, rows), (t // down + i) % wide)  # noqa: E731
@@ -118,7 +124,9 @@ def draw_access(rng: random.Random, rows: int, columns: int, width: int) -> "tup
 
 
 def text_places(line: str, rows: int, columns: int) -> "dict[str, np.ndarray]":
-    """Return the offsets, row-major, of the layouts in the answer's line, by a model of each."""
+    """Return the offsets, in row-major order, of each layout that the line of the answer names, by a model of the
+    notation.
+    """
     cute = re.search(r"CuTe (.*?)(?:, Triton|$)", line)[1]
     chain = chain_of(cute)
     found = {"CuTe": np.array([model(chain, (i, j)) for i in range(rows) for j in range(columns)])}
@@ -144,8 +152,8 @@ KINDS = {"f32": 32, "f16": 16, "s8": 8, "f64": 64}
 
 
 def check_best(seen: "dict[str, int]", kind: str, rows: int, columns: int, drawn: "list[tuple[str, np.ndarray]]", widths: "list[int]") -> None:
-    """Check that the padding and the swizzle have the fewest turns at the lowest degree of all paddings and all S<B,M,S>, that the bound is right, and
-    that the texts describe that layout.
+    """Check that of all paddings, and of all S<B,M,S>, the one in the answer has the lowest degree and then the fewest
+    turns. Check also that the lower bound is right and that the texts describe this layout.
     """
     bits = KINDS[kind]
     accesses = [(places, width) for (_, places), width in zip(drawn, widths)]
@@ -201,14 +209,15 @@ def check_best(seen: "dict[str, int]", kind: str, rows: int, columns: int, drawn
 
 
 def test_drawn_best() -> None:
-    """Drawn sets of accesses, and two special sets that draws rarely produce."""
+    """The answer is the best for random sets of accesses, and for two sets that random draws rarely produce."""
     rng = random.Random(int(os.environ.get("SETT_SEED", "51")))
     seen = dict.fromkeys(["padding", "by rows", "of the offset", "bound", "all", "nothing", "extended"], 0)
-    # half the banks of one row, and the even banks of the next: shifted by padding or a swizzle, two different subspaces of 16 banks meet
+    # half of the banks in one row and the even banks in the next: with any padding or swizzle, two different sets of 16
+    # banks overlap
     check_best(seen, "f32", 2, 32, [("(t) -> (t floordiv 16, (t mod 16) * (t floordiv 16 + 1)), domain: t in [0, 31]",
                                      np.array([[t // 16 * 32 + t % 16 * (t // 16 + 1) for t in range(32)]]))], [1])
     assert seen["nothing"] == 1
-    # two places of one row, 32 apart, in 99 elements: no block of a power of two divides them
+    # two elements of one row, 32 apart, in an array of 99 elements: no power of two divides the array into equal blocks
     check_best(seen, "f32", 3, 33, [("(t) -> (0, t mod 2 * 32), domain: t in [0, 31]", np.array([[t % 2 * 32 for t in range(32)]]))], [1])
     assert seen["extended"] == 1
     for _ in range(COUNT):
@@ -222,12 +231,15 @@ def test_drawn_best() -> None:
     assert seen["padding"] and seen["by rows"] and seen["bound"], seen
 
 
-# ---- CuTe's and Triton's own --------------------------------------------------------------------------------------------------------------------------
+# ---- CuTe's and Triton's own swizzles
+# -----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("bits", [8, 16, 32])
 @pytest.mark.parametrize("row_bytes, atom", [(32, 1), (64, 2), (128, 3)])
 def test_atoms(row_bytes: int, atom: int, bits: int) -> None:
-    """CuTe's SW32, SW64 and SW128 are S<1,4,3>, S<2,4,3>, S<3,4,3> of bytes: ldmatrix from rows of 32, 64 or 128 bytes needs no more turns here."""
+    """CuTe's SW32, SW64 and SW128 are S<1,4,3>, S<2,4,3> and S<3,4,3> of bytes. For ldmatrix from rows of 32, 64 or 128
+    bytes, the swizzle of `banks` needs no more turns.
+    """
     width, columns = 128 // bits, row_bytes * 8 // bits
     chunks = columns // width
     text = f"(t, k, e) -> (t, k * {width} + e), domain: t in [0, 31], k in [0, {chunks - 1}], e in [0, {width - 1}]"
@@ -243,7 +255,9 @@ def test_atoms(row_bytes: int, atom: int, bits: int) -> None:
 
 
 def test_triton_shared() -> None:
-    """A tile that is written by rows and read by mma fragments needs no more turns than with Triton's swizzled_shared for that operand."""
+    """A tile is written by rows and read by mma fragments. The swizzle of `banks` needs no more turns than Triton's
+    swizzled_shared for this operand.
+    """
     for columns, (vec, per, most) in ((32, (8, 2, 4)), (64, (8, 1, 8)), (16, (8, 4, 2))):
         rows = 64
         store = f"(t, j, e) -> (j * {256 // columns} + t floordiv {columns // 8}, t mod {columns // 8} * 8 + e), domain: t in [0, 31], j in [0, {rows * columns // 256 - 1}], e in [0, 7]"
@@ -257,10 +271,13 @@ def test_triton_shared() -> None:
         assert ours <= theirs[1] and ours == bound(accesses, 16), (said, theirs)
 
 
-# ---- between two distributions ------------------------------------------------------------------------------------------------------------------------
+# ---- shared memory between two distributions
+# ----------------------------------------------------------------------------
 
 def exchanged(store: str, load: str, bits: int) -> "tuple[list, int, list[int]]":
-    """Return the bases of the shared layout, the elements of a vector, and the stated turns."""
+    """Return the bases of the shared layout, the number of elements of a vector, and the turns of store and load that
+    the answer states.
+    """
     status, said = one("swizzle", store, load, str(bits))
     assert status == 0 and said.endswith("least, no layout takes fewer"), said
     layout, facts = said.split("\t")
@@ -269,7 +286,9 @@ def exchanged(store: str, load: str, bits: int) -> "tuple[list, int, list[int]]"
 
 
 def check_exchange(store: str, load: str, bits: int) -> "tuple[int, int]":
-    """Check conflicts over all accesses of all warps; vectors are contiguous in both registers; every element has a place."""
+    """Return the numbers of conflicts of store and load, over all accesses of all warps. Check that vectors are
+    contiguous in the registers of both sides and that every element has an offset.
+    """
     offsets, vector, said = exchanged(store, load, bits)
     sizes = linear_of(store)[1]
     index = [packed(xor(offsets, offset, len(sizes)), sizes) for offset in range(1 << len(offsets))]
@@ -300,7 +319,8 @@ def check_exchange(store: str, load: str, bits: int) -> "tuple[int, int]":
 
 
 def test_optimal_swizzle_cases() -> None:
-    """Pairs of register layouts whose shared layout has no conflicts in Triton have none here, counted over all warps and registers."""
+    """For the pairs of register layouts in Triton's cases, the shared layout has as many conflicts as Triton's: none.
+    """
     rows = [row for row in peer(["triton_encodings"]) if row["op"] == "optimal_swizzle"]
     for row in rows:
         store, load, bits = row["args"]
@@ -309,7 +329,9 @@ def test_optimal_swizzle_cases() -> None:
 
 
 def test_drawn_exchanges() -> None:
-    """Shared layouts between drawn distributions have no conflicts, for every pair of permuted bits, diagonal bases and copies."""
+    """The shared layout between two random distributions has no conflicts, for every pair of permuted bits, diagonal
+    bases and copies.
+    """
     rng = random.Random(52)
     for _ in range(COUNT):
         sizes = {"dim0": rng.choice([4, 8, 16, 32]), "dim1": rng.choice([2, 8, 16])}
