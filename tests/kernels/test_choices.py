@@ -1,4 +1,6 @@
-"""The form of each nest is chosen before a statement exists, and the written kernel has the chosen properties."""
+"""A schedule chooses the form of each nest before any statement of the kernel exists, and the written kernel has the
+chosen properties.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class Nothing:
-    """An object in place of the helpers, none of which may be requested."""
+    """A substitute for the helper functions: requesting any of them fails the test."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} is asked for before a choice is complete")
@@ -40,7 +42,7 @@ def chosen(fusion: hlo.Fusion, name: str) -> "List[Choice]":
 @pytest.mark.parametrize("name", ["cpu", *(
     pytest.param(name, marks=pytest.mark.peer) for name in ("sm_80", "cpu-scalar", "pocl-cpu", "opencl-gpu", "gfx942"))])
 def test_no_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Choosing writes no body and requests no helper."""
+    """Choosing schedules makes no statement of a kernel and requests no helper function."""
     def refuse(*given: Any) -> None:
         raise AssertionError("a body is made before a choice is complete")
     monkeypatch.setattr(state.State, "__init__", refuse)
@@ -57,7 +59,7 @@ def test_no_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("target", ["c", "opencl", "cuda"])
 def test_explained_without_a_statement(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`explain --stage schedule` makes no statement and prints no kernel text, and names each kernel that is written."""
+    """`explain --stage schedule` names each kernel that is written, but makes no statement and renders no template."""
     modules = [run.load(str(file)) for file in sorted((ROOT / "tests/kernels").glob("*.hlo"))]
     kernels = [[part.name for kernel in pipeline.target_file(programs.program(module), target).kernels for part in kernel.scheduled]
                for module in modules]
@@ -74,7 +76,7 @@ def test_explained_without_a_statement(target: str, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("name", ["cpu", "pocl-cpu", "opencl-gpu", "sm_80"])
 def test_what_is_chosen_is_accessed(name: str) -> None:
-    """Each access of a chosen kernel is in its text, and each access in the text was chosen."""
+    """The accesses that a schedule announces for a kernel are exactly those in the kernel's text."""
     device, seen = DEVICES[name], 0
     for file in sorted((ROOT / "tests/kernels").glob("*.hlo")):
         for fusion, choices, context in pipeline.choices(programs.program(run.load(str(file))), device.language, name):
@@ -84,7 +86,7 @@ def test_what_is_chosen_is_accessed(name: str) -> None:
                     (kernel,) = choice.kernels(context)
                     written = {(access.verb.replace("load", "read").replace("store", "write"), access.buffer)
                                for access in kernel.report.touched}
-                    # a choice leaves the reads of functions of the graph to their kernels
+                    # a schedule does not list the reads of functions that the kernels call
                     assert chosen_ == written, (file, choice)
                     seen += 1
     assert seen > 10
@@ -106,8 +108,8 @@ ENTRY e {{
 
 
 def test_vectors() -> None:
-    """A guard that changes once along a row of several registers allows vectors. A guard that changes in each register does not: that schedule is
-    skipped, and the maps of the next one hold.
+    """If a condition on the index changes at most once along a row of several registers, a kernel with vectors is
+    possible. If it changes within each register, that schedule is skipped and the next one is taken.
     """
     from gen.heroes import loop
 
@@ -123,7 +125,7 @@ def test_vectors() -> None:
 
 @pytest.mark.parametrize("elements, index", [(1 << 20, "uint"), (3 << 30, "uint"), (5 << 30, "long")])
 def test_index_type(elements: int, index: str) -> None:
-    """The index type is as wide as the maps need."""
+    """The index type is the narrowest in which the maps' values fit."""
     (fusion,) = fusions(f"""HloModule m
 ENTRY e {{
   x = u8[{elements}]{{0}} parameter(0)
@@ -135,7 +137,7 @@ ENTRY e {{
 
 
 def test_signed_where_a_map_subtracts() -> None:
-    """A map whose terms may be negative before they are divided needs a signed type."""
+    """If a term of a map may be negative before it is divided, the index type is signed."""
     (fusion,) = fusions("""HloModule m
 ENTRY e {
   x = f32[7,30]{1,0} parameter(0)
@@ -148,7 +150,9 @@ ENTRY e {
 
 
 def test_an_index_of_many_operations() -> None:
-    """The test whether an index is equal in all lanes runs once per value, however often the value is an operand."""
+    """The test whether an index is equal in all lanes visits each value once, so that 120 doublings of an index take no
+    exponential time.
+    """
     lines = ["  i0 = s32[640,1]{1,0} parameter(1)"] + [f"  i{k + 1} = s32[640,1]{{1,0}} add(i{k}, i{k})" for k in range(120)]
     (fusion,) = fusions("HloModule m\nENTRY e {\n  x = f32[100]{0} parameter(0)\n" + "\n".join(lines) + """
   ROOT r = f32[640]{0} gather(x, i120), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}
@@ -160,7 +164,7 @@ def test_an_index_of_many_operations() -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("target, device", ON_CPUS)
 def test_a_table_of_one_value(target: str, device: str, tmp_path: Path) -> None:
-    """A function that also depends on another kernel's result is not a table, whatever it costs."""
+    """A function that also depends on another kernel's result is not tabulated, however expensive it is."""
     text = """HloModule m
 max {
   a = bf16[] parameter(0)

@@ -1,7 +1,8 @@
-"""Test combiners: the verdict on each, and the laws that a verdict promises, by plain evaluation of the HLO text.
+"""Test the analysis of combiners (the computation of a reduce): the verdict on each, and that the laws which a verdict
+promises hold in a plain evaluation of the HLO text.
 
-The evaluator shares no code with the generator: Python numbers, and bit patterns only for TOTALORDER. SETT_SEED and SETT_COUNT draw other random
-combiners.
+The evaluator shares no code with the generator. It uses Python numbers, and bit patterns only for TOTALORDER.
+SETT_SEED and SETT_COUNT select other random combiners and their number.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ NAN, INF = math.nan, math.inf
 
 
 def module(types: str, body: str, inits: Sequence[str], after: str = "") -> hlo.Module:
-    """Return a reduce of arrays of `types`; body is the combiner on a0.. and x0.., its last line the root; `init` is a parameter."""
+    """Return a module with a reduce of arrays of `types`. `body` is the combiner: it names the accumulators a0, a1, ..
+    and the elements x0, x1, ..; the last line is its root. An init value "init" is a parameter.
+    """
     kinds = types.split()
     heads = [f"  a{k} = {t}[] parameter({k})\n" for k, t in enumerate(kinds)]
     heads += [f"  x{k} = {t}[] parameter({len(kinds) + k})\n" for k, t in enumerate(kinds)]
@@ -186,7 +189,8 @@ BOUNDED = """low = s32[] constant(-3)
     r = s32[] clamp(low, m, high)"""
 FREE, BUT_NAN, PARTS, ORDER = (True, True, True), (False, True, True), (False, False, True), (False, False, False)
 
-# name, types, combiner, inits, laws (free, free_but_nan, associative), start, apply_init, a word of the reason
+# name, types, combiner, init values, laws (free, free_but_nan, associative), start value, apply_init, a word of the
+# reason
 VERDICTS: "List[Tuple[str, str, str, List[str], Tuple[bool, bool, bool], Any, bool, str]]" = [
     ("sum", "f32", "r = f32[] add(a0, x0)", ["0"], FREE, [0], False, "up to rounding"),
     ("sum turned", "f32", "r = f32[] add(x0, a0)", ["-0.0"], FREE, [0x80000000], False, "any order"),
@@ -271,8 +275,9 @@ def test_verdict(name: str) -> None:
 
 
 def test_zero_sign() -> None:
-    """The first of two zeros wins. If an op after the reduce divides by it, argmax keeps the order; a single op need not, because the reference's bound
-    allows either zero.
+    """A combiner that keeps the first of two equal elements keeps the first of two zeros. If a later op divides by the
+    result, argmax must keep the order of elements. A single maximum need not, because the reference's bound allows
+    either zero.
     """
     for body, types, of in ((ARGMAX_NAN.format(t="f32"), "f32 s32", "get-tuple-element(r), index=0"),
                             ("r = f32[] maximum(a0, x0)", "f32", "copy(r)")):
@@ -284,7 +289,7 @@ def test_zero_sign() -> None:
 
 
 def test_bound_of_any_order() -> None:
-    """If kernels add floats in any order, the reference's bound allows any order too."""
+    """If kernels may add floats in any order, the reference's bound allows for any order."""
     for name, *_ in VERDICTS:
         reduce, found = analysed(*BY_NAME[name][1:4])
         if "up to rounding" in found.reason and "c64" not in BY_NAME[name][1]:
@@ -293,7 +298,7 @@ def test_bound_of_any_order() -> None:
 
 
 def test_other_element_type() -> None:
-    """If the accumulator has another type than the element, partial results cannot be combined."""
+    """If the accumulator's type differs from the element's, partial results cannot be combined."""
     text = """f {\n a = f32[] parameter(0)\n x = bf16[] parameter(1)\n y = f32[] convert(x)\n ROOT r = f32[] add(a, y)\n}
 ENTRY e {\n p = bf16[7] parameter(0)\n i = f32[] constant(0)\n ROOT r = f32[] reduce(p, i), dimensions={0}, to_apply=f\n}\n"""
     found = combiner.analyse(hlo.parse(text, "m.hlo").entry.root)   # type: ignore[union-attr, arg-type]
@@ -304,7 +309,7 @@ ENTRY e {\n p = bf16[7] parameter(0)\n i = f32[] constant(0)\n ROOT r = f32[] re
 
 
 def drawn(dtype: str, draw: random.Random, nan: bool) -> Any:
-    """Return few different values, so that ties are frequent."""
+    """Return random elements with few different values, so that ties are frequent."""
     if dtype == "pred":
         return draw.random() < 0.5
     if dtype in ("f16", "bf16", "f32", "f64"):
@@ -320,7 +325,8 @@ def in_order(computation: hlo.Computation, elements: Sequence[Tuple[Any, ...]], 
 
 
 def grouped(computation: hlo.Computation, parts: "List[Tuple[Any, ...]]", draw: random.Random, shuffle: bool) -> Tuple[Any, ...]:
-    """Combine parts two by two, neighbours or any two."""
+    """Combine partial results until one is left: two neighbours at a time, or, with `shuffle`, also in reversed order.
+    """
     while len(parts) > 1:
         at = draw.randrange(len(parts) - 1)
         first, second = parts[at], parts.pop(at + 1)
@@ -331,7 +337,9 @@ def grouped(computation: hlo.Computation, parts: "List[Tuple[Any, ...]]", draw: 
 
 
 def differs(reduce: hlo.Instruction, found: combiner.Combiner, draw: random.Random, shuffle: bool, nan: bool) -> str:
-    """Reduce random elements in order, and in parts like a kernel; return the difference in words."""
+    """Reduce random elements in order, and in parts as a kernel does. Return a difference between the results as text,
+    or "".
+    """
     half = len(reduce.operands) // 2
     computation = reduce.called[0]
     kinds = [p.shape.dtype for p in computation.parameters[:half]]
@@ -356,7 +364,7 @@ def differs(reduce: hlo.Instruction, found: combiner.Combiner, draw: random.Rand
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_laws(name: str) -> None:
-    """A promised law holds in random orders and groups; a law that was found not to hold fails for some."""
+    """A law that the analysis promises holds for random orders and groups. A law that it denies fails for some."""
     _, types, body, inits, laws, *_ = BY_NAME[name]
     if "c64" in types or "convert" in body:   # not evaluated here
         return
@@ -366,12 +374,14 @@ def test_laws(name: str) -> None:
         wrong = next(filter(None, (differs(reduce, found, draw, shuffle, nan) for _ in range(300 if promised else 2000))), "")
         if promised:
             assert not wrong, f"{found}: {wrong}"
-        elif "is not f(" in found.reason and name != "the first" and "TOTALORDER" not in body:  # one returns init in any order, one a NaN
+        elif "is not f(" in found.reason and name != "the first" and "TOTALORDER" not in body:  # "the first" and TOTALORDER need inputs that are not drawn here
             assert wrong or (not nan and "f32" not in types), f"{found}: nothing shows it (shuffle {shuffle}, NaN {nan})"
 
 
 def test_sums_in_any_order() -> None:
-    """Sums of small integers are exact, so only the handling of starts and init can be wrong."""
+    """Sums of small integers are exact in any order, so a difference would show a wrong start value or a wrong use of
+    init.
+    """
     draw = random.Random(SEED)
     for init in ("0", "2.5", "-0.0", "init"):
         reduce, found = analysed("f32 f32", PAIR.format("add", "maximum"), [init, "init"])
@@ -379,11 +389,11 @@ def test_sums_in_any_order() -> None:
         assert not list(filter(None, (differs(reduce, found, draw, True, True) for _ in range(500))))
 
 
-# ---- random combiners, against every value of a small type ---------------------------------------------------------
+# ---- random combiners, tested on every value of a small type -------------------------------------------------------
 
 
 def random_body(kinds: Sequence[str], draw: random.Random) -> str:
-    """Return comparisons, selects, extremes and constants on small integers."""
+    """Return the body of a random combiner on small integers: comparisons, selects, minima, maxima and constants."""
     numbers = [f"{v}{k}" for v in "ax" for k in range(len(kinds))]
     of = {f"{v}{k}": t for v in "ax" for k, t in enumerate(kinds)}
     preds: List[str] = []
@@ -421,7 +431,9 @@ def random_body(kinds: Sequence[str], draw: random.Random) -> str:
 
 
 def brute(computation: hlo.Computation, kinds: Sequence[str], init: Tuple[int, ...]) -> Tuple[bool, bool, bool]:
-    """Return whether it is commutative, associative, and whether init may be combined once more, over all values."""
+    """Return, by trying all values, whether the combiner is commutative, whether it is associative, and whether
+    combining init once more changes nothing.
+    """
     def numbers(t: str) -> Sequence[int]:
         low, high = dtypes.integer_range(t)
         return range(low, high + 1)
@@ -434,7 +446,9 @@ def brute(computation: hlo.Computation, kinds: Sequence[str], init: Tuple[int, .
 
 
 def test_random_against_all_values() -> None:
-    """A combiner is free and associative if and only if a search of the whole type finds no exception; the same holds for init as a start."""
+    """The analysis calls a combiner free if and only if trying all values shows that it is commutative and associative.
+    It allows init as a start value if and only if trying all values shows that too.
+    """
     draw = random.Random(SEED)
     seen = {"free": 0, "parts": 0, "start": 0, "order": 0}
     for _ in range(COUNT):
@@ -447,7 +461,7 @@ def test_random_against_all_values() -> None:
         init = tuple(dtypes.decode(o.literal[0], o.shape.dtype) for o in reduce.operands[len(kinds):])   # type: ignore[index]
         commutative, associative, start = brute(reduce.called[0], kinds, init)   # type: ignore[arg-type]
         assert found.free == found.free_but_nan == (commutative and associative) and found.associative == associative, f"{found}\n{body}"
-        if "proved" in found.reason or not found.free:  # a single op starts from its identity
+        if "proved" in found.reason or not found.free:  # a combiner of a single op has its identity as start value
             assert (found.start is not None) == (start and associative), f"{found}\n{body}"
         seen["free" if found.free else "parts" if associative else "order"] += 1
         seen["start"] += found.start is not None
@@ -455,7 +469,7 @@ def test_random_against_all_values() -> None:
 
 
 def test_evaluation() -> None:
-    """The analysis and this file evaluate the combiners above equally."""
+    """The analysis and this file's evaluator give the same results for the combiners above."""
     draw = random.Random(SEED)
     for name, types, body, inits, *_ in VERDICTS:
         reduce, found = analysed(types, body, inits)
@@ -472,7 +486,8 @@ def test_evaluation() -> None:
 
 
 def test_random_floats() -> None:
-    """Free combiners of f32 from random comparisons keep their laws on numbers, zeros, infinities and NaNs."""
+    """Free combiners of f32 that are made of random comparisons keep their laws on numbers, zeros, infinities and NaNs.
+    """
     draw = random.Random(SEED)
     seen = 0
     for _ in range(COUNT * 2):

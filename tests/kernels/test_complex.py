@@ -1,5 +1,4 @@
-"""Test complex numbers in kernels: arithmetic and functions are close to Python's complex numbers, moves agree bit by bit.
-
+"""Test complex numbers in kernels. Arithmetic and functions are close to Python's complex numbers; moves keep every bit.
 SETT_SWEEP=1 (`ninja test-peer`) runs both types on every target.
 """
 
@@ -23,7 +22,7 @@ from gen_run import gen, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
-PART = {"c64": ("f32", "f", 2.0 ** -23, 30), "c128": ("f64", "d", 2.0 ** -52, 250)}  # a part's type, struct code and ulp of 1; maximum exponent of factors
+PART = {"c64": ("f32", "f", 2.0 ** -23, 30), "c128": ("f64", "d", 2.0 ** -52, 250)}  # per type: type of a part, its struct code, its ulp at 1, the maximum exponent of factors
 BINARY: Dict[str, Callable[[complex, complex], complex]] = {
     "add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b, "divide": lambda a, b: a / b}
 UNARY: Dict[str, Callable[[complex], complex]] = {
@@ -83,9 +82,11 @@ def checked(dtype: str, target: str, folder: Path) -> None:
     answers = run(text, [buffer(x, code) for x in (a, b, small, equal)], target, folder)
 
     def near(label: str, got: "List[complex]", wanted: "List[complex]", ulps: float) -> None:
-        """Return true if two numbers are within some ulps of the number's size. Cancellation in one part is not an error of the number."""
+        """Check that numbers are within `ulps` of the expected numbers, in units of the number's size: cancellation in
+        one part is no error.
+        """
         for k, (x, y) in enumerate(zip(got, wanted)):
-            if dtype == "c64" and not (y == 0 or 1e-30 < abs(y) < 1e38):  # gen check tests overflow and underflow
+            if dtype == "c64" and not (y == 0 or 1e-30 < abs(y) < 1e38):  # `gen check` tests overflow and underflow
                 continue
             assert x == y or abs(x - y) <= ulps * unit * abs(y), f"{dtype} {target} {label} at {k}: {x}, expected {y}"
     at = iter(answers)
@@ -113,7 +114,7 @@ def checked(dtype: str, target: str, folder: Path) -> None:
     assert next(at) == buffer([complex(x.real, 0.0) for x in a], code)
 
 
-# ---- functions, beside mpmath ----
+# ---- functions, compared with mpmath ----
 
 ULPS = {"exponential": 16, "exponential-minus-one": 16, "log": 16, "log-plus-one": 16, "sqrt": 16, "rsqrt": 16, "cbrt": 16, "sine": 16, "cosine": 16, "sinh": 16,
         "cosh": 16, "tanh": 24, "tan": 24, "logistic": 24, "sign": 16, "power": 16, "atan2": 32}
@@ -134,7 +135,9 @@ def true(op: str, mp: Any) -> "Callable[..., Any]":
 
 
 def samples(op: str, dtype: str) -> "List[Tuple[complex, ...]]":
-    """Return points over many binades, near 0, 1, -1, i, on the axes and near poles, but not where results or steps overflow or underflow."""
+    """Return points over many binades, near 0, 1, -1 and i, on the axes and near poles. Points where a result or an
+    intermediate value overflows or underflows are left out.
+    """
     code, rng = PART[dtype][1], random.Random(op + dtype)
 
     def single(x: float) -> float:
@@ -161,7 +164,7 @@ def samples(op: str, dtype: str) -> "List[Tuple[complex, ...]]":
 
 @pytest.mark.parametrize("dtype, target", [(d, t) for d in PART for t in ("c", "opencl", "cuda-on-cpu")] if SWEEP else [("c64", "opencl"), ("c128", "c")])
 def test_functions(dtype: str, target: str, tmp_path: Path) -> None:
-    """Functions are within the ulps of gen/reference/complex_functions.py."""
+    """The error of each function is at most the number of ulps stated in gen/reference/complex_functions.py."""
     mp = pytest.importorskip("mpmath", reason="SKIP: no mpmath").mp
     mp.prec = 300 if dtype == "c64" else 1600
     _, code, unit, _ = PART[dtype]
@@ -182,7 +185,7 @@ def test_functions(dtype: str, target: str, tmp_path: Path) -> None:
         for x, got in zip(arguments, numbers(answer, code)):
             exact = function(*map(mp.mpc, x))
             if op == "atan2" and abs(mp.re(mp.sqrt(mp.mpc(x[0]) ** 2 + mp.mpc(x[1]) ** 2))) < 1e-3 * abs(mp.mpc(x[0])):
-                continue    # near the cut, where both roots are right
+                continue    # near the branch cut, where both roots are right
             if not (exact == 0 or (1e-30 < abs(exact) < 1e38 if dtype == "c64" else 1e-290 < abs(exact) < 1e308)):
                 continue
             allowed = float(ULPS[op])
@@ -247,7 +250,9 @@ EVERY = [(dtype, target) for dtype in PART for target in ("c", "opencl", "cuda-o
 
 @pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c128", "opencl"), ("c64", "cuda-on-cpu")])
 def test_special_values(dtype: str, target: str, tmp_path: Path) -> None:
-    """Infinities, NaN, signs of zeros, both sides of the cuts, and sizes at which steps must not overflow."""
+    """Functions are right for infinities, NaN, zeros of both signs, on both sides of branch cuts, and for numbers so
+    large or small that a naive formula overflows.
+    """
     _, code, unit, _ = PART[dtype]
     lines, results, buffers = [], [], []
     for op, rows in SPECIAL.items():
@@ -270,7 +275,7 @@ def test_special_values(dtype: str, target: str, tmp_path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-# Parts of operands: all pairs of them, and all pairs of these pairs.
+# Values of a part, all complex numbers made of them, and all pairs of these numbers.
 PARTS = [0.0, -0.0, 1.0, -2.0, INF, -INF, NAN]
 GRID = [complex(a, b) for a in PARTS for b in PARTS]
 PAIRS = [(x, y) for x in GRID for y in GRID]
@@ -278,7 +283,7 @@ ANNEX_G: Dict[str, Callable[[complex], complex]] = {"exponential": cmath.exp, "l
 
 
 def module(dtype: str, ops: "Dict[str, int]") -> str:
-    """Return a module with one op after the other, on a parameter or two with all points of a grid."""
+    """Return a module that applies each op to all points of a grid, given as one parameter or two."""
     sizes = {1: len(GRID), 2: len(PAIRS)}
     results = [f"{dtype}[{sizes[arity]}]{{0}}" for arity in ops.values()]
     parameters = [f"  g = {dtype}[{sizes[1]}]{{0}} parameter(0)", *(f"  {name} = {dtype}[{sizes[2]}]{{0}} parameter({k})" for k, name in ((1, "x"), (2, "y")))]
@@ -301,16 +306,17 @@ def same(x: float, y: float, signs: bool = True) -> bool:
 
 @pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c64", "opencl"), ("c128", "cuda-on-cpu")])
 def test_annex_g(dtype: str, target: str, tmp_path: Path) -> None:
-    """exp, log, sqrt and tanh equal Python's, which follow annex G's tables; quotients obey annex G's rules."""
+    """exp, log, sqrt and tanh equal Python's, which follow the tables in annex G of C11. Quotients obey annex G's rules.
+    """
     answers = on_grid(dtype, target, {**{op: 1 for op in ANNEX_G}, "divide": 2}, tmp_path)
     wrong = []
     for op, function in ANNEX_G.items():
         for z, got in zip(GRID, answers[op]):
             try:
                 wanted = function(z)
-            except ValueError:    # Python's error for a pole and for NaN of an infinity
+            except ValueError:    # Python raises an error at a pole, and for the NaN of an infinity
                 continue
-            free = not math.isfinite(z.imag) and math.isinf(z.real)     # annex G leaves the signs open
+            free = not math.isfinite(z.imag) and math.isinf(z.real)    # annex G leaves the signs unspecified
             if not (same(got.real, wanted.real, not free) and same(got.imag, wanted.imag, not free)):
                 wrong.append(f"{op}({z}): {got}, expected {wanted}")
     for (x, y), got in zip(PAIRS, answers["divide"]):
@@ -329,7 +335,9 @@ def test_annex_g(dtype: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c128", "c"), ("c64", "opencl")])
 def test_quotients(dtype: str, target: str, tmp_path: Path) -> None:
-    """Quotients over all exponents of a type are within 8 ulps of the number's size, unless that overflows or underflows."""
+    """Quotients over all exponents of a type are within 8 ulps of the number's size, unless the quotient itself
+    overflows or underflows.
+    """
     part, code, unit, _ = PART[dtype]
     least, most = (-149, 127) if part == "f32" else (-1074, 1023)
     rng = random.Random(dtype)
@@ -362,7 +370,7 @@ def test_quotients(dtype: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c128", "opencl")])
 def test_by_infinity(dtype: str, target: str, tmp_path: Path) -> None:
-    """A finite number divided by an infinite one is zero, also if products of their parts overflow."""
+    """A finite number divided by an infinite number is zero, even if products of their parts overflow."""
     code, most = PART[dtype][1], {"c64": 2.0 ** 127, "c128": 2.0 ** 1023}[dtype]
     parts = [0.0, 1.0, most, -most]
     above = [complex(a, b) for a in parts for b in parts]
@@ -378,7 +386,9 @@ def test_by_infinity(dtype: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", PART)
 def test_beside_xla(dtype: str, tmp_path: Path) -> None:
-    """Quotients, signs and powers of infinities, NaN and zeros equal XLA:CPU's, except powers that are NaN there."""
+    """Products, quotients, signs and powers of infinities, NaN and zeros equal those of XLA:CPU. Powers that are NaN in
+    XLA may differ.
+    """
     pytest.importorskip("jax", reason="SKIP: no jax")
     ops = {"sign": 1, "multiply": 2, "divide": 2, "power": 2}
     answers = on_grid(dtype, "c", ops, tmp_path)
@@ -400,7 +410,7 @@ def test_beside_xla(dtype: str, tmp_path: Path) -> None:
         for operands, got in zip(GRID if arity == 1 else PAIRS, answers[op]):
             wanted = next(theirs)
             nan = op == "power" and wanted.real != wanted.real and wanted.imag != wanted.imag
-            signs = op != "power"  # (inf - 0i)^2: XLA's result has no sign
+            signs = op != "power"  # XLA's (inf - 0i)^2 has no sign
             if not nan and not (same(got.real, wanted.real, signs) and same(got.imag, wanted.imag, signs)):
                 wrong.append(f"{op}{operands}: {got}, XLA has {wanted}")
     assert not wrong, "\n".join(wrong)
@@ -408,7 +418,7 @@ def test_beside_xla(dtype: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", PART)
 def test_nvcc(dtype: str, tmp_path: Path) -> None:
-    """The CUDA text of every function compiles without a warning."""
+    """The CUDA text of every complex function compiles without a warning."""
     if not shutil.which("nvcc"):
         pytest.skip("SKIP: no nvcc")
     lines = [f"  r{k} = {dtype}[64] {op}({'a, b' if op in ('power', 'atan2') else 'a'})" for k, op in enumerate(ULPS)]
@@ -429,7 +439,9 @@ def test_complex(dtype: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype, target", [(d, t) for d in PART for t in ("c", "opencl", "cuda-on-cpu")] if SWEEP else [("c64", "cuda-on-cpu"), ("c128", "c")])
 def test_scatter(dtype: str, target: str, tmp_path: Path) -> None:
-    """Sums, products and the last of updates equal Python's, for small integers whose sums do not depend on the order; rows out of range are dropped."""
+    """Scatters that add, multiply or overwrite equal Python's results, for small integers whose sums do not depend on
+    the order. Updates out of range are dropped.
+    """
     code, rng = PART[dtype][1], random.Random(dtype)
     places, rows = 20, 300
     start, updates = ([complex(rng.randint(-9, 9), rng.randint(-9, 9)) for _ in range(n)] for n in (places, rows))
@@ -494,7 +506,9 @@ e {{
 
 @pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c64", "opencl"), ("c128", "cuda-on-cpu")])
 def test_parts_and_bits(dtype: str, target: str, tmp_path: Path) -> None:
-    """Constants of infinities and NaN; extremes by the real, then by the imaginary part, NaN if a part is NaN; parts of real numbers; bits of pred."""
+    """Constants of infinities and NaN are right. Maximum and minimum compare the real parts, then the imaginary parts,
+    and give NaN if a part is NaN. Parts of real numbers and bits of pred are right.
+    """
     part, code, _, _ = PART[dtype]
     pairs = PAIRS[::3]
     x, y = ([pair[k] for pair in pairs] for k in (0, 1))
@@ -523,7 +537,7 @@ def test_parts_and_bits(dtype: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["c", "opencl", "cuda-on-cpu"])
 def test_parts_of_parts(target: str, tmp_path: Path) -> None:
-    """Moves between c128 and pairs of c64 agree bit by bit, NaN payloads included."""
+    """Moves between c128 and pairs of c64 keep every bit, including NaN payloads."""
     rng = random.Random(1)
     data = bytes(rng.randrange(256) for _ in range(16 * 12))
     text = ("e {\n  x = c128[4,3] parameter(0)\n  y = c64[12,2] parameter(1)\n  z = c128[] parameter(2)\n  a = c64[4,3,2] bitcast-convert(x)\n"
@@ -554,7 +568,9 @@ MIXED = """e {
 
 @pytest.mark.parametrize("target", ["c", "opencl", "cuda-on-cpu"])
 def test_parameters(target: str, tmp_path: Path) -> None:
-    """Parameters may be in any order in the text, in tuples too: kernel and reference get their values."""
+    """Parameters that appear in any order in the text, and in tuples, reach the kernel and the reference in the right
+    order.
+    """
     text = MIXED.replace("  ROOT", "  t = (c64[2,2]{0,1}, c64[4]) tuple(last, d)\n  ROOT")
     x, y, last, u = ([complex(k + 1, k - n) for k in range(n)] for n in (4, 5, 4, 2))
     y = y[:4]

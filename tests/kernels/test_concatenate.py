@@ -1,4 +1,6 @@
-"""Test concatenations whose rows end within a cache line: rows are assembled in the cache and stored in whole lines."""
+"""Test concatenations whose rows begin or end within a cache line: rows are assembled in the cache and stored in whole
+lines.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,12 @@ TYPES = ["s8", "pred", "bf16", "f16", "u16", "f32", "s32", "f64"]
 
 
 def side_by_side(r: random.Random) -> str:
-    """Return two to four operands, each a parameter or computed in one of several ways, with an optional op after them."""
+    """Return a concatenation of two to four operands, which are parameters or computed in one of several ways, sometimes
+    with an op after it.
+    """
     dtype, rows, inner = r.choice(TYPES), r.choice([2, 7, 33, 150]), r.choice([(), (), (3,)])
     widths = [r.choice([1, 2, 3, 5, 13, 31, 64, 65, 77, 130]) for _ in range(r.choice([2, 2, 3, 4]))]
-    turned = not inner and r.random() < 0.2     # column-major: along the first dimension
+    turned = not inner and r.random() < 0.2    # column-major, and concatenated along the first dimension
     lines: List[str] = []
     names: List[str] = []
 
@@ -65,7 +69,7 @@ def test_drawn_rows(target: str, device: str, part: str, tmp_path: Path, monkeyp
 
 
 def joined(shapes: str, whole: str, dimension: int = 1) -> concatenation.Concatenate:
-    """Return the nest with parameters side by side."""
+    """Return the nest of a concatenation of parameters with these shapes."""
     lines = [f"p{k} = {text} parameter({k})" for k, text in enumerate(shapes.split())]
     (fusion,) = drawn.fusions("e {\n  " + "\n  ".join(lines) + f"\n  ROOT c = {whole} concatenate("
                               + ", ".join(f"p{k}" for k in range(len(lines))) + f"), dimensions={{{dimension}}}\n}}\n")
@@ -75,7 +79,9 @@ def joined(shapes: str, whole: str, dimension: int = 1) -> concatenation.Concate
 
 
 def test_rows() -> None:
-    """Operands of whole lines or contiguous operands are walked part by part; otherwise the rows are found."""
+    """If the operands' rows are whole cache lines, or each operand is one contiguous part of the result, the kernel
+    needs no assembled rows. Otherwise the nest states the rows with the offset and length of each operand.
+    """
     assert joined("f32[9,16] f32[9,32]", "f32[9,48]").rows is None
     assert joined("f32[9,3] f32[4,3]", "f32[13,3]", 0).rows is None
     nest = joined("f32[9,2,5] f32[9,1,5] f32[9,4,5]", "f32[9,7,5]")
@@ -83,7 +89,7 @@ def test_rows() -> None:
     assert joined("s8[9,70] s8[9,65]", "s8[9,135]").together
 
 
-# Parts that other heroes would take as whole arrays are written to the place in the concatenation.
+# Operands that another hero would write as whole arrays are written to their place in the concatenation.
 PADS = """e {
   a = f32[5,5]{1,0} parameter(0)
   b = f32[6,3]{1,0} parameter(1)
@@ -93,7 +99,7 @@ PADS = """e {
   ROOT c = f32[14,9]{1,0} concatenate(p, q), dimensions={0}
 }
 """
-# The elements of the first part use no vector, those of the second do: the file declares vectors.
+# The first operand's kernel uses no vectors and the second's does, so the file must declare vectors.
 ONE_WIDE = """e {
   x = u32[3,17]{1,0} parameter(0)
   i = s32[3]{0} parameter(1)
@@ -128,7 +134,7 @@ LOOKED_UP = """e {
 def test_parts_of_other_heroes(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = schedule.DEVICES[device]
     monkeypatch.setitem(schedule.DEVICES, device, replace(of, table=replace(of.table, cost=8, elements=1)))
-    misaligned = LOOKED_UP.replace("2056", "2057").replace("4105", "4106")    # the second part begins inside a vector
+    misaligned = LOOKED_UP.replace("2056", "2057").replace("4105", "4106")    # the second operand begins inside a vector
     for text, ways in ((LOOKED_UP, ["table", "table"]), (misaligned, ["table", "loop"])):
         templates = [kernel.text.template for kernel in pipeline.target_file(drawn.fusions(text)[0], target, device).kernels]
         assert templates == [f"kernels/{way}" for way in ways]

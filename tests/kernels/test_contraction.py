@@ -1,7 +1,9 @@
-"""Property: products in register tiles agree with the reference for all dimension numbers and layouts, batches in any place, and sizes from 1 to 70,
-with ops before and after them; for sums of many products; and for operands in place and in panels.
+"""Property: products in register tiles agree with the reference. This covers all dimension numbers and layouts, batches
+in any dimension, sizes from 1 to 70, ops before and after the product, sums of many products, and operands that are
+read in place or from panels.
 
-Convolutions agree too: windows of any size, stride, dilation, padding and holes, groups, features in any place.
+Convolutions agree too: windows of any size, stride, dilation and padding, dilated inputs, groups, and features in any
+dimension.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ SMALL = [2, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16]
 MOST = 200000        # multiplications
 
 
-# types of the operands and of the result
+# types of the two operands and of the result
 FLOATS = [("f32", "f32", "f32")] * 3 + [("f64", "f64", "f64"), ("f32", "f32", "bf16"), ("f32", "f32", "f16")]
 NUMBERS = [(a, b, "s32") for a in ("s8", "u8") for b in ("s8", "u8")] + [
     ("bf16", "bf16", "f32"), ("bf16", "bf16", "bf16"), ("f16", "f16", "f32"), ("bf16", "f32", "f32"), ("s32", "s32", "s32"),
@@ -66,8 +68,8 @@ class Draw:
         self.after("d", result)
 
     def sizes(self, small: bool) -> "List[List[int]]":
-        """Return the sizes of the batch, of the dimensions that only the left operand has, of those that only the right operand has, and of the summed
-        dimensions. With small, most products of the matrices are straight code.
+        """Return the sizes of four groups of dimensions: of the batch, of the left operand only, of the right operand
+        only, and summed. If `small`, most products are written without loops.
         """
         r = self.r
         while True:
@@ -85,7 +87,9 @@ class Draw:
         return shape(kind or self.dtype, dims, order)
 
     def operand(self, side: str, kept: "List[int]") -> "tuple[str, str, List[int]]":
-        """Return an operand, its dimension numbers, and the sizes that the result has from it. Its dimensions are in any order."""
+        """Add an operand, whose dimensions are in random order. Return its name, its dimension numbers, and the sizes
+        that it gives the result.
+        """
         labels = [("b", k) for k in range(len(self.batch))] + [("x", k) for k in range(len(kept))] \
             + [("k", k) for k in range(len(self.k))]
         if self.r.random() < 0.6:
@@ -127,7 +131,7 @@ class Draw:
         return sum(" parameter(" in line for line in self.lines)
 
     def after(self, value: str, kind: str) -> None:
-        """Append ops after the product."""
+        """Add ops after the product."""
         r, last = self.r, value
         for number in range(r.choice([0, 0, 1, 2])):
             name = f"e{number}"
@@ -155,7 +159,7 @@ class Draw:
         if last == value and r.random() < 0.3:
             self.lines.append(f"  n = {plain(kind, self.dims)} negate({last})")
             self.lines.append(f"  ROOT t = ({plain(kind, self.dims)}, {plain(kind, self.dims)}) tuple(n, {last})")
-            # both results are in one layout
+            # both results have one layout
             self.lines = [line.replace("  d = " + line.split(" ")[4], f"  d = {plain(kind, self.dims)}")
                           if line.startswith("  d = ") else line for line in self.lines]
         else:
@@ -166,7 +170,7 @@ class Draw:
 
 
 class FewRows(Draw):
-    """A product of few rows, or of few columns, whose other operand may be of a narrow type."""
+    """A product with few rows, or few columns. The other operand may be of a narrow type."""
 
     def sizes(self, small: bool) -> "List[List[int]]":
         r = self.r
@@ -181,7 +185,9 @@ ALIKE = [(t, t) for t in ("f32", "f32", "f64", "s32")]
 
 
 def convolution(seed: int, types: "List[tuple[str, str]]" = ALIKE) -> str:
-    """Return a random convolution: of one group, of groups of features or of batches, some with one feature per group."""
+    """Return a random convolution: without groups, or with groups of features or of batches, some with one feature per
+    group.
+    """
     r = random.Random(seed)
     t, result = r.choice(types)
     while True:
@@ -197,7 +203,7 @@ def convolution(seed: int, types: "List[tuple[str, str]]" = ALIKE) -> str:
         if kind:
             way = r.random()
             groups, results = (results, results) if way < 0.4 else (groups, groups * r.choice([5, 16, 24, 32])) if way < 0.7 else \
-                r.choice([(8, 16), (16, 32), (4, 16), (8, 32), (4, 32), (6, 48)])    # a unit has several groups
+                r.choice([(8, 16), (16, 32), (4, 16), (8, 32), (4, 32), (6, 48)])    # a vector of columns contains several groups
             features *= groups if kind == "feature" else 1
             batch *= groups if kind == "batch" else 1
         else:
@@ -242,7 +248,9 @@ def tiled(fusion: Fusion) -> "List[contraction.Contraction]":
 
 
 def small(monkeypatch: pytest.MonkeyPatch, panels: Panels, **others: object) -> None:
-    """Choose blocks of few rows and columns, and sums of few products. `others` replace further numbers of the schedule."""
+    """Set the schedules to blocks of few rows and columns and to short sums, so that small products take every path.
+    `others` sets further numbers of the schedule.
+    """
     for name in ("cpu", "pocl-cpu"):
         device = DEVICES[name]
         numbers = replace(device.contraction_cpu, rows=48, chunk=8, few_rows={1: 2, 3: 3}, packed_rows=48, packed_units=4,
@@ -252,7 +260,7 @@ def small(monkeypatch: pytest.MonkeyPatch, panels: Panels, **others: object) -> 
 
 
 PRODUCTS = in_turn(range(SEED * 1000, SEED * 1000 + COUNT * BATCH, BATCH))
-# of the device classes that have blocks; `ninja test` leaves those in OpenCL to test-peer
+# for the devices whose schedules have blocks; `ninja test` leaves OpenCL to test-peer
 BLOCKS = [param if param.values[1] == "c" else pytest.param(*param.values, marks=[*param.marks, pytest.mark.peer])
           for param in PRODUCTS if param.values[1:] in ON_CPUS]
 
@@ -264,7 +272,7 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_small_matrices(first: int, target: str, device: str, tmp_path: Path) -> None:
-    """Batches of small matrices of any layouts; most are straight code."""
+    """Batches of small matrices agree with the reference, in any layouts. Most are written without loops."""
     texts = drawn(first + 800, 2 * BATCH, [*FLOATS, ("s32", "s32", "s32"), ("bf16", "f32", "f32")], True)
     loops = [kernel.loop for text in texts.values() for fusion in fusions(text)
              for kernel in target_file(fusion, target, device).kernels]
@@ -274,7 +282,9 @@ def test_small_matrices(first: int, target: str, device: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_parts_of_complex_numbers(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of complex numbers agree if one operand is read in place as an array of parts. The schedule is for few rows, whatever the number of rows is."""
+    """Products of complex numbers agree if one operand is read in place as an array of real and imaginary parts. The
+    schedule for few rows is forced.
+    """
     of = DEVICES[device]
     assert of.panels
     monkeypatch.setitem(schedule.DEVICES, device, replace(of, panels=of.panels._replace(complex_least=1 << 30, least_steps=1)))
@@ -287,7 +297,8 @@ def test_parts_of_complex_numbers(first: int, target: str, device: str, tmp_path
 
 @pytest.mark.parametrize("first, target, device", PRODUCTS)
 def test_complex(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of complex numbers are products of their parts, here also of few rows."""
+    """Products of complex numbers agree, also with few rows, where the schedule computes with real and imaginary parts.
+    """
     of = DEVICES[device]
     if of.panels:
         monkeypatch.setitem(schedule.DEVICES, device, replace(of, panels=of.panels._replace(complex_least=1)))
@@ -295,7 +306,9 @@ def test_complex(first: int, target: str, device: str, tmp_path: Path, monkeypat
 
 
 def test_partial_sums_of_complex_products_may_overflow(tmp_path: Path) -> None:
-    """If -inf and two large finite sums are added, a kernel that adds the finite sums first gives NaN, so no value is certain."""
+    """A sum has the terms -inf and two large finite terms, whose sum overflows. A kernel that adds the finite terms
+    first gives NaN, so the reference must not demand a value.
+    """
     agree({"e7622": """HloModule e7622
 
 ENTRY e {
@@ -310,8 +323,9 @@ ENTRY e {
 
 
 def test_whole_and_other_sums_of_complex_products(tmp_path: Path) -> None:
-    """The real part sums products of whole numbers and of fractions in one accumulator, so it is rounded. The sum of whole
-    numbers alone would be exact."""
+    """One accumulator of the real part adds products of integers and products of fractions, so it is rounded, although
+    the sum of the integers alone would be exact.
+    """
     agree({"whole": """HloModule whole
 
 ENTRY e {
@@ -331,7 +345,7 @@ ENTRY e {
 
 
 def compile_for(machine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compile kernels with these words in place of -march=native."""
+    """Compile kernels with the flags `machine` instead of -march=native. Skip if the compiler does not know them."""
     compiler, *words = c_compiler(), *machine.split()
     if platform.machine() != "x86_64" or subprocess.run([compiler, *words, "-fsyntax-only", "-x", "c", "/dev/null"],
                                                         capture_output=True).returncode:
@@ -342,9 +356,9 @@ def compile_for(machine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("CC", str(other))
 
 
-# machines with different instructions; the processor may lack those of the last
+# machines with different instructions; this processor may lack those of the last one
 NO_AMX = "-march=native -mno-amx-tile"
-GROUPS = ("bf16", "s8", "u8")    # types that tiles multiply in groups
+GROUPS = ("bf16", "s8", "u8")    # types whose products tiles add in groups, by one instruction
 MACHINES = ["-march=x86-64", "-march=x86-64-v2", "-march=x86-64-v3", NO_AMX]
 if "avx512bw" in Path("/proc/cpuinfo").read_text():
     MACHINES.append("-march=x86-64-v4")
@@ -353,7 +367,7 @@ if "avx512bw" in Path("/proc/cpuinfo").read_text():
 @pytest.mark.parametrize("machine", ["", *(pytest.param(machine, marks=pytest.mark.peer) for machine in MACHINES)])
 @pytest.mark.parametrize("groups", [GROUPS, pytest.param((), marks=pytest.mark.peer)])
 def test_numbers(machine: str, groups: "tuple[str, ...]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Integers are exact with the instructions of each machine."""
+    """Products of integers are exact with the instructions of each machine."""
     if machine:
         compile_for(machine, tmp_path, monkeypatch)
     small(monkeypatch, Panels(1, 1, 1, 0, 0, in_place_columns=1, groups=groups))
@@ -391,7 +405,9 @@ def test_numbers_in_opencl(groups: "tuple[str, ...]", tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("machine", ["", NO_AMX])
 def test_products_of_least_numbers(machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An instruction for bf16 flushes subnormal operands to zero."""
+    """Products of subnormal bf16 numbers are within the bound, although the instructions for bf16 flush subnormal
+    operands to zero.
+    """
     if machine:
         compile_for(machine, tmp_path, monkeypatch)
     agree({"least": dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[50,64]{1,0}", "", "  s = bf16[] constant(1e-39)",
@@ -403,7 +419,7 @@ def test_products_of_least_numbers(machine: str, tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @pytest.mark.parametrize("left, right", [("s8", "s8"), ("s8", "u8"), ("u8", "s8"), ("u8", "u8"), ("s32", "s32")])
 def test_extreme_integers(left: str, right: str, target: str, device: str, tmp_path: Path) -> None:
-    """Products of the smallest and of the largest integers, which pairs of 16 bits cannot hold."""
+    """Products of the smallest and the largest integers are exact, although sums of pairs do not fit in 16 bits."""
     def ends(name: str, kind: str, dims: str) -> "List[str]":
         of = {"s8": (-128, 127), "u8": (0, 255), "s32": (-2**31, 2**31 - 1)}[kind]
         return [f"  {name}i = s32[{dims}]{{1,0}} parameter({'ab'.index(name)})", f"  {name}z = s32[] constant(0)",
@@ -425,7 +441,7 @@ def test_small_blocks_in_panels(first: int, target: str, device: str, tmp_path: 
 
 
 def of_rows(seed: int) -> str:
-    """Return a product of matrices whose rows are contiguous, some with a sum after it."""
+    """Return a random product of matrices with contiguous rows, sometimes with an addition after it."""
     r = random.Random(seed)
     t, batch = r.choice(["f32", "f32", "f64", "s32"]), r.choice([[], [], [3]])
     m, n, k = (r.randint(least, 70) for least in (1, 33, 1))
@@ -439,7 +455,7 @@ def of_rows(seed: int) -> str:
 @pytest.mark.peer
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_panels_of_their_own(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # the numbers of `skinny` would read up to 64 rows in place
+    # with the numbers of `skinny`, up to 64 rows would be read in place
     small(monkeypatch, Panels(1, 1, 1, 0, 0, dot_rows=1 << 30, units=(1,)), skinny={})
     texts = {f"r{seed}": of_rows(seed).replace("HloModule e", f"HloModule r{seed}") for seed in range(2 * COUNT)}
     schedules = [kernel.loop for text in texts.values() for fusion in fusions(text)
@@ -456,7 +472,9 @@ def test_small_blocks_in_place(first: int, target: str, device: str, tmp_path: P
 
 
 def few_rows(seed: int, sums: bool) -> str:
-    """Return products of few rows whose lanes have sums of their own, or whose tiles convert narrow types, from a seed on."""
+    """Return a product of few rows whose lanes have separate sums, or whose tiles convert narrow types: the first one
+    found by seeds from `seed` on.
+    """
     types = [("f32", "f32", "f32"), ("f64", "f64", "f64")] if sums else [
         (a, b, c) for a, b in itertools.product(("f32", "bf16", "s8", "u8"), repeat=2) for c in ("f32", "bf16")]
     for each in itertools.count(seed):
@@ -473,7 +491,7 @@ def all_few_rows(first: int, count: int) -> "Dict[str, str]":
 
 
 class Turned(Draw):
-    """A product of a narrow type by a matrix with more rows, whose neighbours lie along the sum."""
+    """A product of narrow types by a matrix with more rows than the other operand, contiguous along the sum."""
 
     def sizes(self, small: bool) -> "List[List[int]]":
         r = self.r
@@ -488,7 +506,8 @@ class Turned(Draw):
 
 
 def turned(seed: int) -> str:
-    """Return products whose operand with more rows is read in place, from a seed on."""
+    """Return a product whose operand with more rows is read in place: the first one found by seeds from 1000 * seed on.
+    """
     types = [of for of in NUMBERS if of[0] in GROUPS and of[1] in GROUPS]
     for each in range(1000 * seed, 1000 * seed + 100):
         text = Turned(each, types).text()
@@ -500,14 +519,18 @@ def turned(seed: int) -> str:
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_turned(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A matrix of a narrow type is read in place, the other operand is in panels, and the result is transposed."""
+    """If a matrix of a narrow type is read in place, the other operand is copied into panels and the result is
+    transposed. Such products agree.
+    """
     small(monkeypatch, Panels(1, 1, 1, groups=GROUPS, group_units=(4, 3, 2), turned_rows=2))
     agree({f"e{seed}": turned(seed) for seed in range(first + 1000, first + 1000 + BATCH)}, target, device, tmp_path)
 
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_few_rows(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few rows read a matrix in place if its neighbours lie along the sum, or if its type is narrow."""
+    """A product of few rows reads the matrix in place if it is contiguous along the sum, or if its type is narrow. Such
+    products agree.
+    """
     small(monkeypatch, Panels(1, 1, 1, 0))
     agree(all_few_rows(first, BATCH), target, device, tmp_path)
 
@@ -539,12 +562,14 @@ BATCHED = "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs
 
 
 def of_read(a: str, b: str, read: str, d: str, words: str = BATCHED) -> str:
-    """Return a product, by default of small matrices, whose second operand is read through a move."""
+    """Return a product, by default of a batch of small matrices, whose second operand is read through the op `read`."""
     return dot(a, b, d, words).replace("  ROOT d =", f"  s = {read}\n  ROOT d =").replace("dot(a, b)", "dot(a, s)")
 
 
 def as_dot(seed: int) -> str:
-    """Return a random convolution that is a dot: along each dimension of the image its window has one element or one place."""
+    """Return a random convolution that is equivalent to a dot: in each dimension of the image, the window has one
+    element or one position.
+    """
     r = random.Random(seed)
     rank, t = r.choice([1, 2, 2, 3]), r.choice(["f32", "f32", "f64", "s32"])
     batch, features, results = r.choice([1, 2, 3]), r.choice([1, 3, 8, 17]), r.choice([4, 8, 16, 17, 33, 40])
@@ -572,7 +597,7 @@ def as_dot(seed: int) -> str:
     y, y_shape, dims = labelled("bf", [batch, results, *out])
     window = " ".join(f"{name}={'x'.join(map(str, of))}" for name, of in (
         ("size", size), ("stride", [stride for stride, _ in words]), ("rhs_dilate", [dilation for _, dilation in words])))
-    if r.random() < 0.2:    # a kernel that is read backwards stays a convolution
+    if r.random() < 0.2:    # a convolution with a reversed kernel is not turned into a dot
         window += f" rhs_reversal={'x'.join(r.choice('01') for _ in range(rank))}"
     lines = [f"  x = {x_shape} parameter(0)", f"  w = {w_shape} parameter(1)",
              f"  c = {y_shape} convolution(x, w), window={{{window}}}, dim_labels={x}_{w}->{y}"]
@@ -589,7 +614,7 @@ def test_convolutions_that_are_dots(first: int, target: str, device: str, tmp_pa
 
 
 def gradient(seed: int) -> str:
-    """Return a random convolution that sums over images, like the gradient of weights."""
+    """Return a random convolution that sums over the images, like the gradient of weights."""
     r = random.Random(seed)
     images, size, stride, window = r.choice([2, 3, 4, 6]), r.choice([5, 8, 11]), r.choice([1, 1, 2]), r.choice([2, 3, 4])
     inputs, outputs, low, t = r.choice([3, 8, 17]), r.choice([16, 32, 33, 48, 64]), r.choice([0, 1]), r.choice(["f32", "f32", "f64", "s32"])
@@ -620,7 +645,7 @@ def test_parts_of_images(first: int, target: str, device: str, tmp_path: Path, m
 
 
 def few_features(seed: int) -> str:
-    """Return a random convolution with groups of few features, several of which share a unit."""
+    """Return a random convolution with groups of few features, so that a vector of columns contains several groups."""
     r = random.Random(seed)
     t, kind, inputs, each = r.choice(["f32", "f32", "f64", "s32"]), r.choice(["feature", "batch"]), r.choice([1, 2, 3, 4, 8]), r.choice([2, 4, 8])
     groups, size, window, low = 16 // each * r.choice([1, 2, 3, 5]), r.choice([3, 5, 9]), r.choice([1, 2, 3]), r.choice([0, 1, 1])
@@ -662,7 +687,9 @@ def test_groups_of_few_features_on(machine: str, tmp_path: Path, monkeypatch: py
 
 
 def few_results(seed: int) -> str:
-    """Return a random product with few results and a long sum, whose operands have the sum first."""
+    """Return a random product with a small result and a long sum, whose operands usually have the summed dimension
+    first.
+    """
     r = random.Random(seed)
     t, m, n, k = r.choice(["f32", "f32", "f64", "s32"]), r.choice([17, 24, 33, 64, 70]), r.choice([16, 24, 40, 48, 64, 70]), r.choice([24, 40, 63, 64])
     words = "lhs_contracting_dims={0}, rhs_contracting_dims={0}" if r.random() < 0.7 else ROWS
@@ -674,7 +701,9 @@ def few_results(seed: int) -> str:
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 @pytest.mark.parametrize("bytes_", [0, 1 << 20])
 def test_few_results_of_long_sums(first: int, target: str, device: str, bytes_: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums in parts, blocks of whole rows with and without a panel of their own, and transposed products."""
+    """Small results of long sums agree: with the sum cut into parts, in blocks of whole rows with and without a separate
+    panel, and transposed.
+    """
     small(monkeypatch, Panels(1, 1, 1, 0, 0, dot_rows=1 << 30, near_bytes=bytes_, part_steps=8, many_products=1, turned_result=0, whole_units=1.0))
     for name in ("cpu", "pocl-cpu"):
         numbers = replace(schedule.DEVICES[name].contraction_cpu, row_items=2, row_sets=1 if bytes_ else 64)
@@ -686,7 +715,9 @@ def test_few_results_of_long_sums(first: int, target: str, device: str, bytes_: 
 
 @pytest.mark.parametrize("target, device", [pytest.param("c", "cpu"), pytest.param("opencl", "pocl-cpu", marks=pytest.mark.peer)])
 def test_depthwise_rows_of_less_than_two_units(target: str, device: str, tmp_path: Path) -> None:
-    """A row of one whole unit and one that shares columns with it reads both from the base."""
+    """A depthwise convolution agrees if a row has a whole vector of columns and a second vector that overlaps it; both
+    are read from the base in place.
+    """
     texts = {}
     for t, features in (("f32", 17), ("f32", 31), ("f64", 9)):
         for kind, base, out, labels in (("feature", [4, 20, features], 4, "b0f_0io->b0f"), ("batch", [features, 20, 4], 1, "b0f_0io->b0f"),
@@ -702,7 +733,7 @@ def test_depthwise_rows_of_less_than_two_units(target: str, device: str, tmp_pat
 
 
 def test_a_long_row_of_sums_of_one_term(tmp_path: Path) -> None:
-    """A window whose second element is never inside of the base has no digit of the sum."""
+    """If the second element of a window is always in the padding, the sum has one term and no loop."""
     text = """HloModule one_term
 
 ENTRY e {
@@ -718,7 +749,9 @@ ENTRY e {
 
 
 def test_large_images_are_summed_in_parts() -> None:
-    """In the gradient of weights each image is a group if the images have many more bytes than the weights."""
+    """In the gradient of weights, the sum over images is cut into one part per image if the images have many more bytes
+    than the weights.
+    """
     for images, size, groups in ((2, 56, 2), (2, 14, 1), (3, 56, 3)):
         (fusion,) = fusions(f"""HloModule e
 
@@ -733,7 +766,7 @@ ENTRY e {{
 
 
 def test_pixels_are_one_dimension() -> None:
-    """A convolution with a window of one element reads the pixels of an image as one row."""
+    """A convolution with a window of one element becomes a dot, in which the pixels of an image are one dimension."""
     for labels, x, w, y, columns in (("bf01_oi01->bf01", "2,12,20,18", "30,12,1,1", "2,30,20,18", 360),
                                      ("b01f_01io->b01f", "2,20,18,12", "1,1,12,30", "2,20,18,30", 30)):
         (fusion,) = fusions(f"HloModule e\n\nENTRY e {{\n  x = f32[{x}]{{3,2,1,0}} parameter(0)\n  w = f32[{w}]{{3,2,1,0}} parameter(1)\n"
@@ -756,7 +789,7 @@ ENTRY e {{
 }}
 """
 
-# For each case: the heroes of the kernels of a product, and its HLO text
+# For each case: the heroes that write the kernels of a product, and its HLO text.
 NAMED: "Dict[str, tuple[List[str], str]]" = {
     "in_place": (["contraction"], dot("f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS)),
     "cut_columns": (["contraction"], dot("f32[40,50]{1,0}", "f32[50,70]{1,0}", "f32[40,70]{1,0}", ROWS)),
@@ -860,7 +893,9 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 
 @pytest.mark.parametrize("name", NAMED)
 def test_who_writes_it(name: str) -> None:
-    """The heroes are the stated ones. OpenCL has the same, but converts bf16, which C multiplies in pairs."""
+    """The kernels of each product are written by the stated heroes. OpenCL has the same heroes, but first converts bf16,
+    which C multiplies in pairs.
+    """
     heroes, text = NAMED[name]
     (fusion,) = fusions(text)
     for target, device in (("c", "cpu"), ("opencl", "pocl-cpu")):
@@ -870,7 +905,7 @@ def test_who_writes_it(name: str) -> None:
         assert EMPTY not in [kernel.grid.thread for kernel in kernels]
 
 
-# products that are loops, by the reason
+# products that are not tiled but plain loops, by the reason that `explain` gives
 LOOPS = {
     "1 columns of complex numbers do not fill vectors": ("c64[40,50]{1,0}", "c64[50,1]{1,0}", "c64[40,1]{1,0}", ROWS),
     "512 multiplications of complex numbers; tiles need at least 1024": ("c64[8,8]{1,0}", "c64[8,8]{1,0}", "c64[8,8]{1,0}", ROWS),
@@ -880,7 +915,7 @@ LOOPS = {
     "rows of 7 columns; tiles need at least 8": ("f32[40,50]{1,0}", "f32[50,7]{1,0}", "f32[40,7]{1,0}", ROWS),
     "2430 multiplications in rows of 9 columns; tiles need at least 8192": ("f32[30,9]{1,0}", "f32[9,9]{1,0}", "f32[30,9]{1,0}", ROWS),
 }
-# its windows are alternately on elements of the base and between them
+# the windows begin alternately at elements of the dilated base and between them
 UNEVEN = """HloModule e
 
 ENTRY e {
@@ -908,7 +943,9 @@ def test_explain_says_where_tiles_do_not_move_evenly(tmp_path: Path) -> None:
 
 
 def test_few_rows_of_a_large_operand() -> None:
-    """A large operand is read in place, in tiles that hold all rows or half of them. A small operand, or one for more rows, is copied."""
+    """For few rows, a large operand is read in place, in tiles with all rows or half of them. A small operand, or an
+    operand for more rows, is copied into panels.
+    """
     for m, k, tile in ((8, 300, 3), (12, 300, 2), (15, 300, 3), (12, 60, 0), (17, 300, 2), (64, 300, 3), (65, 300, 3)):
         (fusion,) = fusions(dot(f"f32[{m},{k}]{{1,0}}", f"f32[{k},1100]{{1,0}}", f"f32[{m},1100]{{1,0}}", ROWS))
         (kernel,) = target_file(fusion, "c", "cpu").kernels
@@ -923,7 +960,9 @@ def test_few_rows_of_a_large_operand() -> None:
 
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
 def test_values_of_rows_of_a_large_operand(target: str, device: str, tmp_path: Path) -> None:
-    """The values are right if 0, 1 or 5 rows are left beside whole tiles, if two units share columns, and in batches."""
+    """Products of few rows by a large operand agree: with 0, 1 or 5 rows left after whole tiles, with two vectors of
+    columns that overlap, and in batches.
+    """
     texts = {f"rows_{m}": dot(f"f32[{m},300]{{1,0}}", f"f32[300,{n}]{{1,0}}", f"f32[{m},{n}]{{1,0}}", ROWS)
              for m, n in ((17, 250), (24, 256), (49, 250), (64, 1050))}
     texts["batch"] = dot("f64[2,19,260]{2,1,0}", "f64[2,260,150]{2,1,0}", "f64[2,19,150]{2,1,0}",
@@ -946,8 +985,8 @@ ENTRY e {{
 
 
 def test_images_share_columns_that_the_cache_does_not_hold() -> None:
-    """Work-items of two images with the same columns follow one another, and tiles prefetch the next chunk of the columns, unless the cache holds the
-    kernel.
+    """If the convolution's kernel does not fit the cache, work-items of two images with the same columns follow one
+    another, and tiles prefetch the next chunk of these columns. If it fits, neither is done.
     """
     for features, far in ((512, 128 * 512), (64, 0)):
         (fusion,) = fusions(FAR.format(features))
@@ -957,13 +996,15 @@ def test_images_share_columns_that_the_cache_does_not_hold() -> None:
         assert ("unit_block = bl_x >> 1;" in file.text) == (features == 512)
     (fusion,) = fusions(dot("f32[600,300]{1,0}", "f32[300,800]{1,0}", "f32[600,800]{1,0}", ROWS))
     loop = target_file(fusion, "c", "cpu").kernels[-1].loop
-    assert isinstance(loop, ContractionSchedule) and loop.far == 0    # many rows share it, and a core's second level holds it
+    assert isinstance(loop, ContractionSchedule) and loop.far == 0    # many rows use the panel, and it fits a core's L2
 
 
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
 def test_tiles_share_the_lines_of_the_next_chunk(target: str, device: str, tmp_path: Path) -> None:
-    """A tile prefetches one line per up to four steps, or per fewer steps if a block has few tiles. Lines are adjacent in
-    panels, and separate in operands that are read in place. The last steps are computed one by one."""
+    """A tile prefetches one cache line of the next chunk every few steps: every fourth step, or more often if a block
+    has few tiles. In panels the lines are adjacent; in operands that are read in place they are not. The last steps
+    are computed one by one.
+    """
     def product(m: int, k: int) -> str:
         return dot(f"f32[{m},{k}]{{1,0}}", f"f32[{k},128]{{1,0}}", f"f32[{m},128]{{1,0}}", ROWS)
 
@@ -979,8 +1020,8 @@ def test_tiles_share_the_lines_of_the_next_chunk(target: str, device: str, tmp_p
 
 @pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
 def test_results_follow_the_sums_of_a_tile(target: str, device: str) -> None:
-    """Ops after the sums are computed tile by tile if a chunk is the whole sum, and otherwise from the totals of a block. Neither is done if no op
-    follows the sums, or for parts of the places of a window.
+    """Ops after the product are computed tile by tile if one chunk has the whole sum, otherwise from a block's totals in
+    memory. Without such ops neither is generated.
     """
     after = ["  z = f32[] constant(0)", "  zs = f32[70,96]{1,0} broadcast(z), dimensions={}", "  r = f32[70,96]{1,0} maximum(d, zs)"]
     for k, more, by_tile, by_block in ((64, after, True, False), (1000, after, False, True), (64, [], False, False)):
@@ -990,7 +1031,9 @@ def test_results_follow_the_sums_of_a_tile(target: str, device: str) -> None:
 
 
 def test_tiles_go_through_the_longest_digit() -> None:
-    """Panels of a kernel [features, window] are copied in its own order; tiles run along its input features."""
+    """The panels of a kernel [features, window] are copied in the kernel's own order. Tiles run along the longest summed
+    dimension, the input features.
+    """
     (fusion,) = fusions(CONVOLUTION.format("10,11,40", "8,9,70", "size=3x3").replace("3,3,12,20", "70,40,3,3").replace(
         "b01f_01io", "b01f_oi01"))
     (nest,) = tiled(fusion)
@@ -998,7 +1041,9 @@ def test_tiles_go_through_the_longest_digit() -> None:
 
 
 def test_cells() -> None:
-    """Each pair of a place and a tap that meets an element of the base is in exactly one cell, and no other pair is."""
+    """A convolution's positions and window elements are divided into cells. Each pair (position, window element) that
+    reads an element of the base is in exactly one cell, and pairs that read padding are in none.
+    """
     r = random.Random(SEED)
     for _ in range(100):
         size, window, stride, dilation, holes = (r.randint(1, 7) for _ in range(5))
@@ -1022,8 +1067,9 @@ ENTRY e {{
 
 
 def test_work_items_go_along_rows() -> None:
-    """Work-items run along rows if there are few steps or the operand with the rows is large. A block has few rows if it stores to many pages, or if ops
-    follow the sums. The digits of the batch precede the rows, and those of the columns follow them.
+    """Work-items run along rows first if the sum is short or the operand with the rows is large. A block has few rows if
+    it stores to many pages, or if ops follow the product. In the order of work-items, the batch precedes the rows,
+    and split columns follow them.
     """
     for batch, m, k, n, negated, rows, digits in (
             ([], 500, 16, 1024, False, 24, ["row_block", "unit_block"]), ([], 500, 16, 960, False, 84, ["row_block", "unit_block"]),
@@ -1043,7 +1089,7 @@ def test_work_items_go_along_rows() -> None:
 
 
 def test_many_work_items_are_in_groups() -> None:
-    """Many work-items are in groups: OpenCL calls a function for each group."""
+    """Many work-items are grouped: in OpenCL one function call computes a group of 16."""
     (fusion,) = fusions(NAMED["many"][1])
     for target, device, blocks, threads in (("c", "cpu", 1027, 1), ("opencl", "pocl-cpu", 65, 16)):
         (kernel,) = target_file(fusion, target, device).kernels
@@ -1058,7 +1104,9 @@ def test_named(target: str, device: str, part: str, tmp_path: Path) -> None:
 
 
 def test_a_long_sum_is_a_tree(tmp_path: Path) -> None:
-    """A long sum is a tree. 0.1, added up in f32 one after another, is off by a hundredth after some hundred thousand terms."""
+    """Long sums are added as a tree, so the error stays small. In plain order, 2^19 terms of 0.1 in f32 would be off by
+    about 1 %.
+    """
     count = 1 << 19
     (tmp_path / "e.hlo").write_text(dot(f"f32[2,{count}]{{1,0}}", f"f32[{count},16]{{1,0}}", "f32[2,16]{1,0}", ROWS))
     for name, value, columns in (("p0", 1.0, 2), ("p1", 0.1, 16)):
@@ -1071,7 +1119,9 @@ def test_a_long_sum_is_a_tree(tmp_path: Path) -> None:
 
 
 def test_a_lost_product_is_found(tmp_path: Path) -> None:
-    """A lost product among many changes a float sum by less than the order of additions may; sums of whole numbers are exact, so the test uses these."""
+    """`gen check` finds a kernel that leaves out some products of a long sum. In floats this may stay below the allowed
+    rounding error, so the check also uses integers, whose sums are exact.
+    """
     (fusion,) = fusions(dot("f32[2,16000]{1,0}", "f32[16000,16]{1,0}", "f32[2,16]{1,0}", ROWS))
     built = run.build(fusion, tmp_path, "c", run.Options())
     assert [result.status for result in run.check_built([built], "c", run.Options())] == ["PASS"]
@@ -1085,13 +1135,13 @@ def test_a_lost_product_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("refused", [False, True])
 def test_tiles_of_the_processor(refused: bool, tmp_path: Path) -> None:
-    """The kernel asks Linux for the tile registers; it is right without them too."""
+    """The kernel asks Linux for permission to use the AMX tile registers. It is right if Linux refuses, too."""
     (fusion,) = fusions(dot("bf16[50,70]{1,0}", "bf16[70,90]{1,0}", "f32[50,90]{1,0}", ROWS))
     built = run.build(fusion, tmp_path, "c", run.Options())
     kernel, asked = tmp_path / "e.c", "long answer = 158;"
     made = kernel.read_text()
     assert made.count(asked) == 1 and "_tile_dpbf16ps(" in made
-    if refused:    # another system call, which does not return 0
+    if refused:    # a system call that does not return 0, as if Linux refused
         kernel.write_text(made.replace(asked, "long answer = 39;"))
     assert [result.status for result in run.check_built([built], "c", run.Options())] == ["PASS"]
 
@@ -1099,8 +1149,9 @@ def test_tiles_of_the_processor(refused: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("most", [1, 2, 3, 4])
 @pytest.mark.parametrize("t", ["bf16", "f32"])
 def test_units_that_share_columns_are_in_one_block(t: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Units that share columns are in one block. Otherwise two work-items would store to the shared columns. The bits of their NaNs may differ.
-    Matrix instructions add to a result in two steps, and no other work-item may store to it between them.
+    """Two vectors of columns that overlap are computed by one block. In two blocks, two work-items would store to the
+    same columns at the same time: the bits of NaNs could differ, and matrix instructions, which add to a result in
+    two steps, could lose a part.
     """
     device = DEVICES["cpu"]
     numbers = replace(device.contraction_cpu, matrix_block=(20, most), units=most, whole_units=1, few_rows={1: 2})
@@ -1116,14 +1167,14 @@ def test_units_that_share_columns_are_in_one_block(t: str, most: int, monkeypatc
 
 @pytest.mark.parametrize("b, d", [("c64[2048,3,1]{2,1,0}", "c64[3,1,1]{2,1,0}"), ("c64[2048,3]{1,0}", "c64[3,1]{1,0}")])
 def test_complex_numbers_beside_a_batch(b: str, d: str, tmp_path: Path) -> None:
-    """An operand keeps a dimension of size 1 whose neighbours belong to the batch."""
+    """An operand keeps a dimension of size 1 next to a batch dimension."""
     text = dot("c64[2048,3,1]{2,1,0}", b, d, "lhs_batch_dims={1}, rhs_batch_dims={1}, lhs_contracting_dims={0}, rhs_contracting_dims={0}")
     agree({"e": text}, "c", "cpu", tmp_path)
 
 
 @pytest.mark.parametrize("bytes_", [0, 1 << 30])
 def test_no_place_is_read_beyond_an_operand(bytes_: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last units of rows end at the end of the rows."""
+    """The last vector that is read from a row ends at the end of the operand."""
     small(monkeypatch, Panels(1, 1, 1, bytes_, 0))
     for columns in (16, 17, 31, 33, 70):
         (fusion,) = fusions(dot("f32[26,30]{1,0}", f"f32[30,{columns}]{{1,0}}", f"f32[26,{columns}]{{1,0}}", ROWS))
@@ -1134,7 +1185,8 @@ def test_no_place_is_read_beyond_an_operand(bytes_: int, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("inputs, each", [(1, 2), (2, 2), (1, 4), (4, 4), (8, 8), (3, 8)])
 def test_parts_of_a_unit_end_with_the_base(inputs: int, each: int) -> None:
-    """The last element that a unit's parts read is the last one of the base."""
+    """If a vector of columns contains several groups, the last element that it reads is the last element of the base.
+    """
     features = 64 // each * inputs
     (fusion,) = fusions(CONVOLUTION.format(f"10,11,{features}", "8,9,64", "size=3x3").replace("3,3,12,20", f"3,3,{inputs},64").replace(
         "b01f_01io->b01f", f"b01f_01io->b01f, feature_group_count={64 // each}").replace("2,10,11", "2,10,11"))
@@ -1147,7 +1199,7 @@ def test_parts_of_a_unit_end_with_the_base(inputs: int, each: int) -> None:
 @pytest.mark.parametrize("dims", ["", "[40,7,5]{2,1,0} slice(b), slice={[0:40],[1:5],[0:5]}", "[40,4,9]{2,1,0} slice(b), slice={[0:40],[0:4],[4:9]}",
                                   "[40,4,5]{2,1,0} reverse(b), dimensions={1}", "[40,5,4]{2,1,0} transpose(b), dimensions={0,2,1}"])
 def test_no_place_is_read_beyond_small_matrices(dims: str) -> None:
-    """A vector that reaches beyond its row ends inside the matrix."""
+    """A vector that is wider than a row of a small matrix ends inside the matrix."""
     of = f"f32{dims.split(' ')[0]}" if dims else "f32[40,4,5]{2,1,0}"
     text = of_read("f32[40,3,4]{2,1,0}", of, f"f32[40,4,5]{{2,1,0}} {dims.split(' ', 1)[1]}", "f32[40,3,5]{2,1,0}") if dims \
         else dot("f32[40,3,4]{2,1,0}", of, "f32[40,3,5]{2,1,0}", BATCHED)

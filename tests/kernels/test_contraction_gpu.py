@@ -1,5 +1,6 @@
-"""Property: products in tiles of a GPU's shared memory agree with the reference for all dimension numbers and layouts, batches in any place, sizes from
-1 to 70 and all tiled types, with ops before and after; and sums in parts agree.
+"""Property: products in tiles of a GPU's shared memory agree with the reference. This covers all dimension numbers and
+layouts, batches in any dimension, sizes from 1 to 70, all types that tiles take, ops before and after, and sums that
+are cut into parts.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from gen.schedule import DEVICES, GpuTile, SharedTiles
 from gen.targets import TARGETS, bits
 from test_contraction import BATCHED, ROWS, TURNED, dot
 
-# of the operands and of the result
+# types of the operands and of the result
 TYPES = [*test_contraction.FLOATS, *test_contraction.NUMBERS, ("f16", "f16", "f16"), ("u8", "u8", "u8")]
 COLUMNS = "lhs_contracting_dims={0}, rhs_contracting_dims={0}"
 
 ON = [("cuda-on-cpu", "sm_80"), *(pytest.param(*on, marks=pytest.mark.peer) for on in (("hip-on-cpu", "gfx90a"), ("hip-on-cpu", "gfx942"), ("opencl", "opencl-gpu")))]
 
 
-# types of matrix instructions
+# types for which there are matrix instructions
 MATRIX_TYPES = [("f64", "f64", "f64"), ("s8", "s8", "s32"), ("u8", "u8", "u8"), ("bf16", "bf16", "f32"), ("f16", "f16", "f16")]
 
 
@@ -49,7 +50,7 @@ def drawn(first: int, count: int, types: "List[tuple[str, str, str]]" = TYPES) -
 
 
 def small(monkeypatch: pytest.MonkeyPatch, part_steps: int = 0) -> None:
-    """Use schedules that tile every product and cut its sums into parts of that many steps."""
+    """Use schedules that tile every product and cut its sum into parts of `steps` steps."""
     for name, device in schedule.DEVICES.items():
         if device.shared_tiles:
             numbers = replace(device.contraction_gpu, part_steps=part_steps, sum_cost=0) if part_steps else device.contraction_gpu
@@ -78,7 +79,7 @@ def reversed_dot(dtype: str, steps: int) -> str:
             f"  ROOT d = f32[40,64]{{1,0}} dot(r, s), {ROWS}\n}}\n")
 
 
-# A product's kernels, by hero, and the text
+# For each case: the heroes that write the product's kernels, and the HLO text
 NAMED: "Dict[str, tuple[List[str], str]]" = {
     "rows": (["contraction"], dot("f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS)),
     "turned": (["contraction"], dot("f32[67,44]{1,0}", "f32[72,44]{1,0}", "f32[67,72]{1,0}", TURNED)),
@@ -100,7 +101,7 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "of_bf16_columns": (["contraction"], dot("bf16[96,144]{1,0}", "bf16[96,152]{1,0}", "f32[144,152]{0,1}", COLUMNS)),
     "of_bf16_in_parts": (["contraction", "contraction"], dot("bf16[8,3000]{1,0}", "bf16[3000,256]{1,0}", "bf16[8,256]{1,0}", ROWS)),
     "in_parts": (["contraction", "contraction"], dot("f32[8,3000]{1,0}", "f32[3000,256]{1,0}", "f32[8,256]{1,0}", ROWS)),
-    # a tile with fewer words than a block has threads
+    # a tile with fewer words than the block has threads
     "of_few_rows": (["contraction", "contraction"], dot("f32[8,600]{1,0}", "f32[600,2048]{1,0}", "f32[8,2048]{1,0}", ROWS)),
     "by_vector": (["reduction"], dot("f32[400,50]{1,0}", "f32[50]{0}", "f32[400]{0}", ROWS)),
     "chain": (["contraction", "contraction"], dot(
@@ -110,7 +111,7 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
         "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[64]{0} parameter(2)",
         "  k = f32[40,64]{1,0} broadcast(c), dimensions={1}", "  s = f32[40,64]{1,0} add(d, k)",
         "  t = f32[40,64]{1,0} tanh(s)", "  u = bf16[40,64]{1,0} convert(t)")),
-    # a step adds a negative value, whichever sums it is added to
+    # each step moves backwards in the reversed operand
     "reversed": (["contraction"], reversed_dot("f32", 50)),
     "reversed_of_bf16": (["contraction"], reversed_dot("bf16", 64)),
     "small": (["loop"], dot("f32[4,4]{1,0}", "f32[4,4]{1,0}", "f32[4,4]{1,0}", ROWS)),
@@ -124,7 +125,9 @@ def test_who_writes_it(device: str, part: str, tmp_path: Path) -> None:
 
 
 def check_written(cases: "Dict[str, Tuple[List[str], str]]", device: str, part: str, folder: Path) -> None:
-    """The heroes are those stated, and nvcc compiles the text without warning and without local memory."""
+    """Check that the kernels are written by the stated heroes, and that nvcc compiles the text without a warning and
+    without local memory.
+    """
     for name, (heroes, text) in of_part(cases.items(), part):
         (fusion,) = fusions(text)
         assert [kernel.hero for kernel in target_file(fusion, "cuda", device).kernels] == heroes, name
@@ -147,7 +150,7 @@ def conv(x: str, w: str, result: str, window: str, labels: str, *after: str, mor
 
 
 NHWC, NCHW, PADDED = "b01f_01io->b01f", "bf01_oi01->bf01", "size=3x3 pad=1_1x1_1"
-# A convolution's kernels, by hero, and the text
+# For each case: the heroes that write the convolution's kernels, and the HLO text
 CONVOLUTIONS: "Dict[str, tuple[List[str], str]]" = {
     "padded": (["contraction"], conv("bf16[2,7,9,16]{3,2,1,0}", "bf16[3,3,16,40]{3,2,1,0}", "bf16[2,7,9,40]{3,2,1,0}", PADDED, NHWC)),
     "of_f32": (["contraction"], conv("f32[2,7,9,12]{3,2,1,0}", "f32[3,3,12,20]{3,2,1,0}", "f32[2,7,9,20]{3,2,1,0}", PADDED, NHWC)),
@@ -188,7 +191,7 @@ CONVOLUTIONS: "Dict[str, tuple[List[str], str]]" = {
     "of_one_feature_each": (["loop"], conv(
         "f32[2,7,9,32]{3,2,1,0}", "f32[3,3,1,32]{3,2,1,0}", "f32[2,7,9,32]{3,2,1,0}", PADDED, NHWC, more=", feature_group_count=32")),
 }
-# of the operands and of the result
+# types of the operands and of the result
 CONVOLVED = [("f32", "f32"), ("bf16", "bf16"), ("bf16", "f32"), ("f16", "f32"), ("s8", "s32"), ("u8", "s32"), ("f64", "f64"), ("s32", "s32")]
 
 
@@ -218,7 +221,7 @@ SUMS = {"bf16": "f32", "f16": "f32", "s8": "s32", "u8": "s32", "f64": "f64"}
 
 
 def scheduled(text: str) -> "tuple[TiledProduct, contraction_mma.ContractionMmaSchedule]":
-    """Return a product, and its matrix instruction."""
+    """Return the nest of a product and its schedule with matrix instructions."""
     device, d = DEVICES["sm_90"], TARGETS["cuda"].of_file()
     (fusion,) = fusions(text)
     (nest,) = planned(fusion, device.plan_class._replace(shared_tiles=SharedTiles(1, 1))).nests
@@ -232,7 +235,8 @@ def scheduled(text: str) -> "tuple[TiledProduct, contraction_mma.ContractionMmaS
 @pytest.mark.parametrize("size", [8, 32, 33, 64, 514, 515, 4096])
 @pytest.mark.parametrize("a, b, words", [("{0},{1}", "{1},{0}", ROWS), ("{0},{1}", "{0},{1}", TURNED), ("{1},{0}", "{1},{0}", COLUMNS)])
 def test_no_banks_conflict(dtype: str, size: int, a: str, b: str, words: str) -> None:
-    """No access of shared memory has bank conflicts in any orientation of the operands, by the algebra's count."""
+    """No access to shared memory has a bank conflict, for any orientation of the operands, as counted by the algebra.
+    """
     device, d = DEVICES["sm_90"], TARGETS["cuda"].of_file()
     (fusion,) = fusions(dot(f"{dtype}[{a.format(size, size)}]{{1,0}}", f"{dtype}[{b.format(size, size)}]{{1,0}}",
                             f"{SUMS.get(dtype, dtype)}[{size},{size}]{{1,0}}", words))
@@ -245,7 +249,7 @@ def test_no_banks_conflict(dtype: str, size: int, a: str, b: str, words: str) ->
         (by_matrices,) = contraction_mma.HERO.schedules(nest, context)
         assert isinstance(by_matrices, contraction_mma.ContractionMmaSchedule)
         of_words = [access for access in contraction_mma.shared_accesses(nest, by_matrices)
-                    if access.elements * bits(dtype) >= 32]    # copies smaller than a word need not be fast
+                    if access.elements * bits(dtype) >= 32]    # copies of less than a word may be slow
         assert len(of_words) >= 2
         accesses += [(access, dtype) for access in of_words]
     for access, of in accesses:
@@ -270,7 +274,7 @@ def test_no_banks_conflict_in_any_tile(dtype: str, words: str, a: str, b: str) -
 @pytest.mark.parametrize("dtype", sorted(contraction_mma.INSTRUCTIONS))
 @pytest.mark.parametrize("a, b, words", [("512,1024", "1024,512", ROWS), ("512,1024", "512,1024", TURNED), ("1024,512", "1024,512", COLUMNS)])
 def test_copies_are_coalesced(dtype: str, a: str, b: str, words: str) -> None:
-    """Copies to shared memory read no more of the operands than needed, by the algebra's count."""
+    """Copies into shared memory read as few bytes of the operands as possible, as counted by the algebra."""
     nest, chosen = scheduled(dot(f"{dtype}[{a}]{{1,0}}", f"{dtype}[{b}]{{1,0}}", f"{SUMS[dtype]}[512,512]{{1,0}}", words))
     for k in (0, 1):
         copied = algebra.info(contraction_mma.copy_map(nest, chosen, k))
@@ -292,7 +296,9 @@ def test_convolutions_meet_no_bank_twice(name: str) -> None:
 
 @pytest.mark.parametrize("labels, x, w", [("b01f_01io->b01f", "4,16,16,64", "3,3,64,64"), ("bf01_oi01->bf01", "4,64,16,16", "64,64,3,3")])
 def test_copies_of_a_window_are_coalesced(labels: str, x: str, w: str) -> None:
-    """Copies of the elements under a window read no more than needed, in any orientation of the base, whose neighbours are features."""
+    """Copies of the elements under a convolution's window read as few bytes as possible, for any orientation of the
+    base, which is contiguous along the features.
+    """
     y = "4,16,16,64" if labels == NHWC else "4,64,16,16"
     text = conv(f"bf16[{x}]{{3,2,1,0}}", f"bf16[{w}]{{3,2,1,0}}", f"bf16[{y}]{{3,2,1,0}}", PADDED, labels)
     (fusion,) = fusions(text)
@@ -305,7 +311,7 @@ def test_copies_of_a_window_are_coalesced(labels: str, x: str, w: str) -> None:
         line, step = (result.text for result in copied.results)
         box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in copied.variables) + f", {line} in [0, {count - 1}]"
         batch = "0, " * (len(algebra.info(contraction_gpu.sum_map(nest, k)).variables) - 2)
-        # at the middle of the window, where all elements exist
+        # in the middle of the window, where no element is padding
         at = algebra.info(compose(f"(th_x, pass) -> ({batch}{line}, {step} + 256), domain: {box}", contraction_gpu.sum_map(nest, k)))
         access = algebra.simplify(f"(th_x)[pass, e] -> ({at.results[0].text} + e), domain: {box}, e in [0, 7]")
         answer = algebra.call("coalescing", "--vector", "e", access, "bf16")
@@ -335,8 +341,8 @@ def test_explain_says_how_a_gpu_multiplies(name: str, device: str, tmp_path: Pat
 
 
 def test_lanes_hold_what_the_instruction_multiplies() -> None:
-    """The rows that lanes give to ldmatrix, whose lane l then holds 4 bytes of row l / 4 of each matrix, are the fragments of sett_mma_layouts.h, in any
-    orientation of the tile.
+    """The shared-memory rows that lanes pass to ldmatrix give each lane the fragment that sett_mma_layouts.h states, for
+    any orientation of the tile. After ldmatrix, lane l has 4 bytes of row l / 4 of each matrix.
     """
     seen = set()
     for dtype, words in itertools.product([t for t in contraction_mma.INSTRUCTIONS if t != "f64"], (ROWS, TURNED, COLUMNS)):
@@ -348,13 +354,14 @@ def test_lanes_hold_what_the_instruction_multiplies() -> None:
             seen.add((size, transposed))
             layout = contraction_mma.INSTRUCTIONS[dtype].layout
             for lane, register, part in itertools.product(range(32), range(4), range(pack)):
-                # two instructions' matrices of B, side by side, are loaded at once
+                # one ldmatrix loads the matrices of B for two adjacent instructions
                 number, instruction = (register, 0) if k == 0 else (register % 2, register // 2)
                 held = fragment(layout, side, lane, number * pack + part)
                 if k:
                     held = held[1] + 8 * instruction, held[0]
                 if transposed and size == 1:
-                    # of a pair of lines, byte `odd` of both matrices of a half; instruction and row of the even lines are 0
+                    # bytes are loaded as pairs of lines: byte `odd` of both matrices of a half; the even lines belong
+                    # to instruction 0 and row 0
                     half, odd = (register // 2, register % 2) if k == 0 else (number, instruction)
                     row = algebra.evaluate(rows, 0, (half * 2 + part // 2) * 8 + lane % 4 * 2 + part % 2, 0, 0)
                     assert row and (held[0] % 8 * 2 + held[0] // 8, held[1]) == (row[0] + lane // 4 * 2 + odd, row[1]), (dtype, words, side)
@@ -369,7 +376,9 @@ def test_lanes_hold_what_the_instruction_multiplies() -> None:
 
 @pytest.mark.parametrize("dtype", ["bf16", "s8", "f64"])
 def test_few_rows_have_a_low_tile(dtype: str) -> None:
-    """A product of few rows, or of few columns, has tiles of 16 rows or columns and is divided into many blocks."""
+    """A product of few rows, or few columns, has tiles with 16 rows or columns, and is divided into enough blocks for
+    the device.
+    """
     for rows, columns in ((8, 4096), (4096, 8)):
         _, chosen = scheduled(dot(f"{dtype}[{rows},4096]{{1,0}}", f"{dtype}[4096,{columns}]{{1,0}}", f"{SUMS[dtype]}[{rows},{columns}]{{1,0}}", ROWS))
         assert min(chosen.block.rows, chosen.block.columns) == 16
@@ -377,7 +386,7 @@ def test_few_rows_have_a_low_tile(dtype: str) -> None:
 
 
 def test_two_instructions_of_f64_are_one() -> None:
-    """The fragments of m8n8k4, which sm_80 has, are halves of those of m16n8k4."""
+    """The fragments of m16n8k4, which sm_90 has for f64, are two fragments of m8n8k4, which sm_80 has."""
     of_80, of_90 = "PTX_M8N8K4_F64_F64", contraction_mma.INSTRUCTIONS["f64"].layout
     for lane, half in itertools.product(range(32), range(2)):
         row, k = fragment(of_80, "lhs", lane, 0)
@@ -388,7 +397,8 @@ def test_two_instructions_of_f64_are_one() -> None:
             assert fragment(of_90, "acc", lane, half * 2 + e) == (row + 8 * half, column)
 
 
-# Products of at least 64 rows and columns: in any orientation of the operands, of whole tiles and others, at odd places, in parts
+# Products of at least 64 rows and columns: with any orientation of the operands, whole and partial tiles, misaligned
+# rows, and sums in parts.
 OF_WARPGROUPS: "Dict[str, str]" = {
     "rows": dot("bf16[136,96]{1,0}", "bf16[96,264]{1,0}", "bf16[136,264]{1,0}", ROWS),
     "turned": dot("f16[64,40]{1,0}", "f16[72,40]{1,0}", "f32[64,72]{1,0}", TURNED),
@@ -404,7 +414,7 @@ WARPGROUP_TILES = DEVICES["sm_90a"].contraction_gpu.warpgroup_tiles
 
 
 def one_tile(monkeypatch: pytest.MonkeyPatch, tile: GpuTile, most_parts: int = 32) -> None:
-    """Use schedules that tile every product for warpgroups with that tile."""
+    """Use schedules that tile every product for warpgroups with this tile."""
     device = DEVICES["sm_90a"]
     numbers = replace(device.contraction_gpu, warpgroup_tiles=(tile,), most_parts=most_parts)
     monkeypatch.setitem(schedule.DEVICES, "sm_90a", replace(device, shared_tiles=SharedTiles(1, 1), contraction_gpu=numbers))
@@ -425,7 +435,7 @@ def test_warpgroups(tile: GpuTile, part: str, tmp_path: Path, monkeypatch: pytes
 
 
 def of_warpgroups(seed: int) -> str:
-    """Return a random product that warpgroups multiply."""
+    """Return a random product that warpgroup instructions (wgmma) multiply."""
     r = random.Random(seed)
     m, n, k = r.choice([64, 65, 72, 100, 128, 136]), r.choice([64, 65, 68, 96, 130]), r.choice([1, 7, 16, 40, 64, 65, 200])
     turned, dtype = (r.random() < 0.5, r.random() < 0.5), r.choice(["bf16", "f16"])
@@ -462,7 +472,7 @@ ENTRY e { x = bf16[64,64]{1,0} parameter(0)  w = bf16[64,64]{1,0} parameter(1)  
 
 
 def test_a_small_loop_with_a_launch_of_its_own_memory(tmp_path: Path) -> None:
-    """One block runs small loops, except loops whose kernel needs shared memory from its launch."""
+    """A small loop runs in one block, unless its kernel needs dynamic shared memory, which the launch has to state."""
     (tmp_path / "e.hlo").write_text(IN_A_LOOP)
     done = gen("check", tmp_path / "e.hlo", "--target", "cuda-on-cpu", "--device", "sm_90a")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -475,7 +485,7 @@ def test_a_small_loop_with_a_launch_of_its_own_memory(tmp_path: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("tile", WARPGROUP_TILES, ids=lambda tile: f"{tile.rows}x{tile.columns}")
 def test_nvcc_compiles_warpgroups(tile: GpuTile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ptxas spills no register, and no product has to wait for another one."""
+    """In kernels with wgmma, ptxas spills no register and serialises no wgmma."""
     if not shutil.which("nvcc"):
         pytest.skip("no nvcc")
     one_tile(monkeypatch, tile)
@@ -510,7 +520,7 @@ def test_copies_for_warpgroups_meet_no_bank_twice(words: str, a: str, b: str) ->
 @pytest.mark.parametrize("left_out", ["show_to_wgmma()", "wait_for_wgmma<1>()", *(
     pytest.param(of, marks=pytest.mark.peer) for of in ("wgmma_fence()", "wait_for_wgmma<0>()", "wait_for_copies<1>()"))])
 def test_what_wgmma_needs_is_asked_for(left_out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The emulation finds a missing fence or wait."""
+    """If a fence or a wait that wgmma needs is removed from the text, the emulation on the CPU finds it."""
     one_tile(monkeypatch, WARPGROUP_TILES[-1], most_parts=1)
     (fusion,) = fusions(OF_WARPGROUPS["parts"])
     options = run.Options(rounds=1, schedule="sm_90a")
@@ -524,7 +534,9 @@ def test_what_wgmma_needs_is_asked_for(left_out: str, tmp_path: Path, monkeypatc
 
 
 def test_a_fence_behind_the_barrier_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the barrier, other threads' wgmma may run before the fence that makes a thread's copies visible."""
+    """A thread must make its copies visible to wgmma by a fence before the barrier. If the fence comes after the
+    barrier, the emulation finds it, because other threads' wgmma may already run.
+    """
     one_tile(monkeypatch, WARPGROUP_TILES[-1], most_parts=1)
     (fusion,) = fusions(OF_WARPGROUPS["turned"])
     options = run.Options(rounds=1, schedule="sm_90a")
@@ -537,7 +549,7 @@ def test_a_fence_behind_the_barrier_is_found(tmp_path: Path, monkeypatch: pytest
     assert result.status == "FAIL" and "a fence" in str(result), result
 
 
-# Products of wavefronts: in any orientation of the operands, of whole tiles and others
+# Products by wavefronts (MFMA): with any orientation of the operands, whole and partial tiles.
 OF_WAVES = {f"{dtype}_{name}": dot(f"{dtype}[{a}]{{1,0}}", f"{dtype}[{b}]{{1,0}}", f"{SUMS.get(dtype, dtype)}[{result}]{{1,0}}", words)
             for dtype in contraction_mfma.INSTRUCTIONS
             for name, a, b, result, words in (("rows", "64,96", "96,128", "64,128", ROWS), ("turned", "67,45", "72,45", "67,72", TURNED),
@@ -577,7 +589,8 @@ def test_waves_meet_no_bank_twice(dtype: str, a: str, b: str, words: str) -> Non
 
 
 def test_subnormals_that_an_instruction_flushes() -> None:
-    """The device's MFMA of 16 bits flushes subnormals to zero, so sums are added in plain code."""
+    """On gfx90a the MFMA instructions of 16-bit types flush subnormals to zero, so products are computed in plain code.
+    """
     for name in ("bf16_rows", "f16_rows"):
         (fusion,) = fusions(OF_WAVES[name])
         assert "MFMA" not in target_file(fusion, "hip", "gfx90a").kernels[0].loop.text()
@@ -585,7 +598,7 @@ def test_subnormals_that_an_instruction_flushes() -> None:
 
 @pytest.mark.peer
 def test_waves_without_instructions(tmp_path: Path) -> None:
-    """The plain code beside each instruction computes the same values."""
+    """The plain code that replaces each MFMA instruction on other devices computes the same values."""
     options, built = run.Options(rounds=1, schedule="gfx942"), []
     for name, text in OF_WAVES.items():
         if name.endswith("_turned"):
@@ -602,7 +615,7 @@ def test_waves_without_instructions(tmp_path: Path) -> None:
     ("gfx942", "f32", "v_mfma_f32_16x16x4_f32"), ("gfx942", "f64", "v_mfma_f64_16x16x4_f64"), ("gfx942", "bf16", "v_mfma_f32_16x16x16_bf16"),
     ("gfx942", "f16", "v_mfma_f32_16x16x16_f16"), ("gfx942", "s8", "v_mfma_i32_16x16x32_i8")])
 def test_clang_compiles_mfma(device: str, dtype: str, instruction: str, tmp_path: Path) -> None:
-    """A clang that knows the device compiles the functions of instructions, if there is no hipcc."""
+    """Without hipcc, a clang that knows the device compiles the functions with MFMA instructions."""
     clang = shutil.which("clang-19") or shutil.which("clang")
     arguments = [str(clang), "-x", "hip", "--cuda-device-only", "-nogpuinc", "-nogpulib", f"--offload-arch={device}", "-O2", "-S", "-o", "-"]
     if not clang or subprocess.run([*arguments, "/dev/null"], capture_output=True).returncode:
@@ -620,7 +633,7 @@ def test_clang_compiles_mfma(device: str, dtype: str, instruction: str, tmp_path
 
 
 def fragment(layout: str, side: str, lane: int, slot: int) -> "tuple[int, int]":
-    """Return the element in a slot of a lane, in PTX's order of registers."""
+    """Return the element in one slot of a lane, in the register order of the PTX manual."""
     of = algebra.call("nested", "ptx", layout, side).split("\t")[0]
     row, column = map(int, algebra.call("nested", "element", of, "0", str(lane), str(slot)).split(","))
     return row, column
@@ -628,7 +641,7 @@ def fragment(layout: str, side: str, lane: int, slot: int) -> "tuple[int, int]":
 
 @pytest.mark.peer
 def test_without_instructions(tmp_path: Path) -> None:
-    """The plain code beside each instruction computes the same values."""
+    """The plain code that replaces each mma instruction on older devices computes the same values."""
     texts = {name: NAMED[name][1].replace("HloModule e", f"HloModule {name}") for name in ("of_bf16", "of_f16", "of_s8", "of_u8", "batched")}
     options, built = run.Options(rounds=1, schedule="sm_80"), []
     for name, text in texts.items():
@@ -641,7 +654,7 @@ def test_without_instructions(tmp_path: Path) -> None:
 
 
 def test_a_missing_wait_is_found(tmp_path: Path) -> None:
-    """The emulation's copies arrive only when they are waited for."""
+    """In the emulation an asynchronous copy arrives only when the kernel waits for it, so a missing wait is found."""
     (fusion,) = fusions(NAMED["of_bf16"][1])
     options = run.Options(rounds=1, schedule="sm_80")
     built = run.build(fusion, tmp_path, "cuda-on-cpu", options)

@@ -1,8 +1,8 @@
-"""Test kernels on every value of the small types: conversions against tables made here (and ml_dtypes if installed), integer ops of two and four bits on
-every pair.
+"""Test kernels on every value of the small types: conversions against tables made here (and against ml_dtypes if it is
+installed), and integer ops of two and four bits on every pair of values.
 
-SETT_SWEEP=1 (`ninja test-peer`) runs every type on every target; without it a few. The tables are exact fractions: sign, exponent and mantissa
-written from the types' definitions, without gen/hlo/dtypes.py.
+The tables are exact fractions, computed from the definitions of the types (sign, exponent, mantissa) without
+gen/hlo/dtypes.py. SETT_SWEEP=1 (`ninja test-peer`) runs every type on every target, otherwise a few run.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGETS = ("c", "opencl", "cuda-on-cpu")
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 
-# exponent bits, mantissa bits, bias, and the meaning of the top encodings: 'ieee' infinity and NaNs, 'fn' one NaN of each sign, 'fnuz' one NaN instead
-# of minus zero, 'finite' numbers
+# exponent bits, mantissa bits, bias, and the meaning of the top encodings: 'ieee': infinity and NaNs; 'fn': one NaN of
+# each sign; 'fnuz': one NaN in place of minus zero; 'finite': numbers
 FLOATS: Dict[str, Tuple[int, int, int, str]] = {
     "f8e5m2": (5, 2, 15, "ieee"), "f8e4m3": (4, 3, 7, "ieee"), "f8e3m4": (3, 4, 3, "ieee"), "f8e4m3fn": (4, 3, 7, "fn"),
     "f8e5m2fnuz": (5, 2, 16, "fnuz"), "f8e4m3fnuz": (4, 3, 8, "fnuz"), "f8e4m3b11fnuz": (4, 3, 11, "fnuz"), "f4e2m1fn": (2, 1, 1, "finite"),
@@ -36,7 +36,9 @@ WIDTH = {**{name: 8 for name in SMALL}, "f4e2m1fn": 4, "f16": 16, "bf16": 16, "f
 
 
 class Table:
-    """A type's finite values from zero up, the middles between them, and the value after the last."""
+    """A type's finite values from zero up, the midpoints between neighbours, and the value that would follow the
+    largest.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -68,7 +70,9 @@ class Table:
         return sign * (self.numbers[low] if low < len(self.numbers) else math.inf)
 
     def nearest(self, x: float) -> int:
-        """Return the code of the nearest value, ties to the even code; for powers of two only: ties up, and NaN for values that are not positive."""
+        """Return the code of the nearest value. A tie goes to the even code. For f8e8m0fnu (powers of two only) a tie
+        goes up, and a value that is not positive gives NaN.
+        """
         if self.name == "f8e8m0fnu":
             return 255 if not 0 < x < self.beyond else bisect.bisect_right(self.middles, x)
         if x != x:
@@ -88,7 +92,7 @@ CODES = {"f32": "f", "f64": "d"}
 
 
 def pack(name: str, codes: Sequence[int]) -> bytes:
-    """Return codes as a buffer: narrow types share a byte, the first in its low bits."""
+    """Pack codes into a buffer. Codes of narrow types share a byte, the first in the low bits."""
     width = WIDTH[name]
     if width < 8:
         return sum(code << k * width for k, code in enumerate(codes)).to_bytes(-(-len(codes) * width // 8), "little")
@@ -103,7 +107,7 @@ def unpack(name: str, data: bytes) -> List[int]:
 
 
 def module(parameters: "Sequence[Tuple[str, int]]", results: "Sequence[Tuple[str, int, str]]") -> str:
-    """One fusion: (type, size) of each parameter p0, p1, ..; (type, size, op) of each result."""
+    """Return a module of one fusion. parameters: (type, size) of p0, p1, ..; results: (type, size, op)."""
     lines = [f"  p{k} = {name}[{size}] parameter({k})" for k, (name, size) in enumerate(parameters)]
     lines += [f"  r{k} = {name}[{size}] {op}" for k, (name, size, op) in enumerate(results)]
     shapes = ", ".join(f"{name}[{size}]" for name, size, _ in results)
@@ -111,7 +115,9 @@ def module(parameters: "Sequence[Tuple[str, int]]", results: "Sequence[Tuple[str
 
 
 def probes(*more: str) -> List[float]:
-    """Return every value of every small type (and some of more types), every middle, and the neighbours of both as doubles, with both signs."""
+    """Return doubles for rounding tests: every value of every small type and of the types `more`, every midpoint, and
+    the nearest doubles on both sides of each, with both signs.
+    """
     found = {0.0, math.inf, 1e-300, 1e300, 5e-324, 65504.0, 65519.0, 65520.0}
     for name in {*SMALL, *more}:
         table = TABLES[name]
@@ -133,7 +139,7 @@ def codes_of(name: str, values: Sequence[float]) -> bytes:
 
 
 def same(name: str, got: Sequence[int], wanted: Sequence[int], sources: Sequence[object]) -> None:
-    """Return whether codes are equal or both stand for a NaN."""
+    """Return whether the codes are equal or both mean NaN."""
     table = TABLES[name]
     wrong = [(s, g, w) for s, g, w in zip(sources, got, wanted) if g != w and not (table.is_nan(g) and table.is_nan(w))]
     assert not wrong, f"{name}: {len(wrong)} wrong; source, found, expected: {wrong[:5]}"
@@ -146,8 +152,8 @@ def ours(name: str, code: int) -> float:
 @pytest.mark.parametrize("name, target", [(name, target) for name in [*SMALL, "f16", "bf16"] for target in TARGETS]
                          if SWEEP else [pytest.param("f8e4m3fn", "opencl", marks=pytest.mark.peer), ("f8e5m2fnuz", "c")])
 def test_every_conversion(name: str, target: str, tmp_path: Path) -> None:
-    """All values of a small float are converted to f32, f64, f16, bf16 and every other small float; all f16 and bf16, and the middles between two
-    values, to it.
+    """Every value of a small float converts correctly to f32, f64, f16, bf16 and every other small float. Every f16 and
+    bf16 value, and midpoints between two values, convert correctly to the small float.
     """
     wide = probes(name)
     single = [as_f32(x) for x in wide]
@@ -168,7 +174,7 @@ def test_every_conversion(name: str, target: str, tmp_path: Path) -> None:
 
 
 def test_tables_are_ml_dtypes() -> None:
-    """The tables above equal those of ml_dtypes, from which JAX and XLA's interpreter take these types."""
+    """The tables above equal those of ml_dtypes, the package from which JAX and XLA's interpreter take these types."""
     numpy = pytest.importorskip("numpy", reason="SKIP: no numpy")
     theirs = pytest.importorskip("ml_dtypes", reason="SKIP: no ml_dtypes")
     values = numpy.array(probes())
@@ -187,9 +193,9 @@ def test_tables_are_ml_dtypes() -> None:
                 got = source.astype(numpy.float32).astype(kind).view(numpy.uint8)
                 floats = [float(x) for x in source.astype(float)]
             kept = list(range(len(floats)))
-            if name == "f4e2m1fn":    # this type has no NaN: theirs is a zero of either sign, ours minus zero
+            if name == "f4e2m1fn":    # f4e2m1fn has no NaN: ml_dtypes gives a zero of either sign, sett gives minus zero
                 kept = [k for k in kept if floats[k] == floats[k]]
-            if name == "f8e8m0fnu":    # theirs rounds up everything between 2^-127 and 2^-126, ours only from the middle on
+            if name == "f8e8m0fnu":    # between 2^-127 and 2^-126 ml_dtypes rounds everything up, sett only from the midpoint on
                 kept = [k for k in kept if not 2.0 ** -127 < floats[k] < 1.5 * 2.0 ** -127]
             same(name, [int(got[k]) for k in kept], [TABLES[name].nearest(floats[k]) for k in kept], [floats[k] for k in kept])
 
@@ -208,7 +214,7 @@ def power(a: int, b: int) -> int:
     return a ** b if b >= 0 else {1: 1, -1: (-1) ** -b}.get(a, 0)
 
 
-BINARY: Dict[str, Callable[[int, int, int], int]] = {    # functions of values a and b and the width
+BINARY: Dict[str, Callable[[int, int, int], int]] = {    # functions of two values a and b and the width w
     "add": lambda a, b, w: a + b, "subtract": lambda a, b, w: a - b, "multiply": lambda a, b, w: a * b,
     "divide": lambda a, b, w: divided(a, b) if b else -1, "remainder": lambda a, b, w: a - divided(a, b) * b if b else a,
     "maximum": lambda a, b, w: max(a, b), "minimum": lambda a, b, w: min(a, b), "and": lambda a, b, w: a & b, "or": lambda a, b, w: a | b,
@@ -225,7 +231,9 @@ UNARY: Dict[str, Callable[[int, int], int]] = {
 @pytest.mark.parametrize("name, target", [(name, target) for name in ("s4", "u4", "s2", "u2") for target in TARGETS]
                          if SWEEP else [("s4", "opencl"), ("u2", "c"), ("s2", "c")])
 def test_narrow_integers(name: str, target: str, tmp_path: Path) -> None:
-    """Every op runs on every pair, packed, in buffers whose last byte is not full; with conversions in and out."""
+    """Every op is right for every pair of narrow integers, packed in buffers whose last byte is partly used, with
+    conversions before and after.
+    """
     results: List[Tuple[str, int, str]] = []
     wanted: List[Tuple[str, List[int]]] = []
     w = WIDTH[name]
@@ -274,7 +282,9 @@ NEIGHBOURS = {
 @pytest.mark.parametrize("target", TARGETS if SWEEP else ["c"])
 @pytest.mark.parametrize("case", NEIGHBOURS)
 def test_neighbours_round(case: str, target: str, tmp_path: Path) -> None:
-    """Neighbouring f64 values are rounded to f32 in between. (gcc 12 vectorizes two such conversions to none.)"""
+    """Each f64 value rounds to its own nearest f32. (gcc 12 wrongly removes the rounding of two adjacent conversions
+    when it vectorizes them.)
+    """
     shape, count, lines = NEIGHBOURS[case]
     values = [k + 0.1 for k in range(count)]
     add = "add {\n  a = f64[] parameter(0)\n  b = f64[] parameter(1)\n  ROOT r = f64[] add(a, b)\n}\n" if case == "sums" else ""
@@ -285,7 +295,9 @@ def test_neighbours_round(case: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", TARGETS if SWEEP else ["c"])
 def test_packed_moves(target: str, tmp_path: Path) -> None:
-    """Layouts with and without E(..), a transpose, a concatenation, and a constant of the entry have the right bytes in and out."""
+    """Arrays with and without E(..) in their layouts, a transpose, a concatenation and a constant have the right packed
+    bytes.
+    """
     text = ("f {\n  a = s4[3,5]{0,1:E(4)} parameter(0)\n  b = s4[3,5] parameter(1)\n"
             "  c = s4[6,5] concatenate(a, b), dimensions={0}\n  t = s4[5,3] transpose(a), dimensions={1,0}\n"
             "  ROOT r = (s4[6,5]{1,0:E(4)}, s4[6,5]{0,1}, s4[5,3]) tuple(c, d, t)\n}\n")

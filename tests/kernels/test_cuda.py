@@ -1,7 +1,8 @@
-"""Test the CUDA text: run it on the CPU beside the scalar reference (tests/cuda_on_cpu.h), and compile it with nvcc if that is installed.
+"""Test the CUDA text: run it on the CPU next to the scalar reference (tests/cuda_on_cpu.h), and compile it with nvcc if
+that is installed.
 
-No GPU takes part. Every op of every type, the catalogue's small kernels and the walks with 16-byte accesses are run; nvcc then compiles the same ops
-and a dozen kernels of the catalogue.
+No GPU takes part. Every op of every type, the small kernels of the catalogue (tests/kernels/*.hlo) and loops with
+16-byte accesses are run. nvcc compiles the same ops and a dozen kernels of the catalogue.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def bits(dtype: str) -> int:
 
 
 def constants(t: str) -> str:
-    """Return the edge values of a type, as the literal of an array of six."""
+    """Return an array literal with six edge values of a type."""
     if t == "pred":
         return "{true, false, false, true, true, false}"
     if t in FLOATS:
@@ -66,7 +67,7 @@ def constants(t: str) -> str:
 
 
 def ops(t: str) -> str:
-    """Return every op on type t: one fusion with one result per op."""
+    """Return a fusion with every op on type t, one result per op."""
     shape, lines, results = f"{t}[6,40]", [], []
 
     def result(expression: str, of: str = shape) -> str:
@@ -149,14 +150,18 @@ ENTRY every {{
 
 
 def walk(t: str, elements: int) -> str:
-    """Return a kernel that is long enough for whole words; with an odd count its last step is cut."""
+    """Return a kernel on so many elements that it accesses 16-byte words. If the number of elements is odd, the last
+    step is partial.
+    """
     shape = f"{t}[{elements}]"
     return (f"ENTRY walk {{\n  x = {shape} parameter(0)\n  y = {shape} parameter(1)\n  s = {shape} {'xor' if t == 'pred' else 'add'}(x, y)\n"
             f"  n = pred[{elements}] compare(x, y), direction=LT\n  ROOT r = ({shape}, pred[{elements}]) tuple(s, n)\n}}\n")
 
 
 def extremes(t: str, dims: "Sequence[int]", along: int) -> str:
-    """Return the sum, and the largest element with its first place (NaNs first, as JAX writes it), along one dimension."""
+    """Return a reduction along one dimension: the sum, and the largest element with its first index (a NaN counts as
+    largest, as in JAX's argmax).
+    """
     shape, kept = f"{t}[{','.join(map(str, dims))}]", ",".join(str(d) for k, d in enumerate(dims) if k != along)
     return f"""add {{
   a = {t}[] parameter(0)
@@ -193,7 +198,8 @@ ENTRY extremes {{
 
 
 def chain(t: str) -> str:
-    """Return a * b + c and similar chains, where a fused multiply-add or a missing rounding would show."""
+    """Return a * b + c and similar chains, in which a fused multiply-add or a missing rounding would change the result.
+    """
     s = f"{t}[4000]"
     return (f"ENTRY chain {{\n  a = {s} parameter(0)\n  b = {s} parameter(1)\n  c = {s} parameter(2)\n  p = {s} multiply(a, b)\n"
             f"  q = {s} add(p, c)\n  u = {s} subtract(c, p)\n  v = {s} divide(q, u)\n  ROOT w = {s} subtract(v, p)\n}}\n")
@@ -215,7 +221,7 @@ def call(command: "Sequence[str]", cwd: Path) -> str:
 
 
 def written(text: str, stem: str, excess: bool = False, device: str = "sm_80") -> "Tuple[Path, List[hlo.Fusion]]":
-    """Return a folder with the CUDA files of every fusion of a module."""
+    """Write the CUDA files of every fusion of a module. Return the folder and the fusions."""
     module = hlo.parse(text, f"{stem}.hlo")
     problem = hlo.unsupported(module)
     assert problem is None, problem
@@ -229,12 +235,12 @@ def written(text: str, stem: str, excess: bool = False, device: str = "sm_80") -
     return folder, fusions
 
 
-# an index outside an array's type, an address that is misaligned for the access's type
+# trap an index beyond the bounds of an array's type, and an address that is misaligned for the access's type
 TRAPS = ["-fsanitize=bounds,alignment", "-fsanitize-undefined-trap-on-error"]
 
 
 def on_cpu(folder: Path, name: str, level: str = "-O0") -> ctypes.CDLL:
-    """Return the kernels, their launches, the reference and the bound as one library."""
+    """Compile the kernels, their launches, the reference and its bound into one library."""
     for header in ("cuda_runtime.h", "cuda_fp16.h"):
         (folder / header).write_text('#include "cuda_on_cpu.h"\n')
     common = [level, "-ffp-contract=off", "-fPIC", "-I", ".", "-I", str(ROOT / "tests"), "-c"]
@@ -249,7 +255,7 @@ def on_cpu(folder: Path, name: str, level: str = "-O0") -> ctypes.CDLL:
 
 
 def special(t: str) -> "List[int]":
-    """Return difficult bit patterns."""
+    """Return bit patterns that are difficult for the type."""
     width = bits(t)
     if t == "pred":
         return [0, 1]
@@ -258,18 +264,18 @@ def special(t: str) -> "List[int]":
                                                   -(1 << (width - 2)))]
     values = [0.0, 1.0, 0.5, 1.5, 2.5, 3.0, 127.5, 128.0, 255.5, 32768.0, 65519.0, 65520.0, 2.0 ** 31, 2.0 ** 32, 2.0 ** 63, 2.0 ** 64, 1e-40, 5e-8,
               2.0 ** -24, 2.0 ** -25, 2.0 ** -14, 1.00390625, 1.0048828125, 3.0e38, 1e5, float("inf"), 88.7, 104.0, 1e-8, 1e300, 0.25, 10.0]
-    for half in (2.0 ** -8, 2.0 ** -11):    # near a tie of bf16, and of f16, where two roundings would hit it
+    for half in (2.0 ** -8, 2.0 ** -11):    # near a tie of bf16 or f16, so that rounding twice gives another result
         values += [1 + half + 2.0 ** -40, 1 + 3 * half - 2.0 ** -40]
     patterns = [dtypes.encode(v, t) for v in values] + [dtypes.quiet_nan(t)]
     return patterns + [p | 1 << (width - 1) for p in patterns]
 
 
 def inputs(t: str, elements: int, draw: random.Random) -> bytes:
-    """Return special patterns, then plain numbers, then any bits."""
+    """Return a parameter's bytes: a mixture of special patterns, plain numbers and random bits."""
     size, edges = dtypes.storage_bytes(t), special(t)
     if t == "pred":
         return bytes(draw.choices((0, 1), k=elements))
-    few = min(elements, 19997)  # a prime, so that strides do not repeat elements
+    few = min(elements, 19997)  # a prime, so that a stride does not meet the same element again
     made = bytearray()
     for _ in range(few):
         kind = draw.random()
@@ -279,7 +285,7 @@ def inputs(t: str, elements: int, draw: random.Random) -> bytes:
             pattern = dtypes.encode(draw.uniform(-4, 4), t) if t in FLOATS else draw.randrange(-20, 20) & ((1 << bits(t)) - 1)
         else:
             pattern = draw.getrandbits(bits(t))
-            if t in FLOATS and dtypes.is_nan(pattern, t):  # arithmetic may quiet a signalling NaN, a move may not
+            if t in FLOATS and dtypes.is_nan(pattern, t):  # arithmetic may make a signalling NaN quiet, a move may not
                 pattern = dtypes.quiet_nan(t)
         made += pattern.to_bytes(size, "little")
     return bytes((made * (elements // max(1, few) + 1))[:elements * size])
@@ -289,7 +295,7 @@ GUARD = 64
 
 
 class Buffer:
-    """Bytes at a 64-byte address between two poisoned guards."""
+    """Bytes at an address aligned to 64, between two guard bands."""
 
     def __init__(self, size: int, data: "bytes | None" = None) -> None:
         self.size = size
@@ -316,7 +322,7 @@ def pointers(buffers: "Sequence[Buffer]") -> "ctypes.Array[ctypes.c_void_p]":
 
 
 def differs(got: int, want: int, t: str, limit: float, bitwise: bool) -> bool:
-    """Return whether two bit patterns differ by more than the bound allows."""
+    """Return whether two results differ by more than the bound allows."""
     if got == want or limit == float("inf"):
         return False
     if bitwise:
@@ -327,7 +333,9 @@ def differs(got: int, want: int, t: str, limit: float, bitwise: bool) -> bool:
 
 
 def compare(text: str, stem: str, excess: bool = False, level: str = "-O0") -> int:
-    """Run a module's fusions through the CUDA text and through the reference; return the number of compared elements."""
+    """Run the fusions of a module through the CUDA text and through the reference. Return the number of elements
+    compared.
+    """
     folder, fusions = written(text, stem, excess)
     count = 0
     for fusion in fusions:
@@ -374,7 +382,9 @@ def test_every_op_on_cpu() -> None:
 
 
 def test_chains_on_cpu() -> None:
-    """No contraction, every rounding; f16 and bf16 kept wide stay within their bound."""
+    """Chains of operations are not contracted into fused multiply-adds, and each step is rounded. With f16 and bf16 kept
+    in f32, results stay within their bound.
+    """
     for t in FLOATS:
         assert compare(chain(t), f"chain_{t}") == 4000
     for t in ("f16", "bf16"):
@@ -382,7 +392,7 @@ def test_chains_on_cpu() -> None:
 
 
 def test_walks_on_cpu() -> None:
-    """16-byte accesses, a cut step at the end, and elements of different widths."""
+    """Loops agree with 16-byte accesses, a partial last step, and operands of different widths."""
     for t, elements in (("f32", 1 << 18), ("bf16", (1 << 19) + 3), ("f64", (1 << 18) + 1), ("s8", 1 << 20)):
         folder, fusions = written(walk(t, elements), f"walk_{t}")
         assert "uint4 word[" in (folder / f"{fusions[0].name}.cu").read_text(), t
@@ -390,7 +400,9 @@ def test_walks_on_cpu() -> None:
 
 
 def test_parts_on_cpu() -> None:
-    """Reductions that several blocks share: whole rows, rows of any length, columns, columns that leave threads idle."""
+    """Reductions that several blocks share agree: whole rows, rows of any length, columns, and columns that leave some
+    threads idle.
+    """
     for t, dims, along in (("f32", (70000,), 0), ("f32", (2, 50001), 1), ("bf16", (20000, 8), 0), ("s32", (9000, 21), 0), ("s16", (3, 30000, 2), 1)):
         folder, fusions = written(extremes(t, dims, along), f"parts_{t}_{len(dims)}")
         assert "_parts(" in (folder / f"{fusions[0].name}.cu").read_text(), (t, dims)
@@ -398,7 +410,7 @@ def test_parts_on_cpu() -> None:
 
 
 def catalogue() -> "List[Path]":
-    """Return kernels whose buffers are small enough to compare here."""
+    """Return the kernels of the catalogue whose buffers are small enough to compare here."""
     return [path for path in sorted(CATALOGUE.glob("*.hlo"))
             if all(leaf.elements <= 1 << 16 for f in hlo.fusions(hlo.read(str(path)))
                    for leaf in [*hlo.param_leaves(f), *(leaf.shape for leaf in hlo.result_leaves(f.computation))])]
@@ -412,7 +424,7 @@ def test_catalogue_on_cpu() -> None:
 
 
 def test_launch_errors_on_cpu() -> None:
-    """A launch that a device refuses returns its error code."""
+    """A launch that a device refuses returns the device's error code."""
     folder, fusions = written(chain("f32"), "refused")
     file = folder / f"{fusions[0].name}.cu"
     file.write_text(re.sub(r"dim3\(\d+\), arguments", "dim3(2048), arguments", file.read_text()))
@@ -422,7 +434,8 @@ def test_launch_errors_on_cpu() -> None:
     assert results[0].bytes() == b"\xa5" * 16000
 
 
-# ---- the emulation of CUDA itself: correct kernels pass, each fault is found -----------------------------------------
+# ---- the emulation of CUDA itself: correct kernels pass, and each kind of fault is found
+# -------------------------------
 
 MACHINE = """#include <cuda_runtime.h>
 #define KERNEL(name, blocks, threads, ...)                                                                              \\
@@ -660,7 +673,7 @@ def machine(cxx: str) -> ctypes.CDLL:
 
 
 def go(library: ctypes.CDLL, name: str, order: int, count: int) -> "Tuple[int, List[int]]":
-    """Launch a kernel; return the error code and the first results."""
+    """Launch a kernel of the library. Return the error code and the first results."""
     ctypes.c_int.in_dll(library, "sett_cuda_order").value = order
     given, out = (ctypes.c_int * len(IN))(*IN), (ctypes.c_int * len(IN))(*([-99] * len(IN)))
     return getattr(library, f"go_{name}")(given, out), list(out)[:count]
@@ -671,7 +684,7 @@ def compilers() -> "List[str]":
 
 
 def picked(lane: int, width: int, kind: int) -> int:
-    """Return the lane whose value a shuffle of `lanes` returns, by CUDA's documentation."""
+    """Return the lane from which a shuffle in the kernel `lanes` takes its value, by CUDA's documentation."""
     group = lane - lane % width
     if kind == 0:
         return group + (5 * lane + 3) % width
@@ -694,7 +707,9 @@ RIGHT = {
 
 
 def test_machine() -> None:
-    """Barriers, exchanges and memory behave as CUDA says, in any order of the threads."""
+    """In the emulation, barriers, exchanges between lanes and memory behave as CUDA says, whatever the order in which
+    threads run.
+    """
     for cxx in compilers():
         library = machine(cxx)
         for name, want in RIGHT.items():
@@ -704,7 +719,9 @@ def test_machine() -> None:
 
 
 def test_missing_barriers() -> None:
-    """Without a necessary barrier, results differ between orders of threads, and the test finds each case."""
+    """If a necessary barrier is removed from a kernel, some order of the threads gives wrong results, so the emulation
+    finds each such fault.
+    """
     library = machine(compilers()[0])
     for name in ("turned", "summed", "again", "next"):
         found = [go(library, f"{name}_at_once", order, len(RIGHT[name])) for order in range(3)]
@@ -712,7 +729,9 @@ def test_missing_barriers() -> None:
 
 
 def test_shared_memory_is_poisoned() -> None:
-    """Shared memory that a kernel reads before it writes it has neither an earlier block's value nor always the same value."""
+    """Shared memory that a kernel reads before it writes has poison in it, not values of an earlier block, and not
+    always the same poison.
+    """
     library = machine(compilers()[0])
     _, values = go(library, "stale", 0, 6 * 32)
     assert {values[k * 32] for k in range(6)} == {-1, 0x7f7f7f7f} and values[1:32] == IN[1:32]
@@ -737,7 +756,9 @@ FAULTS = {
 
 
 def test_faults() -> None:
-    """Each fault ends the launch with an error and a line that names the place; the next launch is not affected."""
+    """Each fault ends the launch with an error and a message that names the place in the kernel. The next launch is not
+    affected.
+    """
     for cxx in compilers():
         library = machine(cxx)
         for name, words in FAULTS.items():
@@ -749,15 +770,15 @@ def test_faults() -> None:
 
 
 def test_scratch_is_poisoned() -> None:
-    """Scratch that the first stage did not write has no plausible number."""
+    """Scratch that the first stage of a kernel did not write has an implausible value."""
     library = machine(compilers()[0])
     error, values = go(library, "stages_long", 0, 9)
     assert error == 0 and values[:8] == RIGHT["stages"] and values[8] not in (0, -99)
 
 
 def test_bounds_of_shared_memory() -> None:
-    """An index beyond a shared array is trapped by its type or reported by its red zone; correct code causes neither. A stack that is too small gives a
-    segmentation fault.
+    """An index beyond a shared array is trapped through the array's type or reported by its red zone. Correct code
+    causes neither. A stack that is too small gives a segmentation fault.
     """
     for cxx in compilers():
         for flags in (TRAPS, ["-fsanitize=address"]):
@@ -774,7 +795,9 @@ def test_bounds_of_shared_memory() -> None:
 
 
 def test_check_on_cpu() -> None:
-    """`gen check --target cuda-on-cpu` uses the same header through the harness, and says SKIP without tests/ beside gen/."""
+    """`gen check --target cuda-on-cpu` uses the emulation through the harness. Without the folder tests/ next to gen/ it
+    prints SKIP.
+    """
     def check(root: Path) -> "Tuple[int, str]":
         done = subprocess.run([sys.executable, str(root / "gen"), "check", str(CATALOGUE / "layouts_f32.hlo"), "--target", "cuda-on-cpu"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -786,7 +809,7 @@ def test_check_on_cpu() -> None:
     for name in ("gen", "templates", "include"):
         shutil.copytree(ROOT / name, alone / name)
     (alone / "build").mkdir()
-    shutil.copy2(ROOT / "build" / "libsett.so", alone / "build")    # compiling it takes 20 s
+    shutil.copy2(ROOT / "build" / "libsett.so", alone / "build")    # avoids compiling it, which takes 20 s
     status, line = check(alone)
     assert status == 3 and line.startswith("SKIP") and "no tests/cuda_on_cpu.h" in line, line
     (alone / "tests").mkdir()
@@ -797,7 +820,8 @@ def test_check_on_cpu() -> None:
     assert status == 1 and line.startswith("FAIL") and "block (0, 0, 0): a planted fault" in line, line
 
 
-# ---- faults planted in generated text ------------------------------------------------------------------------------
+# ---- faults planted in the generated text
+# ------------------------------------------------------------------------------
 
 TURNED = """ENTRY turned {
   x = f32[70,52] parameter(0)
@@ -818,7 +842,8 @@ ENTRY summed {
   ROOT r = f32[3,5000] divide(x, w)
 }
 """
-# The fusion, the planted fault (a pattern, its first match), the message of `gen check`, the message of ASan.
+# For each fault: the fusion, the pattern that is replaced (first match) and its replacement, the message of `gen
+# check`, the message of ASan.
 PLANTS: "Dict[str, Tuple[str, str, str, str, str]]" = {
     "as it is": (SUMMED, "", "", "", "0"),
     "barrier gone, tile": (TURNED, r"__syncthreads\(\);", "", r"result 0, element \d+ \[\d+,\d+\]", ""),
@@ -842,7 +867,7 @@ PLANTS: "Dict[str, Tuple[str, str, str, str, str]]" = {
 
 
 def planted(name: str, folder: Path) -> "run.Built":
-    """Return the CUDA text of a fusion with one fault in it."""
+    """Build a fusion with one fault planted in its CUDA text."""
     text, pattern, fault_text, _, _ = PLANTS[name]
     (fusion,) = hlo.fusions(hlo.parse(text, "planted.hlo"))
     built = run.build(fusion, folder, "cuda-on-cpu", run.Options(schedule="sm_80"))
@@ -883,7 +908,7 @@ int main()
 
 
 def sanitized(built: "run.Built") -> str:
-    """Return ASan's message for a fusion with buffers of exactly the needed size, or the error code."""
+    """Run a fusion with buffers of exactly the needed size under ASan. Return ASan's message, or the error code."""
     for header in ("cuda_runtime.h", "cuda_fp16.h"):
         (built.folder / header).write_text('#include "cuda_on_cpu.h"\n')
     (built.folder / "main.cc").write_text(MAIN)
@@ -908,7 +933,7 @@ def find_planted(names: "Sequence[str]") -> None:
 
 
 def test_planted_faults() -> None:
-    """`gen check` or ASan finds each fault that is planted once in a kernel; the unchanged text passes both."""
+    """`gen check` or ASan finds each fault that is planted in a kernel. The unchanged text passes both."""
     find_planted(["as it is", "barrier gone, tile", "barrier for some, sum", "shared, written beyond", "global, read for nothing"])
 
 
@@ -922,7 +947,9 @@ def test_all_planted_faults() -> None:
 
 
 def test_speed_of_fibres() -> None:
-    """There are at least 100,000 switches in a second of processor time; usually there are millions."""
+    """The emulation switches between threads at least 100,000 times per second of processor time (usually millions of
+    times).
+    """
     library = machine(compilers()[0])
     start = time.process_time()
     assert go(library, "fast", 0, 256) == (0, RIGHT["fast"])
@@ -953,7 +980,7 @@ def test_every_op_compiles() -> None:
 
 
 def test_machine_compiles() -> None:
-    """The code that tests the emulation compiles as CUDA."""
+    """The test kernels of the emulation compile as CUDA."""
     skip_without_nvcc()
     ptx(machine_text(False), "machine", "sm_80")
 
@@ -964,7 +991,9 @@ VECTORS = {"add_f32": True, "add_bf16": True, "gelu_bf16": True, "log_transpose_
 
 
 def test_catalogue_compiles() -> None:
-    """The catalogue compiles without warning or local memory, with 16-byte accesses where neighbours are many and aligned."""
+    """The catalogue compiles without a warning and without local memory. It uses 16-byte accesses where rows are long
+    and aligned.
+    """
     skip_without_nvcc()
     for number, (name, wide) in enumerate(VECTORS.items()):
         device = "sm_90" if number % 4 == 0 else "sm_80"
@@ -977,7 +1006,9 @@ def test_catalogue_compiles() -> None:
 
 
 def test_no_contraction() -> None:
-    """nvcc may fuse multiplications with additions by default; here it must not, and quotients are rounded correctly."""
+    """nvcc fuses multiplications with additions by default. In the generated text it must not, and quotients must be
+    rounded correctly.
+    """
     skip_without_nvcc()
     for t in FLOATS:
         folder, fusions = written(chain(t), f"chain_{t}")
@@ -986,7 +1017,7 @@ def test_no_contraction() -> None:
 
 
 def test_constant_text() -> None:
-    """Infinities and NaNs are constant expressions, so tables may hold them."""
+    """Infinities and NaNs are constant expressions in C, so that tables may contain them."""
     for pattern, t, text in ((0x7F800000, "f32", "INFINITY"), (0xFC00, "f16", "(-INFINITY)"), (0x7FC0, "bf16", "NAN"),
                              (0x7FF0 << 48, "f64", "(double)INFINITY"), (0xFFF8 << 48 | 5, "f64", '(-__builtin_nan("0x5"))'),
                              (1 << 31, "s32", "(-2147483647 - 1)"), (1 << 63, "s64", "(-9223372036854775807ll - 1)"),
