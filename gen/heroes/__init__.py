@@ -1,4 +1,6 @@
-"""The heroes, and the choice of the hero that writes a nest."""
+"""The list of heroes, which are the ways to write a nest (the plan of one kernel) as kernels, and the choice among
+them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.plan.buffers import buffers_of
 from gen.plan.nest import BuildError, Nest
 
-# the first hero that takes a nest, and has a schedule that the maps allow, writes it; loop takes every nest
+# The first hero in this order that accepts a nest writes it, if a schedule fits the nest's maps. The loop hero accepts
+# every nest.
 HEROES: Sequence[Hero[Any, Any]] = (
     matrices_gpu.HERO, matrices.HERO, lapack.HERO, sort_cpu.HERO, sort_gpu.HERO, sort_gpu.ROWS, fft_gpu.HERO,
     fft.HERO, scatter.HERO,
@@ -26,8 +29,9 @@ HEROES: Sequence[Hero[Any, Any]] = (
 
 
 def choose(nest: Nest, context: Context) -> List[Choice[Any, Any]]:
-    """Return the first choice of the first hero that takes the nest, with the buffers that it needs, then the choices
-    for side results that it does not include. If no hero takes a combined nest, return the choices for its members."""
+    """Return the choice of the first hero that accepts the nest, followed by the choices for the side results that this
+    hero does not write. If no hero accepts a combined nest, return the choices for its members.
+    """
     refusals: List[str] = []
     for hero in HEROES:
         if not isinstance(nest, hero.nest_class) or hero.members != bool(nest.members):
@@ -55,7 +59,8 @@ def choose(nest: Nest, context: Context) -> List[Choice[Any, Any]]:
 
 
 def _has_leads(nest: Nest) -> bool:
-    """Return true if a nest, or a side of it, accesses an array whose leading dimension the caller passes."""
+    """Return true if the nest or a side result accesses an array whose leading dimension the caller passes at run time.
+    """
     partitions = [partition for each in (nest, *nest.sides) for partition in each.partitions]
     return any(root.shape.lead for partition in partitions for root in partition.roots) or any(
         buffer.shape.lead for partition in partitions for function in partition.functions

@@ -1,11 +1,10 @@
-"""The concatenate hero: each operand has a walk of its own, over its own shape, and is written at its place in the
-result.
+"""The concatenate hero: each operand is copied by its own loops to its range of the result.
 
-A result that is a concatenation (or elementwise after one, or a bitcast of that) becomes one nest for each operand,
-whose results are at the map from the operand to the output. On that map every index belongs to the same operand, so no
-thread tests it (`only_side` of gen/plan/partition.py). Kernels of the loop hero are joined to one kernel: each walk has
-a range of its blocks (`Kernel.walk`), or, if the walks read the same, a step does the steps of all walks. Other
-kernels, for example of a transposed operand, stay separate.
+A concatenation becomes one nest for each operand; elementwise ops and a bitcast may follow it. The nest of an operand
+writes only the elements of the result that come from this operand, so no thread tests which operand an element belongs
+to (`only_side` of gen/plan/partition.py). If the loop hero writes all these nests, one kernel contains them all: each
+nest has a range of the kernel's blocks. If the nests read the same data, each step computes one step of every nest.
+Other kernels, for example that of a transposed operand, stay separate.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class Sections(Schedule):
-    """The schedule of a kernel that contains several walks."""
+    """The schedule of a kernel that contains the loops of several operands ("parts")."""
 
     schedules: Tuple[Schedule, ...] = ()
     alternate: bool = False
@@ -38,7 +37,7 @@ class Sections(Schedule):
 
 @dataclass(frozen=True)
 class WalkRange:
-    """A walk that takes the kernel's blocks from `first` to before `last`."""
+    """The loops of one operand, which take the kernel's blocks from `first` to `last` - 1."""
 
     walk: Walk
     first: int
@@ -47,9 +46,12 @@ class WalkRange:
 
 @dataclass(frozen=True)
 class ConcatenateRecord:
-    """The walks of a kernel. together: a walk whose step does a step of each part, so that shared data is read once.
-    alternate: block b belongs to part b mod len(parts), so that blocks which run at the same time read the same operand
-    from the cache; otherwise each part has the blocks `first` to `last`."""
+    """The loops of all operands ("parts") of a kernel.
+
+    together: loops whose step does one step of every part, so that data which parts share is read once.
+    alternate: block b belongs to part b mod len(parts), so that blocks which run at the same time find the same operand
+        in the cache. If false, each part has a contiguous range of blocks.
+    """
 
     parts: List[WalkRange]
     alternate: bool
@@ -57,7 +59,7 @@ class ConcatenateRecord:
 
 
 class ConcatenateHero(Hero[Concatenate, Optional[Sections]]):
-    """One kernel for all parts if each part is a walk of the loop hero; otherwise a kernel for each part."""
+    """Write one kernel for all operands if the loop hero writes each of them; otherwise one kernel for each operand."""
 
     name = "concatenate"
     nest_class = Concatenate
@@ -74,7 +76,7 @@ class ConcatenateHero(Hero[Concatenate, Optional[Sections]]):
         settled = replace(context, threads=threads)
         parts = [choice if choice.schedule.threads == threads else context.choose(choice.nest, settled)[0]
                  for choice in parts]
-        # only separate kernels use bursts of prefetches
+        # A kernel that contains several parts does not prefetch in bursts.
         parts = [replace(choice, schedule=choice.schedule.without_bursts or choice.schedule) for choice in parts]
         loops = tuple(choice.schedule for choice in parts)
         reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
@@ -89,12 +91,12 @@ class ConcatenateHero(Hero[Concatenate, Optional[Sections]]):
         yield Choice(self, nest, sections, first.index, parts=parts)
 
     def grids(self, choice: Choice[Concatenate, Optional[Sections]], context: Context) -> "List[Grid]":
-        """Return the blocks of all parts, one part after another. If a step does a step of each part, return the
+        """Return the blocks of all parts, one part after another; if each step computes a step of every part, the
         blocks of one part.
         """
         if not choice.schedule:
             return []
-        for part in choice.parts:   # the parts' schedules may differ from those that they chose
+        for part in choice.parts:  # The kernel's schedule may differ from the schedules that the parts chose alone.
             part.grids = part.hero.grids(part, context)
         grids = [part.grids[0] for part in choice.parts]
         largest = max(choice.parts, key=lambda part: part.nest.shape.elements).grids[0]
@@ -126,6 +128,6 @@ def _joined(choice: Choice[Concatenate, Optional[Sections]], sections: Sections,
 
 
 def _together(walks: List[Walk]) -> Walk:
-    """Return the walk whose steps do a step of each part; prefetches that parts share are done once."""
+    """Return the loops whose step does one step of every part. A prefetch that several parts need is done once."""
     prefetch = [list(lines) for lines in dict.fromkeys(tuple(lines) for w in walks for lines in w.prefetch)]
     return replace(walks[0], group=any(w.group for w in walks), item=any(w.item for w in walks), prefetch=prefetch)

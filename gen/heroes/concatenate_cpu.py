@@ -1,9 +1,11 @@
-"""The concatenate hero on a CPU, for rows that end within a cache line.
+"""The concatenate hero on a CPU, for operands whose rows are not whole cache lines.
 
-A work-item assembles a block of the output in L1, one run of each operand after the other. Then it stores the block in
-whole lines, past the caches if the arrays are large: a store of a part of a line would make the processor read the line
-first. The last vector of a run ends where the run ends. It overlaps the vector before it, and writes the elements in
-both a second time, with equal values.
+A work-item assembles a block of the output in L1: for each output row it copies one run of elements from each operand.
+Then it stores the block in whole cache lines, because the processor reads a line from memory before it stores a part of
+it. Streaming stores bypass the caches if the arrays are large.
+
+The last vector of a run ends where the run ends. It may overlap the vector before it: their common elements are written
+twice with equal values.
 """
 
 from __future__ import annotations
@@ -31,10 +33,10 @@ from gen.targets import COMPLEX, TINY
 
 @dataclass(frozen=True)
 class Staged(Schedule):
-    """The schedule.
+    """The schedule of blocks that are assembled in L1.
 
     chunks: number of blocks of a work-item.
-    block: number of elements of a block, which are assembled together.
+    block: number of elements of a block.
     lanes: number of elements of a cache line.
     """
 
@@ -91,14 +93,15 @@ HERO = ConcatenateCpuHero()
 
 @dataclass(frozen=True)
 class OperandRun:
-    """A part's run in each row: C text that computes `lanes` elements from element `at` of row `row` on.
+    """The code that copies one operand's elements of an output row, its "run". The C text computes `lanes` elements
+    from column `at` of row `row` on.
 
-    begin: column of the run's first element in the output.
+    begin: output column of the run's first element.
     length: number of elements of the run.
-    last: first element of the run's last vector.
+    last: number, in the run, of the first element of its last vector.
     prefetch: statements that prefetch later elements.
-    lines: the computation.
-    store: the store of the vector to `target`.
+    lines: the computation of a vector.
+    store: the store of a vector to `target`.
     """
 
     begin: int
@@ -114,12 +117,13 @@ class OperandRun:
 class ConcatenateCpuRecord:
     """The values that templates/kernels/concatenate_cpu.j2 prints.
 
-    group: true if the number of the work-group is used.
-    first: C text of the position of the block's first element, from the numbers of the work-item and the block.
-    row, column: C texts of its row and column, from `first`.
-    register: the type of a line in memory, with elements `element`.
-    lanes: elements of a line.
-    margin: lines before and after the block that a vector may overlap.
+    group: true if the C text uses the number of the work-group.
+    first: C text of the output position of a block's first element, computed from the numbers of the work-item and of
+        the block.
+    row, column: C texts of that element's row and column, computed from `first`.
+    register: the C type of a cache line; `element` is the type of its elements.
+    lanes: number of elements of a cache line.
+    margin: number of cache lines of extra space before and after the block, which vectors may write.
     """
 
     group: bool
@@ -140,7 +144,9 @@ class ConcatenateCpuRecord:
 
 
 def _firsts(nest: Nest, staged: Staged) -> "Tuple[str, int]":
-    """Return the map from a work-item and its block to the block's first element, and the number of work-groups."""
+    """Return two values: the map from a work-item and its block to the block's first element, and the number of
+    work-groups.
+    """
     item = staged.block * staged.chunks
     blocks = -(-nest.shape.elements // item)
     return algebra.simplify(f"(bl_x)[chunk] -> (bl_x * {item} + chunk * {staged.block}), domain: "
@@ -148,13 +154,13 @@ def _firsts(nest: Nest, staged: Staged) -> "Tuple[str, int]":
 
 
 def _row_places(nest: Nest, rows: SideBySide) -> str:
-    """Return the map from an element to its row and its column."""
+    """Return the map from a position in the output to its row and its column."""
     return algebra.simplify(f"(first) -> (first floordiv {rows.pitch}, first mod {rows.pitch}), "
                             f"domain: first in [0, {nest.shape.elements - 1}]")
 
 
 def _position(nest: Nest, staged: Staged) -> str:
-    """Return the map from a work-item and its step to the position in the output."""
+    """Return the map from (work-item, block, element of the block) to the position in the output."""
     item, elements = staged.block * staged.chunks, nest.shape.elements
     place = f"bl_x * {item} + chunk * {staged.block} + lane"
     return algebra.simplify(f"(bl_x)[chunk, lane] -> ({place}), domain: bl_x in [0, {_firsts(nest, staged)[1] - 1}], "
@@ -193,13 +199,13 @@ def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, grid: Grid, con
 
 
 def _run_form(part: Nest, rows: SideBySide, k: int, staged: Staged, device: Device) -> Form:
-    """Return the form of a vector of the run of part k."""
+    """Return the plan of the code that computes one vector of operand k's run."""
     length = rows.runs[k]
     (root,), space = part.partition.roots, iteration_space(part.partition, part.shape)
     moved = (space is not None and moves(part.partition, space) and space.sizes[-1] == length
              and all(a.strides and a.strides[-1] == 1 for a in space.accesses))
     lanes = _lanes(device, staged, length, moved)
-    # if an operand's rows are contiguous, the prefetched elements are too
+    # If an operand's rows are contiguous, the elements to prefetch are contiguous too.
     follows = space is not None and any(not a.write and a.strides and a.strides[-2:] == (length, 1)
                                         for a in space.accesses)
     long = staged.stream and follows and lanes * dtypes.storage_bytes(root.shape.dtype) >= LINE // 2
@@ -214,7 +220,7 @@ def _run_form(part: Nest, rows: SideBySide, k: int, staged: Staged, device: Devi
 
 def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str,
          context: Context) -> "Tuple[OperandRun, Body]":
-    """Return the run of part k."""
+    """Return the code for the run of operand k."""
     d, form, (root,) = context.target, _run_form(part, rows, k, staged, context.device), part.partition.roots
     length, lanes = rows.runs[k], form.lanes
     last = length - lanes
@@ -234,8 +240,8 @@ def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str,
 
 
 def _lanes(device: Device, staged: Staged, length: int, moved: bool) -> int:
-    """Return the number of elements in a vector. It is a cache line if elements are only moved, else a register of
-    32-bit elements; it is smaller if the run is shorter.
+    """Return the number of elements in a vector. A vector is a cache line if elements are only moved; otherwise it is a
+    register of 32-bit elements. The number is smaller if the run is shorter.
     """
     lanes, least = (staged.lanes, 2) if moved else (device.lanes, device.lanes // 2)
     while lanes > length and lanes > least:

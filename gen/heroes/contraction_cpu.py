@@ -1,15 +1,15 @@
-"""The contraction hero on CPUs: it computes products in register tiles.
+"""The contraction hero on CPUs: it computes matrix products and convolutions in register tiles.
 
-A work-item computes a block of the result: lines and rows by units of columns. It takes the steps of the sum in
-chunks. For each chunk it goes through the block in register tiles; a tile adds the chunk's products to the block's
-totals. If no epilogue follows, the totals are in the result. Otherwise they are in an array of the work-item, from
-which the epilogue computes the results. So the number of consecutive roundings of a long sum is the number of
-products in a chunk plus the number of chunks.
+A work-item computes one block of the result. A block has rows, lines (a second dimension of rows) and "units": vectors
+of adjacent columns. The sum over the contracted dimension is divided into chunks. For each chunk, the work-item visits
+the block in register tiles, and a tile adds the chunk's products to the block's totals. The totals are in the result if
+no epilogue follows; otherwise they are in an array of the work-item, from which the epilogue computes the results. A
+long sum is therefore rounded only once for each product of a chunk and once for each chunk.
 
-If a convolution has padding or holes, a block goes through the cells of each window; a cell contains neither padding
-nor holes. If few rows share a large operand that is in place, a work-item first copies its columns of a chunk to a
-panel of its own. Groups of narrow numbers are multiplied by the processor's matrix instructions (AMX) if the compiler
-has them and Linux lets the process use them.
+A convolution with padding or holes is divided into cells, which are parts of a window that contain neither padding nor
+holes. If a large operand is not packed and few rows share it, a work-item first copies its columns of a chunk to a
+panel of its own. The processor's matrix instructions (AMX) multiply narrow numbers if the compiler has these
+instructions and Linux lets the process use them.
 
 templates/parts/contraction.j2 prints the tile, templates/kernels/contraction_cpu.j2 the block.
 """
@@ -38,10 +38,10 @@ from gen.plan.partition import compose
 from gen.schedule import Schedule
 
 
-# the number of sets of L1
+# number of cache sets of L1
 SETS = 64
-# For the types of `single` and of `units`: the macro (gen/emit/vectors.c) that is 1 if the compiler has matrix
-# instructions for them, and the C word that adds their products.
+# Key: the element types of the operands `single` and `units`. Value: the macro (gen/emit/vectors.c) that is 1 if the
+# compiler has matrix instructions for these types, and the C intrinsic that adds their products.
 MATRIX = {("bf16", "bf16"): ("TILES_BF16", "_tile_dpbf16ps"), ("u8", "s8"): ("TILES_INT8", "_tile_dpbusd"),
           ("s8", "u8"): ("TILES_INT8", "_tile_dpbsud"), ("s8", "s8"): ("TILES_INT8", "_tile_dpbssd"),
           ("u8", "u8"): ("TILES_INT8", "_tile_dpbuud")}
@@ -49,21 +49,22 @@ MATRIX = {("bf16", "bf16"): ("TILES_BF16", "_tile_dpbf16ps"), ("u8", "s8"): ("TI
 
 @dataclass(frozen=True)
 class ContractionSchedule(Schedule):
-    """A schedule of a block.
+    """The sizes of blocks, register tiles and chunks of a product. A unit is a vector of adjacent columns; a tile is a
+    register tile.
 
     lines, rows, units: sizes of a block.
-    line_blocks, row_blocks, unit_blocks: numbers of blocks in a matrix of the result.
-    long_blocks: number of the first blocks of columns, which have `units` units; later blocks have one unit less.
-    tile_units: maximum number of units in a tile; 0: the units of the block.
-    ahead: true if a tile prefetches units some steps ahead.
-    far: distance to the next chunk's units, which tiles prefetch; 0: no prefetch.
-    every: number of unrolled steps of a tile, which share one such prefetch.
-    chunk: number of steps of the last digit that a tile takes.
-    runs: number of steps of the second to last digit that a tile takes.
-    to, to_line: strides of rows and of lines in the result, if the totals are in the result; 0: the totals are in an
+    line_blocks, row_blocks, unit_blocks: numbers of blocks in each dimension of the result.
+    long_blocks: number of blocks of columns that have `units` units; the later blocks have one unit less.
+    tile_units: maximum number of units in a tile. 0: all units of the block.
+    ahead: true if a tile prefetches the units of later steps of its own chunk.
+    far: distance to the units of the next chunk, which tiles prefetch. 0: no such prefetch.
+    every: number of unrolled steps of a tile for each such prefetch.
+    chunk: number of steps that a tile takes along the last contracted dimension.
+    runs: number of steps that a tile takes along the contracted dimension before it.
+    to, to_line: strides of rows and of lines in the result, if the totals are in the result. 0: the totals are in an
         array of the work-item.
-    packed: true if a chunk's columns are first copied to a panel.
-    along_rows: true if the next work-item has the next block of columns, false if it has the next block of rows.
+    packed: true if the columns of a chunk are first copied to a panel.
+    along_rows: true if the next work-item has the next block of columns; false if it has the next block of rows.
     """
 
     lines: int = 1
@@ -94,12 +95,12 @@ class ContractionSchedule(Schedule):
 
 @dataclass(frozen=True)
 class StepLoop:
-    """A loop over a digit of the sum.
+    """A loop over one contracted dimension.
 
-    name: the variable of the loop.
-    size: the size of the digit, as C text.
-    by: number of steps that are taken at once.
-    whole: true if these are all steps of the digit.
+    name: the loop variable.
+    size: the number of steps, as C text.
+    by: the number of steps that one iteration takes.
+    whole: true if one iteration takes all steps.
     """
 
     name: str
@@ -111,11 +112,12 @@ class StepLoop:
 
 @dataclass(frozen=True)
 class Block:
-    """The blocks of columns for which a condition holds ("": all other blocks).
+    """The blocks of columns for which the C text `condition` is true. "" stands for all blocks to which no earlier
+    condition applies.
 
-    units: number of units of each block.
-    last_from, last_wide, last_to: distance of the last unit from the block's first unit, in `units`, in `single` and
-        in the totals.
+    units: number of units (vectors of columns) of each block.
+    last_from, last_wide, last_to: distance from the block's first unit to its last unit, in the operands `units` and
+        `single` and in the totals.
     """
 
     condition: str
@@ -127,29 +129,29 @@ class Block:
 
 @dataclass(frozen=True)
 class Words:
-    """The names of C functions and types that a tile uses.
+    """The names of the C functions and types that a register tile uses. A unit is a vector of adjacent columns.
 
     name: the tile's function.
     vector: type of a vector of sums.
     part: type of a lane of such a vector.
-    single, units, total: types of the operands and of a total in memory.
-    single_space, units_space: address spaces of the operands.
-    space: address space of the totals.
-    load_single, load_units, load_total, store_total: functions that load and store vectors ("": pointers do this).
-    widen: function that converts narrow numbers of a unit ("": no conversion).
-    of_panel: functions that load a unit and store it in a panel.
-    group: number of neighbours that are multiplied together.
-    splat: function that gives all lanes the same element or group.
-    mad: function that adds products.
-    matrix: macro of a processor with matrix instructions for groups ("": they cannot read this operand).
+    single, units, total: element types of the operands and of the totals in memory.
+    single_space, units_space, space: address spaces of the operands and of the totals.
+    load_single, load_units, load_total, store_total: functions that load and store vectors ("": plain C assignments
+        do).
+    widen: function that converts the narrow numbers of a unit ("": no conversion).
+    of_panel: the functions that load a unit and store it in a panel.
+    group: number of adjacent elements along the sum that one instruction multiplies.
+    splat: function that fills all lanes with the same element or group.
+    mad: function that multiplies and adds.
+    matrix: macro that is 1 if the processor has matrix instructions for these types ("": none fits).
     multiply: matrix instruction that adds products.
     bytes: size of a number in a group.
-    biased: true if `mad` adds 128 to each number of a group of `single`, or subtracts it, because the instruction
-        needs one signed and one unsigned operand.
-    load_own, store_own: as load_total and store_total, for an array of the work-item.
-    spread: function that gives each part of a unit's lanes its own element of `single` ("": units have no parts).
-    part_lanes: number of lanes of a part.
-    part_step: distance between parts in `single`.
+    biased: true if `mad` adds 128 to or subtracts 128 from each number of `single`, because the instruction needs one
+        signed and one unsigned operand.
+    load_own, store_own: like load_total and store_total, but for an array of the work-item.
+    spread: function that fills each part of a unit's lanes with another element of `single` ("": units have no parts).
+    part_lanes: number of lanes of such a part.
+    part_step: distance in `single` between the elements of adjacent parts.
     """
 
     name: str
@@ -182,7 +184,7 @@ class Words:
 
     @property
     def clear(self) -> str:
-        """Return the name of the function that clears totals."""
+        """Return the name of the function that sets totals to zero."""
         return f"clear_{self.vector}" + "_of_result" * bool(self.space)
 
     @property
@@ -224,22 +226,23 @@ class Words:
 
 
 def _in_groups(nest: Contraction, context: Context) -> bool:
-    """Return true if matrix instructions multiply the operands: the groups of a row of `single` are contiguous."""
+    """Return true if matrix instructions can multiply the operands: `single` is contiguous along the sum."""
     return context.target.declares_vectors and nest.group > 1 and bool(nest.steps) \
         and nest.steps[-1].single == nest.group
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The loop over the cells of a window.
+    """The loop over the cells of a convolution window. A cell is a part of the window without padding and holes; a
+    place is a position of the window.
 
-    taps: true if the cells differ in their numbers of elements.
-    first: the first place of the block, as C text ("": 0).
-    every: distance between the places of a cell.
-    single, units, total: distance between such places in the operands and in the totals.
-    count: variable that has the number of the block's rows or lines ("": the block has one).
-    each: number of rows or lines of a place.
-    step: distance between these rows or lines in the totals.
+    taps: true if the cells have different numbers of elements.
+    first: C text of the block's first place ("": 0).
+    every: distance between adjacent places of a cell, in places.
+    single, units, total: strides of these places in the operands and in the totals.
+    count: C variable that has the number of the block's rows or lines ("": the block has one).
+    each: number of rows or lines that belong to a place.
+    step: stride of these rows or lines in the totals.
     """
 
     number: int
@@ -257,39 +260,39 @@ class Cells:
 
 @dataclass(frozen=True)
 class ContractionCpuRecord:
-    """The record that templates/kernels/contraction_cpu.j2 prints. All distances are in the terms of
-    gen/plan/leads.py.
+    """The record that templates/kernels/contraction_cpu.j2 prints. A unit is a vector of adjacent columns. Distances
+    that depend on a leading dimension are encoded as gen/plan/leads.py defines.
 
-    words: the names of the tile.
-    line, row: variables of the lines and of the rows ("": there is only one line, or row).
-    first_unit, end_unit: the first unit of a block ("": 0) and the unit after its last one, as C text.
-    single, units: addresses of the operands' blocks, as C text.
-    line_step, row_step, wide, next_unit: strides of lines and rows in `single`, and of units in `single` and `units`
-        (wide: -1 if a unit has one element of `single`).
-    lines, last_lines, rows, last_rows: lines and rows of a block, and of the last block.
-    part_rows: rows of the blocks before the last one, if these rows are not whole tiles; else 0.
-    columns: columns of the result.
-    lanes: lanes of a unit.
-    all_units: units of a row.
+    words: the names of C functions and types.
+    line, row: variables of the lines and of the rows ("": there is only one).
+    first_unit, end_unit: C texts of a block's first unit ("": 0) and of its last unit plus 1.
+    single, units: C texts of the addresses where a block begins in the operands.
+    line_step, row_step: strides of lines and rows in `single`.
+    wide: stride of units in `single`; -1: all lanes of a unit use the same element of `single`.
+    next_unit: stride of units in `units`.
+    lines, rows: numbers of lines and rows of a block; last_lines, last_rows: of the last block.
+    part_rows: number of rows of the blocks before the last one if tiles do not divide it; else 0.
+    columns: number of columns of the result.
+    lanes: number of lanes of a unit.
+    all_units: number of units of a row.
     tile_units: maximum number of units in a tile (0: the units of a block).
-    ahead: true if a tile prefetches units some steps ahead.
-    far: distance to the next chunk's units, which tiles prefetch (0: no prefetch).
-    far_lines: true if the cache lines of the next chunk are contiguous.
-    every: number of unrolled steps of a tile, which share one such prefetch.
+    ahead: true if a tile prefetches the units of later steps of its own chunk.
+    far: distance to the units of the next chunk, which tiles prefetch (0: no such prefetch).
+    far_lines: true if the next chunk's units are contiguous, so that whole cache lines are prefetched.
+    every: number of unrolled steps of a tile for each such prefetch.
     overlap: number of columns that the last unit shares with the unit before it.
     cells: the loops over the cells of windows.
-    rows_vary: true if cells differ in their numbers of rows.
-    covered: true if each element of the result is in a cell.
+    rows_vary: true if cells have different numbers of rows.
+    covered: true if every element of the result belongs to a cell.
     loops: the loops over the sum.
-    total: address of a block's totals in the result, as C text; "": the totals are in an array.
-    to, to_line: strides of the totals' rows and lines.
-    by_tile: number of elements in the array of totals if results are computed tile by tile; 0: results are computed
-        block by block, or there is no array.
-    epilogue, epilogue_leads: buffers and leading dimensions that are accessed by the function that computes the
-        results of a tile.
+    total: C text of the address of a block's totals in the result ("": the totals are in an array).
+    to, to_line: strides of rows and lines in the totals.
+    by_tile: number of elements in the array of totals if the epilogue follows each tile; 0: it follows each block, or
+        there is no array.
+    epilogue, epilogue_leads: the buffers and leading dimensions that the function of a tile's epilogue accesses.
     step: the epilogue of a unit.
-    element: the epilogue of an element, in a row without units.
-    leads: leading dimensions of `single`, of `units` and of the totals that the caller gives ("": none).
+    element: the epilogue of an element, for rows that are shorter than a unit.
+    leads: the leading dimensions of `single`, of `units` and of the totals that the caller passes ("": none).
     """
 
     placing: Placing
@@ -337,16 +340,14 @@ class ContractionCpuRecord:
     leads: "Tuple[str, str, str]"
 
     def of_single(self, distance: int) -> str:
-        """Return a distance in `single`, as C text."""
         return distance_text(distance, self.leads[0])
 
     def of_units(self, distance: int) -> str:
-        """Return a distance in `units`, as C text."""
         return distance_text(distance, self.leads[1])
 
     def far_text(self, next_unit: str, step: Digit) -> str:
-        """Return, as C text, the distances of a tile's prefetches of the next chunk, and the number of steps for
-        each.
+        """Return the C arguments of a tile's call that describe its prefetches of the next chunk: their distances, and
+        the number of steps for each prefetch.
         """
         every, by, name, shift, last = self.every, self.of_units(step.units), "steps", "0", ""
         if self.far_lines:
@@ -355,17 +356,16 @@ class ContractionCpuRecord:
         return f"far_in_{name}({tile}), {shift}, {every}"
 
     def of_total(self, distance: int) -> str:
-        """Return a distance in the totals, as C text."""
         return distance_text(distance, self.leads[2])
 
     @property
     def all_leads(self) -> "List[str]":
-        """Return the leading dimensions that appear in distances, each once."""
+        """Return the leading dimensions that appear in distances, without repetition."""
         return [name for name in dict.fromkeys(self.leads) if name]
 
 
 class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
-    """The hero of one kernel, in which each work-item has a block of the result."""
+    """The hero that writes one kernel, in which each work-item computes one block of the result."""
 
     name, leads = "contraction", True
     nest_class = Contraction
@@ -399,8 +399,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             most, tile, chunk = min(units, all_units), min(numbers.units, all_units), numbers.matrix_chunk
         elif _is_skinny(nest, context) and most < all_units:
             tile, chunk, ahead = numbers.skinny.get(rows, most), numbers.skinny_chunk, True
-            blocks = min(numbers.skinny_blocks, max(1, all_units // (2 * tile)))    # two tiles or more
-            if nest.wide:       # no element of `single` is shared by several units
+            blocks = min(numbers.skinny_blocks, max(1, all_units // (2 * tile)))  # at least two tiles in each block
+            if nest.wide:  # each unit multiplies other elements of `single`
                 tile, blocks = row_tile, max(1, min(numbers.skinny_blocks, all_units // row_tile) // _batch(nest))
             most = min(-(-all_units // blocks), numbers.skinny_units)
         elif nest.wide and all_units > most \
@@ -412,7 +412,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if packed:
             most, block = min(numbers.packed_tile, all_units), numbers.packed_rows
             wide = -(-all_units // numbers.packed_units)
-            if 4 * (wide * numbers.packed_units - all_units) <= wide:   # few blocks then have one unit less
+            # a quarter of the blocks at most is one unit shorter
+            if 4 * (wide * numbers.packed_units - all_units) <= wide:
                 tile, most, chunk = numbers.packed_tile, numbers.packed_units, numbers.packed_chunk
             if whole:
                 tile, most, chunk = row_tile, all_units, numbers.packed_chunk
@@ -429,12 +430,12 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
                 and (direct == (0, 0) or _row_bytes(nest) >= context.device.page):
             block = numbers.few_steps_rows
         count, each = -(-all_units // most), nest.row.each
-        # Units that share columns are in one block, so that one work-item stores the shared columns. The NaNs of two
-        # work-items may differ. Matrix instructions add to a result in two steps, and no other work-item may store to
-        # it between them.
+        # Units that share columns are in the same block, so that one work-item stores the shared columns. Two
+        # work-items could store different NaNs there. Matrix instructions also add to a result in two passes, and no
+        # other work-item may store between the passes.
         if nest.overlap:
             count = min(count, max(1, all_units // 2))
-        if rows > block and not groups and each == 1:       # blocks of almost equal numbers of rows, in whole tiles
+        if rows > block and not groups and each == 1:  # blocks have almost equal numbers of rows, in whole tiles
             tile_rows = numbers.tile_rows(tile or -(-all_units // count))
             block = min(block, -(-_even(rows, block) // tile_rows) * tile_rows)
         block = min(rows, block // each * each)
@@ -478,7 +479,7 @@ HERO = ContractionCpuHero()
 
 
 def counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str, int]]":
-    """Return the digits of a work-item's number."""
+    """Return the digits of a work-item's number (a mixed-radix number): the name and size of each digit."""
     def sizes(order: "Iterable[int]") -> "List[Tuple[str, int]]":
         return [(f"g{k}", nest.outer[k].size) for k in order]
 
@@ -492,10 +493,11 @@ def counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str,
 
 
 def _shared(nest: Contraction, schedule: ContractionSchedule) -> "List[int]":
-    """Return the outer digits that become the inner loops around a block of columns. Their work-items read the same
-    columns of `units` one after another, so that these columns stay in cache. `single` is then read once for each block
-    of columns. The list is empty if this reads at least as much memory as reading `units` once for each value of these
-    digits."""
+    """Return the numbers of the outer digits (batch dimensions) whose work-items follow each other for the same block
+    of columns, so that these columns of `units` stay in cache. `single` is then read once for each block of columns.
+    Return an empty list if this costs at least as much memory traffic as reading `units` once for each value of these
+    digits.
+    """
     shared = [k for k in nest.order if not nest.outer[k].units and not nest.outer[k].strips]
     times = math.prod(nest.outer[k].size for k in shared)
     columns = schedule.unit_blocks * math.prod(nest.outer[k].size for k in nest.order
@@ -504,8 +506,9 @@ def _shared(nest: Contraction, schedule: ContractionSchedule) -> "List[int]":
 
 
 def _is_packed(nest: Contraction, context: Context) -> bool:
-    """Return true if a work-item copies columns to a panel: its steps are far apart, and enough rows share the
-    panel."""
+    """Return true if work-items copy columns to a panel. This pays if adjacent steps of the sum are far apart in memory
+    and enough rows share the panel.
+    """
     numbers, panels, unit = context.device.contraction_cpu, context.device.panels, nest.unit
     if nest.windows or nest.wide is not None or nest.units.shape.dtype != nest.dot.shape.dtype \
             or nest.next_unit != unit or panels is None or _is_skinny(nest, context):
@@ -517,18 +520,19 @@ def _is_packed(nest: Contraction, context: Context) -> bool:
 
 
 def _is_whole(nest: Contraction, context: Context) -> bool:
-    """Return true if blocks of whole rows of few units give enough work-items."""
+    """Return true if there are enough products, each with few columns, to give a block whole rows."""
     numbers = context.device.contraction_cpu
     return _batch(nest) >= numbers.row_items and nest.all_units <= numbers.row_units
 
 
 def _batch(nest: Contraction) -> int:
-    """Return the number of products that share neither operand."""
+    """Return the size of the batch: the number of products that have both operands of their own."""
     return math.prod(digit.size for digit in nest.outer if digit.single and digit.units)
 
 
 def _is_skinny(nest: Contraction, context: Context) -> bool:
-    """Return true if the rows are so few that the other operand is read in place, at the throughput of memory."""
+    """Return true if there are so few rows that the other operand is read directly, not packed, at memory throughput.
+    """
     numbers, panels, rows = context.device.contraction_cpu, context.device.panels, nest.row.size
     if nest.next_unit != nest.unit and nest.wide != 0:
         return False
@@ -540,14 +544,14 @@ def _is_skinny(nest: Contraction, context: Context) -> bool:
 
 
 def _is_far(nest: Contraction, context: Context) -> bool:
-    """Return true if the operand with the columns does not stay in cache, or if few rows share it."""
+    """Return true if `units`, the operand whose columns are vectors, is too large for the cache."""
     numbers, panels, size = context.device.contraction_cpu, context.device.panels, nest.units.shape.bytes
     rows = math.prod(digit.size for digit in nest.outer if not digit.units)
     return panels is not None and size > (panels.in_place_bytes if rows <= numbers.far_rows else numbers.kept_bytes)
 
 
 def _far(nest: Contraction, chunk: int, runs: int) -> int:
-    """Return the distance from a chunk's units to the next chunk's; 0 if there is one chunk."""
+    """Return the distance in `units` from one chunk to the next; 0 if there is only one chunk."""
     for digit, by in zip(nest.steps[::-1], (chunk, runs, *[1] * len(nest.steps))):
         if digit.size > by:
             return by * digit.units
@@ -558,7 +562,7 @@ def _far(nest: Contraction, chunk: int, runs: int) -> int:
 
 
 def _bytes(nest: Contraction) -> int:
-    """Return the bytes of the operand with the columns."""
+    """Return the bytes of `units`, the operand whose columns are vectors, without its batch dimensions."""
     return dtypes.storage_bytes(nest.units.shape.dtype) * nest.columns * math.prod(digit.size for digit in nest.steps)
 
 
@@ -568,25 +572,25 @@ def _power_of_two(most: int) -> int:
 
 
 def _even(size: int, most: int) -> int:
-    """Return the largest size of a part if `size` is cut into the fewest parts of almost equal size, each at most
-    `most`.
-    """
+    """Cut `size` into as few parts as possible, each at most `most` and all almost equal. Return the largest part."""
     return -(-size // -(-size // most))
 
 
 def _row(nest: Contraction) -> str:
-    """Return the variable of the digit of rows."""
+    """Return the name of the variable that counts rows."""
     return "row" if nest.rows is None else f"g{nest.rows}"
 
 
 def _line(nest: Contraction) -> str:
-    """Return the variable of the digit of lines."""
+    """Return the name of the variable that counts lines."""
     return "line" if nest.lines is None else f"g{nest.lines}"
 
 
 def _positions(nest: Contraction, lanes: int = 0) -> str:
-    """Return the map from the digits and the lanes of a unit to the position in the result. The unit is the variable
-    `unit`; if units share columns, the unit's first column is the variable `column`. lanes: of a unit (0: all)."""
+    """Return the map from the outer digits, a unit and a lane to the position in the result. A unit is a vector of
+    adjacent columns; its number is the variable `unit`. If units share columns, the variable `column` is the unit's
+    first column instead. `lanes` is the number of lanes of a unit; 0 stands for all.
+    """
     sizes, unit, lanes = nest.sizes, nest.unit, lanes or nest.unit
     names = [f"g{k}" for k in range(len(sizes) - 1)]
     box = [f"{name} in [0, {size - 1}]" for name, size in zip(names, sizes)]
@@ -599,7 +603,7 @@ def _positions(nest: Contraction, lanes: int = 0) -> str:
 
 
 def _columns(nest: Contraction, lanes: int) -> "Tuple[str, Tuple[int, int]]":
-    """Return the variable of the columns in that map, and its bounds."""
+    """Return the name of the column variable in the map of `_positions`, and its bounds."""
     if nest.overlap or lanes == 1:
         return "column", (0, nest.columns - lanes)
     return "unit", (0, nest.columns // nest.unit - 1)
@@ -611,15 +615,17 @@ def _lanes(nest: Contraction) -> int:
 
 
 def _flat(nest: Contraction, to_place: "Callable[[Shape], str]" = memory_map) -> str:
-    """Return the map from the position to the place in the first result. to_place: the map from the index to the
-    place."""
+    """Return the map from the position in the nest's index order to the place in the first result's memory. `to_place`
+    gives the map from the first result's index to this place.
+    """
     root = nest.partition.roots[0]
     return compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, to_place(root.shape)))
 
 
 def _direct(nest: Contraction) -> Tuple[int, int]:
-    """Return the strides of rows and of lines in the result, if it is the product itself and its columns are
-    contiguous; else zeros."""
+    """Return the strides of rows and of lines in the result if the product itself is the result and its columns are
+    contiguous; otherwise (0, 0).
+    """
     roots, no = nest.partition.roots, (0, 0)
     if len(roots) > 1 or nest.epilogue.root_read(roots[0]).source is not nest.dot or nest.columns < nest.unit \
             or roots[0].shape.dtype != nest.dot.shape.dtype or not has_strides(roots[0].shape):
@@ -635,7 +641,7 @@ def _direct(nest: Contraction) -> Tuple[int, int]:
 
 
 def _row_bytes(nest: Contraction) -> int:
-    """Return the stride of rows in the first result in bytes; 0 if it is not constant, or there is one row."""
+    """Return the stride of rows in the first result, in bytes; 0 if the stride is not constant or there is one row."""
     if nest.rows is None:
         return 0
     stride = algebra.access(compose(_positions(nest), _flat(nest)), _row(nest))[0].stride
@@ -643,7 +649,9 @@ def _row_bytes(nest: Contraction) -> int:
 
 
 def _epilogue(nest: Contraction) -> Form:
-    """Return the form of a unit of the epilogue, or of an element, in a row without units."""
+    """Return the plan of the epilogue's code for one unit (a vector of columns), or for one element if a row is shorter
+    than a unit.
+    """
     partition, unmap = nest.epilogue, algebra.call("shape", "unmap", nest.shape.text)
     lanes = _lanes(nest)
     box = {f"g{k}": (0, digit.size - 1) for k, digit in enumerate(nest.outer)}
@@ -655,14 +663,14 @@ def _epilogue(nest: Contraction) -> Form:
 
 
 def _total(body: Body, dtype: str, lanes: int) -> List[Value]:
-    """Return the product's elements to which `from` points."""
+    """Load the elements of the product from the C pointer `from`."""
     text = body.d.gather(dtype, lanes, "from") if lanes > 1 else "*from"
     return [body.declare("product", dtype, lanes, text)]
 
 
 def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
-    """Return the map from a work-item's coordinates to the value that another map has at the first element of its
-    block.
+    """Evaluate the map `flat` at the first element of a work-item's block, and return this as a map from the
+    work-item's coordinates.
     """
     units = nest.columns // nest.unit if schedule.unit_blocks > 1 else 1
     digits = [("first_unit", units) if name == "unit_block" else (name, count)
@@ -680,7 +688,9 @@ def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
 
 
 def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
-    """Return the blocks of columns, grouped by size. The last block is separate if its last unit shares columns."""
+    """Return the blocks of columns, grouped by size. The last block is a group of its own if its last unit shares
+    columns with the unit before it.
+    """
     def block(condition: str, units: int, last: bool = False) -> Block:
         first = nest.all_units - units
         last_from = nest.last_unit - first * nest.next_unit if last else (units - 1) * nest.next_unit
@@ -781,7 +791,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
 
 
 def _loops(nest: Contraction, schedule: ContractionSchedule) -> "List[StepLoop]":
-    """Return at least two loops; the tile contains the last one."""
+    """Return the loops over the sum, at least two. The last loop is inside the tile."""
     missing = max(0, 2 - len(nest.steps))
     by = [*[1] * (missing + len(nest.steps) - 2), schedule.runs, schedule.chunk]
     return [StepLoop(f"k{k - missing}", _size(digit), digit, step, step == digit.size)

@@ -1,14 +1,15 @@
-"""The contraction hero on GPUs: it computes products in tiles of shared memory.
+"""The contraction hero on GPUs: it computes matrix products in tiles of shared memory.
 
-A block of threads computes a tile of the result. While it multiplies the steps of both operands that are in shared
-memory, it loads the next steps into registers. Each thread has a register tile of sums, and computes the epilogue from
-them.
+A "line" is a row of the left operand or a column of the right operand; a "step" is one index of the contracted
+dimension (k). A block of threads computes a tile of the result. While it multiplies the steps that are in shared
+memory, it loads the next steps of both operands into registers. Each thread has a register tile of sums and computes
+the epilogue from it.
 
-A line beyond an operand is read as another line, whose sums nobody reads; a step beyond an operand is zero in both
-operands.
+A line beyond the end of an operand is replaced by an existing line, and the sums of this line are never used. A step
+beyond the end is replaced by zero in both operands.
 
-If there are few tiles, the sum is cut into parts. Each part's sums go to a scratch buffer [part][position], and a
-second kernel adds them in the order of the parts and computes the epilogue.
+If the result has few tiles, the sum is cut into parts (split-k). The sums of each part go to a scratch buffer
+[part][position]. A second kernel adds the parts in order and computes the epilogue.
 """
 
 from __future__ import annotations
@@ -34,15 +35,17 @@ from gen.plan.tiled_product import Inside, TiledProduct
 from gen.schedule import Device, GpuTile, Schedule
 from gen.targets import COMPLEX, TINY, Target
 
-WORD = 16       # bytes of a thread's widest access
+WORD = 16  # bytes of a thread's widest memory access
 
 
 @dataclass(frozen=True)
 class ContractionGpuSchedule(Schedule):
     """A schedule of tiles.
 
-    vec: number of neighbouring columns in a step of the epilogue. block: the tile that a block of threads computes.
-        parts: number of parts of the sum. loads: number of elements of each operand that a thread loads at once.
+    vec: number of adjacent columns for which one step of the epilogue computes results.
+    block: the tile that a block of threads computes.
+    parts: number of parts of the sum (split-k).
+    loads: number of elements that a thread loads at once, for each operand.
     """
 
     block: GpuTile = GpuTile(0, 0, 1, 1, 0, 0)
@@ -56,18 +59,20 @@ class ContractionGpuSchedule(Schedule):
         return ", ".join([super().text(), *words, *([f"{self.parts} parts of the sum"] if self.parts > 1 else [])])
 
     def thread_counts(self) -> "List[Tuple[str, int]]":
-        """Return the digits of a thread's number in its block."""
+        """Return the digits (name and size) of a thread's number in its block, as a mixed-radix number."""
         return [("thread", self.threads)]
 
     def of_thread(self) -> str:
-        """Return the C text of the sum of element `vec` of a thread's row i and group j of columns."""
+        """Return C text: the sum of row i and column j * vec + `vec` in a thread's register tile."""
         return f"total[i][j * {self.vec} + vec]" if self.vec > 1 else "total[i][j]"
 
 
 class ConditionText(NamedTuple):
-    """A condition under which an element of an operand exists: a sum of a line's value and a step's value is in [0,
-    last]. low: the sum may be negative, so it is compared with 0. high: it may be larger than `last`, so it is
-    compared with that.
+    """A condition under which an element of an operand exists (is not padding): `line` + `step` is in [0, last].
+
+    line, step: C texts of the two summands. One depends on the operand's line, the other on the index along the sum.
+    low: true if the sum may be negative, so that the kernel compares it with 0.
+    high: true if the sum may exceed `last`, so that the kernel compares it with `last`.
     """
 
     line: str
@@ -79,19 +84,20 @@ class ConditionText(NamedTuple):
 
 @dataclass(frozen=True)
 class TiledOperand:
-    """The copy of an operand to shared memory, a part of a template's record.
+    """The copy of an operand to shared memory, as the template prints it. A line is a row of the left operand or a
+    column of the right operand; a step is one index along the sum.
 
     name: "a" or "b".
-    pointer: pointer of the operand's buffer.
+    pointer: pointer to the operand's buffer.
     lines: number of lines in the tile.
-    passes: number of times that each thread copies `vec` elements.
-    own: condition that a thread has something to copy in a pass ("": always).
-    line, step: coordinates in the tile of the elements that a thread copies.
-    first: number of the block's tile.
+    passes: number of passes; in each pass, a thread copies `vec` elements.
+    own: condition that a thread has elements to copy in a pass ("": always).
+    line, step: C texts of the line and the step, in the tile, of the elements that a thread copies.
+    first: C variable: the number of the block's tile along the operand's lines.
     count: number of lines of the operand.
-    last: last line with which a copy may begin.
-    line_at, step_at: position of the line in the operand, and distance of the step from that position.
-    conditions: conditions under which an element exists.
+    last: the last line at which a copy may begin.
+    line_at, step_at: C texts whose sum is the position in the operand: one depends on the line, one on the step.
+    conditions: the conditions under which an element exists.
     """
 
     name: str
@@ -114,8 +120,10 @@ class TiledOperand:
 class LoadedOperand(TiledOperand):
     """A copy of an operand to shared memory through registers.
 
-    along: true if neighbours in memory are steps, false if they are lines. element: type of an element in memory.
-        value: C text of an element, in the type of the sums. word, put: types of loaded words and of stored words.
+    along: true if steps of the sum are contiguous in memory; false if lines are.
+    element: type of an element in memory.
+    value: C text of an element, converted to the type of the sums.
+    word, put: types of the loaded words and of the stored words.
     """
 
     along: bool
@@ -126,8 +134,11 @@ class LoadedOperand(TiledOperand):
 
 
 class ExactOperand(NamedTuple):
-    """An element of an operand in an addition of a sum's steps one by one. line_at, step_at, conditions: as in
-    TiledOperand, for the result's row or column; value: the element `element`, in the type of the sums."""
+    """An operand of the exact sum: code that adds one product after another and skips elements that do not exist.
+
+    line_at, step_at, conditions: as in TiledOperand, for the result's row or column.
+    value: C text of the element in variable `element`, converted to the type of the sums.
+    """
 
     pointer: str
     element: str
@@ -138,9 +149,12 @@ class ExactOperand(NamedTuple):
 
 
 class ExactSum(NamedTuple):
-    """A sum over the elements that exist. It replaces a sum that is NaN, because zeros in place of the other elements
-    make NaN of infinities. kind: the type of the sum. of_thread: the sum in a thread's registers. added: the sum
-    after one more product.
+    """A sum of only those elements that exist. The kernel computes this sum if the tile's sum is NaN, because the zeros
+    in place of elements that do not exist make NaN of infinities.
+
+    kind: the type of the sum.
+    of_thread: C text of the sum in a thread's registers.
+    added: C text of the sum after one more product.
     """
 
     kind: str
@@ -151,21 +165,20 @@ class ExactSum(NamedTuple):
 
 @dataclass(frozen=True)
 class ContractionGpuRecord:
-    """The record that templates/kernels/contraction_gpu.j2 prints.
+    """The record that templates/kernels/contraction_gpu.j2 prints. A step is one index along the sum.
 
     kind: the type of the sums.
-    unit: sums in a word of shared memory.
-    word: its type.
-    pitch: elements from a step to the next in each tile.
-    steps: steps of the sum.
-    part_steps: steps of a part of it.
-    row: the row in the tile of a thread's row `i`.
-    column: words of the tile's row before the thread's word `j`.
-    group: the column of its columns `j`, in groups of `vec`.
-    added: a thread's sum after one more product.
-rows, columns: numbers of the result's rows and columns.
-    exact: None if all elements exist or sums are integers.
-    step: the epilogue of `vec` sums, or the stores of a part's sums.
+    unit: number of sums in a word of shared memory; `word` is the word's type.
+    pitch: for each operand, the number of elements from one step to the next in the tile.
+    steps: number of steps of the whole sum.
+    part_steps: number of steps of a part (split-k).
+    row: C text of the row in the tile that a thread's row `i` is.
+    column: C text of the number of a thread's word `j` in a row of the tile.
+    group: C text of the column in the tile of a thread's columns `j`, in groups of `vec`.
+    added: C text of a thread's sum after one more product.
+    rows, columns: numbers of rows and columns of the result.
+    exact: the sum that replaces NaN; None if all elements exist or if sums are integers.
+    step: the epilogue of `vec` sums; with split-k, the stores of a part's sums.
     """
 
     placing: Placing
@@ -190,8 +203,12 @@ rows, columns: numbers of the result's rows and columns.
 
 @dataclass(frozen=True)
 class SumRecord:
-    """The record that templates/kernels/contraction_gpu_sum.j2 prints. kind: the type of the sums; part: the address of
-    a part's sum; step: an element of the epilogue."""
+    """The record that templates/kernels/contraction_gpu_sum.j2 prints.
+
+    kind: the type of the sums.
+    part: C text of a sum in the scratch buffer of all parts.
+    step: the epilogue of one element.
+    """
 
     placing: Placing
     kind: str
@@ -201,8 +218,9 @@ class SumRecord:
 
 
 class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
-    """The hero of a kernel in which each block has a tile of the result, and of a second kernel if the sum is cut into
-    parts."""
+    """The hero that writes a kernel in which each block computes a tile of the result. If the sum is cut into parts, a
+    second kernel adds the parts.
+    """
 
     name, leads = "contraction", True
     nest_class = TiledProduct
@@ -252,12 +270,12 @@ class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
         return [*kernels, _sum_kernel(choice, context)] if choice.schedule.parts > 1 else kernels
 
     def instruction(self, nest: TiledProduct) -> str:
-        """Return the words that explain prints for the instruction."""
+        """Return the name of the multiply instruction, for `gen explain`."""
         return f"multiply-add of {nest.dot.shape.dtype} in each thread"
 
     def shared(self, nest: TiledProduct, schedule: ContractionGpuSchedule,
                context: Context) -> "List[Tuple[SharedAccess, str]]":
-        """Return the accesses of shared memory, each with the type of its elements."""
+        """Return the accesses to shared memory, each with the type of its elements."""
         return [(access, nest.dot.shape.dtype) for access in shared_accesses(nest, schedule, context.device)]
 
     def describe(self, choice: Choice[TiledProduct, ContractionGpuSchedule], grid: Grid, context: Context) -> "List[str]":
@@ -278,7 +296,7 @@ class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
         return [*lines, *(f"bank conflicts: {answer}" for answer in wrong or [f"none in {len(found)} kinds of accesses"])]
 
     def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
-        """Return the kernel whose blocks have a tile each."""
+        """Return the kernel whose blocks compute one tile each."""
         return _kernel(choice, context)
 
 
@@ -288,17 +306,16 @@ HERO = ContractionGpuHero()
 # ---- choices ----
 
 def _blocks(nest: TiledProduct, tile: GpuTile) -> "Dict[str, int]":
-    """Return the numbers of the result's tiles: the number of batches, and for each batch the numbers of tiles along
-    rows and along columns.
-    """
+    """Return the numbers of tiles: in the batch, along the rows and along the columns of the result."""
     counts = nest.counts
     return {"batch": counts["batch"], "row_block": -(-counts["row"] // tile.rows),
             "column_block": -(-counts["column"] // tile.columns)}
 
 
 def _parts(nest: TiledProduct, tile: GpuTile, context: Context) -> "List[int]":
-    """Return the numbers of parts of the sum to try. Parts are whole tiles, and the last one is no longer than the
-    others."""
+    """Return the numbers of parts (split-k) to try. Each part is a whole number of tiles; only the last part may be
+    shorter.
+    """
     numbers, steps = context.device.contraction_gpu, nest.counts["step"]
     most = min(numbers.most_parts, max(1, steps // numbers.part_steps))
     counts = {1 << k for k in range(most.bit_length())}
@@ -310,8 +327,8 @@ def part_steps(steps: int, parts: int, tile: GpuTile) -> int:
 
 
 def best(nest: TiledProduct, tiles: "Sequence[GpuTile]", sum_cost: float, context: Context) -> "Tuple[GpuTile, int]":
-    """Return the tile and the number of parts of the sum that have the minimum cost. sum_cost: the number of
-    multiplications that a unit can do while one sum of a part is written and read again.
+    """Return the tile and the number of parts of the sum (split-k) that cost least. sum_cost: the cost of writing one
+    sum of a part and reading it again, as the number of multiplications that a multiprocessor does in that time.
     """
     units = context.device.units
 
@@ -325,7 +342,7 @@ def best(nest: TiledProduct, tiles: "Sequence[GpuTile]", sum_cost: float, contex
 
 
 def whole_columns(nest: TiledProduct, most: int) -> int:
-    """Return the number of columns, at most `most`, that are always adjacent in the result."""
+    """Return the number of columns, at most `most`, that are always adjacent in the result's memory."""
     vec, columns = most, nest.columns[-1]
     while vec > 1 and (columns.size % vec or columns.position != 1):
         vec //= 2
@@ -333,7 +350,9 @@ def whole_columns(nest: TiledProduct, most: int) -> int:
 
 
 def block_counts(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[Tuple[str, int]]":
-    """Return the digits of a thread's number."""
+    """Return the digits (name and size) of a thread's number among all threads, as a mixed-radix number: part of the
+    sum, batch, tile, thread.
+    """
     blocks = _blocks(nest, schedule.block)
     return [("part", schedule.parts), *blocks.items(), *schedule.thread_counts()]
 
@@ -341,8 +360,8 @@ def block_counts(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[
 # ---- maps ----
 
 def apart(nest: TiledProduct, of: "int | Inside") -> "Tuple[str, str]":
-    """Return two functions: (batch, group) -> (a line's value in a sum), and (group) -> (a step's summand). They
-    become separate C texts.
+    """Return two maps whose sum is a position in an operand (or the value of a condition): (batch, group of lines) ->
+    (a summand), and (group of steps) -> (a summand). They become separate C texts.
     """
     line, step = (nest.line_map(of), nest.step_map(of)) if isinstance(of, int) else \
         (nest.inside_line_map(of.number), nest.inside_step_map(of.number))
@@ -350,8 +369,8 @@ def apart(nest: TiledProduct, of: "int | Inside") -> "Tuple[str, str]":
 
 
 def sum_map(nest: TiledProduct, of: "int | Inside") -> str:
-    """Return (batch, line, step) -> (position in an operand, or the sum of a condition), for all elements, including
-    those that do not exist.
+    """Return the map (batch, line, step) -> (position in an operand, or the value of a condition). Its domain includes
+    elements that do not exist, that is, padding.
     """
     line, step = apart(nest, of)
     lines, steps = algebra.info(line), algebra.info(step)
@@ -363,7 +382,7 @@ def sum_map(nest: TiledProduct, of: "int | Inside") -> str:
 
 
 def element_map(nest: TiledProduct, operand: int) -> str:
-    """Return (batch, line, step) -> (position in an operand), for the elements that exist."""
+    """Return the map (batch, line, step) -> (position in an operand), restricted to the elements that exist."""
     position = sum_map(nest, operand)
     inside = [f"{algebra.info(sum_map(nest, Inside(n))).results[0].text} in [0, {nest.conditions[n].last}]"
               for n in nest.conditions_of(operand)]
@@ -375,17 +394,18 @@ def _position(nest: TiledProduct) -> str:
 
 
 def part_map(nest: TiledProduct, schedule: ContractionGpuSchedule) -> str:
-    """Return (part, position) -> (place among the sums of all parts)."""
+    """Return the map (part, position) -> (index in the scratch buffer of the sums of all parts)."""
     elements = nest.shape.elements
     return (f"(part, position) -> (part * {elements} + position), domain: part in [0, {schedule.parts - 1}], "
             f"position in [0, {elements - 1}]")
 
 
 def thread_maps(schedule: ContractionGpuSchedule, unit: int, by: int) -> "Tuple[str, str]":
-    """Return two maps. The first maps (thread, i) to the row in the tile of row i of the thread. The second maps
-    (thread, j) to c floordiv by, where c is the column in the tile of column j * by of the thread. The rows and the
-    columns of a thread form groups of `unit` neighbours. A warp is a box of up to 8 threads across and 4 down, because
-    such a box reads the fewest words."""
+    """Return two maps from a thread's register tile to the block's tile: (thread, i) -> (row), and (thread, j) -> (c
+    floordiv by), where c is the column in the block's tile of the thread's column j * by. The rows and columns of a
+    thread form groups of `unit` adjacent ones. A warp covers up to 8 threads across and 4 down, because this shape
+    reads the fewest words.
+    """
     tile = schedule.block
     across, down = tile.columns // tile.thread_columns, tile.rows // tile.thread_rows
     wide, high = min(8, across), min(4, down)
@@ -402,8 +422,9 @@ def thread_maps(schedule: ContractionGpuSchedule, unit: int, by: int) -> "Tuple[
 
 
 def load_map(schedule: ContractionGpuSchedule, operand: int, along: bool, run: int) -> str:
-    """Return (thread, pass) -> (line, step) in the tile of the first element that a thread loads in a pass. run: the
-    number of steps that neighbouring threads load of one line, if neighbours in memory are steps."""
+    """Return the map (thread, pass) -> (line, step): the first element, in the tile, that a thread loads in a pass.
+    run: the number of steps of one line that adjacent threads load together, if steps are contiguous in memory.
+    """
     tile, vec, threads = schedule.block, schedule.loads[operand], schedule.threads
     lines = (tile.rows, tile.columns)[operand]
     count = lines * tile.steps // vec
@@ -419,16 +440,18 @@ def load_map(schedule: ContractionGpuSchedule, operand: int, along: bool, run: i
 
 
 class SharedAccess(NamedTuple):
-    """An access of a tile in shared memory: the map (thread)[.., e] -> (element), and the number of elements `e` that
-    are accessed at once."""
+    """An access to a tile in shared memory. map: (thread)[.., e] -> (element of the tile). elements: number of elements
+    `e` that a thread accesses at once.
+    """
 
     map: str
     elements: int
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionGpuSchedule, device: Device) -> "List[SharedAccess]":
-    """Return the stores and loads of a block's threads in shared memory, for both operands, at any one step of a
-    tile."""
+    """Return the stores to and the loads from shared memory of a block's threads, for both operands, for one step of
+    the sum.
+    """
     numbers, size = device.contraction_gpu, dtypes.storage_bytes(nest.dot.shape.dtype)
     found, tile, unit = [], schedule.block, WORD // size
     maps = thread_maps(schedule, unit, unit)
@@ -454,7 +477,7 @@ def shared_accesses(nest: TiledProduct, schedule: ContractionGpuSchedule, device
 # ---- kernels ----
 
 def _epilogue(nest: TiledProduct, schedule: ContractionGpuSchedule) -> Form:
-    """Return the epilogue of neighbouring sums of a thread."""
+    """Return the plan of the epilogue's code, for the adjacent sums of a thread that one step converts to results."""
     counts, vec = nest.counts, schedule.vec
     box = {"batch": (0, counts["batch"] - 1), "row": (0, counts["row"] - 1),
            "group": (0, counts["column"] // vec - 1), "vec": (0, vec - 1)}
@@ -464,7 +487,7 @@ def _epilogue(nest: TiledProduct, schedule: ContractionGpuSchedule) -> Form:
 
 
 def _summed(nest: TiledProduct) -> Form:
-    """Return the epilogue of one sum, whose parts are added up."""
+    """Return the plan of the epilogue's code for one sum, after all parts of the sum were added."""
     index = compose(_position(nest), algebra.call("shape", "unmap", nest.shape.text))
     return Form(nest.epilogue, nest.epilogue.entry, index, Schedule(), {"position": (0, nest.shape.elements - 1)},
                 given={nest.dot: partial(_sum, dtype=nest.dot.shape.dtype, text="total")})
@@ -475,7 +498,7 @@ def _sum(body: Body, dtype: str, text: str) -> List[Value]:
 
 
 def _written(nest: TiledProduct, form: Form, index: str, context: Context) -> "Tuple[StepCode, List[Touched]]":
-    """Return the code of a step of the epilogue, and its accesses."""
+    """Return the code of one step of the epilogue, and the code's memory accesses."""
     body = Body(context.target, context.helpers, form, index, context.excess)
     body.region(nest.epilogue.entry.body)
     for root in nest.epilogue.roots:
@@ -484,15 +507,16 @@ def _written(nest: TiledProduct, form: Form, index: str, context: Context) -> "T
 
 
 def operand_texts(nest: TiledProduct, operand: int, index: str, name: str = "line") -> "Tuple[str, str]":
-    """Return C texts of the position of a line of `batch` in an operand, and of the distance of `step` from there.
-    name: the line's variable."""
+    """Return two C texts whose sum is a position in an operand: one depends on `batch` and the line, one on `step`.
+    name: the C variable of the line.
+    """
     of_line, of_step = apart(nest, operand)
     line, step = algebra.rename(of_line, "batch", name), algebra.rename(of_step, "step")
     return algebra.c_text(line, index, "added").results[0], algebra.c_text(step, index, "added").results[0]
 
 
 def condition_texts(nest: TiledProduct, operand: int, index: str, name: str = "line") -> "List[ConditionText]":
-    """Return the conditions of an operand, in the variables of `operand_texts`."""
+    """Return the conditions under which an element of the operand exists, in the variables of `operand_texts`."""
     found = []
     for number in nest.conditions_of(operand):
         (low, high), = algebra.ranges(sum_map(nest, Inside(number)))
@@ -505,8 +529,9 @@ def condition_texts(nest: TiledProduct, operand: int, index: str, name: str = "l
 
 
 def tiled(nest: TiledProduct, schedule: ContractionGpuSchedule, k: int, index: str, copied: str) -> Dict[str, Any]:
-    """Return the fields of operand k as a TiledOperand. copied: the map (.., pass) -> (line, step) of a thread's
-    copies."""
+    """Return the fields of TiledOperand for operand k. copied: the map (.., pass) -> (line, step) of the elements that
+    a thread copies.
+    """
     at, side, vec = algebra.c_text(copied, index, "term"), ("row", "column")[k], schedule.loads[k]
     lines, count = (schedule.block.rows, schedule.block.columns)[k], nest.counts[side]
     (line, step), (line_at, step_at) = at.results, operand_texts(nest, k, index)
@@ -519,7 +544,9 @@ def tiled(nest: TiledProduct, schedule: ContractionGpuSchedule, k: int, index: s
 
 
 def exact_sum(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Optional[ExactSum]:
-    """Return the sum that replaces a sum that is NaN; None if zeros in place of elements change no sum."""
+    """Return the sum that replaces a sum that is NaN; None if zeros in place of elements that do not exist cannot
+    change a sum.
+    """
     nest, d, kind, t = choice.nest, context.target, choice.nest.dot.shape.dtype, choice.index
     if not nest.conditions or kind not in ("f32", "f64"):
         return None
@@ -549,7 +576,7 @@ def _operand(choice: Choice[TiledProduct, ContractionGpuSchedule], k: int, conte
 
 
 def added(d: Target, kind: str, a: str, b: str, total: str) -> str:
-    """Return the C text of a sum and one more product, with one rounding; integers wrap around."""
+    """Return the C text of a sum after one more product is added, with a single rounding. Integers wrap around."""
     return f"(int)((unsigned){total} + (unsigned){a} * (unsigned){b})" if kind == "s32" \
         else f"{d.math('fma', kind)}({a}, {b}, {total})"
 
@@ -559,8 +586,11 @@ def word_type(size: int) -> str:
 
 
 class Written(NamedTuple):
-    """The code that follows the sums of a kernel of tiles. code: the code for `vec` sums. reads, results: buffers.
-    seen: accesses.
+    """The code that follows the sums in a kernel of tiles.
+
+    code: the epilogue of `vec` sums, or their stores.
+    reads, results: the buffers that the code reads and writes.
+    seen: the code's memory accesses.
     """
 
     code: StepCode
@@ -571,7 +601,7 @@ class Written(NamedTuple):
 
 
 def sums_written(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Written:
-    """Return the epilogue, or the stores of a part's sums."""
+    """Return the epilogue; if the sum is cut into parts, the stores of a part's sums instead."""
     nest, schedule, d, t = choice.nest, choice.schedule, context.target, choice.index
     if schedule.parts == 1:
         code, touched = _written(nest, _epilogue(nest, schedule), t, context)
@@ -603,7 +633,7 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
 
 def kernel_of_tiles(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context, text: Text,
                     read: "Sequence[Touched]", written: Written) -> Kernel:
-    """Return the kernel with this text. read: its accesses of the operands."""
+    """Return the kernel that prints `text`. read: the kernel's accesses to the operands."""
     nest, d = choice.nest, context.target
     text.functions, text.attribute = written.functions, d.launch_bounds(choice.schedule.threads)
     return Kernel(choice.grids[0], nest, arguments(d, [*nest.operands, *written.reads], written.results, nest.shared),

@@ -1,15 +1,16 @@
-"""The contraction hero by AMD's MFMA instructions, with which wavefronts multiply matrices.
+"""The contraction hero for AMD's MFMA instructions, with which wavefronts multiply matrices.
 
-A block of threads computes a tile of the result, each wavefront of 64 threads a part of it. While it multiplies one
-half of the tiles in shared memory, it loads the next steps of both operands into registers.
+A "line" is a row of the left operand or a column of the right operand; a "step" is one index along the sum (k). A block
+of threads computes a tile of the result, and each wavefront of 64 threads computes a part of the tile. While the block
+multiplies the steps in one half of its shared memory, it loads the next steps of both operands into registers.
 
-An instruction multiplies 16 rows by 16 columns. sett_mma_layouts.h gives the lane that holds each element and each sum.
-A lane reads 16 contiguous bytes of a line, which are its elements for several instructions. So the instructions take
-the steps in another order, which is the same in both operands.
+An instruction multiplies 16 rows by 16 columns. sett_mma_layouts.h says which lane holds which element and which sum. A
+lane reads 16 contiguous bytes of a line, which are its elements for several instructions. The instructions therefore
+take the steps in an order other than that of memory; the order is the same for both operands.
 
-A row of a tile in shared memory is a line, or a step if neighbours in memory are lines. Rows are rotated, so that lanes
-that read together read from all banks: lines are rotated by 16 bytes more after each 128 bytes, steps by 16 lines more
-after as many steps as 16 bytes hold.
+A row of a tile in shared memory is one line, or one step if lines are contiguous in memory. Rows are rotated so that
+lanes which read together use all banks: lines by 16 more bytes after every 128 bytes, steps by 16 more lines after as
+many steps as fit into 16 bytes.
 """
 
 from __future__ import annotations
@@ -30,14 +31,19 @@ from gen.plan.partition import compose
 from gen.plan.tiled_product import TiledProduct
 from gen.schedule import GpuTile
 
-SIDE, LANES = 16, 64    # rows and columns of an instruction; threads of a wavefront
-BANKS = 128             # bytes of shared memory that are read at once
+SIDE, LANES = 16, 64  # rows and columns of an instruction; threads of a wavefront
+BANKS = 128  # bytes of shared memory that all banks deliver at once
 
 
 class Instruction(NamedTuple):
-    """An MFMA instruction of an element type: its shape, the type of its sums, a lane's number of elements in each
-    operand, and the names of its fragments' layouts in sett_mma_layouts.h and of their variable that numbers a lane's
-    sums."""
+    """An MFMA instruction.
+
+    shape: its numbers of rows, columns and steps, as text.
+    sums: the type of its sums.
+    group: number of elements that a lane holds of each operand.
+    layout: prefix of the names of its fragments' layouts in sett_mma_layouts.h.
+    slot: the variable of the accumulator's layout that numbers the sums of a lane.
+    """
 
     shape: str
     sums: str
@@ -60,7 +66,7 @@ class ContractionMfmaSchedule(ContractionGpuSchedule):
 
     @property
     def waves(self) -> "Tuple[int, int]":
-        """Return the numbers of wavefronts in a block, down and across."""
+        """Return the numbers of wavefronts in a block, along the rows and along the columns."""
         tile = self.block
         return tile.rows // (4 * tile.thread_rows), tile.columns // (SIDE * tile.thread_columns)
 
@@ -73,13 +79,13 @@ class ContractionMfmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class FragmentOperand(TiledOperand):
-    """A copy of an operand through registers to shared memory, and from there to fragments.
+    """A copy of an operand through registers to shared memory, from where lanes read fragments.
 
-    along: true if neighbours in memory are steps.
+    along: true if steps of the sum are contiguous in memory; false if lines are.
     word: the type of a load.
-    place: the place of a line and a step in the tile.
+    place: C text of the index in the tile of a line and a step.
     elements: number of elements of a tile.
-    read_line, read_step: the first element that a lane reads of 16 lines `n`.
+    read_line, read_step: C texts of the first element that a lane reads of the n-th 16 lines of its wavefront.
     """
 
     along: bool
@@ -95,9 +101,9 @@ class ContractionMfmaRecord:
     """The record that templates/kernels/contraction_mfma.j2 prints.
 
     kind, element: the types of the sums, and of elements in memory.
-    mfma: the function of a word's instructions.
-    unit: elements of 16 bytes.
-    downs, acrosses: the numbers of a wavefront's instructions down and across.
+    mfma: the C function that multiplies a word of each operand.
+    unit: number of elements in 16 bytes.
+    downs, acrosses: numbers of instructions of a wavefront along the rows and along the columns.
     row, group, steps, part_steps, rows, columns, vec, exact, step: as in ContractionGpuRecord.
     """
 
@@ -122,7 +128,7 @@ class ContractionMfmaRecord:
 
 
 class ContractionMfmaHero(FragmentHero):
-    """The hero of products by MFMA."""
+    """The contraction hero for MFMA instructions."""
 
     def takes(self, nest: TiledProduct, context: Context) -> bool:
         numbers, types = context.device.contraction_gpu, {buffer.shape.dtype for buffer in nest.operands}
@@ -160,7 +166,7 @@ def _instruction(nest: TiledProduct) -> Instruction:
 # ---- maps ----
 
 def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
-    """Return (line, step) -> (element of the tile in shared memory)."""
+    """Return the map (line, step) -> (element of the tile in shared memory)."""
     lines, size = (tile.rows, tile.columns)[operand], element_bytes(nest)
     unit = WORD // size
     if nest.along_steps(operand):
@@ -174,9 +180,9 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
 
 
 def read_map(nest: TiledProduct, schedule: ContractionMfmaSchedule, operand: int) -> str:
-    """Return (wave, lane, n, word) -> (line, step) in the tile of the first element of a word that a lane reads of the
-    16 lines `n` of its wavefront, and of four such words along the steps. The element has the line of the instruction's
-    first one."""
+    """Return the map (wave, lane, n, word) -> (line, step): the first element, in the tile, of a word that a lane
+    reads. `n` numbers the groups of 16 lines of the wavefront, and `word` the groups of four words along the steps.
+    """
     instruction, size = _instruction(nest), element_bytes(nest)
     count, unit = (schedule.block.thread_rows // 4, schedule.block.thread_columns)[operand], WORD // size
     found = held_in(instruction.layout, ("lhs", "rhs")[operand], {"lane": LANES}, thread="lane")
@@ -190,8 +196,9 @@ def read_map(nest: TiledProduct, schedule: ContractionMfmaSchedule, operand: int
 
 
 def sum_maps(nest: TiledProduct, schedule: ContractionMfmaSchedule) -> "Tuple[str, str]":
-    """Return the maps (wave, lane, i) -> (row in the tile) of a thread's row i, and (wave, lane, j) -> (column in the
-    tile) of its column j."""
+    """Return two maps from a thread's sums to the tile: (wave, lane, i) -> (row of the thread's row i), and (wave,
+    lane, j) -> (column of the thread's column j).
+    """
     tile, of = schedule.block, _instruction(nest)
     rows, columns = tile.thread_rows, tile.thread_columns
     row, _ = held_in(of.layout, "acc", {"lane": LANES, "i": rows}, thread="lane", **{of.slot: "i mod 4"})
@@ -204,8 +211,9 @@ def sum_maps(nest: TiledProduct, schedule: ContractionMfmaSchedule) -> "Tuple[st
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionMfmaSchedule) -> "List[SharedAccess]":
-    """Return the stores of a block's threads to the tiles of both operands, and the reads of lanes there: 16 bytes of a
-    line, or one element after another."""
+    """Return the accesses to shared memory: the stores of a block's threads to the tiles of both operands, and the
+    loads of lanes from there. A load is 16 bytes of a line, or single elements.
+    """
     found, unit = [], WORD // element_bytes(nest)
     for k in (0, 1):
         along, tile = nest.along_steps(k), tile_map(nest, schedule.block, k)

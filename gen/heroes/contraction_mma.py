@@ -1,15 +1,17 @@
-"""The contraction hero by CUDA's mma.sync, matrix instructions on numbers of 8, 16 and 64 bits.
+"""The contraction hero for CUDA's mma.sync, matrix instructions for numbers of 8, 16 and 64 bits.
 
-A block of threads computes a tile of the result, each warp a part of it. Both operands' tiles are copied from memory to
-shared memory without registers, several stages ahead (cp.async). From there ldmatrix loads the operands of a warp.
-ldmatrix moves 16-bit elements, so each lane loads its own elements of 64 bits. sett_mma_layouts.h gives the lane that
-holds each element and each sum.
+A "line" is a row of the left operand or a column of the right operand; a "step" is one index along the sum (k). A block
+of threads computes a tile of the result, and each warp computes a part of the tile. cp.async copies the tiles of both
+operands from memory to shared memory, several stages ahead. From there ldmatrix loads the operands of a warp. ldmatrix
+moves 16-bit elements, so lanes load elements of 64 bits without it. sett_mma_layouts.h says which lane holds which
+element and which sum.
 
-A row of a tile in shared memory is a line, or a step if neighbours in memory are lines and ldmatrix transposes. Rows
-are rotated by the length of a read, so that rows that are read together are in all banks.
+A row of a tile in shared memory is one line; it is one step if lines are contiguous in memory, and then ldmatrix
+transposes. Rows are rotated by multiples of the length of a read, so that rows which are read together are in different
+banks.
 
-Bytes are transposed in pairs of lines, then permuted within pairs of registers: of 16 lines, the first 8 of the
-instruction are the even ones, the others the odd ones.
+ldmatrix transposes bytes in pairs of lines, and the kernel then permutes bytes within pairs of registers. As a result,
+the first 8 of an instruction's 16 lines are the even lines in memory, and the last 8 are the odd lines.
 """
 
 from __future__ import annotations
@@ -32,12 +34,16 @@ from gen.schedule import GpuTile
 
 _Schedule = TypeVar("_Schedule", bound=ContractionGpuSchedule)
 DOWN, ACROSS = 16, 8    # rows and columns of an instruction
-BANKS = 128             # bytes of shared memory that are read at once
+BANKS = 128  # bytes of shared memory that all banks deliver at once
 
 
 class Instruction(NamedTuple):
-    """An mma.sync instruction of an element type: its shape and the type of its sums in PTX, and the name of its
-    fragments' layouts in sett_mma_layouts.h."""
+    """An mma.sync instruction.
+
+    shape: its shape, as PTX writes it.
+    sums: the type of its sums.
+    layout: prefix of the names of its fragments' layouts in sett_mma_layouts.h.
+    """
 
     shape: str
     sums: str
@@ -53,8 +59,9 @@ INSTRUCTIONS = {"bf16": Instruction("m16n8k16", "f32", "NV_MMA_SYNC_F32_16x8x16_
 
 @dataclass(frozen=True)
 class ContractionMmaSchedule(ContractionGpuSchedule):
-    """A schedule of tiles for mma.sync. column_pairs: true if the columns of two neighbouring instructions are the even
-    and the odd ones of 16."""
+    """A schedule of tiles for mma.sync. column_pairs: true if two adjacent instructions share 16 columns; one takes the
+    even columns, the other the odd columns.
+    """
 
     column_pairs: bool = False
 
@@ -63,7 +70,7 @@ class ContractionMmaSchedule(ContractionGpuSchedule):
 
     @property
     def warps(self) -> "Tuple[int, int]":
-        """Return the numbers of warps in a block, down and across."""
+        """Return the numbers of warps in a block, along the rows and along the columns."""
         tile = self.block
         return tile.rows // (8 * tile.thread_rows), tile.columns // (4 * tile.thread_columns)
 
@@ -79,14 +86,14 @@ class ContractionMmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class CopiedOperand(TiledOperand):
-    """A copy of an operand to shared memory, and from there to registers.
+    """A copy of an operand to shared memory, from where lanes load registers.
 
     elements: number of elements of a tile.
-    place: the place of a line and a step there.
-    read_line, read_step: the row that a lane gives to ldmatrix, or its element `half`, of 16 lines `n` and 32 bytes
-        `part` of the steps.
+    place: C text of the index in the tile of a line and a step.
+    read_line, read_step: C texts of the row that a lane gives to ldmatrix, or of the lane's element number `half`. They
+        refer to the n-th 16 lines of the warp and to the 32 bytes number `part` along the steps.
     trans: true if ldmatrix transposes.
-    pairs: true if it transposes pairs of lines.
+    pairs: true if ldmatrix transposes pairs of lines.
     """
 
     elements: int
@@ -102,12 +109,14 @@ class ContractionMmaRecord:
     """The record that templates/kernels/contraction_mma.j2 prints.
 
     kind, element: the types of the sums, and of elements in memory.
-    mma: the function of an instruction.
-    register: the type of the `registers` in which a lane has its part of 16 lines and 32 bytes of the steps.
+    mma: the C function of an instruction.
+    register, registers: type and number of the registers in which a lane holds its elements of 16 lines and 32 bytes of
+        steps.
     bytes: bytes of an element.
-    parts: the number of groups of 32 bytes of steps in a tile.
-    downs, acrosses: the numbers of a warp's instructions down and across.
-    row, group: the row in the tile of a thread's row `i`, and the column of its columns `j` in groups of `vec`.
+    parts: number of groups of 32 bytes of steps in a tile.
+    downs, acrosses: numbers of instructions of a warp along the rows and along the columns.
+    row: C text of the row in the tile that a thread's row `i` is.
+    group: C text of the column in the tile of a thread's columns `j`, in groups of `vec`.
     steps, part_steps, rows, columns, vec, exact, step: as in ContractionGpuRecord.
     """
 
@@ -135,8 +144,8 @@ class ContractionMmaRecord:
 
 
 class Fragments(NamedTuple):
-    """The maps of a kernel whose lanes hold fragments of operands: the maps of copies to shared memory, of the tiles
-    there, and of the sums. Also the kernel's accesses of shared memory.
+    """The maps of a kernel whose lanes hold fragments of the operands, and the kernel's accesses to shared memory. The
+    maps describe the copies to shared memory, the tiles there, the loads of lanes, and the sums.
     """
 
     maps: List[str]
@@ -147,14 +156,14 @@ class Fragments(NamedTuple):
            reads: "Callable[[TiledProduct, _Schedule, int], str]", tiles: "Callable[[TiledProduct, GpuTile, int], str]",
            sums: "Callable[[TiledProduct, _Schedule], Tuple[str, str]]",
            accesses: "Callable[[TiledProduct, _Schedule], List[SharedAccess]]") -> "Fragments":
-        """Return the maps and accesses that a hero's functions give for both operands."""
+        """Collect the maps and accesses of both operands from a hero's functions."""
         both = [of(nest, schedule, k) for k in (0, 1) for of in (copies, reads)]
         both += [tiles(nest, schedule.block, k) for k in (0, 1)]
         return cls([*both, *copied_maps(nest, schedule), *sums(nest, schedule)], accesses(nest, schedule))
 
 
 class FragmentHero(ContractionGpuHero):
-    """The base of heroes by instructions whose lanes hold fragments of the operands."""
+    """The base class of heroes for instructions whose lanes hold fragments of the operands."""
 
     def fragments(self, nest: TiledProduct, schedule: ContractionGpuSchedule) -> Fragments:
         raise NotImplementedError
@@ -168,7 +177,7 @@ class FragmentHero(ContractionGpuHero):
 
 
 class ContractionMmaHero(FragmentHero):
-    """The hero of products by matrix instructions."""
+    """The contraction hero for mma.sync instructions."""
 
     def takes(self, nest: TiledProduct, context: Context) -> bool:
         if not context.target.matrix_instructions:
@@ -205,7 +214,7 @@ def element_bytes(nest: TiledProduct) -> int:
 
 
 def by_elements(nest: TiledProduct) -> bool:
-    """Return true if each lane loads its own elements from shared memory, false if it gives rows to ldmatrix."""
+    """Return true if each lane loads its elements from shared memory itself, false if ldmatrix loads them."""
     return element_bytes(nest) > 4
 
 
@@ -216,26 +225,30 @@ def _instruction(nest: TiledProduct) -> Instruction:
 # ---- maps ----
 
 def in_pairs(nest: TiledProduct, operand: int) -> bool:
-    """Return true if pairs of an operand's lines are transposed."""
+    """Return true if ldmatrix transposes pairs of an operand's lines: elements are bytes, and lines are contiguous in
+    memory.
+    """
     return element_bytes(nest) == 1 and not nest.along_steps(operand)
 
 
 def _paired(line: str) -> str:
-    """Return the line, of 16 lines in memory, that is line `line` of the instructions if pairs are transposed."""
+    """Return the line in memory, of 16 lines, that is line `line` of an instruction if ldmatrix transposes pairs of
+    lines.
+    """
     return f"({line}) mod 8 * 2 + ({line}) floordiv 8"
 
 
 def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
-    """Return (line, step) -> (element of the tile in shared memory)."""
+    """Return the map (line, step) -> (element of the tile in shared memory)."""
     lines, size = (tile.rows, tile.columns)[operand], element_bytes(nest)
     row, at, width = ("line", "step", tile.steps) if nest.along_steps(operand) else ("step", "line", lines)
-    # A lane reads `unit` elements of a row: the elements that ldmatrix reads, or four elements of 64 bits
+    # A lane reads `unit` elements of a row at once: 16 bytes for ldmatrix, or four elements of 64 bits.
     whole, unit = BANKS // size, 4 if by_elements(nest) else WORD // size
     units = min(whole, width) // unit
     rows = whole // unit // units   # number of rows that together cover all banks
     turn, padding = f"{row} floordiv {rows}", ""
     if in_pairs(nest, operand):
-        # two of each four steps are read together
+        # ldmatrix reads two of every four steps together
         turn += f" + step floordiv 4 * {2 // rows}"
         padding = f" + step floordiv 8 * {2 * unit}" if units == 1 else ""
     rotated = f"({at} floordiv {unit} + {turn}) mod {units}"
@@ -247,7 +260,7 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
 
 
 def copy_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int) -> str:
-    """Return (th_x, pass) -> (line, step) in the tile of the first element that a thread copies in a pass."""
+    """Return the map (th_x, pass) -> (line, step): the first element, in the tile, that a thread copies in a pass."""
     tile, vec = schedule.block, schedule.loads[operand]
     lines, threads = (tile.rows, tile.columns)[operand], schedule.threads
     count, number = lines * tile.steps // vec, f"(pass * {threads} + th_x)"
@@ -262,8 +275,10 @@ def copy_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int)
 
 
 def copied_maps(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[str]":
-    """Return the maps of both operands and of all conditions, and the summands of a step in each. They cover the steps
-    of the last tile that do not exist, because their addresses are computed."""
+    """Return the maps of both operands and of all conditions, and the part of each that depends on the step. Their
+    domains include the steps beyond the end of the last tile, because the kernel computes the addresses of these steps
+    too.
+    """
     size = schedule.block.steps
     end, found = -(-nest.counts["step"] // size) * size - 1, []
     for of in nest.sums:
@@ -276,10 +291,13 @@ def copied_maps(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[s
 
 
 def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
-    """Return (warp, lane, n, part) -> (line, step) in the tile of the row that a lane gives to ldmatrix, for the four
-    matrices of 16 lines `n` of its warp and of 32 bytes `part` of the steps. 8 lanes give a matrix. The matrices of A
-    follow each other along lines, then along steps; those of B along steps, then along lines. If lines are in pairs,
-    a matrix has two of each four steps, and the next matrix has the other two.
+    """Return the map (warp, lane, n, part) -> (line, step): the row of the tile whose address a lane gives to ldmatrix.
+    One ldmatrix loads four matrices, each from the addresses of 8 lanes. `n` numbers the groups of 16 lines of the
+    warp, `part` the groups of 32 bytes along the steps.
+
+    The matrices of the left operand follow each other along lines, then along steps; those of the right operand along
+    steps, then along lines. If pairs of lines are transposed, a matrix has two of every four steps, and the next matrix
+    has the other two.
     """
     tile, word = schedule.block, WORD // element_bytes(nest)
     lines = (8 * tile.thread_rows, 4 * tile.thread_columns)[operand]
@@ -298,14 +316,17 @@ def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) 
 
 
 def held(nest: TiledProduct, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
-    """Return `held_in` for the instruction of a product."""
+    """Return the index of an element in a fragment of the product's instruction (`held_in`)."""
     return held_in(_instruction(nest).layout, fragment, box, **given)
 
 
 def held_in(name: str, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
-    """Return the index of an element in a fragment (lhs, rhs, acc) of the layouts with a given name. box: extents of
-    the variables. given: expressions of the layout's variables in terms of these variables; a variable of the layout
-    without an expression is 0.
+    """Return the index of an element in a fragment, as map expressions. The layout of the fragment is
+    `name`.`fragment`, where `fragment` is lhs, rhs or acc.
+
+    box: the variables of the expressions, with their extents.
+    given: for a variable of the layout, its value as an expression of the variables of `box`; 0 for variables not
+        given.
     """
     layout = algebra.call("map", "dims", algebra.call("nested", "map", f"{name}.{fragment}"))
     inner = (f"({', '.join(box)}) -> ({', '.join(given.get(v.name, '0') for v in algebra.info(layout).variables)}), "
@@ -314,9 +335,10 @@ def held_in(name: str, fragment: str, box: "Dict[str, int]", **given: str) -> "L
 
 
 def element_read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
-    """Return (warp, lane, n, part, half) -> (line, step) in the tile of a lane's element, in the 16 lines `n` of its
-    warp and the steps `part` of an instruction. Both halves of A are one instruction's; those of B belong to two
-    neighbouring instructions."""
+    """Return the map (warp, lane, n, part, half) -> (line, step): an element that a lane loads, in the tile. `n`
+    numbers the groups of 16 lines of the warp, `part` the steps of an instruction. For the left operand, both halves
+    belong to one instruction; for the right operand, to two adjacent instructions.
+    """
     tile = schedule.block
     lines = (8 * tile.thread_rows, 4 * tile.thread_columns)[operand]
     if operand == 0:
@@ -331,8 +353,9 @@ def element_read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, opera
 
 
 def sum_maps(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Tuple[str, str]":
-    """Return the maps (warp, lane, i) -> (row in the tile) of a thread's row i, and (warp, lane, j) -> (column in the
-    tile floordiv vec) of its columns j, in groups of `vec`."""
+    """Return two maps from a thread's sums to the tile: (warp, lane, i) -> (row of the thread's row i), and (warp,
+    lane, j) -> (column floordiv vec, for the thread's group j of `vec` columns).
+    """
     tile, vec = schedule.block, schedule.vec
     rows, columns = tile.thread_rows, tile.thread_columns // vec
     row, _ = held(nest, "acc", {"lane": 32, "i": rows}, thread="lane", o0="i mod 2")
@@ -352,13 +375,17 @@ def sum_maps(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Tuple[str
 
 
 def read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
-    """Return (warp, lane, n, part, ..) -> (line, step) in the tile of a lane's read."""
+    """Return the map (warp, lane, n, part, ..) -> (line, step): what a lane reads in the tile, by ldmatrix or by
+    elements.
+    """
     return (element_read_map if by_elements(nest) else row_map)(nest, schedule, operand)
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "List[SharedAccess]":
-    """Return the copies of a block's threads to the tiles of both operands, and the reads of lanes there: rows of 16
-    bytes for ldmatrix, those of eight lanes in each of its phases, or elements."""
+    """Return the accesses to shared memory: the copies of a block's threads to the tiles of both operands, and the
+    loads from there. A load is a single element, or 16 bytes of a row by ldmatrix; the addresses of eight lanes are
+    then accessed together.
+    """
     found = []
     for k in (0, 1):
         for of, elements in ((copy_map(nest, schedule, k), schedule.loads[k]),
@@ -377,7 +404,7 @@ def shared_accesses(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Li
 # ---- the kernel ----
 
 def texts(of: str, index: str, *names: str) -> "List[str]":
-    """Return the results of a map as C text. names: new names of its variables, if there are any."""
+    """Return the results of a map as C texts. names: other names for the map's variables, if given."""
     return list(algebra.c_text(algebra.rename(of, *names) if names else of, index, "term").results)
 
 

@@ -1,11 +1,11 @@
-"""The contraction hero by CUDA's wgmma, with which warpgroups multiply tiles of 16-bit numbers in shared memory.
+"""The contraction hero for CUDA's wgmma, with which warpgroups multiply tiles of 16-bit numbers in shared memory.
 
-A block of threads computes a tile of the result, each warpgroup of four warps 64 rows of it. Both operands' tiles are
-copied from memory to shared memory without registers, several stages ahead (cp.async); wgmma reads them there by
-descriptors.
+A "line" is a row of the left operand or a column of the right operand; a "step" is one index along the sum (k). A block
+of threads computes a tile of the result, and each warpgroup of four warps computes 64 rows of the tile. cp.async copies
+the tiles of both operands from memory to shared memory, several stages ahead; wgmma reads them there by descriptors.
 
-A tile in shared memory is rows of 128 bytes: 64 steps of a line, or 64 lines at a step if neighbours in memory are
-lines. Word w of 16 bytes of row r is at place w xor (r mod 8), as wgmma reads it (swizzle of 128 bytes).
+A tile in shared memory consists of rows of 128 bytes: 64 steps of a line, or 64 lines of a step if lines are contiguous
+in memory. The 16-byte word w of row r is stored at word w xor (r mod 8), as wgmma's 128-byte swizzle requires.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gen.plan.partition import compose
 from gen.plan.tiled_product import TiledProduct
 from gen.schedule import GpuTile
 
-DOWN, DEEP, ROW = 64, 16, 64    # rows and steps of an instruction; elements of a row in shared memory
+DOWN, DEEP, ROW = 64, 16, 64  # rows and steps of an instruction; elements of a row in shared memory
 TYPES = ("bf16", "f16")
 
 
@@ -45,13 +45,13 @@ class ContractionWgmmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class ReadOperand(TiledOperand):
-    """A copy of an operand to shared memory, and from there a read by descriptors.
+    """A copy of an operand to shared memory, where wgmma reads it by descriptors.
 
     elements: number of elements of a tile.
-    begin: bytes of shared memory before the tiles.
-    place: the place of a line and a step in the tile.
-    read: the place that the warpgroup reads for the 16 steps `part`.
-    lines_beside: true if neighbours in memory are lines.
+    begin: bytes of shared memory before this operand's tiles.
+    place: C text of the index in the tile of a line and a step.
+    read: C text of the index in the tile at which the warpgroup reads the 16 steps number `part`.
+    lines_beside: true if lines are contiguous in memory.
     leading, stride: fields of the descriptor, in bytes.
     """
 
@@ -70,8 +70,8 @@ class ContractionWgmmaRecord:
 
     element: the type of elements in memory.
     bytes: bytes of an element.
-    wgmma: the function of an instruction.
-    parts: the number of groups of 16 steps in a tile.
+    wgmma: the C function of an instruction.
+    parts: number of groups of 16 steps in a tile.
     row, group, steps, part_steps, rows, columns, vec, exact, step: as in ContractionMmaRecord.
     """
 
@@ -94,7 +94,7 @@ class ContractionWgmmaRecord:
 
 
 class ContractionWgmmaHero(FragmentHero):
-    """The hero of products by warpgroups."""
+    """The contraction hero for wgmma instructions."""
 
     def takes(self, nest: TiledProduct, context: Context) -> bool:
         if not context.device.contraction_gpu.warpgroup_tiles:
@@ -135,7 +135,7 @@ HERO = ContractionWgmmaHero()
 # ---- maps ----
 
 def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
-    """Return (line, step) -> (element of the tile in shared memory)."""
+    """Return the map (line, step) -> (element of the tile in shared memory)."""
     lines, word = (tile.rows, tile.columns)[operand], WORD // element_bytes(nest)
     if nest.along_steps(operand):
         place = f"line * {ROW} + (step floordiv {word} xor line mod 8) * {word} + step mod {word}"
@@ -147,13 +147,14 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
 
 
 def tile_bytes(nest: TiledProduct, tile: GpuTile) -> "Tuple[int, int]":
-    """Return the bytes of shared memory of the first operand's tiles, and of both operands' tiles."""
+    """Return two byte counts of shared memory: the tiles of the first operand, and the tiles of both operands."""
     first, second = (tile.stages * lines * tile.steps * element_bytes(nest) for lines in (tile.rows, tile.columns))
     return first, first + second
 
 
 def read_map(nest: TiledProduct, schedule: ContractionWgmmaSchedule, operand: int) -> str:
-    """Return (warpgroup, part) -> (place in the tile) of the first line and step of an instruction."""
+    """Return the map (warpgroup, part) -> (element of the tile) for the first line and step that an instruction reads.
+    """
     tile = schedule.block
     line = (f"warpgroup * {DOWN}", "0")[operand]
     return compose(f"(warpgroup, part) -> ({line}, part * {DEEP}), domain: warpgroup in [0, {tile.rows // DOWN - 1}], "
@@ -161,9 +162,10 @@ def read_map(nest: TiledProduct, schedule: ContractionWgmmaSchedule, operand: in
 
 
 def sum_maps(nest: TiledProduct, schedule: ContractionWgmmaSchedule) -> "Tuple[str, str]":
-    """Return the maps (warpgroup, warp, lane, i) -> (row in the tile) of a thread's row i, and (lane, j) -> (column in
-    the tile floordiv vec) of its columns j, in groups of `vec`. A warp's sums are those of neighbouring mma.sync
-    instructions."""
+    """Return two maps from a thread's sums to the tile: (warpgroup, warp, lane, i) -> (row of the thread's row i), and
+    (lane, j) -> (column floordiv vec, for the thread's group j of `vec` columns). A warp holds its sums as adjacent
+    mma.sync instructions would.
+    """
     tile, vec = schedule.block, schedule.vec
     columns = tile.thread_columns // vec
     row, _ = held(nest, "acc", {"lane": 32, "i": 2}, thread="lane", o0="i")
@@ -176,7 +178,7 @@ def sum_maps(nest: TiledProduct, schedule: ContractionWgmmaSchedule) -> "Tuple[s
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionWgmmaSchedule) -> "List[SharedAccess]":
-    """Return the copies of a block's threads to the tiles of both operands."""
+    """Return the copies of a block's threads to the tiles of both operands in shared memory."""
     found = []
     for k in (0, 1):
         place = algebra.info(compose(copy_map(nest, schedule, k), tile_map(nest, schedule.block, k)))

@@ -1,14 +1,15 @@
-"""The loop hero's schedule when the HLO text names a nested layout for a result: the layout decides which elements each
-thread of a GPU holds, and so computes.
+"""The distribute hero: a nested layout in the HLO text decides which elements of a result each GPU thread computes.
 
     ROOT y = f32[64,64]{1,0} add(a, b), frontend_attributes={sett_distribute="NV_MMA_SYNC_F32_16x8x16_F16.acc"}
 
-The attribute belongs to the instruction of the result; every verb of gen reads it, and its faults have a line and a
-column. The layout's vector is a tile of the result's last dimensions. A block computes a tile, with one thread for each
-(subgroup, thread) of the layout: th_x = subgroup * threads + thread. The map (th_x, bl_x)[chunk, vec] -> index is
-`nested map` with the block's tile added; vec runs over the element tile in vectors, chunk over all other slots.
-Elements beyond the end of the result are outside the domain. If the layout replicates an element, only its smallest
-owner is inside; `nested map` followed by `nested unmap` gives that owner.
+The attribute belongs to the instruction of the result. Every verb of gen reads it and reports its errors with line and
+column. The layout describes one tile of the result's last dimensions. A block computes one tile, with one thread for
+each pair (subgroup, thread) of the layout: th_x = subgroup * threads + thread.
+
+The map (th_x, bl_x)[chunk, vec] -> index is the map of `nested map`, moved by the start of the block's tile. vec runs
+over vectors of the layout's elements, chunk over all other slots. Elements beyond the end of the result are outside the
+map's domain. If the layout gives an element to several threads, only the smallest of these is in the domain; `nested
+map` followed by `nested unmap` gives that thread.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from gen.hlo import distribution
 from gen.plan.nest import Nest
 from gen.schedule import LANES, LoopSchedule
 
-SHOWN = (16, 110)         # maximum number of lines and columns of a picture
+SHOWN = (16, 110)  # maximum number of lines and of columns of a drawing
 
 
 @dataclass(frozen=True)
 class Distributed(LoopSchedule):
-    """A loop schedule by a nested layout.
+    """A loop schedule that follows a nested layout.
 
-    layout: the canonical layout.
+    layout: the layout in canonical print.
     grid: the number of tiles.
     index: the map (th_x, bl_x)[(chunk,) vec] -> the result's index.
     whole: true if the end of the result cuts no step.
@@ -53,7 +54,7 @@ class Distributed(LoopSchedule):
         return f"{super().text()}, {self.grid} tiles distributed by {self.layout}"
 
     def picture(self) -> "List[str]":
-        """Return the beginning of the text of `nested draw`, and the elements that the kernel's own map gives to the
+        """Return the beginning of the text of `nested draw`, then the elements that the kernel's own map gives to the
         first threads in the first tile.
         """
         (lines, columns), info = SHOWN, distribution.info(self.layout)
@@ -75,7 +76,7 @@ class Distributed(LoopSchedule):
 
 
 class DistributeHero(loop.LoopHero):
-    """A walk in which a nested layout decides which thread of a GPU computes which elements."""
+    """A loop hero in which a nested layout decides which GPU thread computes which elements."""
 
     def takes(self, nest: Nest, context: Context) -> bool:
         return bool(nest.layout) and not context.device.cpu
@@ -97,15 +98,17 @@ HERO = DistributeHero()
 
 
 def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]") -> Distributed:
-    """Return the schedule of a result of these dimensions, in this order in memory, by a layout that fits."""
+    """Return the schedule for a result with these dimensions, stored in the order `minor_to_major`, that follows
+    `layout`.
+    """
     info = distribution.info(layout)
     tile, subgroups, threads = info["undistributed"], info["subgroups"][0], info["threads"][0]
     nested = algebra.call("nested", "map", layout)
     slots = {v.name: v.hi + 1 for v in algebra.info(nested).of_kind("range")}
-    first = len(dims) - len(tile)              # the result's dimension that is the layout's first
+    first = len(dims) - len(tile)  # the result's dimension that corresponds to the layout's first dimension
     minor = next((d for d in minor_to_major if d >= first and slots[f"e{d - first}"] > 1), -1)
     element = f"e{minor - first}" if minor >= 0 else ""
-    # so that at least some steps are whole
+    # vec is at most the size of the minor dimension, so that at least some steps are whole
     vec = max(n for n in range(1, LANES + 1) if slots.get(element, 1) % n == 0 and (n == 1 or n <= dims[minor]))
     counts = {name: size // vec if name == element else size for name, size in slots.items()}
     chunks, below, digits = math.prod(counts.values()), math.prod(counts.values()), []

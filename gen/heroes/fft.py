@@ -1,10 +1,10 @@
-"""The hero of fft: one kernel for each dimension that is transformed, two for a long one. gen/plan/fft.py describes the
-transform of a row.
+"""The hero of fft: one kernel for each dimension that is transformed, two kernels for a long dimension. gen/plan/fft.py
+describes the transform of a row.
 
-A work-item transforms one row at a time, or several rows side by side, one in each lane, if the rows are neighbours in
-memory or short. The real and the imaginary parts are separate; they alternate between two buffers, which are arrays of
-the work-item if small, else scratch memory. An inverse transform is the forward transform of numbers with real and
-imaginary parts swapped.
+A work-item transforms one row at a time. If rows are short or adjacent in memory, it transforms several rows at once,
+one in each vector lane. Real and imaginary parts are stored separately. Each stage reads one buffer and writes another;
+these two buffers are arrays of the work-item if they are small, else scratch memory. An inverse transform is the
+forward transform of numbers whose real and imaginary parts are swapped.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from gen.targets import Target
 class Pass:
     """A pass over the elements of the rows.
 
-    kind: load, stage, turn, times or store; fill and keep compute the kernel of a convolution.
-    of, to: the buffers that the pass reads and writes, "a" and "b".
-    offset: position of a stage's roots in the table.
+    kind: load, stage, turn, times or store. The kinds fill and keep compute the kernel of a convolution.
+    of, to: the buffers that the pass reads and writes, "a" or "b".
+    offset: index, in the table of roots of unity, of the first root of a stage.
     """
 
     kind: str
@@ -46,20 +46,20 @@ class Pass:
 
 @dataclass(frozen=True)
 class Axis:
-    """A kernel of transforms of length n.
+    """A kernel that transforms all rows along one dimension; a transform has length n.
 
     source, target: names of the arrays that the kernel reads and writes.
-    others: for each other dimension, its size and its strides in both arrays; rows are side by side along the last of
-        them.
+    others: the size of each other dimension and its strides in both arrays. Lanes of a vector are adjacent along the
+        last of these dimensions.
     along: strides within a row, in both arrays.
-    reads, writes: "complex" numbers, "real" numbers, or "half" a spectrum. For an even length 2 n, also "pairs" of
-        real numbers, each taken as one complex number, and half a spectrum "folded" from the transform of the pairs.
-    swaps: for reading and for writing, true if real and imaginary parts are swapped.
+    reads, writes: "complex" numbers, "real" numbers, or "half" a spectrum. For an even length 2 n, also "pairs" of real
+        numbers, each taken as one complex number, and half a spectrum "folded" from the transform of the pairs.
+    swaps: two flags, for reading and for writing: true if real and imaginary parts are swapped.
     late: true if the kernel of a convolution is computed at run time.
-    lanes: number of rows side by side.
-    turned: if not 0, each result is multiplied by the root of this length to the power of (place in the row) *
+    lanes: number of rows that are transformed at once.
+    turned: if not 0, each result is multiplied by a root of unity of this length, to the power of (index in the row) *
         (number of the row).
-    whole: length that this kernel and another kernel transform together; 0 if this kernel is alone.
+    whole: length of the transform that this kernel and another kernel compute together; 0 if this kernel is alone.
     """
 
     source: str
@@ -79,7 +79,9 @@ class Axis:
 
     @property
     def m(self) -> int:
-        """Return the length of the transforms that compute a row: the row's own length, or that of a convolution."""
+        """Return the length of the transforms that compute a row: the row's own length, or the length of the
+        convolution.
+        """
         return self.n if fft.is_smooth(self.n) else fft.padded(self.n)
 
     @property
@@ -101,7 +103,9 @@ class Axis:
 
 
 def rows_of(source: Shape, target: Shape, dimension: int) -> "Tuple[Tuple[int, int, int], ...]":
-    """Return the other dimensions, the fastest one last, with neighbours merged."""
+    """Return (size, stride in `source`, stride in `target`) for each dimension that is not transformed, the fastest one
+    last. Adjacent dimensions are merged if both arrays allow this.
+    """
     of, to = strides_of(source), strides_of(target)
     merged: List[Tuple[int, int, int]] = []
     for d in sorted((d for d in range(source.rank) if d != dimension and source.dims[d] != 1), key=lambda d: -of[d]):
@@ -114,7 +118,11 @@ def rows_of(source: Shape, target: Shape, dimension: int) -> "Tuple[Tuple[int, i
 
 @dataclass(frozen=True)
 class FftSchedule:
-    """The schedule. axes: the kernels in order. between: the arrays that they pass on, by name."""
+    """The kernels of an fft.
+
+    axes: the kernels, in order.
+    between: the arrays between the kernels, by name.
+    """
 
     axes: Tuple[Axis, ...]
     between: Dict[str, Shape]
@@ -122,15 +130,17 @@ class FftSchedule:
 
 @dataclass(frozen=True)
 class Roots:
-    """The names of the tables of roots that a kernel reads; "" for none.
+    """The names of the tables of roots of unity that a kernel reads; "" if it does not read a table.
 
-    w: roots of the stages.
-    turn: roots between two lengths.
-    high, low: tables whose products are the roots between two lengths, in place of `turn`.
+    w: roots for the stages.
+    turn: roots for the multiplication between the transforms of length n1 and of length n2.
+    high, low: two tables that replace a long `turn`: each root is the product of an entry of `high` and an entry of
+        `low`.
     window: number of entries of `low`.
-    block: number of neighbours that are computed together.
-    kernel, chirp: tables of a convolution's kernel and chirp, or of their roots.
-    fold: roots for half a spectrum.
+    block: number of adjacent elements that are computed together.
+    kernel, chirp: the kernel and the chirp factors of a convolution.
+    chirp_high, chirp_low, chirp_window: as high, low and window, for the chirp factors.
+    fold: roots that compute half a spectrum from the transform of pairs.
     """
 
     axis: Axis
@@ -148,15 +158,14 @@ class Roots:
     chirp_window: int
 
     def number(self, value: float) -> str:
-        """Return a constant of the part's type, as C text."""
         return number(value, self.axis.part)
 
     def cosine(self, index: int, length: int) -> str:
-        """Return the real part of a root of unity."""
+        """Return the real part of a root of unity, as C text."""
         return self.number(fft.root(index, length).real)
 
     def sine(self, index: int, length: int) -> str:
-        """Return minus the imaginary part of a root of unity."""
+        """Return minus the imaginary part of a root of unity, as C text."""
         return self.number(-fft.root(index, length).imag)
 
     @property
@@ -166,15 +175,15 @@ class Roots:
 
 @dataclass(frozen=True)
 class FftRecord(Roots):
-    """The values that templates/kernels/fft.j2 prints.
+    """The values that templates/kernels/fft.j2 prints. A unit is the group of rows that a work-item transforms at once.
 
     real: the type of a number.
-    origin: the start of a unit of rows in the array that is read and in the one that is written. steps: the elements
-        from one to the next along the row, and from row to row.
-    count: rows of the unit, as C text.
+    origin: C texts of a unit's start in the array that is read and in the array that is written.
+    along, across: in both arrays, the stride within a row and the stride from row to row.
+    count: number of rows of the unit, as C text.
     whole: true if all units have the same number of rows.
-    group: the number of the unit among those along the last other dimension.
-    work: the scratch buffer; "" if the buffers are the work-item's own.
+    group: C text of the unit's number along the last of the other dimensions.
+    work: the scratch buffer; "" if the work-item has arrays of its own.
     """
 
     real: str
@@ -198,12 +207,12 @@ class FftRecord(Roots):
 
     @property
     def over(self) -> str:
-        """Return 1 divided by the length of a convolution's transforms."""
+        """Return 1 / (length of a convolution's transforms), as C text."""
         return number(1 / self.axis.m, self.axis.part)
 
 
 class FftHero(Hero[Whole, FftSchedule]):
-    """The kernels for all dimensions of one fft."""
+    """The hero that writes the kernels for all dimensions of an fft."""
 
     name = "fft"
     nest_class = Whole
@@ -258,11 +267,12 @@ Divide = Callable[[Axis, Dict[str, Shape]], List[Axis]]
 
 
 def plan(nest: Whole, device: Device, divided: "Optional[Divide]" = None, longest: int = 0) -> FftSchedule:
-    """Return the kernels of an fft. The last dimension is transformed first if its input is real, and last if its
+    """Return the kernels of an fft. The last dimension is transformed first if the input is real, and last if the
     output is real.
 
-    divided: returns the kernels of an axis; None: a work-item transforms a row. longest: the length up to which real
-        numbers are transformed in pairs, each pair as one complex number; 0: any length.
+    divided: function that returns the kernels for one dimension; None: work-items transform rows.
+    longest: maximum length of real rows that are transformed as rows of half the length, whose complex numbers are
+        pairs of real numbers; 0: any length.
     """
     of, to, kind = nest.op.operands[0].shape, nest.op.shape, nest.op.attributes["fft_type"]
     lengths = nest.op.attributes["fft_length"]
@@ -301,8 +311,8 @@ def plan(nest: Whole, device: Device, divided: "Optional[Divide]" = None, longes
 
 
 def _divided(axis: Axis, device: Device, between: "Dict[str, Shape]") -> "List[Axis]":
-    """Return the kernels of an axis. Rows are side by side if that is better than one by one. A long axis becomes two
-    kernels: one transforms the columns of n1 rows, the other transforms rows of n2 elements.
+    """Return the kernels for one dimension. Several rows are transformed at once if this is faster. A long transform
+    becomes two kernels: the first transforms the columns of a matrix with n1 rows, the second its rows of n2 elements.
     """
     cpu, numbers = device.cpu, device.fft
     lanes = LINE // axis.bytes if cpu else 1
@@ -324,8 +334,10 @@ def _divided(axis: Axis, device: Device, between: "Dict[str, Shape]") -> "List[A
 
 
 def columns_and_rows(axis: Axis, n1: int, n2: int, between: "Dict[str, Shape]") -> "Tuple[Axis, Axis]":
-    """Return an axis of length n1 * n2 as two kernels, and add the array between them: transforms of the columns of n1
-    rows, whose results are multiplied by roots, then transforms of n2 of these results."""
+    """Divide a transform of length n1 * n2 into two kernels, and add the array between them to `between`. The first
+    kernel transforms the columns of a matrix of n1 rows and multiplies the results by roots of unity; the second
+    transforms rows of n2 of these results.
+    """
     middle = array_shape({"f32": "c64", "f64": "c128"}[axis.part], (*(size for size, _, _ in axis.others), axis.n))
     between["middle"] = max(middle, between.get("middle", middle), key=lambda shape: shape.elements)
     steps = strides_of(middle)[:-1]
@@ -339,17 +351,17 @@ def columns_and_rows(axis: Axis, n1: int, n2: int, between: "Dict[str, Shape]") 
 
 
 def units(axis: Axis) -> int:
-    """Return the number of units; the rows of a unit are transformed together."""
+    """Return the number of units. A unit is the group of rows that are transformed at once."""
     return math.prod(size for size, _, _ in axis.others[:-1]) * -(-axis.others[-1][0] // axis.lanes)
 
 
 def in_own_buffers(axis: Axis, context: Context) -> bool:
-    """Return true if the buffers of a work-item are its own arrays."""
+    """Return true if the buffers of a work-item are small enough to be arrays of its own."""
     return axis.numbers * axis.bytes <= context.device.fft.own_bytes
 
 
 def items(axis: Axis, context: Context) -> "Tuple[int, int]":
-    """Return the number of work-items, and the number of units of each work-item."""
+    """Return the number of work-items, and the number of units (groups of rows) that each work-item transforms."""
     numbers = context.device.fft
     most = numbers.items
     if numbers.scratch_bytes and not in_own_buffers(axis, context):
@@ -361,7 +373,7 @@ def items(axis: Axis, context: Context) -> "Tuple[int, int]":
 # ---- a kernel ----
 
 def core(axis: Axis, of: str, pair: "Tuple[int, int]") -> "Tuple[List[Pass], str]":
-    """Return the passes of a transform of length m that starts in a buffer, and the buffer of the result."""
+    """Return the passes of a transform of length m that starts in buffer `of`, and the buffer that has the result."""
     made: List[Pass] = []
     offset = 0
 
@@ -383,7 +395,9 @@ def core(axis: Axis, of: str, pair: "Tuple[int, int]") -> "Tuple[List[Pass], str
 
 
 def halves(axis: Axis) -> "Tuple[int, int]":
-    """Return the two lengths by which one kernel transforms a row; the second is 1 if there is only one."""
+    """Return the lengths (n1, n2) of the two transforms by which one kernel transforms a row; n2 is 1 if it needs only
+    one.
+    """
     return fft.split(axis.m, LINE // axis.bytes) if axis.lanes == 1 and not axis.whole else (axis.m, 1)
 
 
@@ -423,24 +437,28 @@ def axis_kernel(context: Context, grid: Grid, choice: Choice[Whole, FftSchedule]
 
 
 def in_parts(d: Target, of: "List[Argument]", part: str) -> "List[Argument]":
-    """Return the arguments with complex numbers as pairs of their parts."""
+    """Return the arguments with the element types of complex arrays replaced by the type of their real and imaginary
+    parts.
+    """
     return [replace(argument, type=d.array(part, argument.read_only))
             if dtypes.is_complex(argument.buffer.shape.dtype) else argument for argument in of]
 
 
 def index_types(schedule: FftSchedule) -> "Sequence[str]":
-    """Return the types that can hold the positions of both real and imaginary parts."""
+    """Return the index types that can count real and imaginary parts."""
     most = max(4 * axis.rows * axis.m for axis in schedule.axes)
     return INDEX_TYPES if most < 1 << 31 else INDEX_TYPES[-1:]
 
 
 def origin(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int, index_type: str) -> str:
-    """Return the position of the first element of a unit of rows, as C text."""
+    """Return the position of the first element of a unit (a group of rows), as C text."""
     return algebra.c_text(origin_map(others, lanes, which), index_type).results[0]
 
 
 def origin_map(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int) -> str:
-    """Return the map from a unit of rows to the position of its first element."""
+    """Return the map from a unit (a group of rows) to the position of its first element. which: 1 for the array that is
+    read, 2 for the array that is written.
+    """
     sizes = [*(size for size, *_ in others[:-1]), -(-others[-1][0] // lanes)]
     terms, below = [], 1
     for other, size, step in zip(reversed(others), reversed(sizes), [lanes, *[1] * len(others)]):
@@ -450,15 +468,15 @@ def origin_map(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int)
 
 
 def number(value: float, part: str) -> str:
-    """Return a constant, rounded to the type."""
+    """Return a constant as C text, rounded to the type `part`."""
     exact = dtypes.decode(dtypes.encode(value, part), part)
     text = f"{exact:.9g}" if part == "f32" else repr(exact)
     return text + ("" if set(text) & set(".en") else ".0") + ("f" if part == "f32" else "")
 
 
 def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]", by_power: bool = False) -> Roots:
-    """Add the tables of roots that a kernel needs, and return their names. by_power: the roots of one power in a
-    stage are contiguous; otherwise the roots of one block are contiguous.
+    """Add the tables of roots of unity that a kernel needs, and return their names. by_power: true if roots with the
+    same power in a stage are contiguous; false if the roots of one block of a stage are contiguous.
     """
     m, n = axis.m, axis.n
     given: "Dict[str, Any]" = {**{role.name: "" for role in fields(Roots)}, "window": 0, "block": 1, "chirp_window": 0,
@@ -469,7 +487,7 @@ def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]", by_
         add_table(context, given[role], axis.part, values)
 
     def pair_of_tables(prefix: str, length: int) -> None:
-        """Add two tables whose products are all roots of a length."""
+        """Add two tables, `low` and `high`; the products of their entries are all roots of unity of this length."""
         given[f"{prefix}window"] = window = 1 << (length.bit_length() + 1) // 2
         table(f"{prefix}low", [fft.root(e, length) for e in range(window)])
         table(f"{prefix}high", [fft.root(e * window, length) for e in range(-(-length // window))])

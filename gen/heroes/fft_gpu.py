@@ -1,13 +1,13 @@
 """The hero of fft on GPUs: a block of threads transforms one or several rows of a dimension in shared memory.
 
-A stage of radix p (gen/plan/fft.py) is a step of the block, in which each thread transforms p numbers in registers at a
-time. The first step reads the numbers from memory, the last one writes them to memory. Between two steps they go
-through shared memory, in one array for the real and one for the imaginary parts. Neighbouring threads access neighbours
-in memory, in a row or in neighbouring rows, so that reads and writes are coalesced. The padding of the arrays is chosen
-by counting bank conflicts.
+A stage of radix p (gen/plan/fft.py) is a step of the block: each thread transforms p numbers at a time in registers.
+The first step reads from memory, the last step writes to memory. Between two steps, the numbers are exchanged in shared
+memory, with real and imaginary parts in two arrays. Adjacent threads access adjacent elements in memory, of one row or
+of adjacent rows, so that reads and writes are coalesced. The number of bank conflicts decides how the shared arrays are
+padded.
 
 Two kernels transform a row that does not fit into shared memory (`columns_and_rows`). If that is not possible either, a
-thread transforms a row alone (gen/heroes/fft.py), which is slow.
+single thread transforms each row (gen/heroes/fft.py), which is slow.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class FftBlocks(Schedule):
-    """The schedule of a block. rows: number of rows that it transforms. elements: number of a row's elements in
-    shared memory.
+    """The schedule of a block.
+
+    rows: number of rows that the block transforms.
+    elements: number of elements of a row in shared memory.
     """
 
     rows: int = 1
@@ -45,8 +47,8 @@ class FftBlocks(Schedule):
 
 @dataclass(frozen=True)
 class SharedLayout:
-    """The positions of elements in shared memory. Rows follow one another; or, if `across`, the elements with the
-    same number in all rows follow one another. After each `every` positions, `extra` positions stay unused; every 0:
+    """The layout of numbers in shared memory: row after row or, if `across`, element after element (element 0 of all
+    rows, then element 1 of all rows). Padding of `extra` unused positions follows every `every` positions; every = 0:
     no padding.
     """
 
@@ -57,21 +59,24 @@ class SharedLayout:
     extra: int = 0
 
     def place(self, row: str, element: str) -> str:
-        """Return the position of an element, as an expression of a map."""
+        """Return the position of an element in shared memory, as a map expression."""
         plain = f"({element}) * {self.rows} + {row}" if self.across else f"{row} * {self.elements} + {element}"
         return f"{plain} + (({plain}) floordiv {self.every}) * {self.extra}" if self.every else plain
 
     @property
     def room(self) -> int:
-        """Return the number of positions, including unused ones."""
+        """Return the number of positions, including padding."""
         last = self.rows * self.elements - 1
         return last + 1 + (last // self.every * self.extra if self.every else 0)
 
 
 @dataclass(frozen=True)
 class Butterflies:
-    """The butterflies of a stage: transforms of `radix` numbers, `count` in each row, which each thread does in `turns`
-    turns. across: neighbouring threads are in different rows."""
+    """The butterflies of a stage. A butterfly is a transform of `radix` numbers; a row has `count` butterflies.
+
+    turns: number of butterflies that a thread computes, one after another.
+    across: true if adjacent threads work on different rows.
+    """
 
     stage: fft.RadixStage
     schedule: FftBlocks
@@ -90,13 +95,14 @@ class Butterflies:
         return -(-self.total // self.schedule.threads)
 
     def own(self, butterfly: str) -> "Tuple[str, str]":
-        """Return the row of a butterfly and its number in the row, as expressions of a map."""
+        """Return a butterfly's row and its number in the row, as map expressions. butterfly: its number in the block.
+        """
         by = self.schedule.rows if self.across else self.count
         high, low = f"({butterfly}) floordiv {by}", f"({butterfly}) mod {by}"
         return (low, high) if self.across else (high, low)
 
     def reads(self, butterfly: str, j: "int | str") -> str:
-        """Return the element that a butterfly reads as its number j, as an expression of a map."""
+        """Return the element of the row that a butterfly reads as its j-th number, as a map expression."""
         return f"{butterfly} + {j} * {self.count}"
 
     def writes(self, butterfly: str, j: "int | str") -> str:
@@ -104,7 +110,9 @@ class Butterflies:
         return f"(({butterfly}) floordiv {s}) * {s * self.stage.radix} + ({butterfly}) mod {s} + {j} * {s}"
 
     def access(self, layout: SharedLayout, writes: bool) -> str:
-        """Return the map from a thread, its turn and the number j to the position that is accessed."""
+        """Return the map (t)[turn, j] -> (position in shared memory): the j-th number that thread t reads or writes for
+        its butterfly number `turn`.
+        """
         all_ = f"t + turn * {self.schedule.threads}"
         row, butterfly = self.own(all_)
         element = (self.writes if writes else self.reads)(butterfly, "j")
@@ -114,15 +122,15 @@ class Butterflies:
 
 @dataclass(frozen=True)
 class Step:
-    """A stage of a kernel.
+    """A stage of a kernel, as C texts.
 
-    row, butterfly: C texts of a butterfly's row and its number in the row, in terms of `work`, the number of a
-        thread's turn.
-    reads, writes: positions in shared memory; empty if the elements are in memory.
-    before, after: numbers of the elements that are read and written, as factors.
-    roots: positions in the table of the roots by which all results but the first are multiplied; empty if the roots
-        are 1.
-    kernel: `roots` in the transform of a convolution's kernel.
+    row, butterfly: a butterfly's row and its number in the row, computed from `work`, its number in the block.
+    reads, writes: positions in shared memory of the numbers that a butterfly reads and writes; empty if they are in
+        memory.
+    before, after: numbers in the row of the elements that a butterfly reads and writes.
+    roots: positions in the table of roots of unity, by which all results but the first are multiplied; empty if the
+        roots are 1.
+    kernel: positions in the table of a convolution's kernel, by which the results are multiplied; else empty.
     """
 
     radix: int
@@ -140,9 +148,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Fold:
-    """The step that computes half a spectrum from the transform of pairs. `near` is the position of element j from
-    the beginning, `far` the position of element j from the end. The other fields are as in Step, with `j` in place of
-    the butterfly.
+    """The step that computes half a spectrum from the transform of pairs of real numbers.
+
+    near: position in shared memory of element j of a row.
+    far: position in shared memory of element n - j.
+    turns, guard, row: as in Step. element: the number j, computed from `work`.
     """
 
     turns: int
@@ -160,10 +170,10 @@ class FftBlockRecord(Roots):
     real: the type of a number.
     rows: number of rows of a block.
     row_guard: the condition that a row exists; "" if all rows do.
-    first: the number of the block's first row, "" for 0.
-    starts: C texts of the start of row `unit` in the array that is read and in the one that is written.
-    part: the row's number among the `parts` rows of a transform that two kernels do.
-    room: elements of shared memory.
+    first: C text of the block's first row ("": 0).
+    starts: C texts of the start of row `unit` in the array that is read and in the array that is written.
+    part, parts: if two kernels do a transform, the row's number among the `parts` rows of this transform.
+    room: number of positions in shared memory.
     """
 
     real: str
@@ -184,7 +194,7 @@ class FftBlockRecord(Roots):
 
 
 class FftGpuHero(Hero[Whole, FftSchedule]):
-    """The kernels for all dimensions of one fft, transformed by blocks of threads."""
+    """The hero that writes the kernels for all dimensions of an fft; blocks of threads transform the rows."""
 
     name = "fft"
     nest_class = Whole
@@ -256,13 +266,14 @@ HERO = FftGpuHero()
 
 
 def longest(context: Context, part: str) -> int:
-    """Return the longest row that fits into shared memory, without padding."""
+    """Return the maximum length of a row that fits into shared memory, without padding."""
     return context.target.shared_bytes // (2 * dtypes.storage_bytes(part))
 
 
 def divided(axis: Axis, between: "Dict[str, Shape]", most: int) -> "List[Axis]":
-    """Return the axis as one kernel or two. Raise Refused if the rows of two kernels would not fit into shared memory
-    either."""
+    """Return one kernel for this dimension, or two if a row does not fit into shared memory. Raise Refused if even the
+    rows of two kernels do not fit.
+    """
     if axis.m <= most:
         return [axis]
     if axis.convolved:
@@ -275,13 +286,17 @@ def divided(axis: Axis, between: "Dict[str, Shape]", most: int) -> "List[Axis]":
 
 
 def is_across(axis: Axis, side: int) -> bool:
-    """Return true if neighbours in the array that is read (0) or written (1) are in different rows."""
+    """Return true if adjacent elements of an array are in different rows. side: 0 for the array that is read, 1 for the
+    array that is written.
+    """
     return axis.rows > 1 and axis.others[-1][1 + side] < axis.along[side]
 
 
 def blocks_of(axis: Axis, context: Context) -> FftBlocks:
-    """Return the rows of a block: enough for its threads and, if neighbouring rows are neighbours in memory, enough for
-    whole lines; fewer, down to a sector of a line, if the device would have too few blocks."""
+    """Return the rows of a block. There are enough rows to give work to its threads and, if adjacent rows are adjacent
+    in memory, to fill whole cache lines. If the device would have too few blocks, there are fewer rows, but enough for
+    a sector of a cache line.
+    """
     device, pair = context.device, 2 * axis.bytes
     numbers = device.fft_gpu
     fitting = max(1, min(numbers.rows_bytes, context.target.shared_bytes) // (pair * axis.m))
@@ -303,8 +318,9 @@ def stages(axis: Axis) -> "List[fft.RadixStage]":
 
 
 def butterflies(axis: Axis, schedule: FftBlocks) -> "List[Butterflies]":
-    """Return the butterflies of each step, for both transforms of a convolution. The first step follows the memory
-    that is read, and the last step the memory that is written. Other steps go row by row.
+    """Return the butterflies of each step; a convolution has the steps of two transforms. In the first step, adjacent
+    threads follow the order of the array that is read, in the last step that of the array that is written. In other
+    steps they follow rows.
     """
     of = stages(axis) * (1 + axis.convolved)
     is_folded = axis.writes == "folded"
@@ -316,8 +332,9 @@ def butterflies(axis: Axis, schedule: FftBlocks) -> "List[Butterflies]":
 
 def exchanges(axis: Axis, schedule: FftBlocks,
               context: Context) -> "Iterator[Tuple[Butterflies, Optional[Butterflies], SharedLayout]]":
-    """Yield the pairs of steps between which elements go through shared memory, and the layout there; None in place of
-    the second step stands for the fold."""
+    """Yield each two adjacent steps and the layout of shared memory between them. None in place of the second step
+    stands for the fold (class Fold).
+    """
     steps: "List[Optional[Butterflies]]" = [*butterflies(axis, schedule), *([None] if axis.writes == "folded" else [])]
     most = context.target.shared_bytes // (2 * axis.bytes)
     for before, after in zip(steps, steps[1:]):
@@ -326,7 +343,9 @@ def exchanges(axis: Axis, schedule: FftBlocks,
 
 
 def layout(before: Butterflies, after: "Optional[Butterflies]", part: str, most: int) -> SharedLayout:
-    """Return the first layout between two steps with the fewest bank turns, of at most `most` positions."""
+    """Return the layout between two steps that needs the fewest bank turns (accesses that a bank serves one after
+    another). The layout has at most `most` positions.
+    """
     rows, elements, stage = before.schedule.rows, before.schedule.elements, before.stage
     plain = SharedLayout(rows, elements, before.across and (after is None or after.across))
     width = stage.stride * stage.radix
@@ -345,7 +364,9 @@ def layout(before: Butterflies, after: "Optional[Butterflies]", part: str, most:
 
 
 def turns_of(access: str, part: str) -> "Tuple[int, int]":
-    """Return the bank turns of all accesses of a map, and a lower bound of them."""
+    """Return the bank turns of all accesses of a map, and a lower bound of them. A bank turn is one access of all banks
+    at the same time; conflicts need more turns.
+    """
     answer = algebra.call("banks", access, part)
     if answer.startswith("no: "):
         found = re.search(r"(\d+) turns? instead of (\d+)", answer)
@@ -384,7 +405,8 @@ def block_kernel(context: Context, grid: Grid, choice: Choice[Whole, FftSchedule
     return kernel
 
 
-# a function that writes a map of one result as C text; the second argument is its context, "factor" or ""
+# A function that prints a map with one result as C text. Its second argument says where the text is used: "factor" or
+# "".
 Write = Callable[[str, str], str]
 
 
@@ -423,13 +445,15 @@ def steps_of(axis: Axis, schedule: FftBlocks, between: "Sequence[SharedLayout]",
 
 
 def own_texts(each: Butterflies, write: Write) -> "Tuple[str, str]":
-    """Return C texts of the row of a thread's turn and of its butterfly in the row; "" if there is only one."""
+    """Return C texts of a butterfly's row and of its number in the row, computed from `work`; "" if there is only one
+    row, or only one butterfly in a row.
+    """
     texts = [write(f"(work) -> ({own}), domain: work in [0, {each.total - 1}]", "") for own in each.own("work")]
     return texts[0] if each.schedule.rows > 1 else "", texts[1] if each.count > 1 else ""
 
 
 def guard(each: Butterflies) -> str:
-    """Return the condition that a turn has a butterfly."""
+    """Return the condition that butterfly `work` exists; "" if it always does."""
     return f"work < {each.total}" if each.turns * each.schedule.threads > each.total else ""
 
 
