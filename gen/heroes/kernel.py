@@ -25,17 +25,17 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class Grid:
-    """A kernel with its launch, decided before its first statement.
+    """A kernel with its launch; all fields are decided before the first statement is written.
 
     name: name of the C function.
-    loop: its schedule.
+    loop: the schedule.
     index: the index type.
     blocks: number of blocks of the launch.
-    thread: the map from a work-item's step to the index, for people.
-    own_threads: threads of a block; 0: those of the schedule.
+    thread: the map from a work-item's step to the index, which reports print.
+    own_threads: threads of a block; 0: the schedule's number.
     written_by: the name of the hero, if it differs from the choice's hero.
-    plain: the kernel for SETT_BURSTS 0, if that differs.
-    dynamic_bytes: shared memory that the launch gives to each block.
+    plain: the kernel to use if the C macro SETT_BURSTS is 0; None: this kernel.
+    dynamic_bytes: bytes of shared memory that the launch gives to each block.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Grid:
 
     @property
     def threads(self) -> int:
-        """Return the threads of a block."""
+        """Return the number of threads of a block."""
         return self.own_threads or self.loop.threads
 
 
@@ -70,10 +70,11 @@ class Argument:
     """A buffer among a kernel's parameters.
 
     type: type of the pointer, as C text, with its star.
-    restrict: the keyword for a pointer without aliases, or "". The next two are used if the call chooses how words of
-        several elements are accessed (`Target.chooses_words`).
-    word: bytes of the widest words.
+    restrict: the keyword for a pointer without aliases, or "".
+    word: bytes of the widest word by which the kernel accesses several elements at once.
     atomic: bytes of the words of atomic operations, to which the pointer must be aligned.
+
+    `word` and `atomic` are used if each launch chooses the widths of accesses (`Target.chooses_words`).
     """
 
     type: str
@@ -97,9 +98,13 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Placing:
-    """The coordinates of a work-item, printed by templates/parts/frame.j2. group, item: true if the text uses the
-    numbers of the work-group and of the work-item in it. guard: the condition that a work-item has something to do; ""
-    if it always has. spare: true if the text may leave coordinates unused."""
+    """The coordinates of a work-item, printed by templates/parts/frame.j2.
+
+    group, item: true if the C text uses the number of the work-group, and of the work-item in its group.
+    coordinates: the variables and their values.
+    guard: the condition that a work-item has something to compute; "" if it always has.
+    spare: true if some coordinates may be unused.
+    """
 
     group: bool
     item: bool
@@ -109,7 +114,9 @@ class Placing:
 
     @staticmethod
     def of(counts: "Sequence[Tuple[str, int]]", threads: int, index_type: str) -> "Tuple[Placing, int]":
-        """Return the coordinates of work-items, which count through these counts, and the number of work-groups."""
+        """Return the coordinates of a work-item and the number of work-groups. The coordinates are the digits of the
+        work-item's number, a mixed-radix number; `counts` has the name and size of each digit.
+        """
         index, blocks = place(counts, threads)
         c = algebra.c_text(index, index_type)
         coordinates = [Coordinate(name, text) for (name, _), text in zip(counts, c.results)]
@@ -119,12 +126,13 @@ class Placing:
 
 @dataclass(frozen=True)
 class StepCode:
-    """The C lines of a step of `vec` registers of `lanes` elements (parts/step.j2).
+    """The C lines of a step, which computes `vec` registers of `lanes` elements (parts/step.j2).
 
     before: loads of whole vectors.
     text: the computation of one register.
     after: stores of whole vectors.
-    repeated: words for people if the text is not run once for each register ("for each update").
+    repeated: words for reports that say how often `text` runs ("for each update"); "" if it runs once for each
+        register.
     """
 
     before: Sequence[Statement]
@@ -141,7 +149,11 @@ class StepCode:
 
 @dataclass
 class Table:
-    """A function of one 16-bit value, and the kernel that fills its table. number: number of the table in the file.
+    """A table of all values of a function of one 16-bit number.
+
+    fill: name of the kernel that fills the table.
+    value: C text of the function's value.
+    number: number of the table in the file.
     """
 
     fill: str
@@ -154,11 +166,11 @@ class Text:
     """The text of a kernel, without its name and its arguments.
 
     template: the file in templates/.
-    record: the dataclass of the hero that it prints.
+    record: the hero's dataclass that the template prints.
     functions: the functions that the kernel calls.
-    attribute: printed after the kernel's qualifiers.
+    attribute: C text that follows the kernel's qualifiers.
     table: the table that the kernel reads.
-    inlined: whether a compiler shall inline it into the program's function.
+    inlined: true if the compiler shall inline the kernel into the program's function.
     """
 
     template: str
@@ -171,13 +183,13 @@ class Text:
 
 @dataclass
 class Report:
-    """The facts about a kernel that explain and the manifest print.
+    """The facts about a kernel that `gen explain` and the manifest print.
 
-    touched: the accessed buffers, each with the map to the position in it.
-    code: code of a step or of an element; None if the `scheduled` kernels have it.
-    refusals: the heroes of this kind of nest that refused it, and why.
-    manifest: entries of the manifest besides name, schedule and launch.
-    leads: leading dimensions in the text besides those of the maps in `touched`.
+    touched: the memory accesses, each with its buffer and the map to the position in the buffer.
+    code: code of a step or of an element; None if the kernels in `Kernel.scheduled` have it.
+    refusals: the heroes that could write this kind of nest but refused, with their reasons.
+    manifest: entries of the manifest in addition to name, schedule and launch.
+    leads: leading dimensions in the text that are not in the maps of `touched`.
     """
 
     touched: "List[Touched]" = field(default_factory=list)
@@ -189,7 +201,7 @@ class Report:
 
 def leads_named(accesses: "Iterable[Touched]", functions: "Iterable[CFunction]", buffers: "Iterable[Buffer]",
                 others: "Iterable[str]" = ()) -> List[str]:
-    """Return the leading dimensions of the buffers that the accesses or the functions name, or that are among the others."""
+    """Return the leading dimensions of `buffers` that the accesses or the functions use, or that are in `others`."""
     named = {name for access in accesses if access.position != EMPTY
              for result in algebra.info(access.position).results for name in result.variables}
     named.update(others, *(function.leads for function in functions))
@@ -198,14 +210,14 @@ def leads_named(accesses: "Iterable[Touched]", functions: "Iterable[CFunction]",
 
 @dataclass
 class Kernel:
-    """A kernel of a nest.
+    """A kernel that writes a nest, or a part of it.
 
-    sections: the kernels whose blocks it contains, one after another (gen/heroes/concatenate.py).
-    walk: its walk, if another kernel may contain that in a range of its blocks.
-    without_bursts: the kernel for SETT_BURSTS 0, if that differs.
+    sections: the kernels whose blocks this kernel contains, one after another (gen/heroes/concatenate.py).
+    walk: the kernel's loop, if another kernel may contain it in a range of its blocks.
+    without_bursts: the kernel to use if the C macro SETT_BURSTS is 0; None: this kernel.
     hero: the name of the hero that wrote it.
-    overwrites: it reads an element before it writes at the same position.
-    matrix: the C macro that is 1 if the compiler has matrix instructions for it; "" if it needs none.
+    overwrites: true if it reads an element before it writes at the same position.
+    matrix: the C macro that is 1 if the compiler has the matrix instructions that the kernel uses; "" if it uses none.
     """
 
     grid: Grid
@@ -249,34 +261,35 @@ class Kernel:
         return self.text.table
 
     def as_function(self) -> "Kernel":
-        """Return the kernel as a function of the file, without `restrict`: when clang inlines such a function, it emits
-        an intrinsic that oclgrind 21.10 does not know."""
+        """Return the kernel as an ordinary function of the file, without `restrict`. If clang inlines a function with
+        `restrict`, it emits an intrinsic that oclgrind 21.10 does not know.
+        """
         return replace(self, text=replace(self.text, attribute=""),
                        arguments=[replace(argument, restrict="") for argument in self.arguments])
 
     @property
     def is_loop(self) -> bool:
-        """Return true if no thread of a block waits for another one."""
+        """Return true if the loop template prints the kernel, so that no thread of a block waits for another."""
         return self.text.template == "kernels/loop"
 
     @property
     def buffers(self) -> List[Buffer]:
-        """Return the kernel's buffers in the order of its arguments."""
         return [argument.buffer for argument in self.arguments]
 
     @property
     def leads(self) -> List[str]:
-        """Return the leading dimensions that are its arguments after the pointers: those in its accesses and its
-        functions."""
+        """Return the leading dimensions that are the kernel's arguments after the pointers, because its accesses or its
+        functions use them.
+        """
         return leads_named(self.report.touched, self.text.functions, self.buffers, self.report.leads)
 
     @property
     def chooses_words(self) -> bool:
-        """Return true if a call chooses how the kernel accesses words."""
+        """Return true if each launch chooses the widths of the kernel's memory accesses."""
         return any(argument.word for argument in self.arguments)
 
     def arguments_in_words(self) -> "List[Argument]":
-        """Return the arguments, with the words of their accesses."""
+        """Return the arguments, with the widths of the kernel's accesses filled in."""
         def widest(buffer: Buffer, atomic: bool) -> int:
             return max((access.word for access in self.report.touched
                         if access.buffer == buffer and (access.verb == "combine") == atomic), default=0)
@@ -288,34 +301,36 @@ class Kernel:
 
     @property
     def scheduled(self) -> "List[Kernel]":
-        """Return the kernels with schedules of their own: the sections; or the kernel itself, and the one without
-        bursts."""
+        """Return the kernels that have schedules of their own: the sections, or the kernel itself and its version
+        without bursts.
+        """
         return self.sections or [kernel for kernel in (self, self.without_bursts) if kernel]
 
 
 def arguments(d: Target, reads: "Iterable[Buffer]", writes: "Iterable[Buffer]",
               shared: "Collection[Buffer]" = ()) -> "List[Argument]":
-    """Return a kernel's arguments: the buffers that it reads, then those that it writes, each group sorted. shared:
-    buffers that other pointers also lead to."""
+    """Return a kernel's arguments: first the buffers that it reads, then those that it writes, each group sorted.
+    shared: buffers that can also be reached through other pointers, so that `restrict` would be wrong.
+    """
     return [Argument(d.array(_numbers(buffer), read_only, buffer.own), buffer, read_only,
                      "" if buffer in shared else d.restrict)
             for buffers, read_only in ((reads, True), (writes, False)) for buffer in sorted(set(buffers))]
 
 
 def _numbers(buffer: Buffer) -> str:
-    """Return the element type of a buffer."""
+    """Return the element type of a buffer; if its complex numbers are stored as separate parts, the complex type."""
     dtype = buffer.shape.dtype
     return next(name for name, of in dtypes.TABLE.items() if of.kind == "complex" and of.part == dtype) \
         if buffer.parts else dtype
 
 
 def elements_of(d: Target, buffer: Buffer) -> str:
-    """Return the pointer to the elements that are read from a buffer, as C text."""
+    """Return the pointer for reading elements of a buffer, as C text."""
     return f"({d.array(buffer.shape.dtype, True, buffer.own)}){buffer.pointer}" if buffer.parts else buffer.pointer
 
 
 def function_text(d: Target, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
-    """Return a function of the partition in the narrowest index type that is wide enough."""
+    """Return a function of the partition as C, with the narrowest index type that is wide enough."""
     form = Form(partition, function)
     index_type = next((kind for kind in INDEX_TYPES if form.fits(d, kind)), None)
     if not index_type:
@@ -344,8 +359,9 @@ def function_text(d: Target, helpers: Helpers, partition: Partition, function: F
 def kernel_of(d: Target, helpers: Helpers, excess: bool, grid: Grid, nest: Nest, partitions: "Sequence[Partition]",
               text: Text, report: Report, reads: "Optional[Iterable[Buffer]]" = None,
               writes: "Optional[Iterable[Buffer]]" = None) -> Kernel:
-    """Return a kernel that evaluates partitions, with the functions that they call, each once. reads, writes: its
-    buffers; by default those of the partitions, and of the nest's roots."""
+    """Return a kernel that evaluates partitions, with the functions that they call, without repetition. reads, writes:
+    the kernel's buffers; by default the buffers that the partitions read, and those of the nest's results.
+    """
     called = {f.name: (partition, f) for partition in partitions for f in reversed(partition.functions[1:])}
     text.functions = [function_text(d, helpers, partition, f, excess) for partition, f in called.values()]
     if reads is None:
@@ -358,8 +374,9 @@ def kernel_of(d: Target, helpers: Helpers, excess: bool, grid: Grid, nest: Nest,
 # ---- the ends of loops, as C text ----
 
 def share(number: str, size: int, count: int, total: int) -> Tuple[str, str]:
-    """Return C texts of the first unit of a share and of the first unit after it. number: the share's number, of
-    `count` shares with `size` units each; the last share has the rest of `total`."""
+    """Divide `total` items into `count` shares of `size` items; the last share has the rest. Return two C texts: the
+    first item of share `number`, and the first item after this share.
+    """
     first, end = f"{number} * {size}", f"{number} * {size} + {size}"
     if count * size != total:
         end = f"({number} < {count - 1} ? {end} : {total})" if count > 1 else str(total)
@@ -367,14 +384,17 @@ def share(number: str, size: int, count: int, total: int) -> Tuple[str, str]:
 
 
 def even_share(number: str, count: int, total: int, first: str) -> Tuple[str, str]:
-    """Return C texts of the first unit of a share and of the first unit after it, for `count` shares that differ by at
-    most one unit, the larger ones first. first: the variable in the second text that is the first unit."""
+    """Divide `total` items into `count` shares whose sizes differ by at most one, larger shares first. Return two C
+    texts: the first item of share `number`, and the first item after this share, which uses the variable `first` for
+    the former.
+    """
     size, longer = divmod(total, count)
     before, one = (f" + ({number} < {longer} ? {number} : {longer})", f" + ({number} < {longer})") if longer else ("", "")
     return f"{number} * {size}{before}", f"{first} + {size}{one}"
 
 
 def piece_end(first: str, size: int, total: str, even: bool) -> str:
-    """Return the end of a piece that begins at `first`. even: all pieces have `size` units; otherwise the total cuts
-    the last one."""
+    """Return C text of the end of a piece that begins at `first` and has `size` items. even: true if all pieces have
+    `size` items; if false, the last piece ends at `total`.
+    """
     return f"{first} + {size}" if even else f"({first} + {size} < {total} ? {first} + {size} : {total})"

@@ -1,7 +1,8 @@
-"""The lapack hero: calls LAPACK's routines by their C symbols, one work-item for each matrix of the batch; in C only.
+"""The lapack hero: it calls routines of the LAPACK library by their C symbols, in target c only. Each matrix of the
+batch has one work-item.
 
-LAPACK's arguments are results and scratch memory with column-major matrices. Operands are copied there, and results
-with another layout are copied from there.
+LAPACK's arguments are column-major matrices in the buffers of results or in scratch memory. Operands are copied there
+before the call; a result with another layout is copied from there after the call.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gen.targets import Target
 
 
 class Copy(NamedTuple):
-    """A copy from one view to another, in columns and rows."""
+    """A copy of a matrix from one view to another, with its numbers of columns and rows."""
 
     to: View
     of: View
@@ -32,7 +33,13 @@ class Copy(NamedTuple):
 
 @dataclass(frozen=True)
 class Numbers:
-    """Contiguous numbers: a pointer to the first, the variable that counts them, their C type and their count."""
+    """Contiguous numbers in memory.
+
+    pointer: C text of the pointer to the first number.
+    at: C text of number `i`.
+    type: their C type.
+    count: how many there are.
+    """
 
     pointer: str
     at: str
@@ -42,14 +49,14 @@ class Numbers:
 
 @dataclass(frozen=True)
 class LapackRecord(BatchRecord):
-    """The values that the template prints.
+    """The values that templates/kernels/lapack.j2 prints.
 
     symbol: C symbol of the routine.
-    before, after: copies around the call.
+    before, after: the copies before and after the call.
     cleared: results that the routine may leave unwritten.
-    operand: the operand whose elements must all be finite; otherwise float results are NaN and info is -4 (None: no
-        such condition).
-    info: the position of info.
+    operand: the operand whose elements must all be finite; if they are not, float results are NaN and info is -4. None:
+        there is no such condition.
+    info: pointer to the routine's info result, as C text.
     """
 
     symbol: str
@@ -120,15 +127,16 @@ HERO = LapackHero()
 
 
 def declaration(routine: str, given: "Tuple[Argument, ...]", d: Target) -> str:
-    """Return a routine's prototype. It is in Fortran, whose functions take the lengths of letters after all other
-    arguments."""
+    """Return the C prototype of a Fortran routine. Fortran functions take the lengths of letter arguments after all
+    other arguments.
+    """
     types = [f"{d.register(a.dtype)} *" if isinstance(a, Room) else "void *" if a is None else
              f"const {'char' if isinstance(a, str) else d.types['s32']} *" for a in given]
     return f"{Call(f'void {routine}_', *types, *('size_t' for a in given if isinstance(a, str)))}\n"
 
 
 def argument_text(argument: Argument, pointer: str) -> str:
-    """Return an argument as C text."""
+    """Return an argument of the call as C text. pointer: the address of a matrix or array argument."""
     if isinstance(argument, Room):
         return pointer
     return "NULL" if argument is None else f'"{argument}"' if isinstance(argument, str) else f"&(int32_t){{{argument}}}"
@@ -139,12 +147,14 @@ def _rooms(nest: Whole) -> "List[Room]":
 
 
 def _in_scratch(nest: Whole) -> "List[Room]":
-    """Return the rooms in scratch memory."""
+    """Return the arguments whose matrices are in scratch memory."""
     return [room for room in _rooms(nest) if not _in_place(nest, room)]
 
 
 def _in_place(nest: Whole, room: Room) -> bool:
-    """Return true if LAPACK can write a matrix into the buffer of its result, because the layouts are the same."""
+    """Return true if LAPACK can write a matrix directly into the buffer of its result, because the layouts are the
+    same.
+    """
     return room.result is not None and _is_by_columns(room, strides_of(nest.results[room.result].shape))
 
 

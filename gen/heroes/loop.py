@@ -1,5 +1,6 @@
-"""The loop hero: every work-item computes its steps of the output; a step that the end cuts is computed element by
-element."""
+"""The loop hero: every work-item computes steps of the output, in the memory order of the first result. If the end of
+the output cuts a step, the kernel computes that step element by element.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +29,9 @@ from gen.targets import COMPLEX, TINY
 
 
 def _widths(nest: Nest) -> Tuple[List[int], int]:
-    """Return the widths in bytes of the elements that are contiguous along the results, and the bytes that the nest
-    moves."""
+    """Return two values: the widths, in bytes, of the elements that are contiguous along the results, and the bytes of
+    all buffers of the nest.
+    """
     widths: List[int] = []
     buffers = {root.buffer for root in nest.partition.roots}
     unmap = algebra.call("shape", "unmap", nest.shape.text)
@@ -48,7 +50,9 @@ def _widths(nest: Nest) -> Tuple[List[int], int]:
 
 
 def _along(flat: str, elements: int, run: int) -> "Optional[int]":
-    """Return the stride of a map of positions within each run of `run` positions; None if it is not constant."""
+    """Return the stride of a map from a position to an address within each run of `run` positions; None if it is not
+    constant.
+    """
     run = min(run, elements)
     split = f"(run)[lane] -> (run * {run} + lane), domain: run in [0, {elements // run - 1}], lane in [0, {run - 1}]"
     return algebra.access(compose(split, flat), "lane")[0].stride
@@ -59,9 +63,9 @@ def _mostly_contiguous(flat: str, elements: int) -> bool:
 
 
 def _lanes(device: Device, nest: Nest) -> int:
-    """Return the number of lanes in the vectors that compute few elements fastest. It is smaller than the device's
-    number only if the elements fill such vectors exactly. Lanes that are not contiguous are loaded one by one. The
-    lanes of a single vector are an exception, because their positions are compile-time constants.
+    """Return the vector width, in lanes, that takes the least time for a small number of elements. The width is smaller
+    than the device's only if the elements are a multiple of it. The estimate counts a vector of elements that are not
+    contiguous as one load for each lane.
     """
     elements, numbers, partition = nest.shape.elements, device.loop_cpu, nest.partition
     if not device.wide or elements > numbers.few_elements or elements == device.lanes:
@@ -89,15 +93,14 @@ def _lanes(device: Device, nest: Nest) -> int:
 
 
 def _repeats(partition: Partition, region: Region) -> int:
-    """Return the number of times that a region runs for an element."""
+    """Return the number of times that a region's loops run its statements for one element."""
     return math.prod(partition.ranges[name] for name in region.ranges)
 
 
 def _widened(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
-    """Return the schedule with steps widened to the bytes that one index selects, so that an address is computed once a
-    step.
-
-    They are widened up to the device's gathered_bytes. The rows that indices of later steps select are prefetched.
+    """Return the schedule with wider steps, if indices select contiguous rows of an operand: a step then covers more of
+    a row, so that its address is computed less often. A step has at most `gathered_bytes` bytes. The rows that the
+    indices of later steps select are prefetched.
     """
     elements, unmap = nest.shape.elements, algebra.call("shape", "unmap", nest.shape.text)
     indices = []
@@ -123,15 +126,17 @@ def _widened(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
 
 
 def _looping(nest: Nest) -> "Optional[Entry]":
-    """Return the loop of elements if the nest computes nothing else; otherwise None."""
+    """Return the nest's loop over elements (gen/plan/element_loops.py) if the nest computes nothing else; otherwise
+    None.
+    """
     entries = nest.partition.entry.body.entries
     alone = len(entries) == 1 and entries[0].instruction.opcode == element_loops.OPCODE
     return entries[0] if alone and entries[0].callee is None else None
 
 
 def _together(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
-    """Return the schedule of a loop of elements. As many registers run together as fit. If registers are single
-    elements, as many run together as a vector has elements.
+    """Return the schedule for a nest that is one loop over elements. Several registers run the loop at the same time:
+    as many as the processor has space for, or one vector of them if registers are single elements.
     """
     entry, numbers = _looping(nest), device.loop_cpu
     if not entry or loop.vec > 1 or loop.interleaved > 1 or loop.row or loop.registers_down > 1 or device.lanes == 1:
@@ -150,24 +155,28 @@ def _together(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
 
 
 def thread_map(nest: Nest, loop: LoopSchedule) -> str:
-    """Return the map (th_x, bl_x)[..] -> index of the first root, in its memory order or as a layout distributes it."""
+    """Return the map (th_x, bl_x)[..] -> index of the first result. Threads follow the result's memory order, or the
+    nested layout that distributes the result.
+    """
     if loop.index:
         return loop.index
     return compose(loop.thread_map(nest.shape.elements), algebra.call("shape", "unmap", nest.shape.text))
 
 
 def guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop: LoopSchedule, whole: bool) -> str:
-    """Return the condition that a step (an element, if not `whole`) is inside, as C text; "" if it always is."""
+    """Return the C condition that all elements of a step are inside the output; "" if they always are. whole: false for
+    the condition of a single element.
+    """
     return " && ".join(conditions(_at_last(thread, loop) if whole else thread, box, index_type))
 
 
 def is_cut(nest: Nest, loop: LoopSchedule) -> bool:
-    """Return true if some step is not inside."""
+    """Return true if the end of the output cuts some step."""
     return bool(tested(_at_last(thread_map(nest, loop), loop), loop.box(nest.shape.elements)))
 
 
 def _at_last(thread: str, loop: LoopSchedule) -> str:
-    """Return the map of a step's last element."""
+    """Return the map that gives the last element of each step."""
     last = {"vec": loop.vec - 1}
     if loop.lanes > 1:
         last["lane"] = loop.lanes - 1
@@ -177,7 +186,7 @@ def _at_last(thread: str, loop: LoopSchedule) -> str:
 
 
 class LoopHero(Hero[Nest, LoopSchedule]):
-    """Takes every nest, and walks it in the memory order of its first result."""
+    """The hero that accepts every nest and computes it in the memory order of its first result."""
 
     name, walks, overwrites, leads = "loop", True, True, True
     nest_class: Type[Nest] = Nest
@@ -193,15 +202,16 @@ class LoopHero(Hero[Nest, LoopSchedule]):
         if lanes < device.lanes:
             loops = [narrowed_walk(device, nest.shape.elements, lanes), *loops]
         packed = _packed(nest)
-        if packed:      # a work-item writes whole bytes, so elements that share a byte belong to one work-item
+        if packed:  # elements that share a byte belong to one work-item, because it writes whole bytes
             few = nest.shape.elements < max(packed)
             loops = [LoopSchedule(chunks=nest.shape.elements, blocked=True) if few
                      else replace(loops[-1], vec=max(packed))]
-        if touches(nest, COMPLEX) or (nest.reads_first and not device.cpu):  # they may be written from any element on
+        # single elements, as stores may begin anywhere
+        if touches(nest, COMPLEX) or (nest.reads_first and not device.cpu):
             loops = loops[-1:]
         products = any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries)
         down = falling(nest) if device.wide and plain and not at_index else 0
-        if at_index or products or down:    # operands are read as contiguous vectors
+        if at_index or products or down:  # such operands are read as contiguous vectors
             loops = [loop for loop in loops if not loop.interleaved_pairs]
         if at_index and device.cpu:
             loops = [_widened(device, nest, loop) for loop in loops]
@@ -224,7 +234,9 @@ class LoopHero(Hero[Nest, LoopSchedule]):
                 yield step_form(nest, loop, thread=later)
 
     def maps(self, nest: Nest, schedule: LoopSchedule, context: Context) -> "Iterable[str]":
-        """Return the map of the last element of a step that may be cut; its guards become C text."""
+        """Return the map to the last element of a step, for schedules in which the end may cut a step. Its guards
+        become C text.
+        """
         for loop in schedule.variants():
             if is_cut(nest, loop):
                 yield from (_at_last(thread, loop) for thread in (thread_map(nest, loop), _later(nest, loop)) if thread)
@@ -251,20 +263,22 @@ HERO = LoopHero()
 
 
 def _with_bursts(nest: Nest, loop: LoopSchedule) -> LoopSchedule:
-    """Return the schedule without bursts of prefetches if no read is contiguous."""
+    """Return the schedule without bursts of prefetches if no read is contiguous; otherwise unchanged."""
     if not loop.burst or step_form(nest, loop).has_prefetches():
         return replace(loop, without_bursts=_with_bursts(nest, loop.without_bursts)) if loop.without_bursts else loop
     return _with_bursts(nest, loop.without_bursts or replace(loop, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0))
 
 
 def _packed(nest: Nest) -> "List[int]":
-    """Return, for each result of a packed type, the number of elements in a byte."""
+    """Return, for each result whose type has several elements in a byte, their number in a byte."""
     return [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
 
 
 class Gathered(NamedTuple):
-    """Statements that prefetch the rows that the indices of a later step select. before: statements before a step's
-    registers. register: statements for each register.
+    """Statements that prefetch the rows of an operand that the indices of a later step select.
+
+    before: statements before a step's registers.
+    register: statements for each register of a step.
     """
 
     before: Sequence[Statement]
@@ -272,8 +286,9 @@ class Gathered(NamedTuple):
 
 
 def _later(nest: Nest, loop: LoopSchedule) -> str:
-    """Return the map from a thread and its step to the index of the later step whose rows it prefetches; "" if there is
-    none."""
+    """Return the map from a thread and its step to the index of the later step whose rows it prefetches; "" if nothing
+    is prefetched.
+    """
     elements, distance = nest.shape.elements, loop.gathered_prefetch_steps * loop.step
     if not distance or distance >= elements:
         return ""
@@ -282,9 +297,9 @@ def _later(nest: Nest, loop: LoopSchedule) -> str:
 
 
 def _gathered_prefetches(context: Context, nest: Nest, loop: LoopSchedule, index_type: str) -> Gathered:
-    """Return the prefetches of the rows that the indices of a later step select, if there is such a step. A register
-    of at least a cache line prefetches its own part of that step's row, because too many prefetches at once would
-    wait for one another.
+    """Return the prefetches of the rows that the indices of a later step select. If a register covers at least a cache
+    line, each register prefetches its own part of that row; otherwise too many prefetches at once would wait for one
+    another.
     """
     elements, thread, d = nest.shape.elements, _later(nest, loop), context.target
     if not thread:
@@ -308,13 +323,15 @@ def _gathered_prefetches(context: Context, nest: Nest, loop: LoopSchedule, index
 
 
 def walk_grid(nest: Nest, loop: LoopSchedule, index_type: str) -> Grid:
-    """Return the kernel of a nest that walks by the schedule `loop`, with its launch."""
+    """Return the kernel of a nest with schedule `loop`, with its launch."""
     plain = walk_grid(nest, loop.without_bursts, index_type) if loop.without_bursts else None
     return Grid(nest.name, loop, index_type, loop.blocks(nest.shape.elements), thread_map(nest, loop), plain=plain)
 
 
 def walk_kernel(context: Context, nest: Nest, grid: Grid) -> Kernel:
-    """Return the kernel of a walk; its record is a Walk, or Bursts if the grid has a second schedule."""
+    """Return the kernel that computes a nest in steps. Its record is a Walk, or Bursts if the grid has a second
+    schedule.
+    """
     d, elements = context.target, nest.shape.elements
     loop, index_type = grid.loop, grid.index
     assert isinstance(loop, LoopSchedule)
@@ -345,22 +362,25 @@ def walk_kernel(context: Context, nest: Nest, grid: Grid) -> Kernel:
 
 
 def step_form(nest: Nest, loop: LoopSchedule, whole: bool = True, thread: str = "") -> Form:
-    """Return the form of a step of `loop`, in whole vectors if possible; or, if not `whole`, of one element. thread: a
-    map to use in place of the schedule's."""
+    """Return the plan of the code of one step of `loop`, in vectors if possible. whole: false for the code of one
+    element. thread: a map that replaces the schedule's map.
+    """
     return Form(nest.partition, nest.partition.entry, thread or thread_map(nest, loop), loop if whole else Schedule(),
                 loop.box(nest.shape.elements), steady=whole, walked=None if loop.index else nest.shape,
                 shared=nest.shared, reads_first=nest.reads_first, rows=_rows(nest, loop, whole))
 
 
 def _rows(nest: Nest, loop: LoopSchedule, whole: bool) -> "Optional[Rows]":
-    """Return the registers of a step that run together; a step that the end cuts has `left` elements."""
+    """Return the registers of a step that run a loop over elements at the same time. A step that the end cuts has
+    `left` elements.
+    """
     if not _looping(nest) or loop.vec == 1 or not loop.blocked:
         return None
     return Rows(str(loop.vec), loop.vec) if whole else Rows("left", loop.step)
 
 
 def step_body(context: Context, form: Form, index_type: str) -> Body:
-    """Return the body of a form that writes all roots."""
+    """Return the code of a form, including the stores of all results."""
     body, partition = Body(context.target, context.helpers, form, index_type, context.excess), form.partition
     body.region(partition.entry.body)
     if form.reads_first:
@@ -368,7 +388,8 @@ def step_body(context: Context, form: Form, index_type: str) -> Body:
             body.read(partition.root_read(root), partition.entry.body)
             body.bind(partition.starts(root), partition.entry.body)
     elif len(partition.roots) > 1 and not form.interleaves_words:
-        for read in map(partition.root_read, partition.roots):      # a store may overwrite another root's buffer
+        # results are read before any is stored, because a store may overwrite the buffer of another result
+        for read in map(partition.root_read, partition.roots):
             if buffer_of(partition, read):
                 body.read(read, partition.entry.body)
     for root in partition.roots:

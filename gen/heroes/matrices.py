@@ -1,10 +1,12 @@
-"""The matrices hero: factorisations and solutions of small systems, with a work-item for each matrix of the batch.
+"""The matrices hero: factorisations and solutions of small linear systems. Each matrix of the batch is computed by one
+work-item.
 
-An op has the template of its name in templates/kernels/. Sizes are constants, so that a compiler unrolls small loops.
-Small matrices are in arrays of the work-item, large ones in the memory of the results, or in scratch memory if no
-result holds them. The innermost loop runs along memory: the record chooses between two orders of the loops. The
-templates say which algorithm each op uses. The algorithms are LAPACK's, except that Jacobi's method replaces the
-reduction to tridiagonal or bidiagonal form.
+Each op has a template of its name in templates/kernels/. Sizes are constants, so that a compiler unrolls small loops.
+Small matrices are in arrays of the work-item. Large matrices are in the buffers of the results, or in scratch memory if
+no result has room for them. The order of the loops depends on the layout: the innermost loop runs along memory.
+
+The templates say which algorithm each op uses. The algorithms are those of LAPACK, except that Jacobi's method replaces
+the reduction to tridiagonal or bidiagonal form.
 """
 
 from __future__ import annotations
@@ -28,14 +30,17 @@ from gen.schedule import LINE, Device, Schedule
 from gen.targets import Target
 
 EPSILON = {"f32": "0x1p-24f", "f64": "0x1p-53"}
-# defaults of optional attributes
+# values of optional attributes that the op does not have
 _DEFAULTS = {"lower": False, "left_side": False, "unit_diagonal": False, "info": False}
 
 
 @dataclass(frozen=True)
 class Matrices(Schedule):
-    """The schedule. chunks: number of matrices of a work-item. sizes: sizes of the op. local: true if matrices are in
-    arrays of the work-item.
+    """The schedule of the matrices hero.
+
+    chunks: number of matrices of a work-item.
+    sizes: sizes of the op.
+    local: true if matrices are in arrays of the work-item.
     """
 
     sizes: Sizes = Sizes(1, 1, 1)
@@ -47,15 +52,18 @@ class Matrices(Schedule):
 
 
 class View(NamedTuple):
-    """A matrix, or a line of elements, in memory. start: C text of the position of its first element, or "". strides:
-    the distances between neighbours along each of its dimensions."""
+    """A matrix or a vector in memory.
+
+    start: C text of the position of its first element ("": 0).
+    strides: the strides of its dimensions, in elements.
+    """
 
     pointer: str
     start: str
     strides: Tuple[int, ...]
 
     def at(self, *index: "str | int | Tuple[str | int, ...]") -> str:
-        """Return the element at an index, as C text. A tuple stands for the sum of its terms."""
+        """Return the element at an index, as C text. A tuple in the index stands for the sum of its terms."""
         terms = [self.start] if self.start else []
         for number, stride in zip(index, self.strides):
             if number != 0 and stride:
@@ -65,17 +73,16 @@ class View(NamedTuple):
         return f"{self.pointer}[{' + '.join(terms) or '0'}]"
 
     def rows(self, size: int) -> "View":
-        """Return the elements as rows of `size` elements."""
+        """Return the same memory as a row-major matrix with rows of `size` elements."""
         return View(self.pointer, self.start, (size, 1))
 
     @property
     def transposed(self) -> "View":
-        """Return the transposed matrix."""
         return View(self.pointer, self.start, self.strides[::-1])
 
     @property
     def by_columns(self) -> bool:
-        """Return true if neighbours in memory are in one column."""
+        """Return true if elements that are adjacent in memory are in the same column."""
         return self.strides[0] < self.strides[1]
 
 
@@ -87,14 +94,14 @@ class LocalArray:
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """The values of a kernel in which each work-item has one matrix after another.
+    """The values of a kernel in which each work-item computes several matrices, one after another.
 
     type: type of elements, as C text.
-    chunk: matrices of a work-item.
-    count: all matrices.
-    threads: work-items of a group.
-    group, item: whether the text uses their numbers.
-    starts: the variables with the positions of this matrix.
+    chunk: number of matrices of a work-item.
+    count: number of all matrices.
+    threads: number of work-items in a group.
+    group, item: true if the C text uses the number of the work-group, and of the work-item in its group.
+    starts: C variables that have the positions where the current matrix begins.
     locals: arrays of the work-item.
     nan: a NaN, as C text.
     """
@@ -112,16 +119,16 @@ class BatchRecord:
 
 @dataclass(frozen=True)
 class MatricesRecord(BatchRecord):
-    """The values that the templates of matrices print.
+    """The values that the templates of matrix ops print.
 
     dtype: HLO type of elements.
-    operands, results, work: views of them.
+    operands, results, work: views of the op's operands, results and scratch matrices.
     sizes, attributes: sizes and attributes of the op.
     unrolled: true if loops are unrolled.
-    epsilon: half the distance from 1 to the next number.
+    epsilon: half the distance from 1 to the next floating-point number.
     vector_sizes: the numbers of left and of right vectors in the results of svd.
-    lanes: the number of right-hand sides of a triangular solve in a vector; 1 for no vectors.
-    complex: for complex elements, the function of each operation; {} for real elements.
+    lanes: number of right-hand sides in a vector, for a triangular solve; 1: no vectors.
+    complex: for complex elements, the C function of each operation; {} for real elements.
     real: the type of an element's absolute value.
     """
 
@@ -158,7 +165,7 @@ class MatricesHero(Hero[Whole, Matrices]):
         return [Matrices(threads=context.threads or numbers.threads, sizes=sizes, local=local)]
 
     def index_types(self, schedule: Matrices) -> "Sequence[str]":
-        """Return signed types, as some loops run downwards."""
+        """Return signed types, because some loops run downwards."""
         return "int", "long"
 
     def forms(self, nest: Whole, schedule: Matrices, context: Context) -> "Iterable[Form]":
@@ -212,14 +219,16 @@ HERO = MatricesHero()
 
 def batch(d: Target, dtype: str, schedule: Matrices, grid: Grid, starts: "Dict[str, Coordinate]",
           arrays: "List[LocalArray]") -> BatchRecord:
-    """Return the record's values about the batch."""
+    """Return the fields of BatchRecord."""
     part = dtypes.TABLE[dtype].part or dtype
     return BatchRecord(d.register(dtype), schedule.chunks, schedule.sizes.matrices, schedule.threads, grid.blocks > 1,
                        schedule.threads > 1, list(starts.values()), arrays, d.special(dtypes.quiet_nan(part), part))
 
 
 def view(nest: Whole, buffer: Buffer, index: str, starts: "Dict[str, Coordinate]") -> View:
-    """Return the view of a matrix in a buffer of operands or results; its start is added to the variables."""
+    """Return the view of the current matrix in the buffer of an operand or result, and add the variable of its start to
+    `starts`.
+    """
     text, name = _start(nest, buffer.shape), ""
     if text:
         name = f"{buffer.pointer}_at"
@@ -228,7 +237,9 @@ def view(nest: Whole, buffer: Buffer, index: str, starts: "Dict[str, Coordinate]
 
 
 def scratch_view(buffer: Buffer, size: int, count: int, starts: "Dict[str, Coordinate]") -> View:
-    """Return the view of a matrix's part of a scratch buffer, which has `size` elements for each matrix."""
+    """Return the view of the current matrix's part of a scratch buffer, which has `size` elements for each matrix, and
+    add the variable of its start to `starts`.
+    """
     name = f"{buffer.pointer}_at" if count > 1 else ""
     if name:
         starts[name] = Coordinate(name, f"matrix * {size}")
@@ -236,13 +247,15 @@ def scratch_view(buffer: Buffer, size: int, count: int, starts: "Dict[str, Coord
 
 
 def matrix_maps(nest: Whole) -> "List[str]":
-    """Return the maps to the elements of the operands and the results, and to the first element of a matrix in each."""
+    """Return, for each operand and result, the map from its index to its position in memory and the map from a matrix's
+    number to the position of its first element.
+    """
     buffers = [*nest.operands, *nest.results]
     return [text for buffer in buffers for text in (memory_map(buffer.shape), _start(nest, buffer.shape)) if text]
 
 
 def attributes_of(nest: Whole) -> "Dict[str, Any]":
-    """Return the attributes of the op, with defaults for those that it leaves out."""
+    """Return the attributes of the op; optional attributes that it does not have get their defaults."""
     return {**_DEFAULTS, **nest.op.attributes}
 
 
@@ -254,13 +267,14 @@ def matrix_map(schedule: Matrices, blocks: int) -> str:
 
 
 def _batch_rank(nest: Whole) -> int:
-    """Return the number of dimensions before those of a matrix."""
+    """Return the number of batch dimensions."""
     return max(operand.shape.rank for operand in nest.op.operands) - 2
 
 
 def _start(nest: Whole, shape: Shape) -> str:
-    """Return the map from the number of a matrix to the position of its first element; "" if there is one matrix, or if
-    matrices have no elements."""
+    """Return the map from a matrix's number to the position of its first element; "" if there is only one matrix, or if
+    matrices are empty.
+    """
     rank = _batch_rank(nest)
     if math.prod(shape.dims[:rank]) <= 1 or not shape.elements:
         return ""
@@ -270,8 +284,9 @@ def _start(nest: Whole, shape: Shape) -> str:
 
 
 def _lanes(nest: Whole, local: bool, device: Device) -> int:
-    """Return the number of right-hand sides of a triangular solve in a vector, if there are at least that many; 1 for
-    no vectors."""
+    """Return the number of right-hand sides of a triangular solve that fit into a vector; 1 if vectors are not used or
+    not filled.
+    """
     (_, rows, columns, _), lanes = sizes_of(nest.op), LINE // dtypes.storage_bytes(nest.shape.dtype)
     n, sides = (rows, columns) if nest.op.attributes.get("left_side") else (columns, rows)
     fits = device.wide and not local and n * LINE <= device.matrices.block_bytes
@@ -288,8 +303,9 @@ def _matrices(nest: Whole) -> "List[Shape]":
 
 
 def _scratch(nest: Whole, small: bool) -> "List[int]":
-    """Return the sizes of the arrays that a matrix needs besides its results, in local arrays (small) or in scratch
-    memory."""
+    """Return the sizes, in elements, of the work arrays that each matrix needs in addition to its results. small: true
+    if the work arrays are local, false if they are in scratch memory.
+    """
     sizes, opcode = sizes_of(nest.op), nest.op.opcode
     m, n = sizes.rows, sizes.columns
     if opcode == "eigh":

@@ -1,8 +1,10 @@
-"""The matrices hero on GPUs, for matrices that are large, or few: a block of threads works on a matrix of the batch.
+"""The matrices hero on GPUs, for large matrices and for small batches: a block of threads computes one matrix of the
+batch.
 
-A matrix that fits is in shared memory, a larger one in the memory of the result, or in scratch memory. The threads of a
-block wait for each other after each column. A triangular solve has several blocks for the right-hand sides of a matrix.
-In a large batch of small matrices, and for the other ops, each thread has a matrix (gen/heroes/matrices.py).
+A matrix that fits is in shared memory; a larger matrix is in the buffer of the result or in scratch memory. The threads
+of a block wait for each other after each column. In a triangular solve, several blocks share the right-hand sides of
+one matrix. gen/heroes/matrices.py, with one thread for each matrix, writes large batches of small matrices and the
+other ops.
 """
 
 from __future__ import annotations
@@ -26,8 +28,10 @@ TILE, VECTORS = "tile", "vectors"
 
 @dataclass(frozen=True)
 class SharedArray:
-    """An array in shared memory. type: HLO type of an element. pitch: number of elements from one row of a matrix to
-    the next.
+    """An array in shared memory.
+
+    type: HLO type of an element.
+    pitch: number of elements from one row of a matrix to the next.
     """
 
     name: str
@@ -42,15 +46,15 @@ class SharedArray:
 
 @dataclass(frozen=True)
 class MatrixBlocks(Schedule):
-    """The schedule.
+    """The schedule of a block of threads. The threads form groups; the threads of a group access adjacent elements.
 
     sizes: sizes of the op.
-    across: the number of threads that access neighbours; a block has several such groups.
-    parts: blocks of a matrix.
-    sides: right-hand sides of a block.
-    work: the arrays for the matrix and for vectors.
-    in_shared: true if these are in shared memory.
-    shared: the block's other arrays.
+    across: number of threads of a group.
+    parts: number of blocks of a matrix.
+    sides: number of right-hand sides of a block.
+    work: the arrays for the matrix and for its vectors.
+    in_shared: true if the arrays in `work` are in shared memory.
+    shared: the other arrays of the block.
     """
 
     sizes: Sizes = Sizes(1, 1, 1)
@@ -69,25 +73,28 @@ class MatrixBlocks(Schedule):
 
 @dataclass(frozen=True)
 class MatrixBlockRecord:
-    """The values that the templates of blocks print.
+    """The values that the templates for blocks of threads print. The threads form groups; the threads of a group access
+    adjacent elements.
 
     type, dtype: type of elements, as C text and as an HLO type.
-    count: matrices.
-    parts: blocks of each matrix.
+    count: number of matrices.
+    parts: number of blocks of each matrix.
     threads: number of threads of a block.
-    across: threads of a group, which access neighbours.
+    across: number of threads of a group.
     groups: number of groups of a block.
     group: true if the text uses the number of the block.
-    starts: the variables with the positions of a block's matrix.
-    shared: arrays in shared memory, each with its type as C text.
-    in_shared: true if the matrix and its vectors are there too.
-    barrier: the barrier after which threads see what others have written.
-    sides, solved: the number of right-hand sides of a block, and where they are.
+    starts: C variables that have the positions where the block's matrix begins.
+    shared: arrays in shared memory: name, C type and number of elements.
+    in_shared: true if the matrix and its vectors are in shared memory.
+    barrier: the barrier after which threads see the stores of other threads.
+    work, vectors: views of the matrix and of its vectors.
+    sides, solved: the number of right-hand sides of a block, and their view.
     vector_sizes: the numbers of left and of right vectors in the results of svd.
-    even: the number of rows to pair; if it was odd, a row of zeros is added.
-    pair: C text of the rows of a pair in a round, of pair 0 except its first row.
-    searching: threads that search for a pivot.
-    epsilon: half the distance from 1 to the next number.
+    even: number of rows that are paired; a row of zeros is added to an odd number of rows.
+    pair: C texts of the two rows of pair number `pair` in round number `round`. In pair 0, the first row is always the
+        last row of the matrix instead.
+    searching: number of threads that search for a pivot.
+    epsilon: half the distance from 1 to the next floating-point number.
     nan: a NaN, as C text.
     """
 
@@ -143,7 +150,8 @@ class MatricesGpuHero(Hero[Whole, MatrixBlocks]):
         few, even = min(rows, columns), _even(sizes)
         height, width = {"eigh": (even, even), "svd": (even, max(rows, columns)), "triangular-solve": (rows, rows)}.get(
             op, (rows, columns))
-        # the neighbours of a group, and the elements of all groups together
+        # `line`: threads of a group that have adjacent elements to access; `wanted`: threads of a block, for all
+        # elements of the matrix
         line, wanted = sides if solves else width, rows * (sides if solves else width) // numbers.block_thread_elements
         if op == "svd":
             line = max(1, min(line, numbers.block_threads // (even // 2)))
@@ -184,7 +192,7 @@ class MatricesGpuHero(Hero[Whole, MatrixBlocks]):
         return [array_shape(array.type, (schedule.sizes.matrices, array.elements)) for array in schedule.work]
 
     def index_types(self, schedule: MatrixBlocks) -> "Tuple[str, ...]":
-        """Return signed types, as some loops run downwards."""
+        """Return signed types, because some loops run downwards."""
         return "int", "long"
 
     def forms(self, nest: Whole, schedule: MatrixBlocks, context: Context) -> "Iterable[Form]":
@@ -236,13 +244,13 @@ HERO = MatricesGpuHero()
 
 
 def _unknowns(nest: Whole) -> "Tuple[int, int]":
-    """Return the number of unknowns of a triangular solve, and of its right-hand sides."""
+    """Return the number of unknowns of a triangular solve, and the number of its right-hand sides."""
     sizes = sizes_of(nest.op)
     return (sizes.rows, sizes.columns) if nest.op.attributes.get("left_side") else (sizes.columns, sizes.rows)
 
 
 def _even(sizes: Sizes) -> int:
-    """Return the smaller of a matrix's numbers of rows and columns, rounded up to an even number so that rows can be
+    """Return the number of rows or of columns, whichever is smaller, rounded up to an even number so that rows can be
     paired.
     """
     few = min(sizes.rows, sizes.columns)

@@ -1,8 +1,9 @@
-"""The pad hero on CPUs: rows are filled with the padding value, then the operand's elements are stored at their places.
+"""The pad hero on CPUs: each row of the result is filled with the padding value, then the operand's elements are stored
+in it.
 
-It takes pads that the window hero does not take: rows of few elements, and interior padding. There is no division and
-no test per element. A row consists of one or several contiguous dimensions; it has a few KiB, so that it is still in L1
-when it is written again.
+This hero writes the pads that the window hero does not take: short rows, and interior padding. No element needs a
+division or a test. A row consists of one or several contiguous dimensions. It has a few KiB, so that it is still in L1
+when the operand's elements are stored.
 """
 
 from __future__ import annotations
@@ -28,8 +29,13 @@ from gen.targets import COMPLEX, TINY
 
 @dataclass(frozen=True)
 class PadSchedule(Schedule):
-    """The schedule. chunks: rows of a work-item. outer: the result's dimensions that count rows. inner: those of a row.
-    Both are in the order of memory, outermost first. rows, row: the number of rows, and of elements in a row."""
+    """The schedule of a pad. A row consists of the inner dimensions of the result.
+
+    chunks: number of rows of a work-item.
+    outer: the result's dimensions that count rows, in the order of memory, outermost first.
+    inner: the result's dimensions in a row, in the same order.
+    rows, row: the number of rows, and the number of elements in a row.
+    """
 
     outer: Tuple[int, ...] = ()
     inner: Tuple[int, ...] = ()
@@ -42,7 +48,9 @@ class PadSchedule(Schedule):
 
 @dataclass(frozen=True)
 class OperandLoop:
-    """A loop over a dimension of the operand: its variable, and the first and the last index that are in the result."""
+    """A loop over a dimension of the operand: its variable, and the first and last index whose elements are in the
+    result.
+    """
 
     name: str
     first: int
@@ -54,14 +62,14 @@ class PadCpuRecord:
     """The values that templates/kernels/pad_cpu.j2 prints.
 
     group: true if there are several work-items.
-    chunk, rows, row: rows of a work-item, all rows, elements of a row.
+    chunk, rows, row: number of rows of a work-item, number of all rows, number of elements of a row.
     pointer: pointer to the result.
-    begin, value: the statements that compute the padding value, and the value.
-    coordinates: the indices of a row.
+    begin, value: the statements that compute the padding value, and C text of the value.
+    coordinates: the indices of a row, as C variables.
     inside: the condition that the row contains elements of the operand.
-    places: the operand's indices there.
-    covered: true if these are all elements of the row.
-    loops, element: the loops over the operand's elements in a row, and their body.
+    places: the operand's indices for the row, as C variables.
+    covered: true if the operand's elements fill the row.
+    loops, element: the loops over the operand's elements in a row, and the loops' body.
     """
 
     group: bool
@@ -80,13 +88,13 @@ class PadCpuRecord:
 
 
 def _pad_of(nest: Nest) -> "Optional[Instruction]":
-    """Return the pad if a nest computes nothing else and writes an array of its own; otherwise None."""
+    """Return the pad op if the nest computes nothing else and writes an array of its own; otherwise None."""
     pad, root = nest.only("pad"), nest.partition.roots[0]
     return pad if pad and root.map == nest.partition.entry.index and not root.at and not root.shape.place else None
 
 
 def _along(pad: Instruction, d: int) -> str:
-    """Return the map from the result to the operand along one dimension of a pad."""
+    """Return the map from the result's index to the operand's index along dimension d of a pad."""
     return algebra.call("op", "pad", "0", f"out={pad.shape.dims[d]}", f"in={pad.operands[0].shape.dims[d]}",
                         *pad_words([pad.attributes["padding"][d]]))
 
@@ -105,7 +113,7 @@ class PadCpuHero(Hero[Nest, PadSchedule]):
         if pad is None or len(order) < 2:
             return []
         if dims[order[0]] % max(device.lanes, 2) == 0 and pad.attributes["padding"][order[0]] == (0, 0, 0):
-            return []       # the loop hero's vectors have no border inside
+            return []  # the loop hero is better: its vectors contain either padding or elements, never both
         size, count = dtypes.storage_bytes(nest.shape.dtype), 1
         while count < len(order) - 1 and math.prod(dims[d] for d in order[:count]) * size < device.pad_cpu.row:
             count += 1
@@ -116,7 +124,7 @@ class PadCpuHero(Hero[Nest, PadSchedule]):
         return [PadSchedule(chunks=chunks, outer=outer, inner=inner, rows=rows, row=row)]
 
     def index_types(self, schedule: PadSchedule) -> "Sequence[str]":
-        """Return signed types: a row may lie before the operand's first."""
+        """Return signed types, because a row of the result may correspond to a negative index of the operand."""
         return "int", "long"
 
     def forms(self, nest: Nest, schedule: PadSchedule, context: Context) -> "Iterable[Form]":
@@ -137,7 +145,9 @@ HERO = PadCpuHero()
 
 
 def _forms(nest: Nest) -> "List[Form]":
-    """Return the forms of the padding value, and of an element of the operand at its own index."""
+    """Return the plans of two pieces of code: the computation of the padding value, and the load of an operand's
+    element.
+    """
     pad = _pad_of(nest)
     assert pad is not None
     operand, init = pad.operands
@@ -172,8 +182,7 @@ def _rows_map(nest: Nest, form: PadSchedule) -> str:
 
 
 def _backs(nest: Nest, form: PadSchedule) -> "Dict[int, str]":
-    """Return, for each dimension that counts rows, or has size 1, the map from its coordinate to the operand's
-    index."""
+    """Return, for each dimension that is not inside a row, the map from the result's index to the operand's index."""
     pad, backs = _pad_of(nest), {}
     assert pad is not None
     for k in range(len(pad.operands[0].shape.dims)):

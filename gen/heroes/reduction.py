@@ -1,10 +1,12 @@
-"""The common part of the reductions of CPUs and of GPUs: the digits of the input, accumulators and their combination,
-and results from totals.
+"""What the reduction heroes of CPUs and GPUs share: the digits of the input, accumulators and their combination, and
+results from totals.
 
-The input's position is split into kept and reduced digits (gen/plan/digits.py). Accumulators start from the values of
-gen/hlo/combiner.py; sums of f16 and bf16 are accumulated in f32 and rounded once. If a combiner is independent of the
-order except for NaNs (as most argmax), the kernel looks for NaNs, and computes results that met one again in the order
-of the elements.
+The position in the input is a mixed-radix number, whose digits are either kept or reduced (gen/plan/digits.py).
+Accumulators start from the values that gen/hlo/combiner.py gives. Sums of f16 and bf16 are accumulated in f32 and
+rounded once.
+
+For some combiners, such as most argmax, the order of the elements matters only if some are NaN. The kernel then records
+NaNs, and computes a result again in the order of the elements if a NaN was among them.
 """
 
 from __future__ import annotations
@@ -34,8 +36,11 @@ from gen.targets import COMPLEX, SMALL, TINY
 
 @dataclass
 class Digits:
-    """The digits of the input. sizes: their sizes. weights: their strides in the input. out: their strides in the
-    result; 0 for a reduced digit.
+    """The digits of the position in the input, as a mixed-radix number.
+
+    sizes: sizes of the digits.
+    weights: strides of the digits in the input.
+    out: strides of the digits in the result; 0 for a reduced digit.
     """
 
     sizes: Tuple[int, ...]
@@ -55,7 +60,8 @@ class Digits:
 
 def digits_of(nest: Reduction) -> "Tuple[Digits, IterationSpace]":
     """Return the digits of the input and the accesses along them. Raise Refused if a result or side result has no
-    constant stride there."""
+    constant stride along the digits.
+    """
     dims, gone = nest.space.dims, nest.reduced
     names = [f"i{k}" for k in range(len(dims))]
     kept = [n for k, n in enumerate(names) if k not in gone]
@@ -73,7 +79,9 @@ def digits_of(nest: Reduction) -> "Tuple[Digits, IterationSpace]":
 
 
 def plain(nest: Nest) -> bool:
-    """Return true if a nest is a reduction. Raise Refused if its elements are not whole bytes and whole registers."""
+    """Return true if the nest is a reduction. Raise Refused for elements that share a byte, and for complex and 8-bit
+    float elements.
+    """
     if not isinstance(nest, Reduction):
         return False
     leaves = [root.shape for root in nest.partition.roots] + [leaf for hero in nest.heroes
@@ -84,14 +92,14 @@ def plain(nest: Nest) -> bool:
 
 
 class ReductionWriter:
-    """Writes the kernels of a nest.
+    """The writer of the kernels of a reduction.
 
     sweep: the schedule.
-    accumulators: the components of all heroes.
+    accumulators: the components of all reduce ops of the nest.
     results: the number of results.
-    watched: the heroes whose NaNs the kernel looks for.
-    partial: the scratch buffers for totals of parts; the last buffer records where a NaN was met.
-    seen: accesses, for `gen explain`.
+    watched: the reduce ops whose results depend on the order if an element is NaN.
+    partial: the scratch buffers for the totals of parts; the last buffer has flags of the NaNs that were found.
+    seen: memory accesses, for `gen explain`.
     """
 
     def __init__(self, context: Context, nest: Reduction, digits: Digits, sweep: Schedule, index_type: str) -> None:
@@ -102,7 +110,7 @@ class ReductionWriter:
         self.accumulators = combiner.components(nest.heroes)
         self.results = math.prod(digits.sizes[k] for k in digits.kept())
         self.seen: List[Touched] = []
-        self.of_thread = ""         # the map from a work-item's step to the index, of a kernel's first body
+        self.of_thread = ""  # the map from a work-item's step to the index, from the kernel's first body
         self.partial: List[Buffer] = []
         self.watched = [h for h, analysed in enumerate(self.combiners) if not analysed.free]
 
@@ -111,7 +119,7 @@ class ReductionWriter:
 
     @staticmethod
     def kept_as(dtype: str) -> str:
-        """Return the type of partial results in memory."""
+        """Return the type in which partial results are stored in memory."""
         return "f32" if dtype in SMALL else dtype
 
     def start(self, h: int, k: int) -> str:
@@ -121,8 +129,9 @@ class ReductionWriter:
         return [dtype for hero, _, dtype in self.accumulators if hero == h]
 
     def combined(self, body: Body, h: int, a: Sequence[str], b: Sequence[str], lanes: int) -> List[str]:
-        """Return C texts of f(a, b), one for each component, after adding the statements that compute them to
-        body.text."""
+        """Add the statements that compute f(a, b) to body.text, and return C texts of the results, one for each
+        component.
+        """
         dtypes_ = self.types_of(h)
         values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*dtypes_, *dtypes_])]
         new = body.with_excess().scalar(self.nest.heroes[h].called[0], values)
@@ -143,8 +152,9 @@ class ReductionWriter:
         return Body(self.d, self.helpers, form, self.index_type, self.excess)
 
     def plain(self, lanes: int = 1) -> Body:
-        """Return a body for statements that read nothing. Its names start anew, as in every body, so its lines need
-        braces of their own."""
+        """Return a body for statements that read no memory. It may use the same variable names as another body, so its
+        statements need braces of their own.
+        """
         partition = self.nest.epilogue
         form = Form(partition, partition.entry, loop=Schedule(lanes=lanes))
         return Body(self.d, self.helpers, form, self.index_type, self.excess)
@@ -152,7 +162,7 @@ class ReductionWriter:
     # ---- positions ----
 
     def out_position(self, at: "Dict[int, str]", inner: str = "") -> str:
-        """Return the position of a result among all results, as text of a map."""
+        """Return the position of a result among all results, as a map expression."""
         digits = self.digits
         parts = [f"({at[k]}) * {digits.out[k]}" for k in digits.kept()]
         return " + ".join(parts + ([inner] if inner else [])) or "0"
@@ -187,7 +197,7 @@ class ReductionWriter:
 
     def epilogue(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule,
                  texts: "List[List[str]]") -> Body:
-        """Return the body that computes the results from the totals."""
+        """Return the code that computes the results from the totals and stores them."""
         partition = self.nest.epilogue
         body = self.body(compose(position, algebra.call("shape", "unmap", self.nest.shape.text)), box, sweep, partition,
                          {hero: partial(self.total, h=h, texts=texts[h]) for h, hero in enumerate(self.nest.heroes)})
@@ -198,7 +208,9 @@ class ReductionWriter:
         return body
 
     def total(self, body: Body, h: int, texts: List[str]) -> List[Value]:
-        """Return a hero's values. Its init is combined with them if the parts did not start from the init."""
+        """Return the totals of reduce op h. If the parts did not start from the op's initial value, this value is
+        combined with the totals.
+        """
         hero, kinds, lanes = self.nest.heroes[h], self.types_of(h), body.lanes
         if self.combiners[h].apply_init:
             partition = self.nest.epilogue
@@ -211,10 +223,11 @@ class ReductionWriter:
 
     def store_totals(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]",
                      odd: str) -> Body:
-        """Return the body that stores totals in the scratch buffers of parts, or computes the results from the totals
-        and stores them.
+        """Return the code that stores totals in the scratch buffers of parts; if there are no parts, the code that
+        computes the results from the totals and stores them.
 
-        texts: C texts of the totals, by hero and component. odd: C text that is not 0 if a relevant NaN was met.
+        texts: C texts of the totals, by reduce op and component.
+        odd: C text that is not 0 if a NaN was found.
         """
         ranges = ("vec", "lane") if sweep.lanes > 1 else ()
         if not self.partial:
@@ -230,10 +243,10 @@ class ReductionWriter:
         return body
 
     def stored_forms(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule) -> "List[Form]":
-        """Return the forms of the bodies of `store_totals` and `in_order`."""
+        """Return the plans of the code that `store_totals` and `in_order` write."""
         ranges = ("vec", "lane") if sweep.lanes > 1 else ()
         if self.partial:
-            # an empty partition at these positions
+            # a partition without results, at the positions of the parts' totals
             empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
             return [self.form(self.map(f"part * {self.results} + {position}", box, ranges), box, sweep, empty)]
         thread = compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.shape.text))
@@ -241,7 +254,7 @@ class ReductionWriter:
         return forms + [self.form(thread, box, Schedule(), self.nest.partition)] * bool(self.watched)
 
     def in_order(self, position: str, box: "Dict[str, Tuple[int, int]]", ranges: Sequence[str] = ()) -> Body:
-        """Return the body that computes results again, in the order of the elements."""
+        """Return the code that computes results again, in the order of the elements."""
         partition = self.nest.partition
         thread = compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.shape.text))
         body = self.body(thread, box, Schedule(), partition)
@@ -258,14 +271,15 @@ class ReductionWriter:
         return [buffer for partition in self.results_of() for buffer in buffers_of(partition, partition.entry)]
 
     def parts(self, count: int) -> "List[Shape]":
-        """Return the shapes of the buffers for the totals of `count` parts."""
+        """Return the shapes of the scratch buffers for the totals of `count` parts."""
         kinds = [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched)
         return [array_shape(dtype, (count, self.results)) for dtype in kinds]
 
     def kernel(self, grid: Grid, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
                partitions: Sequence[Partition]) -> Kernel:
-        """Return a kernel that evaluates these partitions; the hero adds its template, its record and its code for
-        people."""
+        """Return a kernel that evaluates these partitions. The hero adds its template, its record and the code that
+        reports show.
+        """
         return kernel_of(self.d, self.helpers, self.excess, grid, self.nest, partitions,
                          Text("", None, attribute=self.d.launch_bounds(grid.threads)), Report(list(self.seen)), reads,
                          writes)

@@ -1,22 +1,20 @@
-"""The reduction hero on CPUs: one pass over the input in the order of its memory, with many partial accumulators.
+"""The reduction hero on CPUs: one pass over the input in memory order, with many partial accumulators.
 
-The input's position is split into kept and reduced digits (gen/plan/digits.py). The kernels are
-templates/kernels/reduction_cpu_*.j2:
+The position in the input is a mixed-radix number, whose digits are either kept or reduced (gen/plan/digits.py). The
+kernels are templates/kernels/reduction_cpu_*.j2:
+- rows: the minor digit is reduced. A work-item computes 16 adjacent results at a time. It folds each of their
+  contiguous rows into a few vector accumulators, then the vectors of the 16 rows into one vector of results. Up to four
+  such groups of rows, far apart in memory, are computed at the same time.
+- short_rows: as rows, for rows of 2, 4 or 8 elements. The rows of 16 results are 2, 4 or 8 vectors.
+- columns: the minor digit is kept. A work-item computes a block of adjacent columns, with a vector accumulator for each
+  16 columns.
+- flat: few results. The minor reduced digit, with the few kept columns below it, is one stream of vectors in which each
+  lane always belongs to the same column. At the end, lanes are folded in pairs.
+- parts: the second kernel. If there are too few results for all threads, the reduced digit is cut into parts. Partial
+  results go to a scratch buffer [part][result], and this kernel combines them in the order of the parts.
 
-  rows        the minor digit is reduced. A work-item folds blocks of 16 neighbouring results, whose rows are
-              contiguous: each row into a few vector accumulators, then the vectors of the 16 rows into one vector of
-              results. Up to four blocks, far apart, are walked side by side
-  short_rows  the same for rows of 2, 4 or 8 elements: the rows of 16 results are then 2, 4 or 8 vectors
-  columns     the minor digit is kept. A work-item takes a block of neighbouring columns, with a vector accumulator for
-              each 16 columns
-  flat        few results: the minor reduced digit, with the few kept columns below it, is one stream of vectors, in
-              which a lane belongs to the same column in every step; lanes are folded in pairs at the end
-  parts       the second kernel. If there are too few results for all threads, the reduced digit is cut into parts:
-              partial results go to a scratch buffer [part][result], which this kernel combines in the order of the
-              parts
-
-Every order is fixed, so the same input gives the same bits. gen/heroes/reduction.py has the parts that reductions on
-CPUs and GPUs share, such as the handling of NaNs.
+Every order is fixed, so the same input gives the same bits. gen/heroes/reduction.py has what CPUs and GPUs share, such
+as the handling of NaNs.
 """
 
 from __future__ import annotations
@@ -49,15 +47,15 @@ class SweepSchedule(Schedule):
     """The schedule of a reduction.
 
     kind: rows, columns, flat, or parts (the second kernel).
-    rows: number of results that a work-item folds together.
-    parts: number of parts of the digit that is cut.
-    per_part: steps of that digit in a part.
-    streams: number of equal pieces of a part, or of all blocks of rows, that are read in turn.
-    chunks: number of blocks of rows that a work-item takes one after another.
+    rows: number of results that a work-item computes at the same time.
+    parts: number of parts into which a reduced digit is cut.
+    per_part: number of steps of that digit in a part.
+    streams: number of equal pieces that are read in turns; the pieces are those of a part, or of all groups of rows.
+    chunks: number of groups of rows that a work-item computes one after another.
     blocked: true if a work-item has a block of the columns, false if it has all columns.
     burst: number of cache lines that are prefetched together.
-    rows_together: number of rows of a block of columns that are folded into a group of accumulators before the next
-        group.
+    rows_together: in a block of columns, the number of rows that are folded into one group of accumulators before the
+        next group.
     """
 
     lanes: int = LANES
@@ -71,7 +69,7 @@ class SweepSchedule(Schedule):
 
     @property
     def registers(self) -> int:
-        """Return the number of accumulators."""
+        """Return the number of vector accumulators."""
         return self.vec * self.streams
 
     @property
@@ -92,7 +90,7 @@ Candidate = Tuple[Digits, SweepSchedule]
 
 
 class ReductionCpuHero(Hero[Reduction, Candidate]):
-    """A sweep over the input, and a second kernel that combines its parts."""
+    """One pass over the input, and a second kernel that combines the parts if the input is cut into parts."""
 
     name, sides, leads = "reduction", True, True
     nest_class = Reduction
@@ -140,8 +138,8 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
 
     def parts(items: int, steps: int, bytes_a_step: int, least: int, unit_items: int = device.unit_items,
               together: int = 1) -> Tuple[int, int]:
-        """Return (parts, steps of a part). There are enough work-items for all threads, each with enough work. The
-        steps of a part are a multiple of `together`.
+        """Return (number of parts, steps of a part). There are enough work-items for all threads, and enough work for
+        each of them. The steps of a part are a multiple of `together`.
         """
         wanted = max(1, min(-(-unit_items * device.units // items), steps * bytes_a_step // device.part_bytes,
                             steps // least))
@@ -153,7 +151,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         row = next((k for k in digits.kept() if out[k] == 1), None)
         if row is not None and sizes[row] >= LANES:
             many = sum(len(hero.operands) // 2 for hero in nest.heroes) * max(1, width // 4)
-            many += many > 1     # the flag of watched NaNs
+            many += many > 1  # one more accumulator for the flags of NaNs
             blocks, outer = sizes[row] // LANES, results // sizes[row]
             streams = numbers.streams if size * width > numbers.short_row else numbers.streams // 2
             streams = (
@@ -201,7 +199,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         if size > LANES * numbers.column_registers:
             widths = [dtypes.storage_bytes(hero.operands[k].shape.dtype)
                       for hero in nest.heroes for k in range(len(hero.operands) // 2)]
-            widths += [4] * (len(widths) > 1)     # the flags of watched NaNs
+            widths += [4] * (len(widths) > 1)  # 4 bytes for the flags of NaNs
             most = max(numbers.column_registers, numbers.column_bytes // (LANES * sum(widths)))
             while most * LANES * width > device.page:
                 items, count, _ = cut_in(_column_block(device, most, size))
@@ -239,15 +237,17 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         raise Refused(f"{lane} contiguous elements are fewer than {vec * LANES * streams}")
     inner = math.prod(sizes[k] for k in digits.reduced()) * below // lane
     count, per = parts(results // below, steps, vec * LANES * streams * width * inner, numbers.part_steps)
-    if streams > 1 and count * per != steps:   # all parts must be alike, so further steps belong to the rest
+    # all parts have the same number of steps, so the steps that are left over belong to the rest
+    if streams > 1 and count * per != steps:
         per = steps // count
     return SweepSchedule(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
                          burst=numbers.prefetch_burst, parts=count, per_part=per)
 
 
 def _column_block(device: Device, most: int, size: int) -> int:
-    """Return the number of accumulators in a block of columns, at most `most`, such that the fewest blocks cover all
-    columns."""
+    """Return the number of accumulators in a block of columns, at most `most`, for which the fewest blocks cover all
+    columns.
+    """
     def covered(count: int) -> int:
         return -(-size // (count * LANES))
     least = device.reduction_cpu.column_registers // 2
@@ -255,7 +255,7 @@ def _column_block(device: Device, most: int, size: int) -> int:
 
 
 def _periodic(device: Device, digits: Digits) -> bool:
-    """Return true if there are few columns and many rows, so that vectors over several rows pay."""
+    """Return true if there are few columns and many rows. Vectors that cover several rows are then faster."""
     numbers = device.reduction_cpu
     minor = digits.minor
     below = digits.sizes[minor]
@@ -269,13 +269,13 @@ def _periodic(device: Device, digits: Digits) -> bool:
 
 @dataclass(frozen=True)
 class Accumulator:
-    """The value of a result while elements are folded into it.
+    """A result's accumulator, as C text.
 
     id: the end of its variables' names (a0, t0; a1_0 for the second of several reduces).
     type: type of a register.
     element: type of a lane.
     start: the initial value of a register.
-    even, odd: the functions that return the even and the odd lanes of two registers, if lanes are folded in pairs.
+    even, odd: C functions that return the even and the odd lanes of two registers ("": lanes are not folded in pairs).
     """
 
     id: str
@@ -289,8 +289,10 @@ class Accumulator:
 
 @dataclass(frozen=True)
 class Flags:
-    """Registers that record the lanes in which a relevant NaN was met: nan_a belongs to the accumulators a0, a1, ..
-    type: the type of such a register. clear: its value without NaNs.
+    """Registers whose lanes record that a NaN was found. The register nan_a belongs to the accumulators a0, a1, ..
+
+    type: the type of such a register.
+    clear: its value if there was no NaN.
     """
 
     type: str
@@ -299,8 +301,9 @@ class Flags:
 
 @dataclass(frozen=True)
 class Reduce:
-    """A reduce of the graph. combine(into, a, b, lanes): the lines of into = f(a, b); # in a name stands for each
-    accumulator's id."""
+    """A reduce op. combine(into, a, b, lanes): the C lines of into = f(a, b). A {} in a name stands for the id of each
+    accumulator.
+    """
 
     accumulators: List[Accumulator]
     combine: "Callable[..., List[Statement]]"
@@ -308,7 +311,7 @@ class Reduce:
 
 @dataclass(frozen=True)
 class Digit:
-    """A loop over a reduced digit: its variable, first and end value, as C text."""
+    """A loop over a reduced digit: its variable, and the first index and the end, as C texts."""
 
     name: str
     first: str
@@ -317,9 +320,11 @@ class Digit:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A work-item's blocks of neighbouring results, from number `first` to before `last`. start: the first result of
-    a block, if the last block is moved back so that it ends with the results ("": the element's code computes the
-    first result). number: the block's number in a stream ("": the number is the same in all streams).
+    """The groups of adjacent results that a work-item computes, from number `first` to `last` - 1.
+
+    start: C text of a group's first result, if the last group is moved back so that it ends at the last result ("": the
+        element's code computes it).
+    number: C text of the group's number in a stream ("": it is the same in all streams).
     """
 
     first: str
@@ -330,9 +335,12 @@ class Blocks:
 
 @dataclass(frozen=True)
 class RowSteps:
-    """Steps along a row, from `first` to before `last`. prefetches: lines for each step. burst: the number of steps
-    whose prefetches are done together (0: the prefetches of all steps). Bursts end before `burst_end`. step: a[..] =
-    f(a[..], element).
+    """The steps along a row, from `first` to `last` - 1.
+
+    prefetches: C lines for each step.
+    burst: number of steps whose prefetches are done together (0: each step does its own). Bursts end before
+        `burst_end`.
+    step: a[..] = f(a[..], element).
     """
 
     first: str
@@ -345,10 +353,10 @@ class RowSteps:
 
 @dataclass(frozen=True)
 class Rest:
-    """The rest of a row after its steps: registers that end where the row ends.
+    """The elements of a row that are left after its whole steps: vectors that end where the row ends.
 
-    numbers: the numbers of the lanes of register `vec`. skipped: a step has already taken the lanes before this
-        number, and `inside` excludes them (0: there are no such lanes).
+    numbers: C text of the lane numbers of register `vec`.
+    skipped: number of lanes that a step has already folded, so that `inside` excludes them.
     """
 
     numbers: str
@@ -358,8 +366,11 @@ class Rest:
 
 @dataclass(frozen=True)
 class ScalarRest:
-    """The elements after the last step, which are read one by one. count: the number of these elements. part: the
-    condition under which a part has such elements ("": there is only one part)."""
+    """The elements after the last step, which are read one by one.
+
+    count: the number of these elements.
+    part: C text of the part that has such elements ("": there is only one part).
+    """
 
     count: int
     part: str
@@ -370,8 +381,10 @@ class ScalarRest:
 class Results:
     """The step that computes results from totals.
 
-    again: computes the same results in the order of their elements, if `when` says that a NaN was met (None: NaNs do
-        not matter). lanes: number of lanes of a register. nan: the register of flags.
+    again: code that computes the results again in the order of the elements, if the condition `when` says that a NaN
+        was found (None: NaNs do not matter).
+    lanes: number of lanes of a register.
+    nan: the register of flags.
     """
 
     step: StepCode
@@ -383,10 +396,10 @@ class Results:
 
 @dataclass(frozen=True)
 class ReductionCpuRecord:
-    """The common fields of CPU reductions.
+    """The fields that all records of CPU reductions have.
 
-    digits: loops around the steps. registers: number of registers of each accumulator. flags: None if NaNs do not
-        matter.
+    registers: number of registers of each accumulator.
+    flags: the registers that record NaNs; None if NaNs do not matter.
     """
 
     placing: Placing
@@ -402,10 +415,15 @@ class ReductionCpuRecord:
 
 @dataclass(frozen=True)
 class RowsRecord(ReductionCpuRecord):
-    """The record that templates/kernels/reduction_cpu_rows.j2 prints. streams: blocks that are walked side by side,
-    each with `vec` registers. C texts: first, the number of a stream's first register; stream, the stream's number;
-    total, the number of a row's total among those of all streams. halves: the number of registers after each fold of
-    pairs."""
+    """The record that templates/kernels/reduction_cpu_rows.j2 prints. Several streams, which are groups of rows far
+    apart in memory, are computed at the same time.
+
+    streams, vec: number of streams, and number of registers of each stream.
+    first: C text of the number of a stream's first register.
+    stream: C text of the stream's number.
+    total: C text of the number of a row's total among the totals of all streams.
+    halves: the number of registers after each time that pairs of registers are folded.
+    """
 
     blocks: Blocks
     digits: List[Digit]
@@ -435,12 +453,12 @@ class ShortRowsRecord(ReductionCpuRecord):
 class ColumnsRecord(ReductionCpuRecord):
     """The record that templates/kernels/reduction_cpu_columns.j2 prints.
 
-    groups: groups of `step.vec` accumulators, which are in memory if there are several.
-    rows: rows that are folded into a group before the next group.
-    unrolled: whether the loop over them is unrolled.
-    rest: true if rows may be left over.
-    blocks: None if all columns are one block.
-    edge: the step of a register that ends with the columns, if their number is not a multiple of its lanes.
+    groups: number of groups of `step.vec` accumulators; if there are several, the accumulators are in memory.
+    rows: number of rows that are folded into one group before the next group.
+    unrolled: true if the loop over these rows is unrolled.
+    rest: true if the number of rows may not be a multiple of `rows`.
+    blocks: the work-item's blocks of columns; None if all columns are one block.
+    edge: the step of one more register, which ends with the last column; None if registers divide the columns.
     """
 
     groups: int
@@ -460,10 +478,11 @@ class ColumnsRecord(ReductionCpuRecord):
 class FlatRecord(ReductionCpuRecord):
     """The record that templates/kernels/reduction_cpu_flat.j2 prints.
 
-    columns: results side by side.
-    column: the variable that counts them, or 0.
-    turn: the number of steps, from `first` to `last`, that are summed separately (0: all).
-    whole: true if the steps are a multiple of a turn.
+    columns: number of adjacent results.
+    column: the C variable that counts the results, or 0.
+    turn: number of steps that are summed separately, which bounds rounding errors (0: all steps are one sum).
+    first, last: C texts of the first step and of the end.
+    whole: true if the number of steps is a multiple of `turn`.
     """
 
     digits: List[Digit]
@@ -491,7 +510,7 @@ class PartsRecord(ReductionCpuRecord):
 # ---- the writer of the records ----
 
 class ReductionCpuWriter(reduction.ReductionWriter):
-    """Writes the kernels of one nest."""
+    """The writer of the kernels of one reduction."""
 
     sweep: SweepSchedule
 
@@ -499,15 +518,16 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                  index_type: str) -> None:
         super().__init__(context, nest, digits, sweep, index_type)
         self.device = context.device
-        self.at: Dict[int, str] = {}                    # the text of each digit's coordinate
-        self.box: Dict[str, Tuple[int, int]] = {}       # the bounds of its variables
+        self.at: Dict[int, str] = {}  # the map expression of each digit's index
+        self.box: Dict[str, Tuple[int, int]] = {}  # the bounds of the variables in these expressions
         self.blocks: Optional[Blocks] = None
 
     # ---- positions ----
 
     def coordinates(self, block: str = "block") -> "List[Tuple[str, int]]":
-        """Return the coordinates that a work-item's number counts, each with its size. block: the variable that counts
-        a work-item's blocks."""
+        """Return the digits of a work-item's number, as (name, size). block: the variable that counts a work-item's
+        blocks.
+        """
         digits, sweep = self.digits, self.sweep
         counts: List[Tuple[str, int]] = []
         special = self.special()
@@ -530,7 +550,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return counts
 
     def in_blocks(self, digit: int, size: int, width: int, block: str) -> int:
-        """Divide a digit into blocks of `width`; return the number of work-items that share them."""
+        """Divide the range of a digit into blocks of `width`. Return the number of work-items that share the blocks."""
         sweep, streams = self.sweep, self.sweep.streams
         whole = max(1, size // width)
         per_stream, moved = whole // streams, size % (width * streams) != 0
@@ -543,7 +563,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                 else f"({block} < {per_stream} ? {block} + stream * {per_stream} : {streams * per_stream} + stream)"
             )
         start = ""
-        if moved:   # the last block overlaps the one before it, of the same work-item
+        if moved:  # the last block overlaps the block before it, which the same work-item computes
             self.at[digit], self.box["first"] = "first", (0, size - width)
             name = "block_of_stream" if streams > 1 else block
             start = f"{name} < {whole} ? {name} * {width} : {size - width}"
@@ -554,14 +574,16 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return items
 
     def special(self) -> Optional[int]:
-        """Return the kept digit that is walked in blocks, if any."""
+        """Return the kept digit whose range is divided into blocks, if any."""
         digits, sweep = self.digits, self.sweep
         if sweep.kind == "rows":
             return next(k for k in digits.kept() if digits.out[k] == 1)
         return digits.minor if digits.out[digits.minor] else None
 
     def loops(self, skip: Sequence[int] = (), cut: Optional[int] = None) -> List[Digit]:
-        """Return the loops over the reduced digits; the loop of the digit that is cut goes over its part."""
+        """Return the loops over the reduced digits except those in `skip`. The loop over digit `cut` covers one part of
+        its range.
+        """
         loops = []
         for k in self.digits.reduced():
             if k in skip:
@@ -576,14 +598,14 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return share("part", self.sweep.per_part, self.sweep.parts, size)
 
     def position(self, inner: str) -> str:
-        """Return a position in the input, as text of a map."""
+        """Return a position in the input, as a map expression."""
         parts = [f"({text}) * {self.digits.weights[k]}" for k, text in self.at.items()]
         return " + ".join(parts + [inner])
 
     # ---- the kernels ----
 
     def kernels(self, between: "Sequence[Buffer]") -> List[Kernel]:
-        """Return the kernels. between: the buffers for the totals of parts."""
+        """Return the kernels. between: the scratch buffers for the totals of parts."""
         sweep, self.partial = self.sweep, list(between)
         counts = self.coordinates()
         common, blocks = self.common(counts, sweep.threads, LANES, sweep.registers)
@@ -624,14 +646,16 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                            self.d.splat(dtype, lanes, start) if lanes > 1 else start, even, odd)
 
     def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES) -> List[Statement]:
-        """Return the lines of into = f(a, b); {} stands for the id of each of a reduce's accumulators."""
+        """Return the C lines of into = f(a, b). A {} in a text stands for the id of each accumulator of reduce op h."""
         body, ids = self.plain(lanes), [self.name(h, k, "") for k in range(len(self.types_of(h)))]
         before, x = ([side.format(number) for number in ids] for side in (a, b))
         texts = self.combined(body, h, before, x, lanes)
         return body.text.lines + [Assign(into.format(number), text) for number, text in zip(ids, texts)]
 
     def fold_step(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> StepCode:
-        """Return a step of `count` registers: a[slot] = f(a[slot], element), in the lanes that are inside."""
+        """Return the step a[slot] = f(a[slot], element) for `count` registers. inside: C text of the lanes to fold ("":
+        all).
+        """
         values = self.values(body)
         lanes = body.lanes
         texts = [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in values]
@@ -656,7 +680,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
     # ---- sweeps ----
 
     def rows(self, common: "Dict[str, Any]") -> RowsRecord:
-        """Fold each of 16 rows into its accumulators, and these into one vector; then fold the 16 vectors."""
+        """Fold each of 16 rows into its accumulators and these into one vector; then fold the 16 vectors."""
         sweep, digits, row = self.sweep, self.digits, self.special()
         size, step, vec = digits.sizes[digits.minor], sweep.step, sweep.vec
         assert row is not None and self.blocks
@@ -673,8 +697,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                           results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
     def short_rows(self, common: "Dict[str, Any]") -> ShortRowsRecord:
-        """Fold 16 rows of 2, 4 or 8 elements, which are 2, 4 or 8 vectors. The neighbouring lanes of a row are folded
-        together.
+        """Fold 16 rows of 2, 4 or 8 elements, which are 2, 4 or 8 vectors. The lanes of a row are adjacent and are
+        folded together.
         """
         sweep, row = self.sweep, self.special()
         assert row is not None and self.blocks
@@ -689,8 +713,11 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                                results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
     def steps(self, first: str, last: str, count: int, known: int, base: str = "") -> RowSteps:
-        """Return whole steps along the minor positions. count: the length of a stream, if a part has streams. known:
-        the number of steps from `first` to `last`, or a divisor of it (0: unknown)."""
+        """Return the whole steps along the minor digit.
+
+        count: number of steps; if a part has streams, of each stream.
+        known: the number of steps from `first` to `last`, or a divisor of it (0: unknown).
+        """
         sweep = self.sweep
         inner = "lane * 2 + vec" if sweep.interleaved_pairs else f"vec * {LANES} + lane"
         box = {**self.box, "step": (0, max(0, count - 1)), "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
@@ -710,8 +737,9 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return RowSteps(first, last, prefetches, burst, piece_end("burst", burst, last, even), step)
 
     def rest(self, rest: int, size: int) -> Optional[Rest]:
-        """Return the rest of a row after its whole steps: vectors that end where the row ends, without the lanes that
-        are already folded."""
+        """Return the code for the elements of a row after its whole steps: vectors that end where the row ends, and
+        that skip the lanes that were already folded.
+        """
         if not rest:
             return None
         count, sweep = -(-rest // LANES), self.sweep
@@ -725,13 +753,14 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return Rest(numbers, skipped, self.fold_step(body, slot, count, "inside" if skipped else ""))
 
     def numbers(self, count: int) -> str:
-        """Return C text of the numbers of the elements in one of `count` registers."""
+        """Return C text: the numbers of the elements in register `vec` of `count` registers."""
         of_registers = f" + {self.d.splat('s32', LANES, f'(int)vec * {LANES}')}" if count > 1 else ""
         return f"{self.helpers.numbers(LANES)}()" + of_registers
 
     def columns(self, common: "Dict[str, Any]") -> ColumnsRecord:
-        """Fold columns: a vector for each 16 columns; if all columns are one block, one more vector that ends with
-        them."""
+        """Fold columns, with a vector for each 16 columns. If all columns are one block, one more vector may end with
+        the last column.
+        """
         sweep, digits, minor = self.sweep, self.digits, self.digits.minor
         size = digits.sizes[minor]
         before = dict(self.at)
@@ -766,7 +795,9 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                              edge_results=edge_results)
 
     def flat(self, common: "Dict[str, Any]") -> FlatRecord:
-        """Fold the input for few results: a stream of vectors, whose lanes are folded in pairs at the end."""
+        """Fold an input that has few results: read it as one stream of vectors, and fold their lanes in pairs at the
+        end.
+        """
         sweep, digits, minor = self.sweep, self.digits, self.digits.minor
         columns = digits.sizes[minor] if digits.out[minor] else 1
         lane = minor - 1 if digits.out[minor] else minor
@@ -795,7 +826,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                              self.nest.inputs)
             rest = ScalarRest(left, str(sweep.parts - 1) if sweep.parts > 1 else "",
                               self.fold_step(body, "rest" if left <= span else f"rest % {span}", 1, of="x"))
-        for h in range(len(self.nest.heroes)):      # done here so that the file has the functions that this calls
+        # called here so that the file gets the helper functions that the template's call of `combine` needs
+        for h in range(len(self.nest.heroes)):
             self.combine(h, "t{}", "t{}", "x{}[at]", 1)
         self.at = {k: text for k, text in before.items() if digits.out[k]}
         if digits.out[minor]:
@@ -808,21 +840,23 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                           steps=steps, rest=rest, columns=columns, column="column" if columns > 1 else "0", results=results)
 
     def sums(self) -> bool:
-        """Return true if all reduces are sums of floats."""
+        """Return true if all reduce ops are sums of floats."""
         roots = [hero.attributes["to_apply"].root for hero in self.nest.heroes]
         return all(root.opcode == "add" and root.shape.dtype in FLOATS
                    and all(o.opcode == "parameter" for o in root.operands) for root in roots)
 
     def shuffle(self, which: int, dtype: str) -> str:
-        """Return a function of two vectors whose result is their even (0) or odd (1) lanes, in order."""
+        """Return the name of a function of two vectors that returns their even lanes (which = 0) or odd lanes (1), in
+        order.
+        """
         name = f"{('even', 'odd')[which]}_{self.kept_as(dtype)}"
         return self.helpers.shuffle(name, dtype, LANES, range(which, 2 * LANES, 2), lane=f"2 * i + {which}")
 
     # ---- results ----
 
     def wide_results(self, of: str, count: int, inner: str, digit: int, groups: int = 1) -> Results:
-        """Return the step for `count` vectors of results that are neighbours along a digit. If there are several
-        `groups`, return the step for a group.
+        """Return the step for `count` vectors of results that are adjacent along a digit; with several `groups`, for
+        one group.
         """
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != digit}
         position = self.out_position({**at, digit: "0"}, f"({inner}) * {self.digits.out[digit]}")
@@ -838,8 +872,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
                nan: str) -> Results:
         """Return the step that stores the totals, or the results computed from the totals.
 
-        total: C text of a total, with # for the accumulator's id. nan: C text that is not 0 if a relevant NaN was
-            met.
+        total: C text of a total, with {} for the accumulator's id.
+        nan: C text that is not 0 if a NaN was found.
         """
         totals = [[total.format(self.name(h, k, "")) for k in range(len(self.types_of(h)))]
                   for h in range(len(self.nest.heroes))]
@@ -847,19 +881,19 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         again = None
         if self.watched and not self.partial:
             again = StepCode.of_body(self.in_order(position, box, ("vec", "lane") if schedule.lanes > 1 else ()), 1)
-        # in rows, a lane of the input is not one of the results
+        # in kind "rows", all lanes belong to one result
         when = (" | ".join(f"odd[{n}]" for n in range(LANES)) if self.sweep.kind == "rows" else "odd[lane]"
                 if schedule.lanes > 1 else nan)
         return Results(step, again, schedule.lanes, nan, when)
 
     def prefetches_of(self, body: Body) -> List[str]:
-        """Return the lines that prefetch a step."""
+        """Return the lines that prefetch elements for a step."""
         return [line for key in sorted(body.prefetches) for line in body.prefetches[key]]
 
     # ---- the second kernel ----
 
     def part(self, flat: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, buffers: "Sequence[Buffer]") -> StepCode:
-        """Return the step that folds a part into the totals."""
+        """Return the step that folds one part into the totals."""
         body = self.body(flat, box, sweep, self.nest.epilogue)
         values = [body.load_flat(buffer, flat, body.function.body) for buffer in buffers]
         if self.watched:
@@ -900,10 +934,11 @@ NOTHING = StepCode([], [], [])
 
 
 class FormCollector(ReductionCpuWriter):
-    """Collects what a writer's kernels need, without writing statements.
+    """A writer that only collects what the kernels need, and writes no statements.
 
-    forms: the forms of the kernels' bodies. maps: further maps that become C text. grids: the kernels with their
-        launches.
+    forms: the plans of the kernels' code.
+    maps: further maps that become C text.
+    grids: the kernels with their launches.
     """
 
     @cached_property
@@ -961,7 +996,7 @@ class FormCollector(ReductionCpuWriter):
 
 
 def collected_forms(writer: FormCollector) -> FormCollector:
-    """Return the collector, with the forms, maps and grids of all kernels."""
+    """Return the collector, after it has collected the forms, maps and grids of all kernels."""
     parts = writer.sweep.parts
     writer.kernels([Buffer(Role.SCRATCH, k, shape, "x") for k, shape in enumerate(writer.parts(parts))]
                    if parts > 1 else [])
@@ -969,5 +1004,5 @@ def collected_forms(writer: FormCollector) -> FormCollector:
 
 
 def _halves(count: int) -> List[int]:
-    """Return the number of registers after each fold of neighbours: a half, a quarter, .., one."""
+    """Return the number of registers after each time that pairs of them are folded: a half, a quarter, .., one."""
     return [count >> n for n in range(1, count.bit_length())]

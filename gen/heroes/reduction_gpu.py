@@ -1,21 +1,24 @@
-"""The reduction hero on GPUs: the threads of a block read neighbouring elements, and fold their values together.
+"""The reduction hero on GPUs: the threads of a block read adjacent elements, and fold (combine) their values.
 
-The input's position is split into kept and reduced digits (gen/plan/digits.py). A block's threads are a box
+The position in the input is a mixed-radix number, whose digits are either kept or reduced (gen/plan/digits.py). A
+"unit" is a vector of adjacent elements if the minor digit is reduced, else a row. A block's threads form a box
 [rows][fold][across]:
+- across: adjacent columns, if the minor digit is kept; each thread has a vector of columns. If the minor digit is
+  reduced but too short to fill a cache line, the lowest kept digit.
+- fold: threads that share one result. Of the units to reduce, a thread takes every `fold`-th, so that in each step the
+  threads of a block access adjacent memory.
+- rows: further results, if the block has enough threads.
 
-  across  neighbouring columns, if the minor digit is kept (a thread takes a vector of them); or the lowest kept digit,
-          if the reduced digits below it are too short to fill a cache line
-  fold    shares of one reduction: neighbouring vectors of a row, or rows of a column. A thread takes every `fold`-th
-          share, so that in each step the threads of a block access neighbours in memory
-  rows    results further apart, if the block has enough threads for several
+A thread folds its own elements into accumulators. Then the lanes of a warp are folded by shuffles, and the warps of a
+block through shared memory. OpenCL 1.2 has no shuffles; there, all threads fold in halves through shared memory. The
+first of the threads that share a result has the total.
 
-A thread folds its own accumulators; then a warp folds its lanes by shuffles, and the block folds its warps through
-shared memory (OpenCL 1.2 has no shuffles: there, threads fold in halves through shared memory). The thread with the
-first share has the result. If there are too few results for all processors, the reduced positions are cut into parts:
-partial results go to a scratch buffer [part][result], and a second kernel of the same form combines them. Every order
-is fixed and there are no atomics, so the same input gives the same bits. Barriers and shuffles are outside of all
-conditions; threads without a result hold the start value. If a combiner depends on the order of NaNs, the kernel looks
-for NaNs (gen/heroes/reduction.py).
+If there are too few results for all multiprocessors, the units to reduce are cut into parts. Partial results go to a
+scratch buffer [part][result], and a second kernel of the same form combines them.
+
+Every order is fixed and there are no atomics, so the same input gives the same bits. All threads reach all barriers and
+shuffles; threads without a result have the start value. gen/heroes/reduction.py says what happens if the result depends
+on the order of NaNs.
 """
 
 from __future__ import annotations
@@ -48,9 +51,14 @@ Box = Dict[str, Tuple[int, int]]
 
 @dataclass(frozen=True)
 class BlockSchedule(Schedule):
-    """The schedule of a block. digit: the digit that `across` follows (None: none). slots: accumulators of a thread for
-    each value. steps: of `fold` units (a vector if the minor digit is reduced, else a row), cut into parts of
-    `per_part` steps. unroll: steps whose loads may be issued together."""
+    """The schedule of a block. A unit is a vector of adjacent elements if the minor digit is reduced, else a row.
+
+    rows, fold, across: the box of threads; see the top of this file.
+    digit: the digit of the input that `across` counts (None: `across` is 1).
+    slots: number of accumulators of a thread for each value.
+    unroll: number of steps whose loads may be issued together. A step is `fold` units.
+    parts, per_part: number of parts into which the steps are cut, and steps of a part.
+    """
 
     rows: int = 1
     fold: int = 1
@@ -63,8 +71,9 @@ class BlockSchedule(Schedule):
 
     @property
     def even(self) -> bool:
-        """Return true if the threads that fold are a power of two: a warp then contains whole groups of them, or is
-        part of one group."""
+        """Return true if `fold` and `across` are powers of two. The threads that share results then fill whole warps,
+        or a warp contains several complete groups of them.
+        """
         return all(n & (n - 1) == 0 for n in (self.fold, self.across))
 
     def text(self) -> str:
@@ -75,7 +84,9 @@ class BlockSchedule(Schedule):
 # ---- numbers ----
 
 def _digit_units(digits: Digits, vec: int) -> "Dict[int, int]":
-    """Return the number of units along each reduced digit."""
+    """Return the number of units along each reduced digit. A unit is a vector if the digit is the minor one, else one
+    index.
+    """
     return {k: digits.sizes[k] // (vec if k == digits.minor else 1) for k in digits.reduced()}
 
 
@@ -85,8 +96,8 @@ def _pow2(n: int) -> int:
 
 
 def _across(wide: int, most: int) -> int:
-    """Return the number of threads along `wide` units, in equal parts. It is a power of two unless more than a
-    quarter of the threads would then be idle.
+    """Divide `wide` units equally and return the number of threads, at most `most`. The number is rounded up to a power
+    of two unless this makes more than a quarter of the threads idle.
     """
     part = -(-wide // -(-wide // most))
     even = 1 << (part - 1).bit_length()
@@ -97,9 +108,9 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
            first: bool) -> BlockSchedule:
     """Return the schedule of a block.
 
-    widths: bytes of the elements that neighbouring positions access side by side. values: number of accumulators for
-        each result. first: true for the kernel that reads the inputs. The second kernel has few inputs, and finds
-        them in a cache.
+    widths: bytes of the elements that adjacent positions access in contiguous memory.
+    values: number of accumulators for each result.
+    first: true for the kernel that reads the inputs; false for the second kernel, which reads few numbers from a cache.
     """
     numbers = device.reduction_gpu
     minor, sizes, kept = digits.minor, digits.sizes, digits.kept()
@@ -130,8 +141,8 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     columns, together = -(-wide // across), max(1, min(rows, threads // (fold * across)))
     used = -(-together * fold * across // device.warp) * device.warp
     blocks, steps, parts, per = -(-rows // together) * columns, units // fold, 1, 1
-    loads = max(1, numbers.loading_bytes // (vec * width))      # steps that are loaded at once
-    # fewer steps take less time than a second kernel
+    loads = max(1, numbers.loading_bytes // (vec * width))  # steps whose loads are in flight at the same time
+    # with fewer steps, one kernel takes less time than two
     if first and blocks < numbers.unit_blocks * device.units and steps >= numbers.part_loads * loads:
         per = -(-steps // (loads * -(-numbers.part_blocks * device.units // blocks))) * loads
         parts = -(-steps // per)
@@ -145,8 +156,9 @@ def _widths(digits: Digits, space: IterationSpace) -> List[int]:
 
 
 def _as_read(nest: Reduction) -> Reduction:
-    """Return the nest walked in the order in which most of its memory accesses are contiguous; the results do not
-    depend on the order."""
+    """Return the nest with its index order changed to the order in which most of its memory accesses are contiguous.
+    The results do not depend on the order.
+    """
     dims, partition = nest.space.dims, nest.inputs
     moved: Dict[Tuple[int, ...], int] = {}
     heroes = sum(len(hero.operands) // 2 for hero in nest.heroes)
@@ -170,7 +182,7 @@ T = TypeVar("T")
 
 
 class Candidate(NamedTuple):
-    """A nest in the order in which it is walked, its digits, and its accesses along these."""
+    """A nest in the chosen index order, the digits of its input, and its accesses along these digits."""
 
     nest: Reduction
     digits: Digits
@@ -178,7 +190,7 @@ class Candidate(NamedTuple):
 
 
 class ReductionGpuHero(Hero[Reduction, Candidate]):
-    """The kernel in which each block computes a share of the results, and a second kernel that combines parts."""
+    """A kernel in which each block computes some of the results, or a part of them; a second kernel combines parts."""
 
     name, sides, leads = "reduction", True, True
     nest_class = Reduction
@@ -216,14 +228,14 @@ HERO = ReductionGpuHero()
 
 
 def _writer(context: Context, candidate: Candidate, index_type: str = "") -> "ReductionGpuWriter":
-    """Return the writer of a candidate. index_type: "" if only maps and forms are needed."""
+    """Return the writer of a candidate. index_type: "" if only maps and forms are collected."""
     digits = candidate.digits
     return ReductionGpuWriter(context, candidate.nest, digits, _widths(digits, candidate.space), index_type)
 
 
 def _needed(index: str, box: Box, index_type: str) -> str:
-    """Return the conditions under which a point of a box is in a map's domain. Bounds of variables that other
-    conditions imply are left out.
+    """Return, as C text, the conditions under which a point of `box` is in a map's domain. A variable's bounds are left
+    out if the other conditions imply them.
     """
     info = algebra.info(index)
     bounds = ", ".join(f"{v.name} in [{box[v.name][0]}, {box[v.name][1]}]" for v in info.variables)
@@ -239,8 +251,11 @@ def _needed(index: str, box: Box, index_type: str) -> str:
 
 @dataclass(frozen=True)
 class Accumulator:
-    """A value of a thread, in each of its slots. shared: its array in shared memory. other: the value of another slot
-    or thread."""
+    """A value that a thread accumulates, in one or several slots.
+
+    shared: the name of its array in shared memory.
+    other: the C variable for the value of another slot or thread.
+    """
 
     name: str
     dtype: str
@@ -252,8 +267,12 @@ class Accumulator:
 
 @dataclass(frozen=True)
 class Cell:
-    """The position of a thread's values in shared memory, as C text: of slot `vec`, and of the first slot. guard: the
-    condition that a thread has a value; "" if all have one."""
+    """The positions of a thread's values in shared memory, as C texts.
+
+    at: the position for slot `vec`.
+    first: the position for the first slot.
+    guard: the condition that the thread has a value in shared memory; "" if all threads have.
+    """
 
     at: str
     first: str
@@ -262,8 +281,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class ThreadSteps:
-    """Steps that all threads of a block take: the number of steps, the number of steps whose loads may be issued
-    together, and the code of a step.
+    """The steps that all threads of a block do.
+
+    count: number of steps.
+    unroll: number of steps whose loads may be issued together.
+    step: the code of a step.
     """
 
     count: int
@@ -273,7 +295,7 @@ class ThreadSteps:
 
 @dataclass(frozen=True)
 class Rest:
-    """The last step, which only some threads take."""
+    """The last step, which only those threads do for which `guard` is true."""
 
     guard: str
     step: StepCode
@@ -283,15 +305,15 @@ class Rest:
 class FoldRecord:
     """The values that templates print for a block whose threads share results.
 
-    guard: the condition that a thread has a result; "" if all have one.
-    fold: threads that share a result.
-    warps: warps that share a result.
-    shuffles: true if the lanes of a warp fold by shuffles; otherwise all threads fold in halves through shared
+    guard: the condition that a thread has a result; "" if all threads have.
+    fold: number of threads that share a result.
+    warps: number of warps that share a result.
+    shuffles: true if the lanes of a warp are folded by shuffles; false if all threads fold in halves through shared
         memory.
-    width: lanes of a warp in a row of the block.
-    cells: values of a slot in shared memory (0: none).
-    own: where a thread stores its values.
-    others: where it reads the values that it folds into its own.
+    width: number of lanes of a warp that belong to the same row of the block's box of threads.
+    cells: number of values of a slot in shared memory (0: none).
+    own: where a thread stores its values in shared memory.
+    others: where a thread reads the values that it folds into its own.
     """
 
     placing: Placing
@@ -307,17 +329,18 @@ class FoldRecord:
 
 @dataclass(frozen=True)
 class ReductionGpuRecord(FoldRecord):
-    """The record that templates/kernels/reduction_gpu.j2 prints.
+    """The record that templates/kernels/reduction_gpu.j2 prints. A slot is one of a thread's accumulators of the same
+    value.
 
-    held: slots of an accumulator during the steps.
-    slots: slots that are results (held, or 1 if they are folded into the first).
-    slot: the text of a slot's number.
-    watched: true if bits of `odd` record which results met a NaN.
-    parts, per_part: parts of the reduced positions, and steps of a part.
-    across: columns between threads that share a result.
-    results: the step that computes results from totals, for each slot.
-    again: the same results, computed in the order of their elements, for those that met a NaN.
-    combine(slot): the lines of slot = f(slot, other), for all accumulators.
+    held: number of slots while elements are accumulated.
+    slots: number of slots that are results: `held`, or 1 if all slots are folded into the first.
+    slot: C text of a slot's number.
+    watched: true if the bits of `odd` record which results have found a NaN.
+    parts, per_part: number of parts of the units to reduce, and number of steps of a part.
+    across: number of threads from a thread to the next thread that shares its result.
+    results: the step that computes the results from the totals, for each slot.
+    again: code that computes a result that found a NaN again, in the order of the elements.
+    combine: combine(slot) returns the C lines of slot = f(slot, other), for all accumulators.
     """
 
     accumulators: List[Accumulator]
@@ -336,8 +359,12 @@ class ReductionGpuRecord(FoldRecord):
 
 
 class BlockPlace(NamedTuple):
-    """The results of a thread. map: (th_x, bl_x) -> coordinates. coordinates: those with more than one value.
-    condition: true if the thread has results."""
+    """The results of a thread.
+
+    map: (th_x, bl_x) -> coordinates.
+    coordinates: the coordinates that have more than one value.
+    condition: C text that is true if the thread has results.
+    """
 
     map: str
     coordinates: List[Coordinate]
@@ -345,11 +372,11 @@ class BlockPlace(NamedTuple):
 
 
 class ThreadPlacement(NamedTuple):
-    """The placement of threads.
+    """The results and the elements that each thread has.
 
-    map: from the ids of a thread to its coordinates, called `names`.
+    map: from a thread's ids to its coordinates, called `names`.
     box: the bounds of the ids.
-    share: the map to the number of the thread among those that share a result.
+    share: from a thread's id to its number among the threads that share its result.
     blocks: number of blocks of the launch.
     """
 
@@ -361,15 +388,20 @@ class ThreadPlacement(NamedTuple):
 
 
 class StepUnit(NamedTuple):
-    """The reduced unit of a step, as text of a map, and the bounds of its variables."""
+    """The unit that a thread reduces in a step: its number as a map expression, and the bounds of the expression's
+    variables.
+    """
 
     text: str
     more: Box
 
 
 class OwnSteps(NamedTuple):
-    """The steps of a thread. steps: the steps that all threads of a block take. rest: a last step that only some
-    threads take. body: the body of the first of these steps.
+    """The steps that a thread does alone.
+
+    steps: the steps that all threads of a block do.
+    rest: a last step that only some threads do.
+    body: the code of the first of these steps.
     """
 
     steps: Optional[ThreadSteps]
@@ -378,10 +410,10 @@ class OwnSteps(NamedTuple):
 
 
 class BlockWriter(reduction.ReductionWriter):
-    """Writes the work of a block's threads: their own steps, and the exchange of totals.
+    """The writer of a block's work: the steps of each thread, and the exchange of totals.
 
-    source: the scratch buffers that a kernel over totals of parts reads (empty: it reads the inputs). slots: results of
-    a thread.
+    source: the scratch buffers that the second kernel reads (empty: the kernel reads the inputs).
+    slots: number of results of a thread.
     """
 
     sweep: BlockSchedule
@@ -399,8 +431,8 @@ class BlockWriter(reduction.ReductionWriter):
         return self.d.has_shuffles and block.even and block.fold > 1
 
     def cells(self, block: BlockSchedule) -> int:
-        """Return the number of values of one slot that a block's threads exchange: 0, a value for every thread, or a
-        value for each of the first lanes of every warp.
+        """Return the number of values of one slot in shared memory: 0, one for every thread, or one for each of the
+        first lanes of every warp.
         """
         if block.fold == 1:
             return 0
@@ -416,7 +448,7 @@ class BlockWriter(reduction.ReductionWriter):
     # ---- positions of threads ----
 
     def placement(self) -> ThreadPlacement:
-        """Return the placement of threads as maps; sets `bounds` to the bounds of the coordinates."""
+        """Return the results and elements of each thread as maps. Set `bounds` to the bounds of the coordinates."""
         block, digits, kept = self.sweep, self.digits, [k for k in self.digits.kept() if k != self.sweep.digit]
         rows, wide = math.prod(digits.sizes[k] for k in kept), self.wide()
         across, down = -(-wide // block.across), -(-rows // block.rows)
@@ -446,7 +478,7 @@ class BlockWriter(reduction.ReductionWriter):
         return ThreadPlacement(place, list(texts), box, share, blocks)
 
     def place(self) -> BlockPlace:
-        """Return the same as C text."""
+        """Return the results of a thread as C text."""
         place, names, box, share, _ = self.placement()
         values = [*zip(names, algebra.c_text(place, self.index_type).results),
                   ("f", algebra.c_text(share, self.index_type).results[0])]
@@ -455,12 +487,13 @@ class BlockWriter(reduction.ReductionWriter):
                           _needed(place, box, self.index_type))
 
     def wide(self) -> int:
-        """Return the number of units along the digit that `across` follows."""
+        """Return the number of vectors (or elements) along the digit that `across` counts; 1 if there is no such digit.
+        """
         digit = self.sweep.digit
         return 1 if digit is None else self.digits.sizes[digit] // (self.sweep.vec if digit == self.digits.minor else 1)
 
     def kept_at(self) -> "Dict[int, str]":
-        """Return the texts of the coordinates of kept digits."""
+        """Return the index of each kept digit, as a map expression."""
         block, minor = self.sweep, self.digits.minor
         along = f"column * {block.vec} + vec" if block.digit == minor and block.vec > 1 else "column"
         return {k: along if k == block.digit else f"g{k}" for k in self.digits.kept()}
@@ -468,8 +501,8 @@ class BlockWriter(reduction.ReductionWriter):
     # ---- a thread's own steps ----
 
     def units(self) -> "Tuple[Optional[StepUnit], Optional[StepUnit]]":
-        """Return the unit of a step that all threads of a block take, and the unit of a last step that only some
-        threads take.
+        """Return two units: that of a step that all threads of a block do, and that of a last step that only some
+        threads do.
         """
         block = self.sweep
         count, left = divmod(math.prod(_digit_units(self.digits, block.vec).values()), block.fold)
@@ -491,7 +524,7 @@ class BlockWriter(reduction.ReductionWriter):
         return OwnSteps(steps, rest, body)
 
     def step_form(self, unit: StepUnit) -> Form:
-        """Return the form of a step."""
+        """Return the plan of a step's code."""
         block, digits = self.sweep, self.digits
         box = {**self.bounds, **unit.more, "vec": (0, block.vec - 1)}
         over, at = _digit_units(digits, block.vec), self.kept_at()
@@ -507,7 +540,7 @@ class BlockWriter(reduction.ReductionWriter):
         return self.form(self.thread(position, box, ranges), box, block, self.nest.inputs)
 
     def step_body(self, unit: StepUnit) -> Body:
-        """Return the body of a step."""
+        """Return the code of a step."""
         block, body = self.sweep, self.body_for(self.step_form(unit))
         slot = "0" if block.slots == 1 else "vec" if block.slots == block.vec else f"vec % {block.slots}"
         if self.source:
@@ -524,11 +557,11 @@ class BlockWriter(reduction.ReductionWriter):
         return body
 
     def in_slot(self, text: str) -> str:
-        """Return the flag of a NaN in the thread's result number vec."""
+        """Return C text: the flag of a NaN, shifted to the bit of the thread's result number `vec`."""
         return f"{text} << vec" if self.slots > 1 else text
 
     def merge(self, body: Body, slot: str, others: Sequence[str]) -> None:
-        """Write a[slot] = f(a[slot], others)."""
+        """Add the statements of a[slot] = f(a[slot], others) to the body."""
         for h in range(len(self.nest.heroes)):
             mine = [n for n, (hero, _, _) in enumerate(self.accumulators) if hero == h]
             old = [f"{self.name(h, k)}[{slot}]" for k in range(len(mine))]
@@ -536,7 +569,7 @@ class BlockWriter(reduction.ReductionWriter):
             body.text.add(*(Assign(a, b) for a, b in zip(old, new)))
 
     def combine(self, slot: str) -> List[Statement]:
-        """Return the lines of a[slot] = f(a[slot], other)."""
+        """Return the C lines of a[slot] = f(a[slot], other)."""
         body = self.plain()
         self.merge(body, slot, [self.name(h, k, "other") for h, k, _ in self.accumulators])
         return body.text.lines
@@ -544,8 +577,9 @@ class BlockWriter(reduction.ReductionWriter):
     # ---- shared memory ----
 
     def cell_maps(self) -> "List[Tuple[str, Box]]":
-        """Return the position of the value of a thread and a slot in shared memory, and the position of the other
-        thread's value that is folded into it."""
+        """Return two positions in shared memory as maps: where a thread stores its value of a slot, and where it reads
+        the value of another thread that it folds into its own.
+        """
         block, warp = self.sweep, self.device.warp
         if not self.cells(block):
             return []
@@ -558,7 +592,7 @@ class BlockWriter(reduction.ReductionWriter):
                               f", th_x mod {group} in [0, {block.across - 1}]", {"warp": (0, warps - 1)})]
 
     def warps(self) -> int:
-        """Return the number of warps that share a result and exchange values."""
+        """Return the number of warps that share a result and exchange values through shared memory."""
         block = self.sweep
         if not self.cells(block) or not self.shuffles(block):
             return 1
@@ -573,8 +607,9 @@ class BlockWriter(reduction.ReductionWriter):
                 "width": min(self.device.warp, self.sweep.fold * self.sweep.across), "warps": self.warps()}
 
     def cell_map(self, text: str, domain: str = "", more: "Optional[Box]" = None) -> "Tuple[str, Box]":
-        """Return the map to a value in shared memory, and the bounds of its variables. text: of a map, within the
-        slot's part."""
+        """Return the map to a position in shared memory, and the bounds of its variables. text: the position among the
+        values of one slot, as a map expression.
+        """
         box = {"th_x": (0, self.sweep.threads - 1), **(more or {}), "vec": (0, self.slots - 1)}
         bounds = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
         names = ", ".join(name for name in box if name != "vec")
@@ -589,29 +624,31 @@ class BlockWriter(reduction.ReductionWriter):
     # ---- forms and maps, before the first statement ----
 
     def result_place(self) -> "Tuple[str, Box]":
-        """Return the positions of a thread's results, as text of a map, and the bounds of its variables."""
+        """Return the positions of a thread's results, as a map expression, and the bounds of its variables."""
         return self.out_position(self.kept_at()), {**self.bounds,
                                                    **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
 
     def block_forms(self) -> "List[Form]":
-        """Return the forms of a kernel's bodies."""
+        """Return the plans of the code of one kernel."""
         self.slots = self.sweep.slots if self.sweep.digit == self.digits.minor else 1
         self.placement()
         steps = [self.step_form(unit) for unit in self.units() if unit]
-        if self.source:     # totals are read at their positions in scratch
+        if self.source:  # the second kernel reads totals at these positions of the scratch buffers
             empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
             steps = [self.form(form.thread, form.box, form.loop, empty) for form in steps]
         return steps + self.stored_forms(*self.result_place(), Schedule(vec=self.slots))
 
     def block_maps(self) -> "List[str]":
-        """Return the further maps that become C text."""
+        """Return the maps of one kernel that become C text and that no form has."""
         self.slots = self.sweep.slots if self.sweep.digit == self.digits.minor else 1
         placed = self.placement()
         return [placed.map, placed.share, *(cell for cell, _ in self.cell_maps())]
 
 
 class ReductionGpuWriter(BlockWriter):
-    """Writes a nest's kernels; a second kernel, if any, combines the totals of parts in scratch buffers."""
+    """The writer of a reduction's kernels. A second kernel, if there is one, combines the totals of parts in scratch
+    buffers.
+    """
 
     def __init__(self, context: Context, nest: Reduction, digits: Digits, widths: Sequence[int],
                  index_type: str) -> None:
@@ -619,7 +656,7 @@ class ReductionGpuWriter(BlockWriter):
         self.sweep = self.fitting(digits, widths, True)
 
     def fitting(self, digits: Digits, widths: Sequence[int], first: bool) -> BlockSchedule:
-        """Return the largest block whose values fit into shared memory."""
+        """Return the schedule with the largest block whose values fit into shared memory."""
         sizes = [self.d.register_bits(dtype) // 8 for _, _, dtype in self.accumulators] + [4] * bool(self.watched)
         for vec in (16, 4, 2, 1):
             for threads in (self.device.reduction_gpu.threads, self.device.reduction_gpu.least_threads):
@@ -636,7 +673,7 @@ class ReductionGpuWriter(BlockWriter):
         return self._of_each_kernel(self.block_maps)
 
     def positions(self) -> "List[str]":
-        """Return the map from a thread to its results, for each kernel."""
+        """Return, for each kernel, the map from a thread to its results."""
         return self._of_each_kernel(lambda: [self.placement().map])
 
     def grids(self) -> "List[Grid]":
@@ -648,8 +685,8 @@ class ReductionGpuWriter(BlockWriter):
         return self._of_each_kernel(grid)
 
     def _of_each_kernel(self, of_kernel: "Callable[[], List[T]]") -> "List[T]":
-        """Return the function's result for the kernel and, if there are parts, its result for the kernel that
-        combines the parts.
+        """Call the function for the first kernel and, if there are parts, for the second kernel; return both results
+        together.
         """
         parts = self.sweep.parts
         if parts == 1:
@@ -660,7 +697,7 @@ class ReductionGpuWriter(BlockWriter):
         return of_first + of_kernel()
 
     def fold_parts(self) -> None:
-        """Switch the writer to the kernel that combines parts."""
+        """Switch the writer to the second kernel, which combines parts."""
         parts = self.sweep.parts
         self.source, self.partial, self.seen = self.partial, [], []
         self.digits = Digits((parts, self.results), (self.results, 1),
@@ -669,7 +706,7 @@ class ReductionGpuWriter(BlockWriter):
                                   False)
 
     def kernels(self, between: "List[Buffer]", grids: "List[Grid]") -> List[Kernel]:
-        """Return the kernels. between: the buffers for the totals of parts."""
+        """Return the kernels. between: the scratch buffers for the totals of parts."""
         nest = self.nest
         reads, writes = buffers_of(nest.inputs, nest.inputs.entry), [root.buffer for root in self.sides]
         results = [root.buffer for root in nest.epilogue.roots]
@@ -683,7 +720,7 @@ class ReductionGpuWriter(BlockWriter):
 
     def block_kernel(self, grid: Grid, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
                      partitions: Sequence[Partition]) -> Kernel:
-        """Return one kernel: the threads' own steps, the fold, the results."""
+        """Return one kernel: the steps of each thread, the fold of their values, the results."""
         block, digits = self.sweep, self.digits
         self.slots = block.slots if block.digit == digits.minor else 1
         slot = "vec" if self.slots > 1 else "0"

@@ -1,5 +1,6 @@
-"""The common part of the rows heroes of CPUs and GPUs: a stage as a reduction, and the values that stages pass to later
-ones (gen/plan/rows.py)."""
+"""What the rows heroes of CPUs and GPUs share: a stage written as a reduction, and the values that stages pass to later
+stages. A stage is one pass over a row (gen/plan/rows.py).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from gen.targets import COMPLEX, SMALL, TINY
 
 @dataclass(frozen=True)
 class RegisterArray:
-    """An array of registers of a work-item: its type, its name and its length, as C text."""
+    """An array of registers of a work-item: its C type, its name and its length."""
 
     type: str
     name: str
@@ -31,11 +32,11 @@ class RegisterArray:
 
 
 class RowsHero(Hero[Rows, S]):
-    """Writes all stages as one kernel."""
+    """The base of the heroes that write all stages (passes over the same rows) as one kernel."""
 
     name, sides, members, leads = "rows", True, True, True
     nest_class = Rows
-    columns = False     # true if it also reduces by columns
+    columns = False  # true if the hero also computes totals over the rows, one for each column
 
     def takes(self, nest: Rows, context: Context) -> bool:
         if any(touches(member, {*COMPLEX, *TINY, *dtypes.PACKED}) for member in nest.members):
@@ -60,14 +61,14 @@ class RowsHero(Hero[Rows, S]):
 
 
 def digits_of(nest: Rows) -> "Digits | None":
-    """Return the digits of the space. out: the steps in the rows."""
+    """Return the digits of the position in the rows' space. Their `out` has the strides of the digits in the totals."""
     space = nest.iteration_space()
     steps = space.accesses[0].strides if space else None
     return Digits(space.sizes, space.weights(), steps) if space and steps else None
 
 
 def reads_of(nest: Rows) -> "Set[Buffer]":
-    """Return the buffers that all stages read."""
+    """Return the buffers that the stages read."""
     return {buffer for stage in nest.stages for partition in (stage.inputs, stage.totals)
             for buffer in buffers_of(partition, partition.entry)}
 
@@ -78,30 +79,32 @@ def writes_of(nest: Rows) -> "Set[Buffer]":
 
 def kernel_of_stages(context: Context, nest: Rows, grid: Grid, text: Text, report: Report,
                      partial: "Iterable[Buffer]" = ()) -> Kernel:
-    """Return the kernel of all stages. partial: buffers that it writes for another kernel."""
+    """Return the kernel of all stages. partial: buffers that this kernel writes for another kernel."""
     partitions = [partition for stage in nest.stages for partition in (stage.inputs, stage.totals)]
     return kernel_of(context.target, context.helpers, context.excess, grid, nest, partitions, text, report,
                      writes=[*writes_of(nest), *partial])
 
 
 def view(nest: Rows, stage: Stage) -> Reduction:
-    """Return a stage as the reduction that its writer's methods expect."""
+    """Return a stage in the form of a reduction, so that the methods of reduction writers can be used."""
     return Reduction(nest.name, nest.rows, stage.totals, [], stage.heroes, stage.inputs, stage.totals, nest.space)
 
 
 def without_excess(context: Context, body: Body, value: Value) -> Value:
-    """Return a value in the form for later stages: rounded, unless excess precision is kept."""
+    """Return a value as later stages read it: rounded to its type, unless excess precision is kept."""
     value = body.real(value)
     return value if context.excess else body.without_excess(value, "x")
 
 
 def later_values(context: Context, i: Instruction, text: str, lanes: int = 1) -> "List[Value]":
-    """Return the same value in the form in which a later stage reads it."""
+    """Return the value that `without_excess` stored in the C variable `text`, as later stages read it."""
     dtype = i.shape.leaves()[0].dtype
     return [Value(text, dtype, lanes, rounded=not (context.excess and dtype in SMALL))]
 
 
 def totals(writers: "Sequence[ReductionWriter]", form: str) -> "Dict[Instruction, Given]":
-    """Return the totals of stages, by the names of their accumulators. form: the pattern of a name."""
+    """Return the totals of stages: for each reduce op, the function that gives its C value. form: the pattern of the
+    variables' names.
+    """
     return {hero: partial(writer.total, h=h, texts=[form.format(writer.name(h, 0, ""))])
             for writer in writers for h, hero in enumerate(writer.nest.heroes)}

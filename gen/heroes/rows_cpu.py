@@ -1,18 +1,19 @@
-"""The rows hero on CPUs: stages over the same rows (gen/plan/rows.py). Each row, or block of 16 rows, goes through all
-stages before the next one.
+"""The rows hero on CPUs: one kernel for several passes ("stages") over the same rows (gen/plan/rows.py), such as the
+passes of a softmax. Each row goes through all stages before the next row.
 
-The rows are contiguous along the minor digit, which is reduced. A stage folds each row into a few vector accumulators
-with the methods of the reduction hero (gen/heroes/reduction_cpu.py). Later stages use its totals, and the values that
-follow from them for the row. The first stage reads a row from memory, later stages read it from the caches; kept
-values are in an array of registers on the work-item's stack. Meanwhile the lines of the next rows are prefetched, an
-equal share by each later stage, so that memory accesses overlap with the computation.
+Rows are contiguous along the minor digit, which is reduced. A stage folds each row into a few vector accumulators with
+the methods of the reduction hero (gen/heroes/reduction_cpu.py). Later stages use its totals, and values that are
+computed from the totals once for each row. The first stage reads a row from memory, later stages read it from the
+caches. Values that later stages need for each element are kept in an array on the work-item's stack. While later stages
+compute, they prefetch the next rows, so that memory accesses overlap with computation.
 
-  block   16 short rows: each stage takes one row after another, then folds the 16 vectors of accumulators into one
-          vector of totals, from which the values of the rows are computed in vectors
-  single  one row at a time: its accumulators are folded into one number
+The kernel has one of two forms:
+- block: 16 short rows at a time. Each stage folds row after row, then the 16 vectors of accumulators into one vector of
+  totals. Values that depend only on the row are computed as vectors of 16 rows.
+- single: one row at a time. Its accumulators are folded into one number.
 
-Reductions over the rows, with one total for each element of a row, are part of a stage: a work-item has accumulators
-for all registers of a row, in L1, and stores them as a part, which a second kernel combines with the other parts.
+A stage may also compute totals over the rows, one total for each column. A work-item has accumulators for all columns
+in L1, and stores them as one part. A second kernel combines the parts.
 """
 
 from __future__ import annotations
@@ -47,11 +48,12 @@ from gen.schedule import LANES, Device, Schedule
 
 @dataclass(frozen=True)
 class RowSweepSchedule(SweepSchedule):
-    """The schedule.
+    """The schedule of the stages.
 
-    kept: number of registers of each kept value of a row. columns: number of registers of each accumulator of
-        columns. distances: for each buffer that is read, the prefetch distance in bytes: from the reads of some rows
-        to the same reads of the next rows.
+    kept: number of registers of each kept value of a row.
+    columns: number of registers of the accumulators of columns.
+    distances: for each buffer that is read, the prefetch distance in bytes: from a row, or group of 16 rows, to the
+        next.
     """
 
     kept: int = 0
@@ -71,7 +73,7 @@ Candidate = Tuple[Digits, RowSweepSchedule]
 
 
 class RowsCpuHero(RowsHero[Candidate]):
-    """The kernel of all stages, and a second one that combines the parts of columns."""
+    """One kernel for all stages, and a second kernel that combines the parts of columns."""
 
     columns = True
 
@@ -183,8 +185,8 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
 
 
 def _goes_by_strips(digits: Digits, row: int, elements: int, strip: int) -> bool:
-    """Return true if a strip is a sequence of whole work-items. row: the digit of a work-item's rows. elements: the
-    number of elements of a row.
+    """Return true if a strip (rows that a kernel multiplies and then reduces, gen/plan/strips.py) is a whole number
+    of work-items. row: the digit that counts a work-item's rows. elements: the number of elements of a row.
     """
     parts = list(zip(digits.weights, digits.sizes))
     return (all(weight >= strip or weight * size <= strip for weight, size in parts)
@@ -192,7 +194,7 @@ def _goes_by_strips(digits: Digits, row: int, elements: int, strip: int) -> bool
 
 
 def _cost(stage: Stage) -> int:
-    """Return the number of instructions for a register of a stage."""
+    """Return the estimated number of instructions of a stage for one register of elements."""
     ops = [entry.instruction.opcode for entry in stage.inputs.entry.body.entries]
     return sum(ELEMENTWISE[op].cost for op in ops if op in ELEMENTWISE) + len(stage.heroes) + len(stage.columns)
 
@@ -201,8 +203,11 @@ def _cost(stage: Stage) -> int:
 
 @dataclass(frozen=True)
 class ColumnTotals:
-    """Accumulators of columns: an array c of `count` registers, each with the initial value `start`, and the lines
-    that store them. These are lines for the `steps` steps of a row, and lines for the rest of a row.
+    """The accumulators of a reduction over the rows, one for each column: an array c of `count` registers.
+
+    start: the initial value of each register.
+    steps, step: number of steps of a row, and the C lines that store a step's accumulators.
+    rest: the C lines that store the accumulators of the elements after the last step.
     """
 
     type: str
@@ -216,13 +221,13 @@ class ColumnTotals:
 
 @dataclass(frozen=True)
 class StageLines:
-    """A stage.
+    """A stage, as C text.
 
-    reduces: the reduces with the accumulators a0, a1, ..
+    reduces: the reduce ops, with the accumulators a0, a1, ..
     digits: loops around the steps of a row.
     count: the number of steps.
-    turn: steps that are summed separately (0: all).
-    row_step: the code that follows the totals, for a row or for the 16 rows of a block.
+    turn: number of steps that are summed separately, which bounds rounding errors (0: all steps are one sum).
+    row_step: the code that follows the totals, for one row or for 16 rows as a vector.
     """
 
     reduces: List[Reduce]
@@ -244,15 +249,15 @@ class StageLines:
 class RowsCpuRecord:
     """The record that templates/kernels/rows_cpu.j2 prints.
 
-    rows: rows that go through the stages together, 16 or 1.
-    vec: registers of an accumulator.
-    values: arrays of the values that stages leave for each row.
-    late: the values, of the row before, that the last stage needs if it runs together with the second to last stage
-        of the next row (None: it does not).
-    kept: arrays of kept values.
-    columns: totals of each reduce by columns.
+    rows: number of rows that go through the stages together, 16 or 1.
+    vec: number of registers of an accumulator.
+    values: arrays of the values that stages compute once for each row.
+    late: None, unless the last stage of a row runs together with the second to last stage of the next row. Then: the
+        values of the previous row that the last stage needs.
+    kept: arrays of values that later stages need for each element.
+    columns: accumulators of each reduction over the rows.
     digits: loops around the registers of a row.
-    halves: the number of registers after each fold of pairs of lanes.
+    halves: the number of registers after each time that pairs of lanes are folded.
     """
 
     placing: Placing
@@ -269,16 +274,16 @@ class RowsCpuRecord:
 
 
 class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
-    """Writes the lines of one stage. number: number of the stage's first accumulator among the accumulators of all
-    stages. whole: the writer of all stages.
+    """The writer of one stage. number: number of the stage's first accumulator among the accumulators of all stages.
+    whole: the writer of all stages.
     """
 
     def __init__(self, whole: "RowsCpuWriter", stage: Stage, number: int) -> None:
         context = whole.context
         self.whole, self.stage, self.number, self.slot, self.column = whole, stage, number, "", ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
-        self.late = False       # true if the stage runs together with the next row
-        # lines of the row before, which must precede the lines that replace kept values
+        self.late = False  # true for the last stage, if it runs together with the second to last stage of the next row
+        # statements of the previous row, which must precede the statements that overwrite its kept values
         self.before_kept: "List[Statement]" = []
         super().__init__(context, view(whole.nest, stage), whole.digits, whole.sweep, whole.index_type)
 
@@ -287,7 +292,9 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
 
     def form(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
-        """Return a form; for elements, it includes the row's values and the kept values of earlier stages."""
+        """Return the plan of a piece of code. Code for elements reads the row's values and the kept values of earlier
+        stages.
+        """
         if partition is self.nest.inputs:
             given = {i: values for i, values in {**self.whole.of_row(self.late),
                                                  **self.whole.kept_at(self.slot)}.items() if i in partition.given}
@@ -320,9 +327,12 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         self, coordinates: "Dict[int, str]", box: "Dict[str, Tuple[int, int]]", prefetch: int, prefetches: "List[str]",
         row_before: "Optional[StageLines]" = None,
     ) -> StageLines:
-        """Return the stage's lines. prefetch: a distance in bytes; `prefetched` then has the lines. prefetches:
-        lines to prefetch beside the steps. row_before: the last stage of the row before, which runs together with
-        the steps."""
+        """Return the stage's C lines.
+
+        prefetch: a prefetch distance in bytes; `prefetched` then has the prefetch statements of the stage.
+        prefetches: prefetch statements that the steps execute.
+        row_before: the last stage for the previous row, if it runs together with these steps.
+        """
         digits, sweep, together = self.digits, self.sweep, self.sweep.rows
         self.at, self.box = dict(coordinates), dict(box)
         row = self.special()
@@ -333,7 +343,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         loops = self.loops([digits.minor])
         size, step = digits.sizes[digits.minor], sweep.step
         count = size // step
-        registers = count * sweep.vec + -(-(size % step) // LANES)       # registers of a run along the minor digit
+        registers = count * sweep.vec + -(-(size % step) // LANES)  # registers of a row along the minor digit
         run, weight = [], registers
         for k in reversed([k for k in digits.reduced() if k != digits.minor]):
             run.append(f"g{k} * {weight}")
@@ -360,7 +370,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         return StageLines(reduces, loops, count, turn, steps, rest, self.row_step(row, box))
 
     def row_form(self, row: int, box: "Dict[str, Tuple[int, int]]") -> Form:
-        """Return the form of the code that follows the totals."""
+        """Return the plan of the code that follows the totals."""
         wide = self.sweep.rows > 1
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != row}
         inner = f"({self.at[row]})" + (" + lane" if wide else "")
@@ -370,7 +380,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
                             Schedule(lanes=LANES if wide else 1), self.nest.epilogue, self.whole.totals(self))
 
     def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> StepCode:
-        """Return the step of the code that follows the totals."""
+        """Return the code that follows the totals."""
         wide, partition, body = self.sweep.rows > 1, self.nest.epilogue, self.body_for(self.row_form(row, box))
         body.region(partition.entry.body)
         roots = partition.roots
@@ -386,7 +396,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
 
 
 class _Columns:
-    """A reduction by columns. number: the number of its first accumulator among the accumulators of all reductions.
+    """A reduction over the rows, with one total for each column. number: the number of its first accumulator among
+    those of all such reductions.
     """
 
     def __init__(
@@ -398,14 +409,15 @@ class _Columns:
         self.dtype = self.column_writer.kept_as(hero.shape.dtype)
 
     def add(self, body: Body, read: Read, slot: str) -> None:
-        """Add the lines that fold an element into a register."""
+        """Add the statements that fold an element into accumulator `slot`."""
         value = body.real(body.without_excess(body.read(read, body.function.body), "x"))
         new = self.column_writer.combined(body, self.h, [f"c{self.number}[{slot}]"], [body.splat(value)], LANES)
         body.text.add(Assign(f"c{self.number}[{slot}]", new[0]))
 
     def lines(self, part: str, box: "Dict[str, Tuple[int, int]]", buffer: Buffer) -> ColumnTotals:
-        """Return the lines that declare the accumulators and store them in a buffer. part: the number of the work-item,
-        as text of a map."""
+        """Return the C lines that declare the accumulators and store them in a buffer. part: the number of the
+        work-item, as a map expression.
+        """
         digits, sweep, d = self.whole.digits, self.whole.sweep, self.whole.context.target
         size, vec, run = digits.sizes[digits.minor], sweep.vec, []
         count = size // sweep.step
@@ -431,7 +443,7 @@ class _Columns:
         return ColumnTotals(d.register(self.dtype, LANES), f"c{self.number}", weight, start, count, step, rest)
 
     def form(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, by_lane: bool) -> Form:
-        """Return the form of registers at a position, or of their lanes one by one; it reads no values."""
+        """Return the plan of the code that stores accumulators at a position. by_lane: true to store lane by lane."""
         of = self.column_writer.nest.epilogue
         empty = Partition(of.computation, [], "", of.entry.dims)
         thread = self.column_writer.map(position, box, () if by_lane else ("vec", "lane"))
@@ -439,7 +451,9 @@ class _Columns:
 
     def store_step(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer,
                    by_lane: bool = False) -> StepCode:
-        """Return a step that stores `vec` registers from a slot on. by_lane: the lanes are not neighbours in memory."""
+        """Return a step that stores `vec` accumulators, beginning with `slot`. by_lane: true if the lanes are not
+        contiguous in memory.
+        """
         column_writer, d = self.column_writer, self.whole.context.target
         slot += " + vec" if vec > 1 else ""
         box = {**box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
@@ -458,15 +472,17 @@ class _Columns:
 
 
 def _by_columns(nest: Reduction, parts: int) -> "Tuple[Digits, SweepSchedule]":
-    """Return the digits and the schedule of a reduction by columns in `parts` parts."""
+    """Return the digits and the schedule of a reduction over the rows that is cut into `parts` parts."""
     return digits_of_reduction(nest)[0], SweepSchedule(kind="columns", parts=parts)
 
 
 class RowsCpuWriter:
-    """Writes the kernel of all stages, and the kernels that combine parts of columns.
+    """The writer of the kernel of all stages, and of the kernels that combine parts of columns.
 
-    writers: the writers of the stages. values, kept: the arrays of row values and of kept values. columns: the
-        columns of each reduce by columns.
+    writers: the writers of the stages.
+    values: the arrays of values that are computed once for each row.
+    kept: the arrays of values that later stages need for each element.
+    columns: for each reduce op over the rows, its writer.
     """
 
     of_columns: "Type[_Columns]" = _Columns
@@ -490,7 +506,7 @@ class RowsCpuWriter:
                                                              for before in nest.stages[: len(self.writers)])))
 
     def stage_writer(self, stage: Stage, number: int) -> RowsCpuStageWriter:
-        """Return the writer of a stage. number: of its first accumulator among all."""
+        """Return the writer of a stage. number: number of the stage's first accumulator among those of all stages."""
         return RowsCpuStageWriter(self, stage, number)
 
     def of_row(self, late: bool = False) -> "Dict[Instruction, Given]":
@@ -501,18 +517,19 @@ class RowsCpuWriter:
         return {i: later_values(self.context, i, f"{array.name}[{slot}]", LANES) for i, array in self.kept.items()}
 
     def totals(self, upto: RowsCpuStageWriter) -> "Dict[Instruction, Given]":
-        """Return the totals of a stage and of the stages before it."""
+        """Return the totals of stage `upto` and of the stages before it."""
         return totals(self.writers[:self.writers.index(upto) + 1], "t{}[0]" if self.sweep.rows > 1 else "t{}")
 
     def column_writer(self, nest: Reduction, parts: int = 1) -> reduction_cpu.ReductionCpuWriter:
-        """Return the writer of a reduction by columns in `parts` parts."""
+        """Return the writer of a reduction over the rows that is cut into `parts` parts."""
         return reduction_cpu.ReductionCpuWriter(self.context, nest, *_by_columns(nest, parts), self.index_type)
 
     def late(self) -> bool:
         """Return true if the last stage of a row can run together with the second to last stage of the next row. The
-        streaming stores of the last stage then overlap with that computation. The last stage must store register by
-        register. It must read only two kinds of values: kept values of its row at the same positions, and memory that
-        is the same for all rows.
+        streaming stores of the last stage then overlap with the other stage's computation.
+
+        The last stage must store whole registers. It may read only the values that the second to last stage kept for
+        the same row and position, and memory that is the same for all rows.
         """
         *before, last = self.nest.stages
         blocks = self.writers[0].blocks
@@ -543,29 +560,31 @@ class RowsCpuWriter:
         return stages + ([row_before] if row_before else [])
 
     def row_before(self) -> StageLines:
-        """Return the lines of the last stage, for the row before."""
+        """Return the C lines of the last stage for the previous row."""
         last = self.writers[-1]
         last.late, last.at, last.box = True, {}, {}
         last.coordinates("before")
         return last.lines(last.at, last.box, 0, [])
 
     def of_row_before(self, step: StepCode) -> "List[Statement]":
-        """Return the statements of a step for the row before, if there is one."""
+        """Return the statements of a step for the previous row, executed only if there is a previous row."""
         blocks = self.writers[0].blocks
         assert blocks
         return [If(f"block > {blocks.first}", [*step.text])]
 
     def needed(self) -> "List[RegisterArray]":
-        """Return the row values that the late stage needs."""
+        """Return the arrays of the row's values that the last stage reads."""
         last = self.nest.stages[-1].inputs
         sources = {read.source for read, _ in operands_of(last, last.entry)}
         return [value for i, value in self.values.items() if i in sources]
 
     def shares(self, count: int, late: bool) -> "List[int]":
-        """Return the bounds of the lines that stages prefetch: stage k prefetches the lines from bound k to before
-        bound k + 1. The first stage prefetches nothing if there are later stages, because it reads what was
-        prefetched. Stages that write rows keep memory busy, so the other stages prefetch as many lines as their
-        computation hides. The writing stages share the rest.
+        """Divide `count` prefetch statements among the stages: stage k executes those from bound k to bound k + 1 - 1.
+        Return the bounds.
+
+        If there are later stages, the first stage prefetches nothing, because it waits for memory itself. Stages that
+        write rows keep memory busy too. So the other stages take as many prefetches as their computation hides, and the
+        stages that write share the rest.
         """
         later = self.nest.stages[1:len(self.nest.stages) - late]
         if not later:
@@ -580,17 +599,17 @@ class RowsCpuWriter:
         return [0, *(count * sum(room[:n]) // max(1, sum(room)) for n in range(len(later) + 1))]
 
     def grid(self, groups: int) -> Grid:
-        """Return the kernel of all stages with its launch."""
+        """Return the kernel of all stages, with its launch."""
         return Grid(self.nest.name, self.sweep, self.index_type, groups, self.writers[0].of_thread)
 
     def scratch_shapes(self) -> "List[Shape]":
-        """Return the shapes of the buffers for the parts of columns."""
+        """Return the shapes of the scratch buffers for the parts of columns."""
         parts = math.prod(size for _, size in self.writers[0].coordinates())
         return [array_shape(self.columns[hero].dtype, (parts, self.column_writer(member, parts).results))
                 for member in self.nest.columns for hero in member.heroes]
 
     def kernels(self, between: "List[Buffer]") -> "List[Kernel]":
-        """Return the kernels. between: the buffers for the parts of columns."""
+        """Return the kernels. between: the scratch buffers for the parts of columns."""
         d, nest, sweep = self.context.target, self.nest, self.sweep
         first = self.writers[0]
         counts = first.coordinates()
@@ -641,7 +660,7 @@ class RowsCpuWriter:
 # ---- forms and maps, before the first statement ----
 
 class StageFormCollector(reduction_cpu.FormCollector, RowsCpuStageWriter):
-    """Collects the forms of a stage."""
+    """A writer of a stage that only collects the plans (forms) of its code."""
 
     def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> StepCode:
         self.forms.append(self.row_form(row, box))
@@ -649,7 +668,7 @@ class StageFormCollector(reduction_cpu.FormCollector, RowsCpuStageWriter):
 
 
 class ColumnsFormCollector(_Columns):
-    """Collects the forms of a reduction by columns."""
+    """A writer of a reduction over the rows that only collects the plans (forms) of its code."""
 
     def store_step(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer,
                    by_lane: bool = False) -> StepCode:
@@ -660,10 +679,11 @@ class ColumnsFormCollector(_Columns):
 
 
 class RowsFormCollector(RowsCpuWriter):
-    """Collects what the kernels of all stages need, without writing statements.
+    """A writer of all stages that only collects what the kernels need, and writes no statements.
 
-    forms: the forms of the kernels' bodies. maps: further maps that become C text. grids: the kernels with their
-        launches.
+    forms: the plans of the kernels' code.
+    maps: further maps that become C text.
+    grids: the kernels with their launches.
     """
 
     of_columns = ColumnsFormCollector
@@ -710,7 +730,7 @@ class RowsFormCollector(RowsCpuWriter):
         return self
 
     def beyond_registers(self) -> bool:
-        """Return true if the last stage has a load or store that does not go register by register."""
+        """Return true if the last stage has a load or a store that is not a whole register."""
         last = self.stages[-1]
         last.late, last.at, last.box = True, {}, {}
         last.coordinates("before")

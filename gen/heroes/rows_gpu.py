@@ -1,11 +1,12 @@
-"""The rows hero on GPUs: stages over the same rows (gen/plan/rows.py); the threads of one block hold a row in
-registers.
+"""The rows hero on GPUs: one kernel for several passes ("stages") over the same rows (gen/plan/rows.py), such as the
+passes of a softmax. The threads of one block hold a row in registers.
 
-`fold` threads share a row, as in the reduction hero (gen/heroes/reduction_gpu.py), whose parts this one uses; short
-rows share a block. Elements that several stages read, and values that stages keep for later ones, are in registers of
-the thread that has the element; the loops over a thread's steps are unrolled. Totals reach all threads of a row through
-shared memory; each thread computes the values that follow from them for itself. Rows that do not fit into registers are
-left to kernels for each stage.
+`fold` threads share a row, as in the reduction hero (gen/heroes/reduction_gpu.py), whose code is used here; several
+short rows share a block. If several stages need an element, or a value computed from it, the thread of that element
+holds it in a register. The loops over a thread's steps are unrolled for this. All threads of a row receive the totals
+through shared memory, and each thread computes the values that depend on them.
+
+If a row does not fit into registers, each stage becomes a kernel of its own.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ from gen.targets import bits
 
 @dataclass(frozen=True)
 class RowBlockSchedule(BlockSchedule):
-    """The schedule. steps: number of steps of a thread. held: number of registers of a thread that hold its part of a
-    row.
+    """The schedule of a block.
+
+    steps: number of steps of a thread.
+    held: number of registers in which a thread holds its elements of a row.
     """
 
     steps: int = 1
@@ -50,8 +53,9 @@ class RowBlockSchedule(BlockSchedule):
 
 
 class Candidate(NamedTuple):
-    """The digits of the rows, the schedule of a block, and the parameters that it holds in registers, each with the map
-    to its position in the row."""
+    """The digits of the rows, the schedule of a block, and `held`: the parameters whose elements threads hold in
+    registers, each with the map from the row's index to the parameter's index.
+    """
 
     digits: Digits
     block: RowBlockSchedule
@@ -59,7 +63,7 @@ class Candidate(NamedTuple):
 
 
 class RowsGpuHero(RowsHero[Candidate]):
-    """Writes all stages as one kernel."""
+    """The hero that writes all stages as one kernel."""
 
     def takes(self, nest: Rows, context: Context) -> bool:
         return not context.device.cpu and super().takes(nest, context)
@@ -99,7 +103,7 @@ HERO = RowsGpuHero()
 
 @dataclass(frozen=True)
 class StageRead:
-    """A read of a parameter in a stage. in_body: true if each element of the row reads it, unconditionally."""
+    """A read of a parameter in a stage. in_body: true if the read happens for each element, without a condition."""
 
     stage: Stage
     index: str
@@ -107,7 +111,9 @@ class StageRead:
 
 
 def _held(nest: Rows) -> "Dict[Instruction, str]":
-    """Return the parameters that several stages read, all at one position of the row, with the map to it."""
+    """Return the parameters that several stages read with the same index, each with the map to this index. Threads hold
+    these elements in registers.
+    """
     readers: Dict[Instruction, List[StageRead]] = {}
     for stage in nest.stages:
         for function in stage.inputs.functions:
@@ -122,7 +128,7 @@ def _held(nest: Rows) -> "Dict[Instruction, str]":
 
 
 def _words(i: Instruction) -> int:
-    """Return the number of 32-bit registers of a value."""
+    """Return the number of 32-bit registers that a value needs."""
     return max(1, bits(i.shape.dtype) // 32)
 
 
@@ -141,7 +147,7 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         vec //= 2
     in_registers = [*held, *(i for stage in nest.stages for i in stage.kept)]
     units, words = elements // vec, vec * sum(_words(i) for i in in_registers)
-    # twice the number of threads for rows that would not fit otherwise
+    # rows that do not fit are tried with twice the number of registers
     for registers in (device.rows_gpu.registers, 2 * device.rows_gpu.registers):
         steps, fold = max(1, registers // max(vec, words)), 2
         while fold < min(units, device.rows_gpu.threads) and (fold * vec * min(widths) < device.coalesced
@@ -160,7 +166,7 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         raise Refused(f"{shared} bytes of shared memory are more than {context.target.shared_bytes}")
     long = elements * max(widths) > device.reduction_gpu.threads * device.reduction_gpu.loading_bytes
     if rows < device.units // device.rows_gpu.few_rows and long:
-        # a reduction in parts would keep more processors busy
+        # a reduction that is cut into parts keeps more multiprocessors busy
         raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all processors")
     threads, count = -(-together * fold // device.warp) * device.warp, -(-units // fold)
     return RowBlockSchedule(threads, vec=vec, rows=together, fold=fold, unroll=count, per_part=count, steps=count,
@@ -171,11 +177,12 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
 
 @dataclass(frozen=True)
 class StageLines:
-    """A stage.
+    """A stage, as C text.
 
-    steps, rest: the steps of a thread. combine(slot): the lines of slot = f(slot, other) for all accumulators.
-        row_values, row_writes: the lines that follow the totals, for all threads, and for the first thread of the
-        row.
+    steps, rest: the steps of a thread.
+    combine: combine(slot) returns the C lines of slot = f(slot, other) for all accumulators.
+    row_values: the lines that follow the totals and that all threads of a row execute.
+    row_writes: the lines that only the first thread of a row executes.
     """
 
     accumulators: List[Accumulator]
@@ -188,8 +195,10 @@ class StageLines:
 
 @dataclass(frozen=True)
 class RowsGpuRecord(reduction_gpu.FoldRecord):
-    """The record that templates/kernels/rows_gpu.j2 prints. row: number of a thread's row in the block. rows: number
-    of rows of a block, including rows that the last threads would have.
+    """The record that templates/kernels/rows_gpu.j2 prints.
+
+    row: C text of the number of a thread's row in the block.
+    rows: number of rows for which the block's threads suffice; the last of them may not exist.
     """
 
     row: str
@@ -200,8 +209,10 @@ class RowsGpuRecord(reduction_gpu.FoldRecord):
 
 
 class RowsGpuStageWriter(reduction_gpu.BlockWriter):
-    """Writes the lines of one stage. number: number of the stage's first accumulator among the accumulators of all
-    stages. slot: register of held and kept values at a step.
+    """The writer of one stage.
+
+    number: number of the stage's first accumulator among the accumulators of all stages.
+    slot: C text of the index, in the arrays of registers, of the current element.
     """
 
     def __init__(self, whole: "RowsGpuWriter", stage: Stage, number: int) -> None:
@@ -214,7 +225,9 @@ class RowsGpuStageWriter(reduction_gpu.BlockWriter):
 
     def form(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
-        """Return a form; for elements, it includes the row's values, kept and held values of earlier stages."""
+        """Return the plan of a piece of code. Code for elements reads the row's values, and the values that earlier
+        stages hold in registers.
+        """
         if partition is self.nest.inputs:
             given = self.whole.given(self, self.slot)
         return super().form(thread, box, sweep, partition, given)
@@ -241,12 +254,12 @@ class RowsGpuStageWriter(reduction_gpu.BlockWriter):
         return super().step_body(unit)
 
     def stage_forms(self) -> "List[Form]":
-        """Return the forms of its bodies."""
+        """Return the plans of the stage's code."""
         self.placement()
         return [*(self.step_form(unit) for unit in self.units() if unit), self.row_form()]
 
     def row_form(self) -> Form:
-        """Return the form of the code that follows the totals of a row."""
+        """Return the plan of the code that follows the totals of a row."""
         position = self.map(self.out_position(self.kept_at()), self.bounds, ())
         row = compose(position, algebra.call("shape", "unmap", self.nest.shape.text))
         return super().form(row, self.bounds, Schedule(), self.nest.epilogue, self.whole.totals(self))
@@ -268,7 +281,11 @@ class RowsGpuStageWriter(reduction_gpu.BlockWriter):
 
 
 class RowsGpuWriter:
-    """Writes the only kernel. arrays: the registers of held and kept values. values: those of row values."""
+    """The writer of the kernel.
+
+    arrays: the registers of each parameter or value that threads hold for their elements.
+    values: the registers of the values that depend only on the row.
+    """
 
     def __init__(self, context: Context, nest: Rows, digits: Digits, block: RowBlockSchedule, held: "Dict[Instruction, str]",
                  index_type: str) -> None:
@@ -290,7 +307,7 @@ class RowsGpuWriter:
             self.writers.append(RowsGpuStageWriter(self, stage, number))
 
     def given(self, writer: RowsGpuStageWriter, slot: str) -> "Dict[Instruction, Given]":
-        """Return the values that a stage finds in registers."""
+        """Return the values that a stage reads from registers instead of memory."""
         of_partition = writer.stage.inputs.given
         given: "Dict[Instruction, Given]" = {i: later_values(self.context, i, array.name)
                                              for i, array in self.values.items() if i in of_partition}
@@ -304,13 +321,13 @@ class RowsGpuWriter:
         return totals(self.writers[:self.writers.index(upto) + 1], "t{}")
 
     def row(self) -> str:
-        """Return the map from a thread to its row in the block."""
+        """Return the map from a thread to the number of its row in the block."""
         block = self.block
         return algebra.simplify(f"(th_x) -> (th_x floordiv {block.fold}), domain: th_x in [0, {block.threads - 1}]")
 
     @property
     def shared_bytes(self) -> int:
-        """Return the bytes of shared memory: values that threads exchange, and totals."""
+        """Return the bytes of shared memory: the values that threads exchange, and the totals."""
         sizes = sum(self.context.target.register_bits(dtype) // 8 for writer in self.writers
                     for _, _, dtype in writer.accumulators)
         return sizes * (self.writers[0].cells(self.block) + self.block.threads // self.block.fold)

@@ -1,7 +1,8 @@
-"""The common part of the scans of CPUs and GPUs: carries from element to element, and the results computed from them.
+"""What the scan heroes of CPUs and GPUs share: carries (the values passed from element to element), and the results
+computed from them.
 
-If a combiner is free (gen/hlo/combiner.py), parts of a prefix are combined in any grouping, and sums of f16 and bf16
-are carried in f32. Any other combiner takes the elements one after another, and rounds as the graph says.
+If a combiner is free (gen/hlo/combiner.py), the elements of a prefix may be combined in any grouping, and sums of f16
+and bf16 are carried in f32. Any other combiner takes one element after another, and rounds as the graph says.
 """
 
 from __future__ import annotations
@@ -30,22 +31,24 @@ Box = Dict[str, Tuple[int, int]]
 
 
 class At(NamedTuple):
-    """The place of a step: the map to the index of an element, the bounds of its variables, and the step's counts."""
+    """The elements of a step: the map from the step to an element's index, the bounds of its variables, and the step's
+    counts.
+    """
 
     thread: str
     box: Box
     schedule: Schedule
 
 
-# takes a hero's elements; returns its results as texts, after updating the carry
+# a function that takes the elements of a scan op, updates its carry, and returns its results as C texts
 Extend = Callable[[Body, int, List[Value]], List[str]]
 
 
 @dataclass(frozen=True)
 class Carry:
-    """A value carried from element to element.
+    """A value that is passed from element to element.
 
-    id: the end of its name.
+    id: the end of its variables' names.
     type: type of a register.
     element: type of a lane.
     start: the initial value of a lane.
@@ -60,8 +63,11 @@ class Carry:
 
 @dataclass(frozen=True)
 class ScanSchedule(Schedule):
-    """The schedule of a scan. kind: rows, row_lanes (CPUs only), or columns. chunks: number of rows (or blocks of 16
-    rows) of a work-item. registers: number of registers of a block of columns.
+    """The schedule of a scan.
+
+    kind: rows, row_lanes (CPUs only), or columns.
+    chunks: number of rows, or of groups of 16 rows, of a work-item.
+    registers: number of registers of a block of columns.
     """
 
     kind: str = "columns"
@@ -76,8 +82,12 @@ class ScanSchedule(Schedule):
 
 @dataclass(frozen=True)
 class ScanRecord:
-    """The common fields. begin: lines that compute the initial values. first, last: a work-item's rows, or blocks of
-    rows, as C text. size: elements of a row."""
+    """The fields that all records of scans have.
+
+    begin: C lines that compute the initial values.
+    first, last: C texts of a work-item's first row (or group of rows) and of its end.
+    size: number of elements of a row.
+    """
 
     placing: Placing
     begin: Sequence[Statement]
@@ -95,7 +105,7 @@ class ScanColumnsRecord(ScanRecord):
     lanes: number of columns in a register.
     blocks, registers: number of blocks of columns, and number of registers of a block; the last block has `remaining`
         registers.
-    edge: the step of one more register, which ends with the columns, if columns are left over.
+    edge: the step of one more register, which ends with the last column; None if registers divide the columns.
     """
 
     lanes: int
@@ -107,27 +117,31 @@ class ScanColumnsRecord(ScanRecord):
 
 
 def whole_bytes(nest: Nest) -> bool:
-    """Return true if a nest is a scan. Raise Refused if its elements share bytes, as several work-items could write one
-    byte."""
+    """Return true if a nest is a scan. Raise Refused if elements share bytes, because two work-items could write the
+    same byte.
+    """
     if isinstance(nest, Scan) and touches(nest, dtypes.PACKED):
         raise Refused("some elements share bytes")
     return isinstance(nest, Scan)
 
 
 def widths(nest: Scan) -> List[int]:
-    """Return the bytes of the elements that are read and written."""
+    """Return the widths, in bytes, of the elements that are read and written."""
     buffers = [*buffers_of(nest.partition, nest.partition.entry), *(root.buffer for root in nest.partition.roots)]
     return [dtypes.storage_bytes(buffer.shape.dtype) for buffer in buffers if buffer.shape.dims] or [4]
 
 
 def free(nest: Scan) -> bool:
-    """Return true if prefixes may be combined from parts, starting from known values."""
+    """Return true if prefixes may be computed in parts and then combined; each part starts from a known value."""
     return all(laws.free and laws.starts_known for laws in map(combiner.analyse, nest.heroes))
 
 
 class ScanWriter:
-    """Writes the kernels of a nest. free: true if its combiners are free. components: the components of all heroes.
-    seen: accesses, for `gen explain`.
+    """The writer of the kernels of a scan.
+
+    free: true if all combiners are free (elements may be combined in any grouping).
+    components: the components of all scan ops.
+    seen: memory accesses, for `gen explain`.
     """
 
     def __init__(self, nest: Scan, schedule: ScanSchedule, index_type: str, context: Context) -> None:
@@ -139,18 +153,18 @@ class ScanWriter:
         self.seen: List[Touched] = []
 
     def types_of(self, h: int) -> List[str]:
-        """Return the types of a hero's components."""
+        """Return the types of the components of scan op h."""
         return [dtype for hero, _, dtype in self.components if hero == h]
 
     def id(self, h: int, k: int) -> str:
         return f"{h}_{k}" if len(self.nest.heroes) > 1 else str(k)
 
     def identity(self, h: int, k: int) -> str:
-        """Return the value that may precede the first element of any part, for free combiners."""
+        """Return the start value of a part, which does not change its prefixes; only for free combiners."""
         return self.d.literal(self.combiners[h].start_of(k), self.types_of(h)[k])
 
     def begin(self) -> Tuple[List[Statement], List[str]]:
-        """Return the lines that compute the heroes' initial values, and the values' texts."""
+        """Return the C lines that compute the initial values of all scan ops, and C texts of these values."""
         partition = self.nest.inits
         body = Body(self.d, self.helpers, Form(partition, partition.entry), self.index_type, self.excess)
         body.region(partition.entry.body)
@@ -163,8 +177,9 @@ class ScanWriter:
                 for (h, k, dtype), start in zip(self.components, starts)]
 
     def combined(self, body: Body, h: int, a: Sequence[str], b: Sequence[str], lanes: int) -> List[str]:
-        """Return texts of f(a, b), one for each component, after adding the statements that compute them to
-        body.text."""
+        """Add the statements that compute f(a, b) to body.text, and return C texts of the results, one for each
+        component.
+        """
         values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*self.types_of(h), *self.types_of(h)])]
         new = (body.with_excess() if self.free else body).scalar(self.nest.heroes[h].called[0], values)
         new = [body.declare("next", v.dtype, v.lanes, self.in_all_lanes(body, v)) for v in new] if len(new) > 1 else new
@@ -174,7 +189,9 @@ class ScanWriter:
         return value.text if value.lanes == body.lanes else self.d.splat(value.dtype, body.lanes, value.text)
 
     def next_prefix(self, body: Body, h: int, before: Sequence[str], x: Sequence[str]) -> List[str]:
-        """Return f(carry, element). In reverse it is f(element, carry), which keeps the order of the elements."""
+        """Return f(carry, element), as C texts. If the scan runs in reverse, return f(element, carry), which keeps the
+        order of the elements.
+        """
         return self.combined(body, h, x, before,
                              body.lanes) if self.nest.reverse else self.combined(body, h, before, x, body.lanes)
 
@@ -195,14 +212,14 @@ class ScanWriter:
                     self.excess)
 
     def form(self, at: "At", partition: Partition, given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
-        """Return the form of a step."""
+        """Return the plan of a step's code."""
         stores = () if partition is self.nest.inputs else self.nest.partition.roots
         return Form(partition, partition.entry, at.thread, at.schedule, at.box, given=given or {}, stores=stores)
 
     # ---- forms, before the first statement ----
 
     def steps_and_partitions(self) -> "List[Tuple[At, Partition]]":
-        """Return the places of the steps, and the partitions that they compute."""
+        """Return the kinds of steps, each with its elements and the partition that it computes."""
         return [(at, self.nest.steps) for at in self.columns_at() if at]
 
     def forms(self) -> "List[Form]":
@@ -210,21 +227,21 @@ class ScanWriter:
         return [Form(inits, inits.entry), *(self.form(*of) for of in self.steps_and_partitions())]
 
     def counts(self) -> "Tuple[List[Tuple[str, int]], int]":
-        """Return the counts in a work-item's number besides rows (or blocks of rows), and the number of rows (or
-        blocks).
+        """Return the digits of a work-item's number (name and size) without that of rows, and the number of rows or
+        groups of rows.
         """
         count = -(-(self.nest.below // self.schedule.lanes) // self.schedule.registers)
         return [("block", count)] * (count > 1), self.nest.outer
 
     def placement(self, counts: "List[Tuple[str, int]]", turns: int) -> "Tuple[str, List[str], int]":
-        """Return the map from a work-item to its coordinates, their names, and the number of work-groups."""
+        """Return the map from a work-item to its coordinates, the coordinates' names, and the number of work-groups."""
         items = -(-turns // self.schedule.chunks)
         counts = [("chunk", items)] * (items > 1) + counts
         index, blocks = place(counts, self.schedule.threads)
         return index, [name for name, _ in counts], blocks
 
     def results(self, at: "At", extend: Extend) -> Body:
-        """Return the body of a step: it reads elements, updates the carries, and writes results."""
+        """Return the code of a step: it reads elements, updates the carries, and writes results."""
         partition = self.nest.steps
 
         def of_hero(h: int) -> Given:
@@ -244,7 +261,7 @@ class ScanWriter:
         return [v if self.excess else body.without_excess(v, "scan") for v in values]
 
     def elements(self, body: Body, h: int, partition: Partition) -> List[Value]:
-        """Return a hero's elements at the step."""
+        """Return the elements of scan op h in the step."""
         first = sum(len(self.types_of(k)) for k in range(h))
         roots = partition.roots[len(partition.roots) - len(self.components):][first:first + len(self.types_of(h))]
         return [body.real(body.without_excess(body.read(partition.root_read(root), body.function.body), "x"))
@@ -263,7 +280,7 @@ class ScanWriter:
                          Report(list(self.seen), code))
 
     def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Dict[str, Any]":
-        """Return the fields of ScanRecord. turns: rows, or blocks of rows, that the work-items share."""
+        """Return the fields of ScanRecord. turns: number of rows, or of groups of rows, that the work-items share."""
         chunks, threads = self.schedule.chunks, self.schedule.threads
         items, (at, names, blocks) = -(-turns // chunks), self.placement(counts, turns)
         c = algebra.c_text(at, self.index_type)
@@ -279,7 +296,7 @@ class ScanWriter:
                 "last": last, "size": self.nest.size, "reverse": self.nest.reverse}
 
     def carry(self, slot: str, of: str = "a") -> Extend:
-        """Return the function whose carry is the previous result, of{id}slot."""
+        """Return the function that updates the carry of{id}slot: the carry is the previous result."""
         def extend(body: Body, h: int, x: List[Value]) -> List[str]:
             names = [f"{of}{self.id(h, k)}{slot}" for k in range(len(self.types_of(h)))]
             new = self.next_prefix(body, h, names, [self.in_all_lanes(body, v) for v in x])
@@ -288,8 +305,9 @@ class ScanWriter:
         return extend
 
     def columns_at(self) -> "Tuple[At, Optional[At]]":
-        """Return the place of the steps of a block of columns, and that of the register that ends with the columns if
-        some are left over."""
+        """Return the elements of a step in a block of columns, and the elements of one more register that ends with the
+        last column; None in its place if registers divide the columns.
+        """
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         counts, _ = self.counts()
         ranges, row = ("vec", "lane") if lanes > 1 else (), {"row": (0, nest.outer - 1), "place": (0, nest.size - 1)}

@@ -2,12 +2,12 @@
 
 A position in memory is (outer * size + place) * below + column (gen/plan/scan.py). The kernels are
 templates/kernels/scan_cpu_rows.j2 and scan_columns.j2:
-
-  rows       below is 1, and the combiner is free: a vector of neighbours becomes the vector of its prefixes in
-             registers, combined with the carry from the vector before
-  row_lanes  below is 1: 16 rows, one in each lane; elements are transposed in registers after loads and before stores
-  columns    16 neighbouring columns, one in each lane, are walked down the rows; or one column in a scalar register, if
-             vectors do not fit
+- rows: below is 1, and the combiner is free. A vector of adjacent elements becomes the vector of its prefixes in
+  registers, and is then combined with the carry of the vector before.
+- row_lanes: below is 1. Each lane has one of 16 rows; elements are transposed in registers after loads and before
+  stores.
+- columns: each lane has one of 16 adjacent columns, and goes from row to row. If vectors do not fit, one column is in a
+  scalar register.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gen.targets import COMPLEX, TINY
 
 
 class ScanCpuHero(Hero[Scan, ScanSchedule]):
-    """One kernel, of the kind that the memory order and the combiner allow."""
+    """The hero that writes one kernel, of the kind that the memory order and the combiner allow."""
 
     name = "scan"
     nest_class = Scan
@@ -63,13 +63,13 @@ HERO = ScanCpuHero()
 
 
 def _streams(device: Device, nest: Scan) -> bool:
-    """Return true if results bypass the caches."""
+    """Return true if the arrays are larger than the cache, so that stores of results bypass the caches."""
     return sum(root.shape.bytes for root in nest.partition.roots) + \
         sum(buffer.shape.bytes for buffer in buffers_of(nest.partition, nest.partition.entry)) > device.cache
 
 
 def _shared(device: Device, rows: int, row_bytes: int) -> "Tuple[int, int]":
-    """Return the rows of a work-item and the work-items of a group, for rows of `row_bytes` bytes."""
+    """Return two numbers for rows of `row_bytes` bytes: the rows of a work-item, and the work-items of a group."""
     chunks = max(1, min(rows // (device.unit_items * device.units), device.part_bytes // max(1, row_bytes)))
     return chunks, device.group if -(-rows // chunks) >= device.group_items * device.group else 1
 
@@ -96,8 +96,8 @@ def _wide(device: Device, nest: Scan) -> "Iterable[ScanSchedule]":
 
 
 def _cheap(nest: Scan) -> bool:
-    """Return true if a combiner takes one or two instructions. A register of neighbours takes six combinations; with
-    a lane for each row it takes only one.
+    """Return true if the combiner takes one or two instructions. The kind "rows" then pays, although it combines each
+    register six times; "row_lanes" does so once.
     """
     ops = [i.opcode for hero in nest.heroes for i in hero.called[0].instructions
            if i.opcode not in ("parameter", "tuple")]
@@ -106,8 +106,9 @@ def _cheap(nest: Scan) -> bool:
 
 
 def _columns(device: Device, nest: Scan, lanes: int) -> ScanSchedule:
-    """Return the schedule for columns: a block of columns is walked down. If there are few columns, a work-item has
-    several outer positions, one after another."""
+    """Return the schedule of the kind "columns". A work-item goes along `place` with a block of columns. If there are
+    few columns, it does so for several outer indices, one after another.
+    """
     width = max(widths(nest))
     whole = max(1, nest.below // lanes)
     registers = min(whole, max(1, device.scan_cpu.bytes // (lanes * width)))
@@ -125,12 +126,12 @@ def _columns(device: Device, nest: Scan, lanes: int) -> ScanSchedule:
 class ScanCpuRecord(ScanRecord):
     """The record that templates/kernels/scan_cpu_rows.j2 prints.
 
-    row: text of a block's first row ("": the element's code has it).
+    row: C text of the first row of a group of rows ("": the element's code computes it).
     count: number of steps of a row.
     step: code of a step of `vec` registers.
-    left: number of elements that are in no step.
-    rest: code for one of these elements. If `scalar`, it carries a scalar, the value that all lanes of the register
-        have.
+    left: number of elements after the last step.
+    rest: code of one of these elements.
+    scalar: true if `rest` carries a scalar, the value that all lanes of the carry's register have.
     """
 
     row: str
@@ -144,7 +145,7 @@ class ScanCpuRecord(ScanRecord):
 # ---- the writer of the records ----
 
 class ScanCpuWriter(scan.ScanWriter):
-    """Writes the kernel of one nest."""
+    """The writer of the kernel of one scan."""
 
     def nest_kernel(self) -> Kernel:
         if self.schedule.kind == "columns":
@@ -156,8 +157,9 @@ class ScanCpuWriter(scan.ScanWriter):
     # ---- carries ----
 
     def prefixes(self, body: Body, h: int, x: List[Value]) -> List[str]:
-        """Return the prefixes of a register's lanes by doubling, combined with the carry; the carry then includes the
-        whole register."""
+        """Return the prefixes of a register's lanes, combined with the carry; then update the carry by the whole
+        register. The prefixes are computed in log2(lanes) steps of doubled distance.
+        """
         kinds, names = self.types_of(h), [f"a{self.id(h, k)}" for k in range(len(self.types_of(h)))]
         now = [self.in_all_lanes(body, v) for v in x]
         distance = 1
@@ -173,22 +175,25 @@ class ScanCpuWriter(scan.ScanWriter):
         return new
 
     def filling(self, h: int, k: int) -> str:
-        """Return the value that fills lanes before the first: -0.0 for a sum of floats, because LLVM turns shuffles
-        with zeros into expansions, which take three times as long on Zen 4."""
+        """Return the value that fills lanes before the first lane. For sums of floats it is -0.0, because LLVM turns
+        shuffles with zeros into expand instructions, which take three times as long on Zen 4.
+        """
         ops = [i for i in self.nest.heroes[h].called[0].instructions if i.opcode != "parameter"]
         dtype = self.types_of(h)[k]
         start = identity(ops[0].opcode, dtype) if len(ops) == 1 and ops[0].opcode == "add" else None
         return self.identity(h, k) if start is None else self.d.literal(start, dtype)
 
     def shift(self, dtype: str, distance: int) -> str:
-        """Return a function that shifts a register's lanes and fills up with a second register's lanes."""
+        """Return the name of a function that shifts a register's lanes and fills up with the lanes of a second
+        register.
+        """
         way = "back" if self.nest.reverse else "on"
         picks = range(distance, LANES + distance) if self.nest.reverse else [*range(LANES, LANES + distance),
                                                                              *range(LANES - distance)]
         return self.helpers.shuffle(f"{way}_{distance}_{self.d.register(dtype, LANES)}", dtype, LANES, picks)
 
     def last(self, dtype: str) -> str:
-        """Return a function whose result has a register's last prefix in all lanes."""
+        """Return the name of a function that copies a register's last prefix to all lanes."""
         word, lane = ("first", 0) if self.nest.reverse else ("last", LANES - 1)
         return self.helpers.shuffle(f"{word}_{self.d.register(dtype, LANES)}", dtype, LANES, [lane] * LANES, two=False)
 
@@ -206,7 +211,7 @@ class ScanCpuWriter(scan.ScanWriter):
         return [(at, self.nest.steps) for at in steps if at]
 
     def rows_at(self) -> "Tuple[At, Optional[At]]":
-        """Return the places of the steps of a row, and of the elements that they leave over."""
+        """Return the elements of a step in a row, and the elements of the row after the last step."""
         nest, schedule, row = self.nest, self.schedule, {"row": (0, self.nest.outer - 1)}
         count, left = divmod(nest.size, schedule.step)
         box: Box = {**row, "step": (0, count - 1), "vec": (0, schedule.vec - 1), "lane": (0, LANES - 1)}
@@ -217,7 +222,7 @@ class ScanCpuWriter(scan.ScanWriter):
                         Schedule()) if left else None
 
     def row_lanes_at(self) -> "Tuple[At, Optional[At]]":
-        """Return the places of the steps of a block of rows, and of the elements that they leave over."""
+        """Return the elements of a step in a group of rows, and the elements of the group after the last step."""
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, moved = divmod(nest.outer, lanes)
         row: Box = {"row": (0, nest.outer - lanes)} if moved else {"block": (0, whole - 1)}
@@ -244,8 +249,8 @@ class ScanCpuWriter(scan.ScanWriter):
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, moved = divmod(nest.outer, lanes)
         common = self.common(*self.counts(), lanes)
-        # a last turn takes the rows that are left; it is moved back over the turn before, which is of the same
-        # work-item
+        # The last group of rows is moved back so that it ends with the last row. It overlaps the group before, which
+        # the same work-item computes.
         if moved:
             turns, items = whole + 1, -(-whole // schedule.chunks)
             common["last"] = share("chunk", schedule.chunks, items, turns)[1] if items > 1 else str(turns)

@@ -1,15 +1,14 @@
-"""The scan hero on GPUs: a block of threads for each row, or a thread for each column.
+"""The scan hero on GPUs: a block of threads scans each row, or a thread scans each column.
 
-A position in memory is (outer * size + place) * below + column (gen/plan/scan.py).
+A position in memory is (outer * size + place) * below + column (gen/plan/scan.py). The kinds of kernels are:
+- rows: below is 1, and the combiner is free. In each step, a thread of the block scans some adjacent elements of a row.
+  The totals of the threads are scanned by shuffles within a warp, then across warps in shared memory. A carry goes from
+  step to step. Template: templates/kernels/scan_gpu_rows.j2.
+- columns: a thread carries the values of one column from row to row or, if there are no columns, along a row. Template:
+  templates/kernels/scan_columns.j2.
 
-  rows     below is 1, and the combiner is free: each thread of a block scans some neighbouring elements of a row. The
-           threads' totals are scanned by shuffles within a warp, then over warps in shared memory; a carry goes from
-           step to step. Template: templates/kernels/scan_gpu_rows.j2
-  columns  a thread carries the values of one column down the rows or, if there are no columns, along a row. Template:
-           templates/kernels/scan_columns.j2
-
-The last thread has the first elements, so that earlier elements are in later lanes, and shuffles go down only. In a
-reverse scan, the first thread has the first elements.
+In the kind "rows", the last thread has the first elements: earlier elements are then in later lanes, so that only
+downward shuffles are needed. In a reverse scan, the first thread has the first elements.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from gen.targets import COMPLEX, SMALL, TINY
 
 
 class ScanGpuHero(Hero[Scan, ScanSchedule]):
-    """One kernel, of the kind that the memory order and the combiner allow."""
+    """The hero that writes one kernel, of the kind that the memory order and the combiner allow."""
 
     name = "scan"
     nest_class = Scan
@@ -93,9 +92,13 @@ HERO = ScanGpuHero()
 
 @dataclass(frozen=True)
 class BlockStep:
-    """A step of the block, in which each thread has `vec` elements. loaded: the element of register `vec`, from x{id},
-    where `joined` left the elements before it, to x{id}[vec]. stored: results from before{id} and x{id}[vec]. inside:
-    the condition that the thread has elements; "" if it always has."""
+    """A step of the block, in which each thread has `vec` elements.
+
+    loaded: code that loads an element into x{id}[vec].
+    stored: code that computes and stores results. A result combines before{id}, the total of all elements before the
+        thread's, with x{id}[vec], the prefix within the thread's elements.
+    inside: the condition that the thread has elements; "" if it always has.
+    """
 
     vec: int
     loaded: StepCode
@@ -107,12 +110,12 @@ class BlockStep:
 class ScanGpuRecord(ScanRecord):
     """The record that templates/kernels/scan_gpu_rows.j2 prints.
 
-    threads: number of threads of a block, in warps of `width`.
-    shuffles: whether lanes of a warp read each other's registers.
-    count: whole steps of a row, if any.
-    rest_count: steps of single elements; the last one may be cut. join(into, before, x): the lines of into =
-        f(before, x); {} stands for each carry's id.
-    identity: for each carry, the value that may precede the first element of any part.
+    threads, width: number of threads of a block, and number of threads of a warp.
+    shuffles: true if lanes of a warp can read each other's registers.
+    count: number of steps of `vec` elements for each thread.
+    rest_count: number of steps of single elements that follow; in the last step, some threads may have no element.
+    identity: for each carry, the start value of a part, which does not change its prefixes.
+    join: join(into, before, x) returns the C lines of into = f(before, x). A {} in a name stands for each carry's id.
     """
 
     threads: int
@@ -129,7 +132,7 @@ class ScanGpuRecord(ScanRecord):
 # ---- the writer of the record ----
 
 class ScanGpuWriter(scan.ScanWriter):
-    """Writes the kernel of one nest."""
+    """The writer of the kernel of one scan."""
 
     def nest_kernel(self) -> Kernel:
         if self.schedule.kind == "columns":
@@ -169,14 +172,15 @@ class ScanGpuWriter(scan.ScanWriter):
         return [(at, partition) for at in steps for partition in (self.nest.inputs, self.nest.epilogue)]
 
     def parts(self) -> "Tuple[Optional[Tuple[int, int, int, int]], ...]":
-        """Return the arguments of `part` for whole steps, and for steps of single elements."""
+        """Return the arguments of `part` for steps of `vec` elements, and for the steps of single elements after them.
+        """
         threads, vec = self.schedule.threads, self.schedule.vec
         count, left = divmod(self.nest.size, threads * vec)
         return ((count, vec, 0, 0) if count else None,
                 (-(-left // threads), 1, count * threads * vec, left) if left else None)
 
     def part_at(self, count: int, vec: int, first: int, left: int) -> "Tuple[At, str]":
-        """Return the place of the steps of `part`, and the condition that a thread has elements, as C text."""
+        """Return the elements of the steps of `part`, and the C condition that a thread has elements."""
         threads = self.schedule.threads
         box: Box = {"th_x": (0, threads - 1), "bl_x": (0, self.nest.outer - 1), "step": (0, count - 1),
                     "vec": (0, vec - 1)}
@@ -188,8 +192,9 @@ class ScanGpuWriter(scan.ScanWriter):
                   Schedule(threads, vec=vec)), inside
 
     def part(self, count: int, vec: int, first: int, left: int) -> BlockStep:
-        """Return steps of the block that begin at the row's element `first`. left: the elements in all of them, if the
-        last one is cut."""
+        """Return `count` steps of the block, which begin at element `first` of the row. left: the number of their
+        elements, if the last step is cut by the row's end.
+        """
         at, inside = self.part_at(count, vec, first, left)
         loaded = self.body(*at, self.nest.inputs)
         loaded.region(self.nest.inputs.entry.body)
@@ -206,7 +211,7 @@ class ScanGpuWriter(scan.ScanWriter):
         return BlockStep(vec, StepCode.of_body(loaded, vec), StepCode.of_body(stored, vec), inside)
 
     def given(self, h: int) -> Given:
-        """Return a hero's values in the second loop over a thread's elements."""
+        """Return the function that gives the results of scan op h for the code that stores results."""
         def values(body: Body) -> List[Value]:
             ids = [self.id(h, k) for k in range(len(self.types_of(h)))]
             new = self.next_prefix(body, h, [f"before{suffix}" for suffix in ids], [f"x{suffix}[vec]" for suffix in ids])
@@ -215,7 +220,7 @@ class ScanGpuWriter(scan.ScanWriter):
         return values
 
     def join(self, into: str, before: str, x: str) -> List[Statement]:
-        """Return the lines of into = f(before, x); {} stands for the id of each carry."""
+        """Return the C lines of into = f(before, x). A {} in a name stands for the id of each carry."""
         lines: List[Statement] = []
         for h in range(len(self.nest.heroes)):
             partition, ids = self.nest.inits, [self.id(h, k) for k in range(len(self.types_of(h)))]

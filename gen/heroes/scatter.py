@@ -1,20 +1,25 @@
-"""The scatter hero: results begin as copies of the operands, and a second kernel combines the updates into them.
+"""The scatter hero: results begin as copies of the operands; then a second kernel combines the updates into them.
 
-The position of an update is a map with runtime variables: the indices that are read for its row. A row with an index
-out of range is dropped. CPUs combine updates in order, so every run gives the same bits. Work-items share the result
-along a dimension that no index selects (each goes through its part of all windows), or along one that indices select
-(each combines the updates whose index is in its part).
+The position of an update is a map with runtime variables: the indices that are read for the update's row. If an index
+is out of range, the updates of this row are dropped.
 
-On GPUs each thread has one update. Unique indices combine by loads and stores, others by an atomic operation of the
-device, or by compare-and-swap of the 32-bit word (64-bit in CUDA) that contains the element. If there is no such word,
-updates are combined in order: for 8-byte elements in OpenCL 1.2; for small elements of a result that is not a whole
-number of words; for results that are combined with each other; if several results are overwritten; and for complex
-numbers, except CUDA's sums, whose parts are added separately. CUDA's atomicAdd flushes subnormals of f32 to zero; the
-error bound of its results allows for this.
+CPUs combine updates in order, so every run gives the same bits. Work-items share the result along one dimension. If no
+index selects along this dimension, each work-item takes its part of every window of updates. If an index does, each
+work-item takes the updates whose index is in its part of the result.
 
-If indices are sorted, a GPU thread goes through a run of rows for one element of the window. It sums consecutive
-updates of one position in registers and combines the sum by one atomic operation. It compares the positions that it
-reads, so rows that are not sorted, against the promise, are correct too.
+On GPUs each thread has one update. If indices are unique, updates are combined by loads and stores. Otherwise they are
+combined by an atomic operation of the device, or by compare-and-swap of the 32-bit word (64-bit in CUDA) that contains
+the element. In some cases there is no such operation, and updates are combined in order:
+- elements of 8 bytes in OpenCL 1.2
+- small elements, if the result is not a whole number of words
+- several results, if their new values depend on each other or if several of them are overwritten
+- complex numbers, except sums in CUDA, whose real and imaginary parts are added separately
+
+CUDA's atomicAdd flushes subnormals of f32 to zero; the error bound of the results allows for this.
+
+If indices are sorted, a GPU thread takes several successive rows for one element of the window. It sums successive
+updates of the same position in registers, and combines the sum by one atomic operation. The thread compares positions
+itself, so the result is correct even if the rows are not sorted as promised.
 """
 
 from __future__ import annotations
@@ -42,8 +47,8 @@ from gen.targets import NARROW, TINY, Target, bits
 
 
 class Thread(NamedTuple):
-    """The map from a thread and its step to the index of an update, and the bounds of the map's variables. The map is
-    "" if these are the update's own index.
+    """The updates of a thread: the map from the thread and its step to the index of an update, and the bounds of the
+    map's variables. The map is "" if its variables are the update's index.
     """
 
     map: str
@@ -52,11 +57,12 @@ class Thread(NamedTuple):
 
 @dataclass(frozen=True)
 class InOrder(Schedule):
-    """Updates in order: `items` work-items share the result along one dimension; each has `chunk` elements of it.
+    """The schedule of updates in order. The `items` work-items share the result along `dimension`; each has `chunk`
+    elements of it.
 
-    moved: true if indices move the windows along that dimension.
-    picked: number of rows that are tested together for belonging to this work-item, before the rows that belong to it
-        are combined. It is used if an index alone decides.
+    moved: true if an index selects along this dimension, so that windows of updates move along it.
+    picked: number of rows that are tested together, before the rows that belong to the work-item are combined. It is
+        used if the index alone decides which rows belong to it.
     updates_prefetch: prefetch distance in updates (0: no prefetch).
     prefetch_bytes: maximum bytes of each update, and of the result, that are prefetched, one cache line at a time.
     """
@@ -69,7 +75,8 @@ class InOrder(Schedule):
     updates_prefetch: int = 0
     prefetch_bytes: int = 0
     line: int = 1
-    # signed types tell a C compiler that no sum wraps, so that neighbours in a loop are known to be contiguous
+    # Signed types: a C compiler may assume that sums of signed integers do not wrap, and sees that a loop's accesses
+    # are contiguous.
     index_types = INDEX_TYPES[1:]
 
     def thread(self, nest: Scatter) -> "Thread":
@@ -91,11 +98,11 @@ class InOrder(Schedule):
 
 @dataclass(frozen=True)
 class Updates(LoopSchedule):
-    """One thread for each update.
+    """The schedule of one thread for each update, or for each run of rows.
 
-    plain: no two updates write the same element.
-    run: number of rows of one thread.
-    how: words for people.
+    plain: true if no two updates write the same element.
+    run: number of rows of a thread.
+    how: words for reports.
     """
 
     how: str = ""
@@ -125,14 +132,14 @@ Updating = Union[InOrder, Updates]
 
 @dataclass(frozen=True)
 class Swap:
-    """A function that combines by compare-and-swap (templates/parts/compare_and_swap.j2).
+    """A function that combines an update by compare-and-swap (templates/parts/compare_and_swap.j2).
 
-    array, update, word: the types of its array, of an update, and of the word that contains an element and possibly
+    array, update, word: the types of the array, of an update, and of the word that contains an element and possibly
         others.
-    per_word, bits: elements of a word, bits of an element.
-    mask: the bits of an element at the lowest place of a word.
-    combine: the lines that combine.
-    next: the word's new value, or the element's bits in it, as C text.
+    per_word, bits: number of elements in a word, number of bits of an element.
+    mask: C text of the bits of the lowest element of a word.
+    combine: the lines that compute the element's new value.
+    next: C text of the word's new value or, if a word has several elements, of the element's new bits.
     """
 
     name: str
@@ -148,12 +155,12 @@ class Swap:
 
 @dataclass(frozen=True)
 class UpdateCode:
-    """The C text of an update.
+    """An update, as C text.
 
-    indices: the lines that read its indices.
-    in_range: the condition that all are in range.
-    variables: the lines that define the runtime variables of its position.
-    combine: the lines that combine it.
+    indices: the lines that read the update's indices.
+    in_range: the condition that all indices are in range.
+    variables: the lines that define the runtime variables of the update's position.
+    combine: the lines that combine the update with the result.
     """
 
     indices: Sequence[Statement]
@@ -166,7 +173,7 @@ class UpdateCode:
 class ByUpdate(UpdateCode):
     """The record that templates/kernels/scatter_by_update.j2 prints.
 
-    group, item: true if the text uses the number of the work-group, and of the work-item in it.
+    group, item: true if the C text uses the number of the work-group, and of the work-item in its group.
     inside: the condition that a work-item has an update.
     swaps: the functions that `combine` calls.
     """
@@ -179,7 +186,8 @@ class ByUpdate(UpdateCode):
 
 @dataclass(frozen=True)
 class Position:
-    """The variables of two positions in a result: of an update, and of the updates summed so far."""
+    """The names of two variables: the position of an update in a result, and the position of the updates summed so far.
+    """
 
     update: str
     sums: str
@@ -187,8 +195,11 @@ class Position:
 
 @dataclass(frozen=True)
 class Sum:
-    """The variable in which a result's updates of one position are combined. zero: its initial value. first: an
-    update's value."""
+    """The variable in which successive updates of one position of a result are summed.
+
+    zero: its initial value.
+    first: C text of an update's value.
+    """
 
     type: str
     name: str
@@ -198,11 +209,11 @@ class Sum:
 
 @dataclass(frozen=True)
 class ByRun(ByUpdate):
-    """The record that templates/kernels/scatter_by_run.j2 prints.
+    """The record that templates/kernels/scatter_by_run.j2 prints. A run is the sequence of rows of a work-item.
 
-    run: number of rows of a work-item.
+    run: number of rows of a run.
     positions: the variables of each different position among the results.
-    sums: the variable of each result's sum.
+    sums: the variable of the sum of updates, for each result.
     update: the lines that compute an update and its positions.
     combine: the lines that add the update to the sums.
     flush: the lines that combine the sums with the results.
@@ -217,8 +228,9 @@ class ByRun(ByUpdate):
 
 @dataclass(frozen=True)
 class DimensionLoop:
-    """A loop over a dimension of the updates. owned: the condition that its index is in the work-item's part; "" if its
-    bounds imply it."""
+    """A loop over a dimension of the updates. owned: the condition that the loop's index is in the work-item's part; ""
+    if the loop's bounds imply this.
+    """
 
     name: str
     first: str
@@ -228,15 +240,15 @@ class DimensionLoop:
 
 @dataclass(frozen=True)
 class Picked:
-    """The rows of a block that belong to a work-item.
+    """The loop over rows that picks the rows that belong to the work-item, block after block.
 
     name: the variable that counts rows.
-    size: all rows.
-    block: rows of a block.
-    end: the end of a block, as C text.
-    part: elements of the work-item's part, as C text.
-    test: the condition that a row is in range and in this part, without branches, because a processor cannot predict
-        which rows belong to it.
+    size: number of all rows.
+    block: number of rows of a block.
+    end: C text of the end of a block.
+    part: C text of the number of elements in the work-item's part.
+    test: the condition that a row is in range and in the work-item's part. It has no branches, because a processor
+        cannot predict the answer.
     """
 
     name: str
@@ -252,10 +264,11 @@ class InOrderCode(UpdateCode):
     """The record that templates/kernels/scatter_in_order.j2 prints.
 
     chunk: the size of a work-item's part of the shared dimension; 0 for a single work-item.
-    rows, window: the loops over updates; the window dimensions in `_outer` come first in rows.
+    rows, window: the loops over rows and over the updates of a row. The dimensions of `_outer` are the first loops of
+        `rows`.
     owned: the condition that a whole row is in the work-item's part ("": no test).
     prefetch: the lines that prefetch data of a later row.
-    picked: the innermost loop over rows, if rows are picked first.
+    picked: the innermost loop over rows, if rows are picked block by block (class Picked).
     """
 
     prefetch: Sequence[Statement]
@@ -269,7 +282,9 @@ class InOrderCode(UpdateCode):
 # ---- the choice of the kernel ----
 
 class ScatterHero(Hero[Scatter, Updating]):
-    """Updates in order, or one thread for each update, or one thread for each run of sorted rows."""
+    """The hero of scatter. Updates are combined in order, or one thread has one update, or one thread has a run of
+    sorted rows.
+    """
 
     name = "scatter"
     nest_class = Scatter
@@ -308,7 +323,7 @@ class ScatterHero(Hero[Scatter, Updating]):
                 for form in self.forms(nest, schedule, context) for target in nest.targets]
 
     def accesses(self, nest: Scatter, schedule: Updating, context: Context) -> "List[Access]":
-        """Return the accesses of an update, which is combined with one element of each result."""
+        """Return the memory accesses of an update, which is combined with one element of each result."""
         (flat, *_), read = self.maps(nest, schedule, context), super().accesses(nest, schedule, context)
         return [*read, *(Access("write", target.buffer, flat, 1) for target in nest.targets)]
 
@@ -325,9 +340,8 @@ HERO = ScatterHero()
 
 
 def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
-    """Return the number of rows of one thread if indices are sorted, and words about the choice; (1, "") if indices
-    are not sorted. The number of runs is at least three numbers: the number of positions in the result, a few for
-    each unit of the device, and a number that fills the device with threads.
+    """Return the number of rows of a thread and words about the choice; (1, "") if indices are not sorted. The number
+    of threads is at least the number of positions in the result that indices can select, and enough to fill the device.
     """
     numbers = device.scatter
     if not sorted_indices(nest.instruction):
@@ -354,16 +368,17 @@ def _rows(nest: Scatter) -> int:
 
 
 def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
-    """Return the way in which a GPU combines an update: a function of the language, "plain store" or "compare and
-    swap"; None if it cannot."""
+    """Return the way in which a GPU combines an update: the name of a function, "plain store" or "compare and swap".
+    Return None if none of them is correct.
+    """
     shape, count = nest.targets[k].shape, len(nest.targets)
     dtype, part = shape.dtype, combined_by(nest.instruction.attributes["to_apply"], k, count)
     width = dtypes.TABLE[dtype].bits if dtype in dtypes.PACKED else bits(dtype)
     parts = [combined_by(nest.instruction.attributes["to_apply"], j, count) for j in range(count)]
-    # all results must come from one update
+    # all results at a position must get their values from the same update
     if count > 1 and (part is None or (part == "overwrite" and parts.count("overwrite") > 1 and not nest.unique)):
         return None
-    if dtypes.is_complex(dtype):     # parts are combined separately; two stores may come from two updates
+    if dtypes.is_complex(dtype):  # parts are combined separately, so two plain stores could leave parts of two updates
         sums = part == "add" and not {None, "overwrite"} & set(parts)
         return d.atomic("add", dtypes.TABLE[dtype].part, True) if sums else None
     if part == "overwrite" and width >= 8:
@@ -378,7 +393,7 @@ def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
 # ---- bodies ----
 
 class ScatterWriter:
-    """Writes the parts of a kernel: reads of the indices, the value of an update, the combination."""
+    """The writer of the pieces of a kernel: reads of indices, values of updates, combination."""
 
     def __init__(self, d: Target, helpers: Helpers, nest: Scatter, index_type: str, excess: bool,
                  thread: Thread) -> None:
@@ -387,17 +402,16 @@ class ScatterWriter:
         self.excess, self.thread = excess, thread.map
         self.named: List[Let] = []                       # the runtime variables of the position
         self.found: List[Value] = []                     # the indices that are read
-        self.checks: List[List[str]] = []                # for each index, the conditions that it is in range
-        self.swaps: Dict[str, Swap] = {}                 # the functions that combine by compare-and-swap, by name
-        self.words: Dict[Buffer, int] = {}  # the bytes of the words in which these functions combine elements
+        self.checks: List[List[str]] = []  # for each index, the conditions under which it is in range
+        self.swaps: Dict[str, Swap] = {}  # the compare-and-swap functions, by name
+        self.words: Dict[Buffer, int] = {}  # for each buffer, the bytes of the words that compare-and-swap replaces
 
     def rows(self) -> "Tuple[List[Statement], str]":
-        """Return the lines that read the indices of an update, and the condition that all are in range."""
+        """Return the lines that read the indices of an update, and the condition that all of them are in range."""
         lines = self.read()
         return lines, " && ".join(check for checks in self.checks for check in checks)
 
     def read(self) -> List[Statement]:
-        """Return the lines that read the indices of an update."""
         body = self.at
         body.region(self.nest.indices.entry.body)
         for k, (root, last) in enumerate(zip(self.nest.indices.roots, self.nest.lasts)):
@@ -412,11 +426,13 @@ class ScatterWriter:
         return body.text.lines
 
     def variables(self, also: str = "") -> List[Statement]:
-        """Return the lines that define the runtime variables in the position of an update, and the variable `also`."""
+        """Return the lines that define the runtime variables that the position of an update uses, and the variable
+        `also`.
+        """
         return [let for let in self.named if let.name == also or self.of.uses(let.name)]
 
     def uses(self, variable: str, box: "Dict[str, Tuple[int, int]]") -> bool:
-        """Return true if the text uses a variable of the thread map."""
+        """Return true if the C text uses a variable of the thread map."""
         return self.at.uses(variable) or self.of.uses(variable) or variable in tested(self.thread, box)
 
     def inside(self, box: "Dict[str, Tuple[int, int]]") -> str:
@@ -424,8 +440,9 @@ class ScatterWriter:
         return " && ".join(conditions(self.thread, box, self.index_type))
 
     def combined(self, how: "Sequence[Optional[str]]") -> List[Statement]:
-        """Return the lines that combine an update. how: an atomic operation for each result; None for loads and
-        stores."""
+        """Return the lines that combine an update. how: for each result, the name of an atomic operation; None for load
+        and store.
+        """
         nest, body = self.nest, self.of
         combiner = nest.instruction.attributes["to_apply"]
         new, at_of = self.update()
@@ -462,7 +479,7 @@ class ScatterWriter:
         return new, at_of
 
     def summed(self, how: "Sequence[str]") -> "Dict[str, Any]":
-        """Return the fields of a run's record that depend on the combiner."""
+        """Return the fields of ByRun that depend on the combiner."""
         nest, body = self.nest, self.of
         new, at_of = self.update()
         new = [body.real(value) for value in new]
@@ -495,8 +512,8 @@ class ScatterWriter:
             body.text.add(Assign(f"{target.buffer.pointer}[{at}]", text))
 
     def atomic(self, k: int, how: str, target: Root, at: str, new: Value) -> Statement:
-        """Return the statement that combines an update with an element that other threads may update at the same
-        time."""
+        """Return the statement that combines an update with an element that other threads may update at the same time.
+        """
         d, dtype, body = self.d, target.shape.dtype, self.of
         if how == "plain store":
             return Assign(f"{target.buffer.pointer}[{at}]", body.to_memory(new))
@@ -510,7 +527,7 @@ class ScatterWriter:
         return Call(self.swap(k), target.buffer.pointer, at, (body.moved(new) if dtype == "f16" else new).text)
 
     def swap(self, k: int) -> str:
-        """Return the name of a function that combines by compare-and-swap, after adding it to the helpers."""
+        """Add a function that combines by compare-and-swap to the helpers, and return its name."""
         d, nest, name = self.d, self.nest, f"{self.nest.name}_combine{k}"
         dtype, count = nest.targets[k].shape.dtype, len(nest.targets)
         width = dtypes.TABLE[dtype].bits if dtype in dtypes.PACKED else bits(dtype)
@@ -533,7 +550,7 @@ class ScatterWriter:
         return name
 
     def component(self, body: Body, values: "List[Value]", k: int) -> Value:
-        """Return component k of the combiner, which does not depend on the other components."""
+        """Return component k of the combiner's result, which depends on component k of its arguments only."""
         combiner = self.nest.instruction.attributes["to_apply"]
         op = component(combiner, k)
         if len(values) == 2:
@@ -580,8 +597,9 @@ def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: 
 
 
 def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: Grid, excess: bool) -> Kernel:
-    """Return the kernel in which a thread goes through a run of rows for one element of the window, and sums the
-    updates of one position."""
+    """Return the kernel in which a thread takes a run of rows for one element of the window, and sums the updates of a
+    position.
+    """
     thread = form.thread(nest)
     box = thread.box
     writer = ScatterWriter(d, helpers, nest, grid.index, excess, thread)
@@ -594,7 +612,7 @@ def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: Gri
 
 
 def _runs(nest: Scatter, form: Updates) -> int:
-    """Return the number of threads, each with a run of rows for one element of the window."""
+    """Return the number of threads. Each has a run of rows for one element of the window."""
     rows = _rows(nest)
     return -(-rows // form.run) * (nest.shape.elements // rows)
 
@@ -602,8 +620,8 @@ def _runs(nest: Scatter, form: Updates) -> int:
 def _of_run(nest: Scatter, form: Updates) -> Thread:
     """Return the updates of a thread: a run of rows, for one element of the window."""
     a, window, runs = nest.instruction.attributes, nest.shape.elements // _rows(nest), _runs(nest, form)
-    # Updates are ordered by row, then by the window's order in memory, so that neighbouring threads have neighbours of
-    # the window.
+    # Updates are ordered by row, then by the window's order in memory, so that adjacent threads have adjacent elements
+    # of the window.
     order = [k for k in nest.shape.minor_to_major if k in a["update_window_dims"]]
     order += [k for k in reversed(range(nest.shape.rank)) if k not in a["update_window_dims"]]
     ordered = algebra.call("shape", "unmap", array_shape(nest.shape.dtype, nest.shape.dims, tuple(order)).text)
@@ -622,12 +640,12 @@ def _of_update(nest: Scatter, form: Updates) -> Thread:
 
 
 def _forms(nest: Scatter, thread: Thread) -> "List[Form]":
-    """Return the forms of an update's indices, and of its values."""
+    """Return the plans of the code for an update's indices and for its values."""
     return [Form(p, p.entry, thread.map, box=thread.box) for p in (nest.indices, nest.partition)]
 
 
 def _shared(context: Context, nest: Scatter) -> InOrder:
-    """Return the schedule in which work-items share a result so that no two write one element."""
+    """Return the schedule in which work-items share the result, so that no two of them write the same element."""
     dims, a, device = nest.targets[0].shape.dims, nest.instruction.attributes, context.device
     if nest.shape.elements < device.scatter.shared_updates or any(target.shape.dtype in dtypes.PACKED
                                                                   for target in nest.targets):
@@ -636,14 +654,16 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
     size_of = {d: dims[d] if d in indexed else _extent(nest, d) for d in range(len(dims)) if dims[d] > 1}
 
     def widest(among: "Sequence[int]", least: int) -> "Optional[int]":
-        """Return the largest dimension whose halves have at least `least` bytes of a row in memory."""
+        """Return the largest dimension of `among` whose half covers at least `least` bytes of memory; None if there is
+        none.
+        """
         wide = [d for d in among if size_of.get(d, 1) > 1 and -(-size_of[d] // 2) * _below(shape, d)
                 * dtypes.storage_bytes(shape.dtype) >= least]
         return max(wide, key=lambda d: size_of[d], default=None)
 
     unindexed = [d for d in range(len(dims)) if d not in indexed and d not in a["inserted_window_dims"]]
     for among, items, least in (
-        # two work-items should not write to one cache line
+        # first choice: two work-items write no common cache line
         (unindexed, device.scatter.window_items, 2 * device.line),
         (indexed, device.scatter.indexed_items, 0),
         (unindexed, device.scatter.window_items, 0),
@@ -669,8 +689,8 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
 
 
 def _update_dim(nest: Scatter, d: int) -> "Optional[int]":
-    """Return the dimension of the updates that runs along a dimension of the result; None if only an index selects
-    along that dimension.
+    """Return the dimension of the updates that runs along dimension d of the result; None if only an index selects
+    along d.
     """
     a = nest.instruction.attributes
     if d in a["inserted_window_dims"]:
@@ -729,25 +749,26 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, grid: G
 
 
 def _outer(nest: Scatter, window: "List[int]", rows: "List[int]") -> "List[int]":
-    """Return the dimensions of the window whose loops are outside of the loops over rows: their strides in the updates
-    are longer than those of the rows, so updates are read in the order of memory. No index moves them, so each element
-    of the result still meets its updates in the same order."""
+    """Return the window dimensions whose loops are outside the loops over rows. These are the dimensions with longer
+    strides in the updates than the rows have, so that updates are read in memory order. No index moves them, so each
+    element of the result is still combined with its updates in the same order.
+    """
     indexed = {_update_dim(nest, d) for d in nest.instruction.attributes["scatter_dims_to_operand_dims"]}
     row = max((_below(nest.shape, k) for k in rows), default=nest.shape.elements)
     return [k for k in window if nest.shape.dims[k] != 1 and k not in indexed and _below(nest.shape, k) > row]
 
 
 def _picked(writer: ScatterWriter, form: InOrder, row: int) -> Picked:
-    """Return the rows of a work-item that are picked along the dimension `row` of the updates."""
+    """Return the loop that picks the rows of a work-item, along the dimension `row` of the updates."""
     d, nest = writer.d, writer.nest
     k = list(nest.instruction.attributes["scatter_dims_to_operand_dims"]).index(form.dimension)
     index, size = writer.found[k], nest.lasts[k] + 1
     unsigned = d.types["u64" if dtypes.TABLE[index.dtype].bits > 32 else "u32"]
-    rest = size - (form.items - 1) * form.chunk     # elements of the last part
+    rest = size - (form.items - 1) * form.chunk  # number of elements of the last part
     part = str(form.chunk) if rest == form.chunk else \
         f"first + {form.chunk} <= {size} ? {form.chunk} : {size} - first"
     checks = [check for j, checks in enumerate(writer.checks) if j != k for check in checks]
-    # one comparison tests that the index is not negative, not too large, and in the part
+    # one unsigned comparison tests that the index is not negative, in range, and in the part
     checks.append(f"({unsigned}){index.text} - ({unsigned})first < ({unsigned})part")
     test = checks[0] if len(checks) == 1 else " & ".join(f"({check})" for check in checks)
     rows = nest.shape.dims[row]
@@ -756,8 +777,8 @@ def _picked(writer: ScatterWriter, form: InOrder, row: int) -> Picked:
 
 
 def _order(nest: Scatter, form: InOrder) -> "Tuple[Optional[int], List[int]]":
-    """Return two things: the dimension of the updates along which work-items share the result (None if there is none,
-    or if its size is 1), and the dimensions that count rows.
+    """Return two values: the dimension of the updates along which work-items share the result (None if its size is 1 or
+    if there is none), and the dimensions that count rows.
     """
     dims, across = nest.shape.dims, _update_dim(nest, form.dimension) if form.items > 1 else None
     rows = [k for k in range(len(dims)) if k not in nest.instruction.attributes["update_window_dims"]]
@@ -765,7 +786,7 @@ def _order(nest: Scatter, form: InOrder) -> "Tuple[Optional[int], List[int]]":
 
 
 def _later(nest: Scatter, form: Schedule) -> "List[Thread]":
-    """Return the later row that is prefetched, if any."""
+    """Return the updates of the later row that is prefetched, or an empty list."""
     if not isinstance(form, InOrder) or not form.updates_prefetch:
         return []
     dims, (across, rows) = nest.shape.dims, _order(nest, form)
@@ -781,14 +802,15 @@ def _later(nest: Scatter, form: Schedule) -> "List[Thread]":
 
 def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_type: str, excess: bool,
               later: Thread, part: DimensionLoop) -> List[Statement]:
-    """Return the lines that prefetch a work-item's part of a later row's window, and the elements of the result that it
-    will be combined with, if these are contiguous."""
+    """Return the lines that prefetch a work-item's part of a later row of updates, and the elements of the result that
+    these updates change, if both are contiguous.
+    """
     out, box = Code(), later.box
     writer = ScatterWriter(d, helpers, nest, index_type, excess, later)
     indices, in_range = writer.rows()
     writer.update()
     inside = conditions(later.map, box, index_type)
-    # the rest of a window of several dimensions, or of more bytes, is left to the hardware prefetchers
+    # only the beginning of a window is prefetched here; hardware prefetchers load the rest
     start = {f"i{k}": 0 for k in nest.instruction.attributes["update_window_dims"] if f"i{k}" != part.name}
     lines = []
     for _, buffer, flat, _ in writer.of.touched:
@@ -808,12 +830,12 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
 
 
 def _below(shape: Shape, d: int) -> int:
-    """Return the stride of a dimension in memory, in elements."""
+    """Return the stride of dimension d in memory, in elements."""
     order = list(shape.minor_to_major)
     return math.prod(max(1, shape.dims[k]) for k in order[:order.index(d)])
 
 
 def _stride(nest: Scatter, k: int) -> int:
-    """Return the stride of a window's dimension in the result's memory, in elements."""
+    """Return the stride of window dimension k in the result's memory, in elements."""
     shape = nest.targets[0].shape
     return next((_below(shape, d) for d in shape.minor_to_major if _update_dim(nest, d) == k), math.prod(shape.dims))

@@ -1,14 +1,15 @@
-"""The hero of products of small matrices on CPUs: straight-line code, in which a vector is a row of the result.
+"""The hero of products of small matrices on CPUs: straight-line code in which a vector is a row of the result.
 
-A work-item computes some products one after another. Each row of the result is an accumulator. A step loads a row of
-one operand and, for each accumulator, multiplies it by an element of the other operand. A row is loaded and stored as a
-whole vector, as long as the row or up to twice as long: the excess lanes belong to the next row. The last row has no
-next row, so its vector begins in the row before and is shifted after the load, or merged before the store.
+A work-item computes several products of the batch, one after another. Each row of the result is an accumulator. In each
+step of the sum, the kernel loads a row of one operand (`units`) and, for each accumulator, multiplies it by an element
+of the other operand (`single`).
 
-Without an epilogue, rows are stored in the result; otherwise in an array of the work-item, from which the epilogue
-computes results in the order of memory.
+A row is loaded and stored as one vector, whose size is a power of two. If the vector is longer than the row, its excess
+lanes belong to the next row. The last row of a matrix has no next row. Its vector therefore begins in the row before,
+and is shifted after the load, or merged with the row before at the store.
 
-The kernel is templates/kernels/small_products_cpu.j2.
+Without an epilogue, rows are stored in the result. Otherwise they are stored in an array of the work-item, from which
+the epilogue computes the results in memory order. The template is templates/kernels/small_products_cpu.j2.
 """
 
 from __future__ import annotations
@@ -35,8 +36,13 @@ from gen.schedule import LINE, Schedule
 
 @dataclass(frozen=True)
 class SmallProductsSchedule(Schedule):
-    """A schedule. width: elements of the vector that contains a row. products: the products of a work-item. to_result:
-    true if rows are stored in the result. lanes: lanes of the epilogue."""
+    """The schedule of products of small matrices.
+
+    width: number of elements of the vector that contains a row.
+    products: number of products of a work-item.
+    to_result: true if rows are stored in the result, false if in an array.
+    lanes: number of lanes of the epilogue's vectors.
+    """
 
     width: int = 1
     products: int = 1
@@ -49,11 +55,11 @@ class SmallProductsSchedule(Schedule):
 
 @dataclass(frozen=True)
 class SmallOperand:
-    """An operand.
+    """An operand of small products.
 
-    type: type of an element, as C text.
-    at: start of a matrix, as C text in `batch`.
-    step: distance in elements from the matrix's first step to step `k`, as C text.
+    type: C type of an element.
+    at: C text of the start of matrix number `batch`.
+    step: C text of the distance, in elements, from step 0 of the sum to step `k` of the same matrix.
     """
 
     type: str
@@ -63,12 +69,12 @@ class SmallOperand:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Vectors that are longer than their rows.
+    """How vectors that are longer than their rows are loaded and stored.
 
     behind: number of elements of the next row in such a vector.
-    whole: the first step whose row is too near to the end of its matrix for a whole vector.
-    shift: function that moves such a row from the end of a vector to its beginning ("": there is no such row).
-    join: function that puts the end of a row in front of the next row.
+    whole: the first step whose vector would extend beyond the end of its matrix.
+    shift: C function that moves a row from the end of a vector to its beginning ("": there is no such step).
+    join: C function that puts the end of a row before the next row, in one vector.
     """
 
     behind: int
@@ -79,30 +85,27 @@ class Overlap:
 
 @dataclass(frozen=True)
 class SmallProductsRecord:
-    """The record that templates/kernels/small_products_cpu.j2 prints.
+    """The record that templates/kernels/small_products_cpu.j2 prints. The operand `single` is multiplied element by
+    element, `units` row by row.
 
-    single, units: the operands.
-    row: the elements from the first row of `single` to row `i`, as C text.
-    rows, columns, steps: numbers of a matrix's rows, columns and steps.
+    row: C text of the distance in `single`, in elements, from row 0 to row `i`.
+    rows, columns, steps: numbers of rows and columns of the result, and of steps of the sum.
     unrolled: true if the steps are unrolled.
-    type: type of a sum, as C text.
-    dtype: its name.
-    vector: the type of a row, of `width` elements.
-    gathered: the elements from the first column of `units` to each column, if a row is read element by element; else
-        empty.
-    overlap: None if a vector is exactly a row.
-    load, store: functions of vectors in `units` and in totals.
-    mad: adds a product.
-    first, end: the numbers of a work-item's products.
-    space: the address space of totals.
-    to: the start of the matrix in the result, as C text in `batch`; "" if totals are in an array of `totals`
-        elements.
-    to_row: the elements from its first row to row `i`, as C text.
-    last: the elements to the vector that ends with the matrix.
-    unit, element: the epilogue of `lanes` elements and of one element (None: there is none).
-    first_unit, end_unit: a work-item's units.
-    first_element, end_element: the elements outside of units, which belong to the work-item for which `at_end` holds
-        ("": there is one work-item).
+    type, dtype: type of a sum, as C text and as an HLO type.
+    vector: C type of a row, a vector of `width` elements.
+    gathered: the distances in `units` from column 0 to each column, if a row is read element by element; else empty.
+    overlap: how longer vectors are loaded and stored; None if a vector is exactly a row.
+    load, store: C functions that load vectors from `units` and store vectors of totals.
+    mad: C function that multiplies and adds.
+    first, end: C texts of a work-item's first product and of its end.
+    space: address space of the totals.
+    to: C text of the start of matrix number `batch` in the result; "" if totals are in an array of `totals` elements.
+    to_row: C text of the distance in the result, in elements, from row 0 to row `i`.
+    last: the distance, in elements, from a matrix's start to the vector that ends with the matrix.
+    unit, element: the epilogue of `lanes` elements and of one element (None: no elements need it).
+    first_unit, end_unit: C texts of the first vector of the work-item's epilogue and of its end.
+    first_element, end_element: the range of elements after the last vector. They belong to the work-item for which the
+        condition `at_end` is true ("": there is one work-item).
     """
 
     placing: Placing
@@ -140,7 +143,7 @@ class SmallProductsRecord:
 
 
 class SmallProductsCpuHero(Hero[SmallProduct, SmallProductsSchedule]):
-    """One kernel, in which a work-item computes several products."""
+    """The hero that writes one kernel, in which a work-item computes several products."""
 
     name, leads = "contraction", True
     nest_class = SmallProduct
@@ -159,7 +162,8 @@ class SmallProductsCpuHero(Hero[SmallProduct, SmallProductsSchedule]):
         size = dtypes.storage_bytes(nest.dot.shape.dtype)
         lanes, matrix = LINE // size, counts["row"] * counts["column"]
         width = max(numbers.least_bytes // size, 1 << (counts["column"] - 1).bit_length())
-        each = lanes // math.gcd(matrix, lanes)     # number of products whose results are whole units of the epilogue
+        # smallest number of products whose results are a whole number of vectors
+        each = lanes // math.gcd(matrix, lanes)
         products = max(1, min(numbers.elements // matrix, counts["batch"]) // each) * each
         to_result = _direct(nest)
         schedule = SmallProductsSchedule(width=width, products=products, to_result=to_result,
@@ -188,12 +192,13 @@ HERO = SmallProductsCpuHero()
 
 
 def _counts(nest: SmallProduct, schedule: SmallProductsSchedule) -> "List[Tuple[str, int]]":
-    """Return the digits of a work-item's number."""
+    """Return the digits (name and size) of a work-item's number."""
     return [("block", -(-nest.counts["batch"] // schedule.products))]
 
 
 def _direct(nest: SmallProduct) -> bool:
-    """Return true if the result is the products themselves, without epilogue, and its rows are contiguous."""
+    """Return true if the result consists of the products themselves, without an epilogue, and its rows are contiguous.
+    """
     roots = nest.partition.roots
     if len(roots) > 1 or nest.epilogue.root_read(roots[0]).source is not nest.dot \
             or roots[0].shape.dtype != nest.dot.shape.dtype or roots[0].shape.lead:
@@ -204,8 +209,9 @@ def _direct(nest: SmallProduct) -> bool:
 
 
 def _epilogues(nest: SmallProduct, schedule: SmallProductsSchedule) -> "Tuple[Optional[Form], Optional[Form]]":
-    """Return the forms of the epilogue of a unit and of an element. There is no unit if the result is shorter than a
-    unit, and no element if the result is whole units."""
+    """Return the plans of the epilogue's code for a vector and for an element. The first is None if the result is
+    shorter than a vector, the second if vectors cover the whole result.
+    """
     lanes, elements = schedule.lanes, nest.shape.elements
     unmap = algebra.call("shape", "unmap", nest.shape.text)
 
@@ -221,13 +227,13 @@ def _epilogues(nest: SmallProduct, schedule: SmallProductsSchedule) -> "Tuple[Op
 
 
 def _total(body: Body, dtype: str, lanes: int) -> List[Value]:
-    """Return the products' elements, to which `from` points."""
+    """Load elements of the products from the C pointer `from`."""
     return [body.declare("product", dtype, lanes, body.d.gather(dtype, lanes, "from") if lanes > 1 else "*from")]
 
 
 def _codes(nest: SmallProduct, schedule: SmallProductsSchedule, index: str,
            context: Context) -> "Tuple[List[Optional[StepCode]], List[Touched]]":
-    """Return the code of `_epilogues`, and its accesses."""
+    """Return the code of both forms of `_epilogues`, and the code's memory accesses."""
     codes: List[Optional[StepCode]] = []
     seen: List[Touched] = []
     for form in _epilogues(nest, schedule):
@@ -242,7 +248,7 @@ def _codes(nest: SmallProduct, schedule: SmallProductsSchedule, index: str,
 
 
 def _overlap(nest: SmallProduct, width: int, context: Context) -> Optional[Overlap]:
-    """Return the overlap of vectors with the next rows; None if each vector is exactly a row."""
+    """Return how vectors that are longer than their rows are loaded and stored; None if vectors are exactly rows."""
     dtype, columns, helpers = nest.dot.shape.dtype, nest.counts["column"], context.helpers
     vector, behind, whole = context.target.register(dtype, width), width - columns, _whole(nest, width)
     if not behind:
@@ -256,14 +262,14 @@ def _overlap(nest: SmallProduct, width: int, context: Context) -> Optional[Overl
 
 
 def _whole(nest: SmallProduct, width: int) -> int:
-    """Return the first step whose row, together with the excess lanes of its vector, is not within the matrix."""
+    """Return the first step whose vector of `width` elements would extend beyond the end of the matrix."""
     at = nest.offsets(1, "step")
     return next((k for k, begin in enumerate(at) if begin + width > max(at) + nest.counts["column"]), len(at))
 
 
 def _gathered(nest: SmallProduct, width: int) -> "List[int]":
-    """Return the distances in elements from the first column to each column, if a row is read element by element;
-    else an empty list.
+    """Return the distances from column 0 to each column, in elements, if rows must be read element by element;
+    otherwise an empty list.
     """
     at, columns = nest.offsets(1, "step"), nest.offsets(1, "column")
     rows = columns == list(range(len(columns))) and all(

@@ -1,6 +1,7 @@
-"""The common part of the heroes of sort and topk: rows of arrays, and the C text of keys and comparators.
+"""What the heroes of sort and topk share: rows of arrays, and the C text of keys and comparators.
 
-A row lies along the sorted dimension; rows are numbered in the row-major order of the other dimensions.
+A row is the sequence of elements along the sorted dimension. Rows are numbered in the row-major order of the other
+dimensions.
 """
 
 from __future__ import annotations
@@ -29,18 +30,22 @@ from gen.targets import Target, bits
 
 @dataclass(frozen=True)
 class Order:
-    """The order of the elements of a row. keys: None if the comparator's graph does not prove that it is an order."""
+    """The order of the elements of a row. keys: the sort keys; None if it cannot be proven that the comparator is an
+    order.
+    """
 
     comparator: Computation
     keys: Optional[Tuple[Key, ...]]
 
     @property
     def bits(self) -> int:
-        """Return the bits of all keys together."""
+        """Return the number of bits of all keys together."""
         return sum(key.bits for key in self.keys or ())
 
     def groups(self) -> "List[Tuple[Key, ...]]":
-        """Return the keys in groups of at most 64 bits, each a key of its own, the most significant first."""
+        """Return the keys in groups of at most 64 bits, the most significant group first. Each group is sorted as one
+        key.
+        """
         groups: List[List[Key]] = []
         for key in self.keys or ():
             if groups and sum(other.bits for other in groups[-1]) + key.bits <= 64:
@@ -62,23 +67,29 @@ def order_of(op: Instruction) -> Order:
 
 @dataclass(frozen=True)
 class Lane:
-    """The rows of an array. base: the position of the first element of row `row`, as C text; "" for the only row.
-    stride: the distance between neighbours in a row."""
+    """The rows of an array in memory.
+
+    base: C text of the position of the first element of row `row`; "" if there is only one row.
+    stride: distance between adjacent elements of a row.
+    """
 
     buffer: Buffer
     base: str
     stride: int
 
     def at(self, place: str, base: str) -> str:
-        """Return the element at a place of the row, as C text. base: the variable with the position of the first
-        element, if the row's `base` is not empty."""
+        """Return the element at index `place` of the row, as C text. base: the C variable that has the position of the
+        first element, if the field `base` is not empty.
+        """
         step = place if self.stride == 1 else f"({place}) * {self.stride}"
         return f"{self.buffer.pointer}[{base} + {step}]" if self.base else f"{self.buffer.pointer}[{step}]"
 
 
 @dataclass(frozen=True)
 class Places:
-    """An operand whose elements are their places in a row. type: the type that an element would have in memory."""
+    """An operand (an iota) whose elements are their own indices in the row. type: the type that an element would have
+    in memory.
+    """
 
     type: str
     base: str = ""
@@ -89,7 +100,8 @@ class Places:
 
 
 class SortedRows:
-    """The rows of a nest. size: number of elements of a row. kept: number of elements of a result's row."""
+    """The rows of a sort or topk. size: number of elements of a row. kept: number of elements of a row in the results.
+    """
 
     def __init__(self, nest: Whole) -> None:
         self.nest, self.op = nest, nest.op
@@ -100,7 +112,7 @@ class SortedRows:
         self.count = math.prod(self.others)
 
     def maps(self, shape: Shape) -> str:
-        """Return the map from a row and a place in it to the position in an array."""
+        """Return the map (row, index in the row) -> (position in the array's memory)."""
         index, rest = [], self.count
         for d, size in enumerate(shape.dims):
             if d == self.along:
@@ -112,7 +124,7 @@ class SortedRows:
                        f"place in [0, {max(0, shape.dims[self.along] - 1)}]", memory_map(shape))
 
     def all_maps(self) -> List[str]:
-        """Return these maps for all arrays that have elements."""
+        """Return the maps of `maps` for all arrays that have elements."""
         return [self.maps(buffer.shape) for buffer in self.buffers if buffer.shape.elements]
 
     def lane(self, buffer: Buffer, index_type: str) -> Lane:
@@ -121,7 +133,7 @@ class SortedRows:
         return Lane(buffer, text if self.count > 1 else "", strides_of(buffer.shape)[self.along])
 
     def lanes(self, d: Target, index_type: str) -> "List[Union[Lane, Places]]":
-        """Return the operands, then the results."""
+        """Return the rows of the operands, then the rows of the results."""
         buffers = iter(self.buffers)
         operands = [self.lane(next(buffers), index_type) if o.opcode == "parameter" else Places(d.memory(o.shape.dtype))
                     for o in self.op.operands]
@@ -132,14 +144,14 @@ class SortedRows:
         return [*self.nest.operands, *self.nest.results]
 
     def touched(self, results: bool = True) -> List[Touched]:
-        """Return the accesses of a kernel, which `gen explain` prints."""
+        """Return the memory accesses of the kernel, which `gen explain` prints."""
         return [Touched(verb, buffer, self.maps(buffer.shape))
                 for verb, buffers in (("read", self.nest.operands), ("write", self.nest.results if results else []))
                 for buffer in buffers]
 
 
 class SortWriter:
-    """Writes C text about elements of a nest's operands."""
+    """The writer of C text about elements of the operands."""
 
     def __init__(self, nest: Whole, context: Context, index_type: str) -> None:
         self.nest, self.d, self.index_type = nest, context.target, index_type
@@ -155,8 +167,9 @@ class SortWriter:
         return [k for k in range(len(self.nest.op.operands)) if numbers & {2 * k, 2 * k + 1}]
 
     def key_function(self, name: str, group: Sequence[Key]) -> "Tuple[CFunction, List[int]]":
-        """Return the function that computes a group's key of an element, and the numbers of the operands whose
-        elements, as in memory, are its arguments."""
+        """Return a C function that computes the key of an element for this group of keys, and the numbers of the
+        operands whose elements it takes as arguments.
+        """
         body, computation = self.body(name), computation_of(group, self.order.comparator)
         used = self.used(computation)
         values = [self.loaded(body, f"x{k}", k) if k in used else Value("0", "u8")
@@ -176,8 +189,8 @@ class SortWriter:
         return self.d.types["u64" if sum(key.bits for key in group) > 32 else "u32"]
 
     def less_function(self, name: str) -> "Tuple[CFunction, List[int]]":
-        """Return the comparator as a function. For each operand that the comparator reads, the function has two
-        arguments, the elements x and y.
+        """Return the comparator as a C function, and the numbers of the operands that it reads. The function has two
+        arguments for each of these operands: the elements x and y.
         """
         body, comparator = self.body(name), needed(self.order.comparator)
         used = self.used(comparator)
@@ -197,7 +210,7 @@ class SortWriter:
         return body.declare("x", dtype, 1, body.from_memory(dtype, text), dtype == "f16")
 
     def ordered(self, body: Body, key: Key, value: Value, wide: bool) -> str:
-        """Return a key as an unsigned integer of its bits with the same order."""
+        """Return the key as an unsigned integer of the same number of bits and the same order."""
         kind, width = dtypes.TABLE[key.dtype].kind, key.bits
         u, value = self.d.types["u64" if width == 64 else "u32"], body.moved(value)
         last = self.d.literal((1 << width) - 1, "u64" if width == 64 else "u32")
@@ -216,8 +229,9 @@ class SortWriter:
 
 @dataclass(frozen=True)
 class Field:
-    """An operand's bits in a word: `bits` bits from bit `shift` on. key: the key that these bits are, mapped to its
-    order; None: the operand's bits as they are."""
+    """The bits of one operand in a word: `bits` bits from bit `shift` on. key: the sort key that these bits represent;
+    they are then mapped so that integer order is the key's order. None: the operand's bits, unchanged.
+    """
 
     operand: int
     dtype: str
@@ -228,15 +242,16 @@ class Field:
 
 @dataclass(frozen=True)
 class Word:
-    """The elements of all operands at one place, as an unsigned integer with the order of the elements: the keys are
-    the high bits.
+    """The elements of all operands at one index of the row, packed into one unsigned integer. The keys are the high
+    bits, so that the order of these integers is the order of the elements.
 
-    A word can replace the elements if each key is an operand's element unchanged; `sure` is true if this holds for all
-    elements. Different words may have equal keys if there are several operands, so sorts by words must be stable.
+    A sort can move words in place of elements if each key is an unchanged element of an operand. `sure` is true if this
+    holds for all elements. If there are several operands, different words may have equal keys, so the sort must be
+    stable.
 
-    constants: if there is one key, the constants that replace the element as key for some elements, such as the zero
-    and the NaN by which JAX's comparators replace all zeros and all NaNs. None if the replacements are not constants,
-    or if there are several keys.
+    constants: if there is one key, the constants that replace an element as its key. For example, JAX's comparators
+        replace all zeros by one zero and all NaNs by one NaN. None if other values replace elements, or if there are
+        several keys.
     """
 
     d: Target
@@ -268,7 +283,7 @@ class Word:
 
     @property
     def one(self) -> bool:
-        """Return true if there is one operand: words with equal keys are then equal."""
+        """Return true if there is only one operand. Words with equal keys are then equal."""
         return len(self.fields) == 1
 
     @property
@@ -277,7 +292,7 @@ class Word:
 
     @property
     def saved(self) -> int:
-        """Return the number of bytes that are saved beside a word for an element whose key is a constant."""
+        """Return the number of bytes that are stored beside each word to restore elements whose key is a constant."""
         return self.fields[0].bits // 8 if self.constants else 0
 
     @property
@@ -297,17 +312,18 @@ class Word:
         return self.d.literal(value, "u64" if bits == 64 else "u32")
 
     def _by_key(self, field: Field, key: str) -> bool:
-        """Return true if a field is the comparator's key, whatever the element is."""
+        """Return true if the field always has the value of the comparator's key function."""
         return bool(key) and field is self.fields[0] and (field.bits >= 32 or dtypes.TABLE[field.dtype].kind != "float")
 
     def narrow(self, text: str, field: Field) -> str:
-        """Return those bits of a value that belong to the field."""
+        """Return the bits of a value that belong to the field, as C text."""
         return text if field.bits in (32, 64) else f"({text} & {self.number((1 << field.bits) - 1, field.bits)})"
 
     def function(self, name: str, memory: Sequence[str], key: str = "", constants: Sequence[str] = ()) -> CFunction:
-        """Return the function that computes the word of elements as in memory. key: the function of the comparator's
-        key, which then is the first field. Floats of less than 32 bits are converted for that, which changes some NaNs;
-        only keys that are constants are used then."""
+        """Return the C function that computes a word from elements in their memory form. key: the name of the
+        comparator's key function, whose value becomes the first field. Key functions convert floats of less than 32
+        bits, which changes some NaNs; for such floats, only key values that are in `constants` are used.
+        """
         lines: List[Let] = []
         parts: List[str] = []
         for field in self.fields:
@@ -318,7 +334,7 @@ class Word:
                 lines.append(Let(u, f"bits{k}", text))
             last, half = (self.number(value, field.bits) for value in ((1 << field.bits) - 1, 1 << field.bits - 1))
             text, kind = f"bits{k}", dtypes.TABLE[field.dtype].kind
-            if field.key and kind == "float":       # negative numbers are inverted, without a branch
+            if field.key and kind == "float":  # negative numbers are inverted by arithmetic, without a branch
                 negative = f"(({u})0 - ({text} >> {field.bits - 1}))"
                 text = f"({text} ^ ({self.narrow(negative, field)} | {half}))"
             elif field.key and kind == "sint":
@@ -335,7 +351,7 @@ class Word:
         return CFunction(name, self.type, parameters, [*lines, Return(" | ".join(parts))])
 
     def part(self, name: str, field: Field, memory: str) -> CFunction:
-        """Return the function that extracts an operand's element from a word, in its form in memory."""
+        """Return the C function that extracts an operand's element from a word, in its memory form."""
         u = self.d.types["u64" if field.bits == 64 else "u32"]
         text = f"w >> {field.shift}" if field.shift else "w"
         if field.bits not in (32, 64):
@@ -357,7 +373,7 @@ class Word:
 
 
 def _constants(value: Instruction) -> Optional[List[Instruction]]:
-    """Return the constants that a value may be if it is not a parameter; None if it may be something else."""
+    """Return the constants that `value` may be instead of a parameter; None if `value` may be anything else."""
     found = []
     while value.opcode == "select":
         arms = sorted(value.operands[1:], key=lambda arm: arm.opcode != "constant")

@@ -1,21 +1,24 @@
-"""The hero of sort and topk on CPUs: a work-item sorts rows, one after another (templates/kernels/sort_cpu.j2), or
-selects the first k elements of each row (templates/kernels/topk_cpu.j2). All methods are stable.
+"""The hero of sort and topk on CPUs. A work-item sorts rows, one after another (templates/kernels/sort_cpu.j2), or
+selects the first k elements of each row (templates/kernels/topk_cpu.j2). All methods are stable. A "word" is an integer
+from which the elements of all operands can be recovered (gen/heroes/sort.py, Word).
 
-  network    many short rows side by side, by words from which all operands' elements can be recovered, or by words of a
-             key and a place
-  insertion  short rows, by keys
-  words      radix sort of words from which all operands' elements can be recovered. Each pass moves words from one
-             array to the results, or back. Elements whose keys are constants (gen/heroes/sort.py, Word) are read again
-  ranges     long rows, possibly in parts: a first pass moves elements to ranges of words; each range is then sorted as
-             words. If there is one operand, the ranges are in the result, and no further memory is needed
-  indices    radix sort of words of a key, of at most 32 bits, and the place of its element; then the operands are
-             gathered
-  keys       the same with keys and places in separate arrays; several groups of keys are sorted one after another, the
-             least significant first
-  merge      for comparators whose graph does not prove that they are an order (gen/hlo/order.py): places are merged in
-             runs of 1, 2, 4, .. as in gen/reference, so that the result is the same for any comparator
-  few        topk: the first k elements so far, sorted
-  heap       topk with large k: a heap with the element to be replaced next on top
+The methods are:
+- network: many short rows at the same time, one in each vector lane, by a sorting network on words, or on integers of a
+  key and an index in the row.
+- insertion: insertion sort of short rows, by keys.
+- words: radix sort of words. Each pass moves words between a scratch array and the results. Elements whose keys are
+  constants are read again at the end.
+- ranges: long rows, possibly with several work-items for a row. A first pass distributes words to ranges of values;
+  each range is then sorted as by the method "words". If there is one operand, the ranges are in the result, and no more
+  memory is needed.
+- indices: radix sort of integers that consist of a key, of at most 32 bits, and of an index in the row; then the
+  operands are gathered by these indices.
+- keys: the same with keys and indices in separate arrays. If there are several groups of keys, one is sorted after the
+  other, the least significant group first.
+- merge: for comparators of which it cannot be proven that they are an order (gen/hlo/order.py). Indices are merged in
+  runs of 1, 2, 4, .., exactly as in gen/reference, so that the result is the same for any comparator.
+- few: topk with small k. The first k elements so far are kept sorted.
+- heap: topk with large k. A heap has the element that will be replaced next on top.
 """
 
 from __future__ import annotations
@@ -38,9 +41,11 @@ from gen.schedule.devices import SortCpuNumbers
 
 @dataclass(frozen=True)
 class SortRowsSchedule(Schedule):
-    """The schedule: `items` work-items, with `rows` rows each. how: the method, see the module's docstring. digit:
-    maximum number of bits of a radix digit. parts: number of parts of a row, one part for each work-item; 1: rows are
-    whole.
+    """The schedule: `items` work-items, with `rows` rows each.
+
+    how: the method; see the top of this file.
+    digit: maximum number of bits of a radix digit.
+    parts: number of work-items that share a row; 1: each row has one work-item.
     """
 
     items: int = 1
@@ -58,12 +63,12 @@ class SortRowsSchedule(Schedule):
 
 @dataclass(frozen=True)
 class Group:
-    """Keys of `bits` bits together, at most 64.
+    """A group of keys, which are sorted as one key of `bits` bits, at most 64.
 
-    key: returns the text of the key at a place.
-    type: type of the key.
-    passes: the number of digits, of `digit` bits each.
-    reads: the numbers of the operands that it depends on.
+    key: function that returns C text of the key at an index of the row.
+    type: C type of the key.
+    passes: number of radix passes, of `digit` bits each.
+    reads: the numbers of the operands from which the key is computed.
     """
 
     key: Callable[[str], str]
@@ -76,18 +81,19 @@ class Group:
 
 @dataclass(frozen=True)
 class Words:
-    """Words of rows.
+    """The words of rows: integers from which the elements of all operands can be recovered. The functions return C
+    text.
 
-    of: returns the word of the operands' elements at a place.
-    plain: as `of`, if keys are the elements unchanged.
+    of: the word of the operands' elements at an index.
+    plain: as `of`, for elements that are their own keys.
     sorted: as `of`, for the results' elements.
-    parts: for each operand, the text of its element of a word.
-    again, kept: as `sorted` and `parts`, while words are sorted; a single result then has the bits of words.
-    sure: every row can be sorted by plain words.
-    constants: see Word in gen/heroes/sort.py.
-    keyed: the operand that has them, with elements of type `element` in memory.
+    parts: for each operand, the function that extracts its element from a word.
+    again, kept: as `sorted` and `parts`, while words are being sorted. A single result then has the bits of words.
+    sure: true if plain words sort every row.
+    constants: C texts of the constants that replace some elements as keys (gen/heroes/sort.py, Word).
+    keyed, element: the number of the operand that has such elements, and its type in memory.
     key: the key of such an element.
-    rest: bits below the key.
+    rest: number of bits below the key.
     bits: number of bits of a word's type.
     """
 
@@ -109,23 +115,24 @@ class Words:
 
 @dataclass(frozen=True)
 class SortRecord:
-    """The values that the templates print.
+    """The values that templates/kernels/sort_cpu.j2 and topk_cpu.j2 print.
 
-    how: the method, see the module's docstring.
-    size: elements of a row.
-    kept: elements of a result's row.
-    count: rows.
-    merges: passes of a merge.
-    side: rows side by side.
-    placed, place_bits: type, and bits of a place, of words of a key and a place; "" if these are not used.
-    block: elements that topk compares at once.
-    looked: elements that it examines to find a limit of keys.
-    lanes: arrays, operands then results.
+    how: the method; see the top of this file.
+    size: number of elements of a row.
+    kept: number of elements of a row in the results.
+    count: number of rows.
+    merges: number of passes of a merge.
+    side: number of rows that a sorting network sorts at the same time.
+    placed, place_bits: C type of integers of a key and an index, and the index's number of bits; "" if they are not
+        used.
+    block: number of elements that topk compares at once.
+    looked: number of elements that topk examines to find a limit of keys.
+    lanes: rows of the arrays, operands then results.
     groups: groups of keys, the least significant first.
-    less: the comparator of the elements at two places.
-    held: the number of words for which a work-item has room on the stack; 0: they are in `scratch`.
+    less: function that returns C text of the comparator at two indices.
+    held: number of words for which a work-item has an array on the stack; 0: they are in `scratch`.
     wide, line, numbers: see gen/schedule/devices.py.
-    parts: number of parts of a row, one part for each work-item.
+    parts: number of work-items that share a row.
     """
 
     how: str
@@ -156,17 +163,19 @@ class SortRecord:
     @property
     def ranges(self) -> int:
         """Return the maximum number of ranges of a row: one for each value of the first digit, and two for each
-        `range_size` words."""
+        `range_size` words of the row.
+        """
         return (1 << self.numbers.range_digit) + 2 * self.size // self.range_size
 
     @property
     def range_size(self) -> int:
-        """Return the approximate number of elements in a range."""
+        """Return the approximate number of elements of a range."""
         return max(self.numbers.range_size, self.size >> self.numbers.range_digit + 1)
 
     def bases(self, lanes: "Optional[Sequence[int]]" = None) -> "List[Tuple[str, str]]":
-        """Return the variables with the position of the row's first element in arrays (None: in all), with their
-        values."""
+        """Return the C variables, and their values, of the positions at which the row begins in arrays. lanes: the
+        numbers of the arrays (None: all).
+        """
         return [(f"at{n}", lane.base) for n, lane in enumerate(self.lanes)
                 if lane.base and (lanes is None or n in lanes)]
 
@@ -179,7 +188,7 @@ class SortRecord:
 
 
 def _placed(rows: SortedRows) -> int:
-    """Return the number of bits of a word of a key and a place; 0 if no word is large enough."""
+    """Return the bits, 32 or 64, of the integer that holds a key and an index; 0 if 64 bits are not enough."""
     order = order_of(rows.op)
     bits = order.bits + (rows.size - 1).bit_length()
     return 0 if order.keys is None or bits > 64 else 64 if bits > 32 else 32
@@ -209,7 +218,7 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
         else:
             how = "indices" if order.bits <= 32 else "keys"
         parted = how == "words" and context.device.wide and rows.count == 1 and rows.size >= max(
-            numbers.parted, numbers.parts * numbers.sampled + 1)     # the sample must reach into the last part
+            numbers.parted, numbers.parts * numbers.sampled + 1)  # the sample must include elements of the last part
         long = word is not None and word.one and word.bytes * rows.size > numbers.held_bytes > 0
         if parted or how == "words" and long:
             how = "ranges"
@@ -222,7 +231,7 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
                                parts=numbers.parts if parted else 1)
 
     def _side_by_side(self, rows: SortedRows, word: "Optional[Word]", context: Context) -> bool:
-        """Return true if a network sorts rows in lanes."""
+        """Return true if a sorting network sorts many rows at the same time, one in each vector lane."""
         numbers = context.device.sort_cpu
         return context.device.wide and rows.count >= numbers.side and 1 < rows.size <= numbers.network and (
             _placed(rows) > 0 or word is not None and word.rest == 0)
@@ -250,8 +259,9 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
         return [scratch(dtype, count) for dtype in types.get(schedule.how, [])]
 
     def _held(self, nest: Whole, schedule: SortRowsSchedule, context: Context) -> int:
-        """Return the number of words of a row, or of a range of it, that a work-item has on the stack; 0: they are in
-        scratch."""
+        """Return the number of words that a work-item has in an array on the stack, for a row or for a range of a row;
+        0: the words are in scratch.
+        """
         word, size = Word.of(context.target, nest), SortedRows(nest).size
         room = context.device.sort_cpu.held_bytes if context.device.cpu else 0
         if schedule.how == "ranges" and word and word.one:

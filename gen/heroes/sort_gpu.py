@@ -1,11 +1,11 @@
-"""The hero of sort and topk on GPUs. Elements are ordered by key, then by place in the row, so that the sort is stable.
+"""The hero of sort and topk on GPUs. Elements are ordered by key, then by index in the row, so that the sort is stable.
 
 The first kernel sorts tiles of each row: a block of threads sorts a tile by a bitonic network in shared memory. Each
-further kernel merges pairs of neighbouring runs: a thread has an element, and finds by bisection how many elements of
-the other run come before it. For topk, a run keeps at most k elements. The last kernel writes the results.
+further kernel merges pairs of adjacent sorted runs: a thread has one element, and finds by bisection how many elements
+of the other run come before it. For topk, a run has at most k elements. The last kernel writes the results.
 
-If the comparator's graph does not prove that it is an order (gen/hlo/order.py), a thread sorts each row as a CPU does,
-which is slow.
+If it cannot be proven that the comparator is an order (gen/hlo/order.py), each row is sorted by one thread with the
+CPU's method "merge", which is slow.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class SortTilesSchedule(Schedule):
-    """The schedule. elements: the number of elements that a block sorts, a power of two."""
+    """The schedule of a sort. elements: the number of elements that a block sorts, a power of two."""
 
     elements: int = 2
 
@@ -38,14 +38,16 @@ class SortTilesSchedule(Schedule):
 
 @dataclass(frozen=True)
 class SortedRuns:
-    """Sorted runs of a row: `count` runs of `length` elements, except for the last one; `total` elements together."""
+    """Sorted runs of a row: `count` runs of `length` elements; the last run may be shorter. total: the number of all
+    elements.
+    """
 
     count: int
     length: int
     total: int
 
     def merged(self, kept: int) -> "SortedRuns":
-        """Return the runs after pairs are merged, of at most `kept` elements each."""
+        """Return the runs after adjacent pairs are merged and cut to at most `kept` elements."""
         count, length = (self.count + 1) // 2, min(2 * self.length, kept)
         last = self.total - self.length * (self.count - 1)
         end = min(kept, last if self.count % 2 else self.length + last)
@@ -53,7 +55,7 @@ class SortedRuns:
 
 
 def runs(size: int, tile: int, kept: int) -> List[SortedRuns]:
-    """Return the runs that each kernel leaves."""
+    """Return the sorted runs of a row after each kernel."""
     tiles = -(-size // tile)
     length = min(tile, kept)
     found = [SortedRuns(tiles, length, (tiles - 1) * length + min(kept, size - tile * (tiles - 1)))]
@@ -64,14 +66,15 @@ def runs(size: int, tile: int, kept: int) -> List[SortedRuns]:
 
 @dataclass(frozen=True)
 class SortGpuRecord:
-    """The values that the template prints.
+    """The values that templates/kernels/sort_gpu.j2 prints.
 
-    lanes: the rows of arrays, operands then results.
-    indices: true if the second result is places.
-    keys: the type of each key, and its text at a place, the most significant first.
+    lanes: rows of the arrays, operands then results.
+    indices: true if the second result is the indices of the elements in the row.
+    keys: C type of each key and the function that returns its C text at an index, the most significant key first.
     before: the runs that the kernel merges (None: it sorts tiles).
-    after: the runs that it leaves.
-    source, target: pointers of keys, then of places; without a target it writes the results.
+    after: the runs that the kernel writes.
+    source, target: the pointers of the keys and, last, of the indices that are read and written. Without a target, the
+        kernel writes the results.
     """
 
     size: int
@@ -96,7 +99,7 @@ class SortGpuRecord:
 
 
 class SortRowsHero(sort_cpu.SortCpuHero):
-    """A work-item for each row, as on a CPU, for comparators without known keys."""
+    """The hero for comparators without known keys: a thread sorts each row, as on a CPU."""
 
     def takes(self, nest: Whole, context: Context) -> bool:
         return nest.op.opcode in ("sort", "topk") and not context.device.cpu and order_of(nest.op).keys is None
@@ -186,5 +189,5 @@ def _key_type(group: "Sequence[Any]") -> str:
 
 
 def _held(order: Order) -> int:
-    """Return the bytes of an element in shared memory."""
+    """Return the bytes of shared memory for an element: its keys and its index."""
     return 4 + sum(8 if _key_type(group) == "u64" else 4 for group in order.groups())

@@ -1,7 +1,8 @@
-"""The strips hero on CPUs: a work-item processes a strip of rows (gen/plan/strips.py), one part after another.
+"""The strips hero on CPUs: a work-item takes a strip of rows (gen/plan/strips.py) through all parts of the computation,
+one part after another.
 
-A part leaves its values for the next part in an array of the work-item, which stays in the caches. The parts are
-functions, each written by its own hero; their work-items are numbered strip by strip.
+A part stores the values that the next part reads in an array of the work-item, which stays in the caches. Each part is
+a function written by its own hero. The work-items of a part are numbered so that those of a strip follow each other.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class StripsSchedule(Schedule):
-    """The schedule. rows: number of rows of a strip. parts: the schedules of the parts."""
+    """The schedule of strips. rows: number of rows of a strip. parts: the schedules of the parts."""
 
     rows: int = 1
     parts: Tuple[Schedule, ...] = ()
@@ -29,7 +30,9 @@ class StripsSchedule(Schedule):
 
 @dataclass(frozen=True)
 class StripArray:
-    """The array in which a part leaves a strip for the next part: its element type, name and count, as C text."""
+    """An array through which a part passes a strip's values to the next part: its C type, its name and its number of
+    elements.
+    """
 
     type: str
     name: str
@@ -38,7 +41,7 @@ class StripArray:
 
 @dataclass(frozen=True)
 class StripPart:
-    """A part's kernel, and its number of work-items for a strip."""
+    """A part's kernel, and the number of its work-items for a strip."""
 
     kernel: Kernel
     items: int
@@ -53,7 +56,7 @@ class StripsRecord:
 
 
 class StripsCpuHero(Hero[Strips, StripsSchedule]):
-    """One kernel for all parts."""
+    """The hero that writes one kernel for all parts."""
 
     name, members, leads = "strips", True, True
     nest_class = Strips
@@ -86,7 +89,8 @@ class StripsCpuHero(Hero[Strips, StripsSchedule]):
     def build(self, choice: Choice[Strips, StripsSchedule], context: Context) -> "List[Kernel]":
         nest, d = choice.nest, context.target
         kernels = [kernel for part in choice.parts for kernel in part.kernels(context)]
-        for kernel in kernels:      # a position in a strip depends on some of a work-item's coordinates only
+        # addresses within a strip's arrays do not use all coordinates, so some coordinates may be unused
+        for kernel in kernels:
             record = kernel.text.record
             kernel.text.record = replace(record, placing=replace(record.placing, spare=True))
         kernels = kernels if d.last else [kernel.as_function() for kernel in kernels]

@@ -1,5 +1,6 @@
-"""The table hero: a function of one 16-bit value is looked up. The function itself fills its table, once, on the
-device."""
+"""The table hero: a function of one 16-bit value is read from a table of its 65,536 values. A kernel fills the table by
+that function, once, on the device.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +26,16 @@ from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.schedule import Device, LoopSchedule
 
-VECTOR = 8      # values that are stored at once; vectors begin at multiples of this number
+VECTOR = 8  # number of values that are stored at once; a vector's first element is a multiple of this number
 
 
 @dataclass(frozen=True)
 class LookUp:
-    """Printed by templates/kernels/table.j2, with the walk of the loop hero.
+    """The record that templates/kernels/table.j2 prints, with the loops of the loop hero.
 
-    input, output: addresses of a step's values. element_input, element_output: addresses of one value, for a step that
-    the end cuts. store: the word that stores a vector.
+    input, output: addresses of a step's values.
+    element_input, element_output: addresses of one value, for a step that the end cuts.
+    store: the C word that stores a vector.
     """
 
     walk: Walk
@@ -45,7 +47,7 @@ class LookUp:
 
 
 class TableHero(Hero[Nest, LoopSchedule]):
-    """A walk of the loop hero whose steps look up values in place of computing them."""
+    """The loop hero with steps that look up values instead of computing them."""
 
     name, overwrites = "loop", True
     nest_class = Nest
@@ -83,8 +85,9 @@ HERO = TableHero()
 
 
 def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
-    """Return the 16-bit parameter that determines each element of the result, if a table pays; else None. Raise Refused
-    if there are too few elements."""
+    """Return the 16-bit parameter that alone determines each element of the result, if a table is faster; else None.
+    Raise Refused if there are too few elements.
+    """
     numbers = device.table
     entry = nest.partition.entry
     if len(nest.partition.roots) != 1 or dtypes.storage_bytes(nest.partition.roots[0].shape.dtype) != 2 \
@@ -115,8 +118,9 @@ def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
 
 
 def _in_vectors(position: str) -> bool:
-    """Return true if elements are contiguous in memory, from positions at which a vector may begin. position: of an
-    element by its number."""
+    """Return true if the elements are contiguous in memory and begin where a vector may begin. position: the map from
+    an element's number to its position.
+    """
     digits, start, run = strides(position), algebra.evaluate(position, 0), 1
     for size, step in reversed(list(zip(*digits or ()))):
         if size > 1 and step != run:
@@ -126,15 +130,18 @@ def _in_vectors(position: str) -> bool:
 
 
 def _flats(nest: Nest, loop: LoopSchedule) -> "List[str]":
-    """Return the maps to the position of an element of a step and, if the end cuts a step, of a single element."""
+    """Return two maps to positions in memory: of the elements of a step, and of the single elements of a step that the
+    end cuts.
+    """
     (root,) = nest.partition.roots
     position = compose(root.map, memory_map(root.shape))
     return [compose(thread_map(nest, schedule), position) for schedule in (loop, loop.scalar())]
 
 
 def _table_kernel(context: Context, nest: Nest, loop: LoopSchedule, grid: Grid) -> Kernel:
-    """Return the kernel that looks up a function of one 16-bit value; the function itself fills its table, once, on the
-    device."""
+    """Return the kernel that looks up a function of one 16-bit value. Another kernel fills the table by that function,
+    once, on the device.
+    """
     d, helpers, source = context.target, context.helpers, _table_source(context.device, nest)
     assert source is not None
     index_type = grid.index

@@ -1,11 +1,14 @@
-"""The transpose hero on a CPU: accesses that are contiguous along another digit than the output's minor one go through
-register tiles.
+"""The transpose hero on CPUs: accesses whose contiguous digit differs from the output's minor digit go through register
+tiles.
 
-A tile is a box of `rows` positions along that digit times `lanes` along the minor one. A source is loaded along its own
-contiguous digit and transposed in registers (gen/emit/register_tiles.py); a result in the other order is transposed
-back. For large arrays of small elements, the loads of a tile alternate with the stores of the tile before. Digits that
-are too short for a tile (those of tiled layouts) are joined with the next ones, and neighbours that stay together are
-moved as one element. All values are computed once, in the output's order.
+The position in the output is a mixed-radix number (gen/plan/digits.py). A tile is a box: `rows` positions along the
+other contiguous digit, and `lanes` positions along the minor digit. A source is loaded along its own contiguous digit
+and transposed in registers (gen/emit/register_tiles.py); a result with the other order is transposed back. All values
+are computed once, in the output's order.
+
+For large arrays of small elements, the loads of a tile alternate with the stores of the previous tile. If a digit is
+too short for a tile, as in tiled layouts, the next digits are added to it. Elements that are adjacent in all accesses
+are moved together, as one wider element.
 """
 
 from __future__ import annotations
@@ -33,9 +36,10 @@ from gen.targets import COMPLEX, TINY, Target
 
 @dataclass(frozen=True)
 class RegisterTileSchedule(Schedule):
-    """A CPU's tile: `vec` rows (along the source's contiguous digit) of `registers_down` registers of `lanes` elements
-    (along the output's). With registers_down 2, both cache lines of a row are stored one after the other, so that they
-    go to memory as a pair."""
+    """A register tile: `vec` rows (along the source's contiguous digit), each of `registers_down` registers of `lanes`
+    elements (along the output's contiguous digit). If registers_down is 2, both cache lines of a row are stored one
+    after the other, so that they reach memory as a pair.
+    """
 
     tile: bool = True
 
@@ -49,16 +53,17 @@ class RegisterTileSchedule(Schedule):
 
 
 def inlined(nest: Nest) -> Nest:
-    """Return the nest with each value that is read at several indices computed at each of them, because a tile cannot
-    contain a function's accesses.
+    """Return the nest without functions: a value that is read at several indices is computed at each of them. Memory
+    accesses inside functions could not go through a tile.
     """
     of = nest.partition
     return Nest(nest.name, nest.shape, Partition(of.computation, of.roots, nest.name, of.entry.dims, INLINE, of.cuts))
 
 
 def takes(nest: Nest, context: Context) -> bool:
-    """Return true if a nest's elements are whole bytes and whole registers, written at their own index, and no
-    neighbours are spread over registers."""
+    """Return true if register tiles can hold the nest's elements (each is one or more whole bytes), no result
+    overwrites an operand, and the loop hero does not interleave registers for this nest.
+    """
     return not (nest.reads_first or (nest.layout and not context.device.cpu)
                 or touches(nest,
                            {*dtypes.PACKED, *TINY, *COMPLEX})) and (context.device.lanes == 1
@@ -67,7 +72,7 @@ def takes(nest: Nest, context: Context) -> bool:
 
 @dataclass(frozen=True)
 class Candidate:
-    """The nest with its functions inlined, the frame of its tiles, and a tile."""
+    """A nest without functions, the digits of its tiles (Frame), and a tile."""
 
     nest: Nest
     frame: "Frame"
@@ -75,7 +80,7 @@ class Candidate:
 
 
 class TransposeCpuHero(Hero[Nest, Candidate]):
-    """Register tiles, the best ones that fit first."""
+    """The hero of register tiles. It tries the tiles that fit, best first."""
 
     name = "transpose"
     nest_class = Nest
@@ -118,19 +123,22 @@ HERO = TransposeCpuHero()
 
 
 def joins(space: IterationSpace) -> bool:
-    """Return true if neighbours stay neighbours in all accesses, so that several are moved as one element."""
+    """Return true if some elements are adjacent in all accesses, so that several of them are moved as one wider
+    element.
+    """
     return _joined(space)[0] > 1
 
 
 def _joined(space: IterationSpace) -> "Tuple[int, IterationSpace]":
-    """Return the number of neighbouring elements that stay neighbours in all accesses and are joined to one element of
-    at most 64 bits, and the iteration space of the joined elements."""
+    """Return the number of elements that are adjacent in all accesses and are moved as one element of at most 64 bits,
+    and the iteration space of these wider elements.
+    """
     size, joined = space.sizes[-1], 1
     while size % (2 * joined) == 0 and all(a.strides and a.strides[-1] == 1 and a.width * joined < 8
                                            and not any(s % (2 * joined) for s in a.strides[:-1])
                                            for a in space.accesses):
         joined *= 2
-    # whole lines are left to the loop hero
+    # if the adjacent elements fill cache lines, the loop hero is better
     if joined == 1 or len(space.sizes) == 1 or size * space.accesses[0].width >= LINE:
         return 1, space
     rest = (size // joined,) if size > joined else ()
@@ -143,7 +151,9 @@ def _joined(space: IterationSpace) -> "Tuple[int, IterationSpace]":
 
 @dataclass(frozen=True)
 class Frame:
-    """The frame of tiles: the iteration space (of joined elements), and the digits of rows and lanes, fastest first."""
+    """The digits along which tiles are cut: the iteration space, and the digits of a tile's rows and of its lanes,
+    fastest first. joined: number of adjacent elements that are moved as one.
+    """
 
     space: IterationSpace
     rows: Tuple[int, ...]
@@ -159,20 +169,21 @@ class Frame:
         return math.prod(self.space.sizes[k] for k in self.lanes)
 
     def fits(self, rows: int, lanes: int) -> bool:
-        """Return true if a tile fits. A tile at the end is moved back; if there are several digits, by whole first
-        digits.
+        """Return true if a tile of this size fits. The last tile is moved back so that it ends with the array; if
+        several digits form the rows or the lanes, it must move by whole sizes of the first digit.
         """
         return all(step <= size and (len(run) == 1 or math.gcd(size, step) % self.space.sizes[run[0]] == 0
                                      or self.space.sizes[run[0]] % step == 0)
                    for step, size, run in ((rows, self.high, self.rows), (lanes, self.wide, self.lanes)))
 
     def outer(self) -> "Dict[int, int]":
-        """Return the other digits, with their sizes."""
+        """Return the digits that are neither rows nor lanes, with their sizes."""
         return {k: size for k, size in enumerate(self.space.sizes) if k not in (*self.rows, *self.lanes)}
 
     def position(self, of: "Dict[int, str]") -> str:
-        """Return the text of a position in memory, from the texts of the digits; rows and lanes are given at their
-        first digits."""
+        """Return a position in memory, as a map expression, from the expressions of the digits. The expressions of rows
+        and lanes are those of their first digits.
+        """
         terms, weights = [], self.space.weights()
         for run in (*((k,) for k in range(len(weights)) if k not in (*self.rows, *self.lanes)), self.rows, self.lanes):
             below = 1
@@ -184,8 +195,9 @@ class Frame:
 
 
 def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Frame:
-    """Return the frame of tiles. Digits that are too short for a tile are joined with those that follow in memory, for
-    each kind of access."""
+    """Return the digits of the tiles' rows and lanes. If a digit is too short for a tile, the next digits in memory
+    order are added to it.
+    """
     minor = len(space.sizes) - 1
     regular = [a.strides for a in space.accesses if a.strides]
     turned = [s for s in regular if s[digit] == 1 and s[-1] > 1]
@@ -202,7 +214,9 @@ def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Fr
 
 
 def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> Iterator[RegisterTileSchedule]:
-    """Return the tiles that fit, best first. kept: true if another kernel reads what they write."""
+    """Return the tiles that fit, best first. kept: true if another kernel reads the results, so that they should stay
+    in a cache.
+    """
     numbers = device.transpose_cpu
     space, digit = frame.space, frame.rows[0]
     turned = [a for a in space.accesses if a.strides and a.strides[digit] == 1 and a.strides[-1] > 1]
@@ -214,7 +228,7 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> 
     for shape in (*shapes, numbers.least_tile):
         if shape.streamed and traffic <= device.cache:
             continue
-        # the rows of a turn belong to one array, with one stride
+        # the rows that are loaded together belong to one array and have one stride
         if shape.pipelined and (len(space.accesses) > 2 or len(turned) > 1 or turned[0].write
                                 or space.sizes[frame.lanes[0]] % (PIECE // width) and len(frame.lanes) > 1):
             continue
@@ -225,7 +239,7 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> 
                 chunks = -(-chunks // 2)
             line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes)
                        for a in space.accesses if a.write)
-            # a line may contain several rows
+            # a cache line may contain several rows
             stream = traffic > (numbers.kept_bytes if kept else device.cache) and line >= device.line
             items = _items(frame, lanes * down, rows, chunks)
             prefetches = traffic > device.cache and rows * width >= device.line
@@ -236,11 +250,12 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> 
 
 
 def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
-    """Return the counts in a work-item's number, slowest first: the other digits, the part along rows, the tile along
-    lanes.
+    """Return the digits of a work-item's number as (name, size), slowest first: digits outside tiles, then the part
+    along rows, then the strip of tiles along lanes.
 
-    Neighbouring work-items go down the source's rows, so that together they complete rows of the output. A tile that is
-    moved back belongs to the work-item of the tile that it overlaps, so that the order of their stores is fixed.
+    Adjacent work-items have adjacent strips of the source's rows, so that together they complete rows of the output.
+    The last tile, which is moved back, belongs to the work-item of the tile that it overlaps, so that the order of
+    their stores is fixed.
     """
     outer = [(f"g{k}", size) for k, size in frame.outer().items()]
     return outer + [("part", -(-(frame.high // rows) // chunks)), ("strip", frame.wide // lanes)]
@@ -251,8 +266,12 @@ def _items(frame: Frame, lanes: int, rows: int, chunks: int) -> int:
 
 
 class Origin(NamedTuple):
-    """A tile's first element along a digit. map: its text in a map. text: C text of its value from the tile's number
-    ("": it is the number). last: the last value."""
+    """The first element of a tile along a digit.
+
+    map: the element as a map expression.
+    text: C text of its value, computed from the tile's number ("": it is the number).
+    last: its value in the last tile.
+    """
 
     map: str
     text: str
@@ -260,8 +279,9 @@ class Origin(NamedTuple):
 
 
 def _origin(name: str, size: int, step: int) -> Origin:
-    """Return the origin of tiles along a digit; if tiles do not divide the digit, the last tile overlaps the one before
-    it."""
+    """Return the first element of the tiles along a digit. If tiles do not divide the digit, the last tile overlaps the
+    tile before it.
+    """
     unit = math.gcd(size, step)
     quanta, last = step // unit, (size - step) // unit
     return Origin(f"{name} * {unit}", f"{name}_tile < {size // step} ? {name}_tile * {quanta} : {last}" if size % step
@@ -270,14 +290,13 @@ def _origin(name: str, size: int, step: int) -> Origin:
 
 @dataclass(frozen=True)
 class Turns:
-    """The alternation of a tile's loads with the stores of the tile before it."""
+    """The turns by which the loads of a tile alternate with the stores of the previous tile."""
 
     count: int
-    # columns of registers that the function `join` makes in a turn: it makes PIECES registers from PIECES loaded
-    # registers
+    # number of times per turn that the function `join` runs; it makes PIECES registers of PIECES loaded registers
     columns: int
     join: str
-    register: str       # type of these registers
+    register: str  # type of the joined registers
     pieces: int = PIECES
 
 
@@ -285,26 +304,26 @@ class Turns:
 class TransposeCpuRecord:
     """The record that templates/kernels/transpose_cpu.j2 prints.
 
-    A work-item's number is split into the other digits, its part of the tiles along rows, and the strip of tiles along
-    lanes. If tiles do not divide a digit, the last tile is moved back.
+    A work-item's number is a mixed-radix number: the digits outside tiles, then the part along rows, then the strip of
+    tiles along lanes. If tiles do not divide a digit, the last tile is moved back.
     """
 
     placing: Placing
-    counter: str                    # the variable that counts tiles along rows, first <= counter < end
+    counter: str  # the variable that counts tiles along rows: first <= counter < end
     first: str
     end: str
-    row: str                        # the tile's first row, and its C text if tiles do not divide the rows
+    row: str  # the variable of the tile's first row, and its C text if tiles do not divide the rows
     row_origin: str
-    lane: str                       # the tile's first lane, and its C text if tiles do not divide the lanes
+    lane: str  # the variable of the tile's first lane, and its C text if tiles do not divide the lanes
     lane_origin: str
     last_strip: int
     lanes: int                      # of a register
-    vec: int                        # registers: `vec` rows of a tile, each of `down` registers side by side along lanes
+    vec: int  # numbers of registers: `vec` rows of a tile, each of `registers_down` registers
     registers_down: int
-    loads: Sequence[Statement]                # lines before a tile's registers, of one register, and after them
+    loads: Sequence[Statement]  # lines before a tile's registers, for one register, and after them
     lines: Sequence[Statement]
     stores: Sequence[Statement]
-    turns: "Optional[Turns]"        # set if the loads of a tile alternate with the stores of the tile before it
+    turns: "Optional[Turns]"  # None, unless the loads of a tile alternate with the stores of the previous tile
 
 
 def _turns(d: Target, helpers: Helpers, frame: Frame, tile: RegisterTileSchedule) -> "Optional[Turns]":
@@ -316,8 +335,11 @@ def _turns(d: Target, helpers: Helpers, frame: Frame, tile: RegisterTileSchedule
 
 
 class TileStep(NamedTuple):
-    """A tile as a step. position: the map from the tile's coordinates, and a place in the tile, to the position in
-    memory. origins: C text of each digit's first element from the number of the tile ("": it is the number)."""
+    """A tile as a step of the kernel.
+
+    position: the map from the tile's coordinates, and an element of the tile, to the position in memory.
+    origins: for each digit, C text of the tile's first index, computed from the tile's number ("": it is the number).
+    """
 
     form: Form
     position: str
@@ -349,7 +371,7 @@ def _step(tiled: Candidate) -> TileStep:
 
 
 def _placing(tiled: Candidate) -> "Tuple[str, int]":
-    """Return the map from the ids of a work-item to the coordinates of its tiles, and the number of groups."""
+    """Return the map from a work-item's ids to the coordinates of its tiles, and the number of work-groups."""
     frame, tile = tiled.frame, tiled.tile
     return place(_grid(frame, tile.lanes * tile.registers_down, tile.vec, tile.chunks), tile.threads)
 
@@ -367,7 +389,8 @@ def _on_cpu(tiled: Candidate, grid: Grid, context: Context) -> Kernel:
     tiles, parts = -(-frame.high // tile.vec), dict(counts)["part"]
     ragged = bool(origins[minor])
     first, end = share("part", tile.chunks, parts, tiles)
-    # a variable with a single value is in no map; the tile loops have variables of their own
+    # A coordinate with a single value is not in the map. Coordinates with variables of their own in the tile loops are
+    # renamed.
     names_of = {"strip": "strip" if ragged else f"g{minor}"}
     coordinates = [Coordinate(names_of.get(name, name), text) for (name, count), text in zip(counts, placed.results)
                    if count > 1 or name == "part" or (name == "strip" and ragged)]

@@ -1,18 +1,18 @@
-"""The transpose hero on a GPU: a block moves a tile through shared memory.
+"""The transpose hero on GPUs: a block of threads moves a tile through shared memory.
 
-A tile is a box of `rows` positions along the digits in which the transposed accesses are contiguous, times `lanes`
-positions along those in which the first result is. There are three phases; in each of them, neighbouring threads have
-neighbouring addresses:
+The position in the first result is a mixed-radix number, whose digits are cut into tiles. A tile is a box: `rows`
+positions along the digits in which transposed accesses are contiguous, and `lanes` positions along the digits in which
+the first result is contiguous. Barriers separate three phases; in each phase, adjacent threads access adjacent
+addresses:
+- load: buffers that are contiguous along rows are read in their own order and stored to shared memory.
+- take: threads follow the lanes. They read transposed elements from shared memory and other buffers directly, compute,
+  and store results.
+- store: results that are contiguous along rows are read from shared memory and written in their own order.
 
-    load   buffers that are contiguous along rows are read in their own order and stored to tiles
-    take   (after a barrier) threads go along lanes: they read tiles across and other buffers directly, compute, and
-           store results
-    store  (after a barrier) results that are contiguous along rows are read from tiles and written in their own order
-
-A 32-bit word in a tile has elements of one or two bytes from `pack` rows. A thread has `pack` rows of such words, and
-transposes blocks of pack x pack elements in its registers. If the minor digit stays minor and is short, its `unit`
-elements stay together. Pitch and rotation of a tile's lines are chosen by counting bank conflicts at the addresses that
-the maps give.
+A 32-bit word of a tile contains elements of one or two bytes from `pack` rows. A thread has `pack` rows of such words,
+and transposes blocks of pack x pack elements in its registers. If the minor digit of both sides is the same and short,
+its `unit` elements are moved together. The distance and rotation of a tile's rows in shared memory are chosen by
+counting bank conflicts at the addresses that the maps give.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ from gen.targets import Target
 
 @dataclass(frozen=True)
 class DigitAccess:
-    """A buffer that the body reads or writes, its strides along the digits, and its map from the kernel's index.
+    """A buffer that the kernel reads or writes, with its strides along the digits.
 
-    maps: the same map, in each form in which an access may have it.
+    maps: maps from the kernel's index to the position in the buffer. They are equal as functions, but accesses contain
+        them in different forms.
     """
 
     buffer: Buffer
@@ -72,8 +73,9 @@ class DigitAccess:
 
 @dataclass(frozen=True)
 class SharedTileSchedule(Schedule):
-    """A tile of rows x lanes x unit elements; a thread has `pack` rows of `vec` of them. notes: text for `gen explain`
-    about the placement of the tile's lines in banks."""
+    """A tile of rows x lanes x unit elements; a thread has `vec` elements of each of `pack` rows. notes: text for `gen
+    explain` about the layout of the tile in banks.
+    """
 
     rows: int = 1
     lanes_: int = 1
@@ -91,10 +93,10 @@ class SharedTileSchedule(Schedule):
 class StagedAccess:
     """An access that goes through a tile in shared memory.
 
-    word: bytes of a word there.
-    vec: elements that a thread moves between tile and memory at once.
-    pitch: words from lane to lane.
-    turn: after each `turn[0]` lanes the words are rotated by a further `turn[1]`.
+    word: bytes of a word in shared memory.
+    vec: number of elements that a thread moves between tile and memory at once.
+    pitch: number of words from one lane of the tile to the next.
+    turn: after each `turn[0]` lanes, the words are rotated by `turn[1]` more words.
     """
 
     access: DigitAccess
@@ -112,8 +114,9 @@ class StagedAccess:
 
 @dataclass(frozen=True)
 class Frame:
-    """The frame of tiles: the sizes of the digits, the digits of rows and lanes (fastest first), and the number of
-    elements that stay together."""
+    """The digits along which tiles are cut: the sizes of all digits, the digits of a tile's rows and of its lanes
+    (fastest first), and the number of elements that are moved together.
+    """
 
     sizes: Tuple[int, ...]
     rows: Tuple[int, ...]
@@ -130,17 +133,19 @@ class Frame:
 
     @property
     def outer(self) -> "List[int]":
-        """Return the digits outside of tiles."""
+        """Return the digits outside tiles."""
         inside = {*self.rows, *self.lanes, *([len(self.sizes) - 1] if self.unit > 1 else [])}
         return [k for k in range(len(self.sizes)) if k not in inside]
 
     def counts(self, tile: SharedTileSchedule) -> "List[Tuple[str, int]]":
-        """Return the counts in a block's number, slowest first."""
+        """Return the digits of a block's number as (name, size), slowest first."""
         tiles = [("row_tile", -(-self.high // tile.rows)), ("lane_tile", -(-self.wide // tile.lanes_))]
         return [(f"g{k}", self.sizes[k]) for k in self.outer] + [(name, count) for name, count in tiles if count > 1]
 
     def position(self, tile: SharedTileSchedule) -> str:
-        """Return the map (g.., row_tile, lane_tile, r, l, e) -> the position in the first result's memory."""
+        """Return the map (g.., row_tile, lane_tile, r, l, e) -> (position in the first result's memory): tile
+        coordinates, then row, lane and element in the tile.
+        """
         weights = [math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes))]
         counts = dict(self.counts(tile))
         row = f"(row_tile * {tile.rows} + r)" if "row_tile" in counts else "r"
@@ -159,7 +164,7 @@ class Frame:
 # ---- accesses through tiles ----
 
 def _accesses(nest: Nest, space: IterationSpace) -> List[DigitAccess]:
-    """Return the reads of the body (without loops and guards in it) and the writes, each once."""
+    """Return the writes, and the reads that no loop or guard contains, without repetition."""
     partition, unmap = nest.partition, algebra.call("shape", "unmap", nest.shape.text)
     split = position(space.sizes)
     accesses: Dict[Tuple[Buffer, str], DigitAccess] = {}
@@ -180,7 +185,8 @@ def _accesses(nest: Nest, space: IterationSpace) -> List[DigitAccess]:
 
 
 def _frame(device: Device, space: IterationSpace, accesses: Sequence[DigitAccess]) -> "Optional[Tuple[Frame, List[DigitAccess]]]":
-    """Return the frame of rows and lanes, and the accesses along rows; None if there are none."""
+    """Return the digits of tiles, and the accesses that are contiguous along rows; None if there are no such accesses.
+    """
     last = len(space.sizes) - 1
     units = [1, space.sizes[-1]] if last and space.sizes[-1] * max(a.width for a in accesses) <= device.line else [1]
     for unit in units:
@@ -199,8 +205,9 @@ def _frame(device: Device, space: IterationSpace, accesses: Sequence[DigitAccess
 
 def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
           staged: Sequence[DigitAccess]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
-    """Return the digits of rows and lanes. If one digit is short, or would leave much of its last tile empty, digits
-    that continue it are joined."""
+    """Return the digits of rows and of lanes. If a digit is short, or would leave much of its last tile empty, the
+    digits that continue it in memory are added.
+    """
     runs, line = {"rows": [row], "lanes": [lane]}, max(device.transpose_gpu.banks,
                                                        device.coalesced // min(a.width for a in staged) // unit)
 
@@ -228,7 +235,9 @@ def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
 # ---- tile sizes ----
 
 def _extent(size: int, most: int, quantum: int) -> int:
-    """Return a tile's side, in whole vectors. If there are few tiles along it, their sides are equal."""
+    """Return the size of a tile's side, a whole number of vectors. If there are few tiles along this side, they have
+    equal sizes.
+    """
     if size >= 3 * most:
         return max(1, most // quantum) * quantum
     part = -(-size // -(-size // most))
@@ -242,7 +251,7 @@ def _power(n: int, most: int) -> int:
 
 def _tiles(device: Device, frame: Frame, staged: Sequence[DigitAccess],
            others: Sequence[DigitAccess]) -> Iterator[SharedTileSchedule]:
-    """Return tiles, best first: words of several rows, wide accesses, large tiles."""
+    """Yield tiles, best first: first those with words of several rows, then wide accesses, then large tiles."""
     numbers = device.transpose_gpu
     small = min(a.width for a in staged)
     widths = [a.width for a in others] or [a.width for a in staged]
@@ -268,8 +277,9 @@ def _tiles(device: Device, frame: Frame, staged: Sequence[DigitAccess],
 
 
 def _has_vectors(vec: int, side: int, size: int, other: int, others: int, pack: int, unit: int) -> bool:
-    """Return true if each vector along a run is wholly inside or outside of a tile and of the run; vectors may continue
-    in the next run if the whole run is in one tile."""
+    """Return true if no vector crosses the border of a tile or of the rows (lanes). A vector may continue in the next
+    row if a whole row is in one tile.
+    """
     if side * unit % vec == 0 and size * unit % vec == 0:
         return True
     return side == size and pack == 1 and side * other * unit % vec == 0 and side * others * unit % vec == 0
@@ -278,8 +288,12 @@ def _has_vectors(vec: int, side: int, size: int, other: int, others: int, pack: 
 # ---- maps ----
 
 class Local(NamedTuple):
-    """A thread's elements in a phase. element: the text of their (r, l, e). counts: the sizes of its variables, by
-    name. bound: the constraint of a map with them ("": none)."""
+    """The elements of a thread in a phase.
+
+    element: the map expressions of their (r, l, e): row, lane and element in the tile.
+    counts: the sizes of the variables in these expressions.
+    bound: a constraint that a map with these expressions needs ("": none).
+    """
 
     element: str
     counts: Dict[str, int]
@@ -287,7 +301,7 @@ class Local(NamedTuple):
 
 
 def _local(tile: SharedTileSchedule, vec: int, along: str) -> Local:
-    """Return a thread's elements in a phase along rows or lanes."""
+    """Return the elements of a thread in a phase. along: "rows" or "lanes", which adjacent threads follow."""
     by_lanes = along == "lanes"
     high = tile.rows // tile.pack if by_lanes else tile.rows
     units = high * tile.lanes_ * tile.unit // vec
@@ -311,7 +325,7 @@ def _box(frame: Frame, tile: SharedTileSchedule, vec: int, along: str) -> "Dict[
 
 
 def _in_tile(tile: SharedTileSchedule, vec: int, along: str) -> str:
-    """Return the map (th_x)[(pass, row,) vec] -> (r, l, e)."""
+    """Return the map (th_x)[(pass, row,) vec] -> (r, l, e), the elements of a thread in the tile."""
     local = _local(tile, vec, along)
     names = [name for name in local.counts if name != "th_x"]
     domain = ", ".join(f"{name} in [0, {size - 1}]" for name, size in local.counts.items())
@@ -319,8 +333,7 @@ def _in_tile(tile: SharedTileSchedule, vec: int, along: str) -> str:
 
 
 def _in_output(frame: Frame, tile: SharedTileSchedule, vec: int, along: str) -> str:
-    """Return the map (g.., row_tile, lane_tile, th_x)[(pass, row,) vec] -> the position in the first result's
-    memory."""
+    """Return the map (g.., row_tile, lane_tile, th_x)[(pass, row,) vec] -> (position in the first result's memory)."""
     local, counts = _local(tile, vec, along), dict(frame.counts(tile))
     inner = [name for name in local.counts if name != "th_x"]
     domain = ", ".join(f"{name} in [0, {size - 1}]" for name, size in {**counts, **local.counts}.items())
@@ -329,7 +342,7 @@ def _in_output(frame: Frame, tile: SharedTileSchedule, vec: int, along: str) -> 
 
 
 def _address(tile: SharedTileSchedule, stage: StagedAccess) -> str:
-    """Return the map (r, l, e) -> the word of a tile."""
+    """Return the map (r, l, e) -> (word of the tile in shared memory)."""
     pack = stage.held if tile.unit == 1 else 1
     count, words = tile.rows // pack, max(1, tile.unit // stage.held)
     word = (f"(r floordiv {pack})" if not stage.turn[1]
@@ -344,9 +357,13 @@ def _address(tile: SharedTileSchedule, stage: StagedAccess) -> str:
 # ---- banks ----
 
 def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequence[Sequence[int]]") -> int:
-    """Return the largest number of words of one bank that a warp accesses at once, in the first two warps and the last
-    one of a block; 1 is free of conflicts. address: a map (th_x)[..] to words of `word` bytes. at: values of its
-    further variables. Words of 8 and 16 bytes are accessed by halves and quarters of a warp."""
+    """Return the largest number of words that a warp accesses at once in one bank; 1 means no conflicts. The first two
+    warps and the last warp of a block are counted. Half a warp accesses words of 8 bytes at once, a quarter of a warp
+    words of 16 bytes.
+
+    address: a map (th_x)[..] to words of `word` bytes.
+    at: the values of the map's other variables to try.
+    """
     numbers = device.transpose_gpu
     worst, together = 1, numbers.banks * numbers.bank // max(word, numbers.bank)
     warps = {0, numbers.banks, (threads - 1) // numbers.banks * numbers.banks}
@@ -364,7 +381,7 @@ def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequen
 
 
 def _degree(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> int:
-    """Return the larger number of conflicts of the two phases that use a tile."""
+    """Return the maximum number of bank conflicts in the two phases that access a tile."""
     degree = 1
     for vec, along, held in ((stage.vec, "rows", stage.held), (tile.vec, "lanes", stage.held if tile.unit > 1 else 1)):
         local = _in_tile(tile, vec, along)
@@ -375,9 +392,10 @@ def _degree(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> in
 
 
 def _in_banks(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> "Tuple[StagedAccess, str]":
-    """Choose the placement of a tile's lines: as they are, a word longer, rotated, or both; the first one without
-    conflicts, else the one with the fewest. If the widest accesses have conflicts in all of them, accesses half as wide
-    are tried."""
+    """Choose the layout of a tile in banks: plain, with one word of padding after each row, rotated, or both. Return
+    the first layout without conflicts, else the layout with the fewest. If the widest accesses have conflicts in all
+    layouts, accesses of half the width are tried too.
+    """
     tried: "List[Tuple[int, StagedAccess]]" = []
     for vec in (stage.vec, stage.vec // 2) if stage.vec * stage.access.width == 16 and stage.vec > stage.held else (
             stage.vec,):
@@ -405,7 +423,7 @@ def _in_banks(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> 
 
 @dataclass(frozen=True)
 class Candidate:
-    """The nest with its functions inlined, the frame of its tiles, a tile, and the accesses through it."""
+    """A nest without functions, the digits of its tiles, a tile, and the accesses that go through it."""
 
     nest: Nest
     frame: Frame
@@ -414,7 +432,7 @@ class Candidate:
 
 
 class TransposeGpuHero(Hero[Nest, Candidate]):
-    """Tiles that go through shared memory."""
+    """The hero of tiles that go through shared memory."""
 
     name = "transpose"
     nest_class = Nest
@@ -460,7 +478,7 @@ class TransposeGpuHero(Hero[Nest, Candidate]):
         yield from [placing for placing in [_placing(frame.counts(tile))] if placing]
 
     def accesses(self, nest: Nest, schedule: Candidate, context: Context) -> "List[Access]":
-        """Return the accesses of the phases along rows, then of the step between them."""
+        """Return the memory accesses of the phases along rows, then of the phase along lanes."""
         along = [Access("write" if stage.access.write else "read", stage.access.buffer,
                         _flat(schedule.frame, schedule.tile, schedule.nest, stage.access, stage.vec, "rows"), stage.vec)
                  for stage in schedule.stages]
@@ -484,20 +502,20 @@ HERO = TransposeGpuHero()
 
 
 def _flat(frame: Frame, tile: SharedTileSchedule, nest: Nest, access: DigitAccess, vec: int, along: str) -> str:
-    """Return a phase's map to an access's buffer."""
+    """Return the map of a phase to positions in an access's buffer."""
     return compose(compose(_in_output(frame, tile, vec, along), algebra.call("shape", "unmap", nest.shape.text)),
                    access.index)
 
 
 def _aligned(flat: str, width: int, vec: int, size: int) -> bool:
-    """Return true if `vec` elements are neighbours in words of `size` bytes."""
+    """Return true if `vec` elements are contiguous and aligned to words of `size` bytes."""
     access = algebra.access(flat, "vec")[0]
     return vec == 1 or (access.stride == 1 and access.align * width % size == 0)
 
 
 def _stages(device: Device, frame: Frame, tile: SharedTileSchedule, nest: Nest, staged: Sequence[DigitAccess],
             others: Sequence[DigitAccess]) -> "Optional[List[StagedAccess]]":
-    """Return the staged accesses; None if the tile's vectors are not aligned."""
+    """Return the accesses that go through shared memory; None if the tile's vectors are not aligned."""
     for access in others:
         if not _aligned(_flat(frame, tile, nest, access, tile.vec, "lanes"), access.width, tile.vec,
                         min(device.line, tile.vec * access.width)):
@@ -535,15 +553,15 @@ class SharedTile:
 
 @dataclass(frozen=True)
 class Copy:
-    """The copy that a thread does between a buffer and its tile in one of `passes`: a vector in the buffer, and the
-    words of `tile` for it.
+    """A copy between a buffer and a tile, in `passes` passes. In each pass, a thread copies one vector of the buffer,
+    which is one or several words of the tile.
 
-    name: name of the union for the vector, if it is several words.
-    guard: condition that the vector is inside.
+    name: name of the union that holds the vector, if it is several words.
+    guard: condition that the vector is inside the array.
     move: statement that loads or stores the vector.
     type: type of the vector.
     word: type of a word.
-    cells: indices of the words.
+    cells: C texts of the indices of the words in the tile.
     """
 
     tile: str
@@ -558,8 +576,10 @@ class Copy:
 
 @dataclass(frozen=True)
 class Held:
-    """The words of a tile that a thread holds while it computes, as words and as `elements` elements. write: the words
-    are stored to the tile after the computation; otherwise they are loaded before it."""
+    """The words of a tile that a thread holds in registers while it computes. A union allows access by words and by
+    `elements` elements. write: true if the words are stored to the tile after the computation; false if they are loaded
+    before it.
+    """
 
     tile: str
     name: str
@@ -572,8 +592,9 @@ class Held:
 
 @dataclass(frozen=True)
 class TransposeGpuRecord:
-    """The record that templates/kernels/transpose_gpu.j2 prints. loads, stores: the phases along rows. Between them, in
-    each of `passes`, each thread for which guard holds computes `pack` rows of a step."""
+    """The record that templates/kernels/transpose_gpu.j2 prints. loads, stores: the phases along rows. Between these
+    phases, in each of `passes` passes, the threads for which `guard` is true compute `pack` rows of a step.
+    """
 
     placing: Placing
     tiles: List[SharedTile]
@@ -587,7 +608,7 @@ class TransposeGpuRecord:
 
 
 def _thread(tiled: Candidate) -> str:
-    """Return the map from a thread and its step, in the phase along lanes, to the index."""
+    """Return the map from a thread and its step, in the phase along lanes, to the result's index."""
     return compose(_in_output(tiled.frame, tiled.tile, tiled.tile.vec, "lanes"),
                    algebra.call("shape", "unmap", tiled.nest.shape.text))
 
@@ -599,24 +620,24 @@ def _form(tiled: Candidate, staged: "Dict[Tuple[str, str], str]") -> Form:
 
 
 def _at_last(index: str, vec: int, tile: SharedTileSchedule, box: "Dict[str, Tuple[int, int]]") -> str:
-    """Return the map of a vector's last element."""
+    """Return the map to the last element of a vector."""
     return algebra.substitute(index, vec=vec - 1, **({"row": tile.pack - 1} if "row" in box else {}))
 
 
 def _cells(address: str, vec: int, held: int) -> "List[str]":
-    """Return the maps to the words of a vector in its tile."""
+    """Return the maps to the words of the tile that a vector consists of."""
     return [algebra.substitute(address, vec=k) for k in range(0, vec, held)]
 
 
 def _held_cells(address: str, tile: SharedTileSchedule, stage: StagedAccess) -> "List[str]":
-    """Return the maps to the words that a thread holds."""
+    """Return the maps to the words of the tile that a thread holds in registers."""
     per = 1 if tile.unit == 1 else stage.held
     return [algebra.substitute(address, vec=vec, **({"row": row} if tile.pack > 1 else {}))
             for vec in range(0, tile.vec, per) for row in range(0, tile.pack, stage.held // per)]
 
 
 def _placing(counts: "Sequence[Tuple[str, int]]") -> str:
-    """Return the map from a block to the coordinates of its tile; "" if there is one tile."""
+    """Return the map from a block to the coordinates of its tile; "" if there is only one tile."""
     blocks = weight = math.prod(count for _, count in counts)
     results = []
     for _, count in counts:
@@ -628,7 +649,7 @@ def _placing(counts: "Sequence[Tuple[str, int]]") -> str:
 
 @dataclass
 class TransposeGpuWriter:
-    """Writes a kernel's phases."""
+    """The writer of the kernel."""
 
     d: Target
     helpers: Helpers
@@ -653,15 +674,15 @@ class TransposeGpuWriter:
                 1: self.d.types["u8"]}[size]
 
     def held(self, stage: StagedAccess) -> str:
-        """Return the type of a tile's words."""
+        """Return the C type of a tile's words."""
         return self.element(stage) if stage.held == 1 else self.word(stage.word)
 
     def guard(self, index: str, box: "Dict[str, Tuple[int, int]]", vec: int) -> str:
-        """Return the condition that a vector is inside, which holds if its last element is inside."""
+        """Return the condition that a vector is inside the array: its last element is inside."""
         return " && ".join(conditions(_at_last(index, vec, self.tile, box), box, self.index_type))
 
     def along_rows(self, stage: StagedAccess) -> Copy:
-        """Return the copy of a phase along rows, between a buffer and its tile."""
+        """Return the copy between a buffer and its tile, in a phase along rows."""
         access, tile, vec, size = stage.access, self.tile, stage.vec, stage.vec * stage.access.width
         flat = _flat(self.frame, tile, self.nest, access, vec, "rows")
         self.flats.append(Touched("store" if access.write else "load", access.buffer, flat, size if vec > 1 else 0))
@@ -680,8 +701,8 @@ class TransposeGpuWriter:
                     cells)
 
     def holds(self, local: str, thread: str) -> "Tuple[List[Held], Dict[Tuple[str, str], str]]":
-        """Return the words of tiles that a thread holds while it computes, and C texts of elements by pointer and
-        position."""
+        """Return the words of tiles that a thread holds in registers, and C texts of their elements by buffer and map.
+        """
         tile, held = self.tile, []
         staged: Dict[Tuple[str, str], str] = {}
         for stage in self.stages:

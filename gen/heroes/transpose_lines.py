@@ -1,10 +1,11 @@
-"""The transpose hero on a CPU for output rows that may begin anywhere in a cache line: lines are merged from successive
-tiles.
+"""The transpose hero on CPUs for output rows that do not begin at a cache line: streaming stores of whole lines, merged
+from successive tiles.
 
-A row whose length is not a multiple of a 64-byte line begins in the middle of a line. Each register of a tile is then
-part of two lines, and would take two plain stores instead of a streaming store. Here a work-item has a block of columns
-(rows of the output) and goes down the source. For every column it carries the register of the last tile, which is
-merged with that of the next tile to a whole line (`line_tile` in gen/emit/register_tiles.py). Elements are only moved.
+If the length of a row is not a multiple of a 64-byte cache line, most rows begin in the middle of a line. A register of
+a tile then covers parts of two lines. It would need two plain stores, where an aligned register needs one streaming
+store. In this hero, a work-item has a block of columns (which are rows of the output) and takes tile after tile down
+the source. For every column it keeps the last tile's register and merges it with the next tile's register to a whole
+line (`line_tile` in gen/emit/register_tiles.py). Elements are only moved.
 """
 
 from __future__ import annotations
@@ -31,8 +32,11 @@ from gen.schedule import Device, Schedule
 
 @dataclass(frozen=True)
 class LinesSchedule(Schedule):
-    """The schedule. Tiles are square. width: bytes of an element. columns: number of columns of a work-item. parts:
-    number of parts into which the way down is cut.
+    """The schedule of square tiles.
+
+    width: bytes of an element.
+    columns: number of columns of a work-item.
+    parts: number of work-items that share the rows of a block of columns.
     """
 
     stream: bool = True
@@ -56,7 +60,7 @@ class LinesSchedule(Schedule):
 
 @dataclass(frozen=True)
 class Candidate:
-    """The nest with its functions inlined, its iteration space, the transposed digit, and a schedule."""
+    """A nest without functions, its iteration space, the digit that is transposed, and a schedule."""
 
     nest: Nest
     space: IterationSpace
@@ -65,7 +69,7 @@ class Candidate:
 
 
 class TransposeLinesHero(Hero[Nest, Candidate]):
-    """Lines that are merged from successive tiles."""
+    """The hero of cache lines that are merged from successive tiles."""
 
     name = "transpose"
     nest_class = Nest
@@ -84,7 +88,7 @@ class TransposeLinesHero(Hero[Nest, Candidate]):
                 yield Candidate(nest, space, digit, lines)
 
     def forms(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[Form]":
-        return ()       # elements are only moved, by functions for lines
+        return ()  # elements are only moved, by the functions of register tiles
 
     def maps(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[str]":
         return TransposeLinesWriter(context, schedule, "").maps()
@@ -106,8 +110,9 @@ HERO = TransposeLinesHero()
 
 
 def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Optional[LinesSchedule]":
-    """Return the schedule for moving one array into rows that may begin anywhere in a line; None for other nests, or if
-    tiles do not fit."""
+    """Return the schedule for one array that is moved into rows which may begin anywhere in a cache line. Return None
+    for other nests, and if tiles do not fit.
+    """
     numbers = device.transpose_lines
     reads, writes = [a for a in space.accesses if not a.write], [a for a in space.accesses if a.write]
     if len(reads) != 1 or len(writes) != 1 or reads[0].strides is None or writes[0].strides is None:
@@ -131,15 +136,16 @@ def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Op
 
 
 def _strides(space: IterationSpace, write: bool) -> "Tuple[int, ...]":
-    """Return the strides of the only access that writes, or reads."""
+    """Return the strides of the only write (write is true) or of the only read."""
     (strides,) = [a.strides for a in space.accesses if a.write == write]
     assert strides is not None, "lines are carried where both have strides"
     return strides
 
 
 def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
-    """Return the distinct offsets within a line of the first rows of all matrices, in elements after the first matrix's
-    offset."""
+    """Return the offsets, in elements within a cache line, at which the first rows of the matrices of the batch begin,
+    relative to the first matrix.
+    """
     strides, starts = _strides(space, True), {0}
     for k, size in enumerate(space.sizes):
         if k not in (digit, len(space.sizes) - 1):
@@ -153,37 +159,38 @@ def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
 
 @dataclass(frozen=True)
 class TransposeLinesRecord:
-    """The record that templates/kernels/transpose_lines_cpu.j2 prints. The stages of a work-item are "first" (or
-    "again", if another part has written the lines before), "next" and "last". edge: true if a further tile is moved
-    back to the last columns."""
+    """The record that templates/kernels/transpose_lines_cpu.j2 prints. A work-item does the stages "first", "next" and
+    "last". If another part has already written the lines before its rows, it does "again" instead of "first".
+    """
 
     placing: Placing
-    tiles: str                                  # number of tiles side by side in the work-item's columns
-    register: str                               # the type of a line
-    carried: int                                # lines that are carried from tile to tile
-    first: str                                  # the first tile of stage "next", and the end tile
+    tiles: str  # C text of the number of tiles in the width of the work-item's columns
+    register: str  # C type of a register that is a whole line
+    carried: int  # number of registers that are carried from tile to tile
+    first: str  # C texts of the first tile of stage "next" and of its end
     end: str
     parts: int
     blocks: int                                 # of columns
-    edge: bool                                  # true if columns are left over after whole tiles
-    # numbers of tiles of a step of stage "next". The larger number comes first; it is for processors on which bursts
-    # of prefetches pay
+    # true if columns are left over after whole tiles, so that one more tile is moved back to the last columns
+    edge: bool
+    # The numbers of tiles that a step of stage "next" may have. The larger number comes first; it is used on processors
+    # on which bursts of prefetches are faster.
     downs: "Tuple[int, ...]"
-    starts: "Tuple[int, ...]"                   # offsets within a line at which the matrices of a batch begin
-    # (stage, tiles of a step, edge, start): a step, for matrices that begin at offset `start` of a line, or (None)
-    # anywhere
+    starts: "Tuple[int, ...]"  # the offsets within a cache line at which the matrices of a batch begin
+    # step(stage, tiles, edge, start) returns the statements of a step, for matrices that begin at offset `start` of a
+    # cache line; None: at any of the offsets.
     step: "Callable[[str, int, bool, Optional[int]], List[Statement]]"
 
 
 class Function(NamedTuple):
-    """A C function and its first arguments."""
+    """A C function, and its arguments before those that all such functions have."""
 
     name: str
     arguments: Tuple[str, ...] = ()
 
 
 class TransposeLinesWriter:
-    """Writes the kernel. index_type: "" if only maps are needed."""
+    """The writer of the kernel. index_type: "" if only maps are needed."""
 
     def __init__(self, context: Context, carried: Candidate, index_type: str) -> None:
         self.d, self.helpers, self.index_type = context.target, context.helpers, index_type
@@ -205,7 +212,7 @@ class TransposeLinesWriter:
         self.starts = _starts(space, digit, form.side)
 
     def position(self, row: str, column: str, more: "Dict[str, int]") -> str:
-        """Return the map from a work-item's coordinates, and `more`, to the position in memory."""
+        """Return the map from a work-item's coordinates, and the variables of `more`, to the position in memory."""
         weights, texts, box = self.space.weights(), [], {}
         for k, size in enumerate(self.space.sizes):
             if k in (self.digit, self.last):
@@ -219,7 +226,9 @@ class TransposeLinesWriter:
         return algebra.simplify(f"({', '.join(box)}) -> ({' + '.join(texts)}), domain: {', '.join(domain)}")
 
     def begin(self, flat: str, row: str, edge: bool) -> str:
-        """Return the map to the first element of a tile. edge: the tile that is moved back to the last columns."""
+        """Return the map to the first element of a tile. edge: true for the tile that is moved back to the last
+        columns.
+        """
         side = self.form.side
         more = {**({} if edge else {"block": self.blocks, "j": self.form.columns // side}), "k": self.strips}
         column = str(self.columns - side) if edge else f"block * {self.form.columns} + j * {side}"
@@ -231,12 +240,14 @@ class TransposeLinesWriter:
 
     @property
     def blocks(self) -> int:
-        """Return the number of blocks of whole tiles; the last block also has the columns that are left over."""
+        """Return the number of blocks of columns. A block has whole tiles; the last block also has the columns that are
+        left over.
+        """
         return max(1, -(-(self.columns // self.form.side) // (self.form.columns // self.form.side)))
 
     def first(self, edge: bool) -> int:
-        """Return the offset in a line of the rows of the first matrix's tiles. It is the same for all tiles, except
-        the tile at the edge.
+        """Return the offset within a cache line at which the rows of the first matrix's tiles begin. The offset is the
+        same for all tiles except the tile at the edge.
         """
         begin = self.begin(self.write, "0", edge)
         at = algebra.evaluate(begin, *[0] * len(algebra.info(begin).variables))
@@ -244,8 +255,9 @@ class TransposeLinesWriter:
         return at[0] % self.form.side
 
     def line(self, part: str, down: int, edge: bool, start: int) -> str:
-        """Return the name of a function of gen/emit/register_tiles.py for rows that begin at offset `start` of a
-        line."""
+        """Add the function of gen/emit/register_tiles.py for rows that begin at offset `start` of a cache line, and
+        return its name.
+        """
         form = self.form
         name = f"{part}{down}_u{8 * form.width}_{form.side}_{self.pitch}_{self.length}" + f"_from{start}" * bool(start)
         if name not in self.helpers.texts:
@@ -255,9 +267,10 @@ class TransposeLinesWriter:
         return name
 
     def complete(self, stage: str, down: int, edge: bool, start: "Optional[int]" = None) -> Function:
-        """Return the function that stores whole lines and carries the rest, for matrices that begin at `start`. If
-        matrices begin at several offsets, return the function whose first argument is the offset of the work-item's
-        matrix."""
+        """Return the function that stores whole lines and carries the rest. start: the offset within a cache line at
+        which matrices begin. If it is None and there are several offsets, the function's first argument is the offset
+        of the work-item's matrix.
+        """
         side, first = self.form.side, self.first(False)
         part = "next" if stage == "again" else stage
         variants = {(first + further) % side: self.line(part, down, edge, (self.first(edge) + further) % side)
@@ -266,8 +279,8 @@ class TransposeLinesWriter:
             (start,) = variants
         if start is not None:
             return Function(variants[start])
-        # the name is the kernel's own: other kernels of the file may have equally long rows, and matrices that begin
-        # elsewhere
+        # The name contains the kernel's name, because another kernel of the file may have rows of the same length and
+        # matrices that begin at other offsets.
         name = f"{self.nest.name}_{part}{down}{'_edge' if edge else ''}"
         if name not in self.helpers.texts:
             self.helpers.texts[name] = register_tiles.by_start(self.d, 8 * self.form.width, side,
@@ -275,8 +288,9 @@ class TransposeLinesWriter:
         return Function(name, ("start",))
 
     def step(self, stage: str, down: int, edge: bool, start: "Optional[int]" = None) -> List[Statement]:
-        """Return the loads of a step's tiles, which transpose them, and the store of whole lines. In stage "again" the
-        lines are already stored, and a tile is only carried."""
+        """Return the statements of a step: loads that transpose its tiles, then the store of whole lines. In stage
+        "again" the lines are already stored, so the tile is only loaded and carried.
+        """
         side, register = self.form.side, self.d.register(f"u{8 * self.form.width}", self.form.side)
         load = self.helpers.tile("load", f"u{8 * self.form.width}", side, side, self.index_type, self.form.load_bytes,
                                  distance=self.form.row_prefetch // self.form.width)
@@ -292,14 +306,14 @@ class TransposeLinesWriter:
                 Call(complete.name, *complete.arguments, target, carry, "x")]
 
     def rows(self, stage: str, down: int) -> List[str]:
-        """Return the first source rows of a stage's tiles, as texts of maps."""
+        """Return the first source row of each tile of a stage, as map expressions."""
         side = self.form.side
         if stage == "next":
             return [f"(k + {tile}) * {side}" for tile in range(down)]
         return [{"first": "0", "again": f"(k - 1) * {side}", "last": str(self.length - side)}[stage]]
 
     def pointer(self, buffer: Buffer, flat: str, row: str, edge: bool, constant: str = "") -> str:
-        """Return the address of a tile in a buffer, as a pointer to elements that are moved."""
+        """Return the address of a tile in a buffer, as a C pointer to unsigned integers of the elements' width."""
         d = self.d
         return f"({constant}{d.pointer}{d.types[f'u{8 * self.form.width}']} *)({self.address(buffer, flat, row, edge)})"
 
@@ -312,8 +326,8 @@ class TransposeLinesWriter:
         return index, [name for name, _ in counts], blocks
 
     def start(self) -> str:
-        """Return the map to the offset in a line of the rows of a work-item's matrix; "" if all matrices have the
-        same offset.
+        """Return the map to the offset within a cache line at which a work-item's matrix begins; "" if all matrices
+        have the same offset.
         """
         if len(self.starts) == 1:
             return ""
@@ -322,7 +336,7 @@ class TransposeLinesWriter:
                        f"domain: position in [0, {self.nest.shape.elements - 1}]")
 
     def target_row(self, stage: str) -> str:
-        """Return the first output column of a stage's lines, as text of a map."""
+        """Return the first output column of a stage's lines, as a map expression."""
         side = self.form.side
         return str(self.strips * side - side) if stage == "last" else self.rows(stage, 1)[0]
 
@@ -342,7 +356,7 @@ class TransposeLinesWriter:
         return {"row": self.length, "column": self.columns}
 
     def flats(self) -> "List[Touched]":
-        """Return the arrays, with the map to the position in each."""
+        """Return the memory accesses, each with the map to the position in its array."""
         return [Touched(verb, buffer, compose(self.position("row", "column", self.box), flat)) for verb, buffer, flat in
                 (("read", self.source, self.read), ("write", self.target, self.write))]
 
@@ -369,7 +383,7 @@ class TransposeLinesWriter:
             d.register(f"u{8 * form.width}", side), form.columns + (side if edge else 0), first,
             end, parts, self.blocks, edge, tuple(dict.fromkeys((form.registers_down, 1))),
             tuple((self.first(False) + further) % side for further in self.starts), self.step)
-        # the functions are printed before the kernel
+        # The functions are added before the kernel is printed.
         for stage, down in (("first", 1), *(("next", n) for n in record.downs), ("last", 1)):
             for at_edge in (False, True)[:1 + edge]:
                 self.step(stage, down, at_edge)

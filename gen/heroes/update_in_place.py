@@ -1,5 +1,6 @@
-"""The hero of dynamic-update-slice: a kernel over the update, which writes it in place and does nothing else
-(gen/plan/update.py says when)."""
+"""The hero of dynamic-update-slice in place: a kernel over the update, which writes nothing but the updated elements.
+gen/plan/update.py says when a result may overwrite the operand.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from gen.plan.update import Update
 
 
 class UpdateInPlaceHero(loop.LoopHero):
-    """A walk over the update. All reads of a step precede its writes, as both may access the same elements."""
+    """A loop over the update. All reads of a step precede its writes, because both may access the same elements."""
 
     name = "dynamic-update-slice"
     nest_class = Update

@@ -1,4 +1,4 @@
-"""Walks as records: the steps of work-items, for templates to print."""
+"""The loops of a kernel that goes over an array in steps, as records that templates print."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from gen.statements import Statement
 
 @dataclass(frozen=True)
 class Walk:
-    """A walk as C text, printed by templates/parts/walk.j2.
+    """The loop over a work-item's steps, as C text, printed by templates/parts/walk.j2.
 
     t: the type of an index.
-    group, item: true if the text uses the number of the work-group, and of the work-item in it.
-    chunks: steps of a work-item in each of its `streams`.
-    step: elements of a step, which has `registers` rows of `registers_down` registers of `lanes` elements.
-    burst: steps whose lines are prefetched together.
-    prefetch: for each pointer, the lines of code that prefetch a step's elements; empty for no prefetch.
-    whole: the condition that all elements of a step are inside; "" if they always are.
-    before, register, after: loads of whole vectors, the computation of register `vec`, stores of whole vectors.
-    inside: the condition that element `vec` of a step is inside; "" if the end cuts no step.
-    element: its computation.
-    before_element: code that precedes the computation of all `left` elements that are inside.
+    group, item: true if the text uses the number of the work-group, and of the work-item in its group.
+    chunks: number of steps of a work-item in each of its `streams`.
+    step: number of elements of a step. A step has `registers` rows of `registers_down` registers of `lanes` elements.
+    burst: number of steps whose cache lines are prefetched together.
+    prefetch: for each pointer, the lines of code that prefetch a step's elements; empty: no prefetch.
+    whole: the condition that all elements of a step are inside the array; "" if they always are.
+    before, register, after: loads of whole vectors, computation of register `vec`, stores of whole vectors.
+    inside: the condition that element `vec` of a step is inside; "" if the end of the array cuts no step.
+    element: the computation of element `vec`.
+    before_element: code that precedes the computation of the `left` elements of a cut step.
     """
 
     t: str
@@ -47,7 +47,7 @@ class Walk:
 
 @dataclass(frozen=True)
 class Bursts:
-    """Two walks of one launch: for processors on which bursts of prefetches pay, and for all others."""
+    """Two versions of the same loop: for processors on which bursts of prefetches are faster, and for all others."""
 
     bursts: Walk
     plain: Walk

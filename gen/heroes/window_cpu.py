@@ -1,9 +1,11 @@
-"""The window hero on CPUs: pooling, its gradient, blurs and stencils, row by row of the result.
+"""The window hero on CPUs: pooling, its gradient, blurs and stencils, computed row by row of the result.
 
-A result's position is split into its dimensions, so that reads need neither / nor %, and a row of windows reads the
-rows below it in order. Along the minor dimension, the vectors of a row have no element beyond a border, as the maps'
-guards prove; single elements come before and after them. If the rows of a large result may begin anywhere in a cache
-line, its vectors are whole lines, so that they can be streamed, provided that no guard is left in them.
+The result's dimensions are separate loops, so that reads need neither / nor %, and successive windows of a row read
+memory in order. Along the minor dimension, vectors cover the columns in which no element of a window is beyond a
+border, as the guards of the maps prove. Single elements cover the columns before and after them.
+
+If the rows of a large result do not begin at cache lines, the vectors are aligned to the lines, so that they can be
+streamed. This is done only if the vectors need no guard.
 """
 
 from __future__ import annotations
@@ -32,12 +34,12 @@ Box = Dict[str, Tuple[int, int]]
 
 @dataclass(frozen=True)
 class WindowSchedule(Schedule):
-    """The schedule.
+    """The schedule of a window op.
 
     sizes: sizes of the result's dimensions in memory, major first.
     chunks: number of rows of a work-item.
-    inside: the columns of a row without borders, first and end.
-    lines: true if vectors are whole cache lines of the result, at whatever column a line begins.
+    inside: the first and the end column between which no window reaches beyond a border.
+    lines: true if vectors are whole cache lines of the result, so that their first column depends on the row.
     """
 
     sizes: Tuple[int, ...] = ()
@@ -50,11 +52,11 @@ class WindowSchedule(Schedule):
         return ", ".join(words + ["in whole lines"] * self.lines + ["streamed"] * self.stream)
 
 
-MOST_OPS = 256  # the step is printed three times: before, between and after the borders
+MOST_OPS = 256  # maximum number of ops, because the code is printed three times: before, between and after the borders
 
 
 class WindowCpuHero(Hero[Nest, WindowSchedule]):
-    """One kernel, in which a work-item computes several rows."""
+    """The hero that writes one kernel, in which a work-item computes several rows."""
 
     name = "window"
     nest_class = Nest
@@ -90,12 +92,12 @@ class WindowCpuHero(Hero[Nest, WindowSchedule]):
         lines = (plain.stream and sizes[-1] % lanes != 0 and inside[1] - inside[0] >= 4 * lanes
                  and lanes * written >= device.line)
         by_lines = replace(plain, lines=True)
-        # no lines of the result if elements are computed one by one, because of a guard or a gather
+        # vectors are not aligned to lines if a guard or a gather makes their elements be computed one by one
         lines = lines and not _row_forms(nest, by_lines).step.names(context.target, "lane")
         return [by_lines] * lines + [plain]
 
     def index_types(self, schedule: WindowSchedule) -> "Sequence[str]":
-        """Return the index types, a signed one first: neighbouring reads then become one address with displacements."""
+        """Return the index types, a signed type first: adjacent reads then become one address with displacements."""
         return "int", "uint", "long"
 
     def forms(self, nest: Nest, schedule: WindowSchedule, context: Context) -> "Iterable[Form]":
@@ -117,7 +119,7 @@ HERO = WindowCpuHero()
 
 
 def inlined(nest: Nest) -> Partition:
-    """Return the nest's partition with small functions inlined: a function would be called for each lane."""
+    """Return the nest's partition with its functions inlined, because a function would be called for each lane."""
     of = nest.partition
     if len(of.functions) == 1:
         return of
@@ -125,7 +127,7 @@ def inlined(nest: Nest) -> Partition:
 
 
 def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges: "Tuple[str, ...]" = ()) -> str:
-    """Return the map from the coordinates g0, g1, .. and a column to the index."""
+    """Return the map from a row's coordinates g0, g1, .. and the expression `column` to the result's index."""
     weights = [math.prod(sizes[k + 1:]) for k in range(len(sizes))]
     position = " + ".join([*(f"g{k} * {w}" for k, w in enumerate(weights[:-1])), column])
     names = [name for name in box if name not in ranges]
@@ -136,13 +138,13 @@ def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges:
 
 
 class Vectors(NamedTuple):
-    """The aligned vectors of the result's memory that lie inside a row.
+    """The vectors that are aligned in the result's memory and lie inside a row.
 
-    thread: the map from a row's coordinates g0, g1, .., the number of a vector and a lane to the index in the result.
+    thread: the map from a row's coordinates g0, g1, .., the number of a vector and a lane to the result's index.
     box: the bounds of the variables of `thread`.
     ends: the map from a row's coordinates to four numbers. The first two are the row's first vector and the end of its
-        vectors. The third is the number of columns before the first vector. The fourth belongs to the unaligned vector
-        of the row's last columns: it is the first lane whose column is in no aligned vector.
+        vectors. The third is the number of columns before the first vector. The fourth is for the unaligned vector that
+        covers the row's last columns: its first lane that no aligned vector covers.
     """
 
     thread: str
@@ -174,8 +176,8 @@ def _outer(sizes: "Tuple[int, ...]") -> Box:
 
 
 def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Optional[Tuple[int, int]]":
-    """Return the columns (first, end) between which no guard depends on the column; None if a guard depends on more
-    than a range of columns.
+    """Return the first and the end column between which no guard depends on the column; None if some guard does not
+    hold for one contiguous range of columns.
     """
     box: Box = {**_outer(sizes), "column": (0, sizes[-1] - 1)}
     thread, low, high = _thread(nest, sizes, "column", box), 0, sizes[-1] - 1
@@ -197,15 +199,16 @@ def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Opti
                 return None
             rest = algebra.simplify(f"({names}) -> ({guard.text} - column * {step}), domain: {domain}")
             others = algebra.ranges(rest)[0]
-            least, most = guard.lo - others[0], guard.hi - others[1]      # bounds of column * step
+            least, most = guard.lo - others[0], guard.hi - others[1]  # bounds of column * step
             least, most = (least, most) if step > 0 else (-most, -least)
             low, high = max(low, -(-least // abs(step))), min(high, most // abs(step))
     return low, high + 1
 
 
 def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lanes: int) -> bool:
-    """Return true if walking by rows is better than the memory order: there are windows or borders, or the rows that
-    are read are not contiguous and end within a vector."""
+    """Return true if row by row is faster than the loop hero. This is so if there are windows or borders, or if the
+    rows that are read are not contiguous and not whole vectors.
+    """
     opcodes = {entry.instruction.opcode for region in regions(partition.entry.body) for entry in region.entries}
     if opcodes.intersection(WINDOWS) or inside != (0, sizes[-1]):
         return True
@@ -228,7 +231,9 @@ def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "
 
 
 def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> bool:
-    """Return true if rows decide about borders; the memory order would need divisions for them in each vector."""
+    """Return true if a row's coordinates decide about borders. The loop hero would need divisions for them in each
+    vector.
+    """
     thread = _thread(nest, sizes, "column", {**_outer(sizes), "column": (0, sizes[-1] - 1)})
     maps = [compose(thread, region.map) for region in regions(partition.entry.body) if region.map]
     outer = _outer(sizes)
@@ -243,11 +248,12 @@ class WindowCpuRecord:
     """The record that templates/kernels/window_cpu.j2 prints.
 
     row: the coordinate that counts rows.
-    first, last: a work-item's rows, as C text.
-    begin, end: the first vector of a row and the end vector, as C texts; vectors begin where a cache line does.
-    edges: single vectors, which overlap these. If the vectors bypass the caches, an edge stores only its own
-        elements, as writing a line both ways is slow.
-    elements: the columns, first and end, that are computed one by one.
+    first, last: C texts of a work-item's first row and of its end.
+    begin, end: C texts of a row's first vector and of its end. Vectors begin at cache lines if rows do.
+    edges: single vectors for the columns before and after these vectors, which overlap them. If stores bypass the
+        caches, an edge stores only the elements that no other vector stores, because mixing both kinds of stores in a
+        cache line is slow.
+    elements: the ranges of columns (first, end) that are computed one by one.
     """
 
     placing: Placing
@@ -263,10 +269,12 @@ class WindowCpuRecord:
 
 
 class RowForms(NamedTuple):
-    """A row's vectors, the single vectors at its edges, and its other columns (None: there are none).
+    """The plans of the code for a row: its vectors, the single vectors at its edges, and its other columns (None: there
+    are none).
 
-    begin, end: the first vector and the end vector, as C texts.
-    ends: the map that gives `begin` and `end` if the schedule has lines (see `Vectors`); "" if they are constants.
+    begin, end: C texts of the first vector and of the end.
+    ends: the map that gives `begin` and `end` if vectors are aligned to cache lines (see `Vectors`); "" if both are
+        constants.
     """
 
     step: Form
@@ -278,7 +286,7 @@ class RowForms(NamedTuple):
 
 
 def _row_forms(nest: Nest, schedule: WindowSchedule, index_type: str = "") -> RowForms:
-    """Return the forms of a row. index_type: "" to leave out texts that depend on it."""
+    """Return the plans of the code for a row. index_type: "" to leave out the texts that depend on it."""
     sizes, lanes, (low, high), partition = schedule.sizes, schedule.lanes, schedule.inside, inlined(nest)
     outer, ends = _outer(sizes), ""
 
@@ -296,9 +304,10 @@ def _row_forms(nest: Nest, schedule: WindowSchedule, index_type: str = "") -> Ro
         thread, box, ends = _vectors(nest, sizes, schedule.inside, lanes)
         step = of(thread, box, True)
         begin, end, before, behind = algebra.c_text(ends, index_type).results if index_type else [""] * 4
-        columns += [(low, ("0", f"({before})")), (high - lanes, (behind, str(lanes)))]   # & binds less tightly than <
+        # parentheses: & binds less tightly than <
+        columns += [(low, ("0", f"({before})")), (high - lanes, (behind, str(lanes)))]
     else:
-        first = -(-low // lanes) * lanes     # whole lines, if rows begin with a line
+        first = -(-low // lanes) * lanes  # aligned to cache lines, if rows are
         count = (high - first) // lanes
         step = at_column(f"{first} + step * {lanes}", {"step": (0, count - 1)}, True)
         overhang, whole = (high - first) % lanes, schedule.stream and sizes[-1] % lanes == 0

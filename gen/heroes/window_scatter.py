@@ -1,9 +1,10 @@
-"""The window scatter hero on CPUs: the sources of windows are combined with the elements that the windows have
-selected, window by window.
+"""The window scatter hero on CPUs: each window has selected one element of the result, with which the window's source
+is combined (the second half of select-and-scatter).
 
-It takes windows along the contiguous dimension, where neighbouring lanes belong to different windows. Work-items share
-the result along its outermost dimension. Each fills its part, then goes through the windows that contain its rows, in
-the order of their positions, and combines the sources of those whose selected element is in its part.
+This hero takes windows along the contiguous dimension, where adjacent lanes of a vector would belong to different
+windows. Work-items share the result along its outermost dimension. Each work-item fills its part with the initial
+value. Then it visits the windows that contain its rows, in the order of their positions. If the element that a window
+has selected is in the work-item's part, it combines the window's source with this element.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from gen.targets import COMPLEX, TINY
 
 @dataclass(frozen=True)
 class WindowScatterSchedule(Schedule):
-    """The schedule. chunks: rows of a work-item, along `dimension` of the result. items: work-items."""
+    """The schedule. items: number of work-items. chunks: number of rows of a work-item; a row is one index of
+    `dimension`, the result's outermost dimension.
+    """
 
     dimension: int = 0
     items: int = 1
@@ -49,19 +52,20 @@ class PlaceLoop:
 
 @dataclass(frozen=True)
 class WindowScatterRecord:
-    """The record that templates/kernels/window_scatter_cpu.j2 prints.
+    """The record that templates/kernels/window_scatter_cpu.j2 prints. A row is one index of the result's outermost
+    dimension.
 
     group: true if there are several work-items.
-    chunk, size: rows of a work-item, and of the result.
-    row: elements of a row.
+    chunk, size: number of rows of a work-item, and of the result.
+    row: number of elements of a row.
     pointer: pointer to the result.
-    begin: the lines that compute the initial value of the result, and that value.
+    begin, value: the lines that compute the result's initial value, and C text of the value.
     places: the loops over windows.
     window: the lines that read which element a window has selected.
-    chosen: the variable with its number.
+    chosen: the C variable with the number of this element in the window.
     none: the number for a window that contains no element.
-    at_row: the row of the selected element.
-    combine: the lines that combine the window's source with it.
+    at_row: C text of the row of the selected element.
+    combine: the lines that combine the window's source with the selected element.
     """
 
     group: bool
@@ -94,13 +98,13 @@ class WindowScatterHero(Hero[Nest, WindowScatterSchedule]):
         if hero is None or not outer or not hero.operands[1].shape.elements or _seen(hero) == EMPTY:
             return []
         d = outer[0]
-        # windows that reach into a part are visited for that part too
+        # a window that reaches into two parts is visited for both
         least = 4 * loop_sizes(hero)[d] if hero.attributes["window"].size[d] > 1 else 1
         rows = max(-(-dims[d] // (device.unit_items * device.units)), least)
         return [WindowScatterSchedule(chunks=min(rows, dims[d]), dimension=d, items=-(-dims[d] // min(rows, dims[d])))]
 
     def index_types(self, schedule: WindowScatterSchedule) -> "Sequence[str]":
-        """Return signed types: the first window that contains a row may be before the first window of all."""
+        """Return signed types, because the first window position that could contain a row may be negative."""
         return "int", "long"
 
     def forms(self, nest: Nest, schedule: WindowScatterSchedule, context: Context) -> "Iterable[Form]":
@@ -124,16 +128,17 @@ HERO = WindowScatterHero()
 
 
 def _seen(hero: Instruction) -> str:
-    """Return the map from a window's position and an index in the window to the element; EMPTY if windows cover only
-    padding.
+    """Return the map from a window's position and an index in the window to the result's index; EMPTY if windows cover
+    only padding.
     """
     return algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(hero.operands[1].shape.dims)}",
                         f"in={algebra.numbers(hero.shape.dims)}", "joint=1", *window_words(hero.attributes["window"]))
 
 
 def _element(hero: Instruction) -> "Tuple[str, Tuple[str, ...]]":
-    """Return the map from a window's position and the number of an element in it to the element, and the names of its
-    variables."""
+    """Return two values: the map from a window's position and the number of an element in the window to the result's
+    index, and the names of the map's variables.
+    """
     sizes, places, seen = loop_sizes(hero), hero.operands[1].shape.dims, _seen(hero)
     place, digit = [f"i{k}" for k in range(len(places))], [f"s{k}" for k in range(len(sizes))]
     info = algebra.info(algebra.rename(seen, *place, *digit))
@@ -149,8 +154,9 @@ def _element(hero: Instruction) -> "Tuple[str, Tuple[str, ...]]":
 
 
 def _forms(nest: Nest) -> "List[Form]":
-    """Return the forms of the result's initial value, and of a window's selection and source at the window's
-    position."""
+    """Return the plans of two pieces of code: the result's initial value, and the reads of a window's selected number
+    and source.
+    """
     hero = nest.only(SCATTER)
     assert hero is not None
     choice, source, init = hero.operands
@@ -206,8 +212,8 @@ def _kernel(nest: Nest, form: WindowScatterSchedule, grid: Grid, context: Contex
 
 
 def _loop(n: int, size: int, form: WindowScatterSchedule, hero: Instruction, index_type: str) -> PlaceLoop:
-    """Return the loop over positions along a dimension. Along the dimension that work-items share, it goes over the
-    positions of the windows that contain the work-item's rows; along others, over the positions of all windows.
+    """Return the loop over window positions along dimension n. If work-items share this dimension, the loop covers the
+    windows that contain the work-item's rows; otherwise it covers all windows.
     """
     if n != form.dimension or form.items == 1:
         return PlaceLoop(f"i{n}", "0", str(size))
@@ -216,8 +222,9 @@ def _loop(n: int, size: int, form: WindowScatterSchedule, hero: Instruction, ind
 
 
 def _bounds(form: WindowScatterSchedule, hero: Instruction) -> str:
-    """Return the map from a work-item to the first position whose window contains its rows, and to the end position; ""
-    if there is one work-item."""
+    """Return the map from a work-item to the first window position whose window contains its rows, and to the end of
+    these positions; "" if there is only one work-item.
+    """
     if form.items == 1:
         return ""
     window, n = hero.attributes["window"], form.dimension
