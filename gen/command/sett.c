@@ -1,7 +1,8 @@
-/* The commands of the algebra: sett_command runs one command; `build/sett` is main() around it, and `libsett.so`
-   exports it. SETT_PLAYGROUND, for gen/playground, leaves out main and the commands about HLO (op, indexing). */
+/* The commands of the algebra. sett_command runs one command; `build/sett` is a main() that calls it, and
+ * `libsett.so` exports it. gen/playground defines SETT_PLAYGROUND, which leaves out main and the commands about HLO
+ * (op, indexing). */
 #if !defined(_DEFAULT_SOURCE)
-#define _DEFAULT_SOURCE 1 /* lstat */
+#define _DEFAULT_SOURCE 1 /* for lstat */
 #endif
 #if !defined(SETT_PLAYGROUND)
 #include <errno.h>
@@ -18,7 +19,7 @@
 #include <unistd.h>
 #endif
 
-#define SETT_RELAYOUT_SCALAR /* vectors would add seconds to each build of the library */
+#define SETT_RELAYOUT_SCALAR /* the vector code would add seconds to each build of the library */
 #include "../../include/sett_indexing_map.h"
 
 #if defined(__has_include)
@@ -29,7 +30,8 @@
 #define SETT_WITH_SHAPE 1
 #endif
 
-/* Options may stand anywhere; each is followed by a word unless its `value` is "". */
+/* Options may be anywhere among the arguments. An option takes a value, which is the next argument, unless its `value`
+ * is "". */
 enum {
   OPTION_LANE,
   OPTION_VECTOR,
@@ -41,7 +43,7 @@ enum {
   COMMAND_OPTIONS
 };
 static const struct {
-  const char *name, *value, *of, *what; /* of: the groups that take it; what: the meaning of its word */
+  const char *name, *value, *of, *what; /* of: the groups that take the option; what: the meaning of its value */
 } command_option[COMMAND_OPTIONS] = {
     {"--lane", "NAME", "coalescing, banks and draw", "a dimension's name"},
     {"--vector", "NAME", "coalescing, banks and draw", "the name of a variable, the same in all maps"},
@@ -52,29 +54,29 @@ static const struct {
     {"--orders", "", "shape formats", "nothing"},
 };
 
-/* The state of a command: its words, memory for its maps, and the answer. */
+/* The state of a command: its arguments, memory for its maps, and the answer. */
 typedef struct {
   int argc;
   const char *const *argv; /* argv[0] is the group: map, shape, op, nested, .. */
   char *out;
   size_t capacity;
-  size_t length;                       /* of the whole answer; above capacity - 1, it did not fit */
-  const char *option[COMMAND_OPTIONS]; /* the words of --lane, .., --svg (which makes the answer SVG), or NULL */
-  int terminal;                        /* columns of the terminal, for an answer in colours; 0: not a terminal */
-  int column, word;                    /* the column of an error, and the word that was read last */
-  int affine;                          /* the notation of the first map: see sett_map.c */
+  size_t length;                       /* of the whole answer, which did not fit if this is above capacity - 1 */
+  const char *option[COMMAND_OPTIONS]; /* the values of --lane, .., --svg, or NULL; --svg makes the answer SVG */
+  int terminal;     /* number of columns of the terminal that gets a coloured answer; 0: no terminal */
+  int column, word; /* the column of an error, and the number of the last argument that was read */
+  int affine;       /* the notation of the first map, AFFINE_.. of sett_map.c */
   sett_map_arena arena;
 } command;
 
-/* A verb, or a form of a verb with other words; the forms of a verb are adjacent. Dispatch, usage and help use this
-   table. */
+/* A verb, or one of its forms that take other arguments. Forms of a verb are adjacent. Dispatch, usage and help use
+ * this table. */
 typedef struct {
-  const char *name; /* "": the group's name alone is the verb */
-  /* A name for each word; [..] is optional, .. stands for any number of words; words with = may come in any order,
-     and the verb checks them. An option [--lane NAME] is listed first, and may stand anywhere. */
+  const char *name; /* "": the verb is the group's name alone */
+  /* The names of the arguments. [..] is optional; .. stands for any number of arguments. Names with = may come in any
+   * order, and the verb itself checks them. An option [--lane NAME] is listed first, but may be anywhere. */
   const char *arguments;
-  const char *what;    /* the answer of the verb, in words */
-  const char *example; /* the words of an example, separated by tabs */
+  const char *what;    /* what the verb answers, for help */
+  const char *example; /* the arguments of an example, separated by tabs */
   int (*run)(command *);
 } command_verb;
 
@@ -98,9 +100,9 @@ static void say(command *self, const char *text, size_t length) {
 
 static void say_text(command *self, const char *text) { say(self, text, strlen(text)); }
 
-enum { INT_CHARACTERS = 20 }; /* the length of the longest number */
+enum { INT_CHARACTERS = 20 }; /* characters of the longest 64-bit number */
 
-/* Writes the characters of a number at the end of a buffer, and returns their number. */
+/* Writes the decimal digits of a number at the end of a buffer. Returns the number of characters. */
 static size_t int_characters(long long value, char buffer[INT_CHARACTERS]) {
   unsigned long long rest = value < 0 ? 0 - (unsigned long long)value : (unsigned long long)value;
   size_t at = INT_CHARACTERS;
@@ -116,7 +118,7 @@ static void say_int(command *self, long long value) {
   say(self, buffer + INT_CHARACTERS - length, length);
 }
 
-/* Returns the number of characters of a number. */
+/* Returns the number of characters of a number in decimal. */
 static size_t int_length(long long value) {
   char buffer[INT_CHARACTERS];
   return int_characters(value, buffer);
@@ -126,7 +128,7 @@ static void say_spaces(command *self, size_t from, size_t to) {
   for (; from < to; ++from) say_text(self, " ");
 }
 
-/* Writes `error: COL: message`, or `error: message` without a column; returns exit status 2. */
+/* Writes `error: COL: message`, or `error: message` if column is 0. Returns the exit status 2. */
 static int say_error(command *self, int column, const char *message) {
   self->length = 0;
   self->column = column;
@@ -139,7 +141,7 @@ static int say_error(command *self, int column, const char *message) {
   return 2;
 }
 
-/* Returns the text of a word, to which later errors with a column refer. */
+/* Returns `text` and remembers which argument it is, because later errors with a column refer to it. */
 static const char *reading(command *self, const char *text) {
   int i;
   for (i = 0; i < self->argc; ++i)
@@ -149,8 +151,8 @@ static const char *reading(command *self, const char *text) {
 
 #define SAY_INTEGER_FITS "expected an integer that fits in 64 bits, signed"
 
-/* Reads the integer at *at, before end. Returns 1 and moves *at behind it; 0 if there is none; -1 if it does not fit
-   in 64 bits. */
+/* Reads the integer at *at, before end. Returns 1 and moves *at behind it; returns 0 if there is no integer, -1 if it
+ * does not fit 64 bits. */
 static int read_integer(const char **at, const char *end, int64_t *value) {
   const char *p = *at;
   int negative = p < end && *p == '-';
@@ -167,13 +169,14 @@ static int read_integer(const char **at, const char *end, int64_t *value) {
   return 1;
 }
 
-/* A mistyped name: the most similar name so far, and the number of letters to insert, delete, change or swap. */
+/* The most similar known name to a mistyped one so far, and its distance: the number of letters to insert, delete,
+ * change or swap. */
 typedef struct {
   const char *word, *nearest;
   size_t distance;
 } command_mistyped;
 
-enum { MISTYPED_MOST = 64 }; /* letters of a name, including the final 0 */
+enum { MISTYPED_MOST = 64 }; /* maximum letters of a name, with the final 0 */
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -193,7 +196,7 @@ static size_t command_distance(const char *a, const char *b) {
   return row[n % 3][m];
 }
 
-/* A name that differs in more than a third of the letters is not similar. */
+/* Names are similar if they differ in at most a third of the letters. */
 static command_mistyped command_look_for(const char *word) {
   command_mistyped self = {word, NULL, 0};
   self.distance = (strlen(word) + 2) / 3 + 1;
@@ -254,14 +257,14 @@ static const command_group *command_find(const char *name) {
   return NULL;
 }
 
-/* Returns the names of the words, after those of the options. */
+/* Returns the names of a verb's arguments, without its options. */
 static const char *command_arguments(const command_verb *verb) {
   const char *at = verb->arguments, *end;
   while (!strncmp(at, "[--", 3) && (end = strstr(at, "] ")) != NULL) at = end + 2;
   return at;
 }
 
-/* Does the verb take that number of words? */
+/* Returns true if the verb takes this number of arguments. */
 static int command_takes(const command_verb *verb, int words) {
   const char *at = command_arguments(verb);
   int least = 0, most = 0, optional = 0;
@@ -278,7 +281,7 @@ static int command_takes(const command_verb *verb, int words) {
   return words >= least && words <= most;
 }
 
-/* Returns the name of the word that an error is about; NULL if several words share a name. */
+/* Returns the name of the argument that an error is about; NULL if its name stands for several arguments. */
 static const char *command_word_name(const command *self, const command_verb *verb, size_t *length) {
   const char *at = command_arguments(verb);
   int word = self->word - 1 - (*verb->name != 0);
@@ -299,7 +302,7 @@ static void say_usage(command *self, const command_group *group, const command_v
   say_text(self, verb->arguments);
 }
 
-/* Writes the example as typed into a shell. */
+/* Writes the example as it would be typed into a shell. */
 static void say_example(command *self, const command_group *group, const command_verb *verb) {
   const char *at = verb->example;
   say_text(self, "sett ");
@@ -317,7 +320,7 @@ static void say_example(command *self, const command_group *group, const command
   }
 }
 
-/* Writes `expected: `, the forms of that verb, and an example. */
+/* Writes `expected: `, then the forms of the verb, then an example. */
 static int say_expected(command *self, const command_group *group, const char *name) {
   size_t i;
   const command_verb *first = NULL;
@@ -343,7 +346,7 @@ static const char *command_nearest_verb(const command_group *group, const char *
   return mistyped.nearest;
 }
 
-/* Writes at most 40 bytes of text in quotes; no UTF-8 character is cut. */
+/* Writes at most 40 bytes of text in quotes, without cutting a UTF-8 character. */
 static void say_quoted(command *self, const char *text, size_t length) {
   enum { QUOTED = 40 };
   size_t shown = length;
@@ -354,7 +357,7 @@ static void say_quoted(command *self, const char *text, size_t length) {
   say_text(self, shown < length ? "..'" : "'");
 }
 
-/* Writes `unknown verb 'indx' of shape, did you mean 'index'? sett help shape lists them` */
+/* Writes `unknown verb 'indx' of shape, did you mean 'index'? sett help shape lists them`. */
 static int say_unknown_verb(command *self, const command_group *group, const char *word) {
   const char *nearest = command_nearest_verb(group, word);
   say_error(self, 0, "unknown verb ");
@@ -374,7 +377,8 @@ static int say_unknown_verb(command *self, const command_group *group, const cha
   return 2;
 }
 
-/* Writes the fault of an unknown group, with the nearest name. If the word is a verb, the fault names its groups. */
+/* Writes the error of an unknown group with the most similar name. If the word is a verb, it names the groups that have
+ * it. */
 static int say_unknown_group(command *self, const char *word) {
   command_mistyped mistyped = command_look_for(word);
   size_t i, j, of = 0;
@@ -430,7 +434,7 @@ static int say_unknown_option(command *self, const char *word) {
 
 enum { HELP_COLUMN = 40 };
 
-/* Writes a line for each verb, or for each form of the named verb: its words, its meaning, an example. */
+/* Writes one line for each verb, or for each form of the named verb: arguments, meaning, example. */
 static int say_help(command *self, const command_group *group, const char *name) {
   size_t i, from;
   const char *what;
@@ -459,7 +463,7 @@ static void say_version_of(command *self, const char *name, int version) {
   say(self, text, length);
 }
 
-/* Writes the command's version, which is that of sett.h, and those of the headers in it. */
+/* Writes the version of the command, which is the version of sett.h, and the versions of the headers in it. */
 static int say_version(command *self) {
 #if defined(SETT_WITH_SHAPE)
   say_version_of(self, "sett", SETT_VERSION);
@@ -476,7 +480,7 @@ static int say_version(command *self) {
   return 0;
 }
 
-/* Writes a line for each group. */
+/* Writes one line for each group. */
 static int say_overview(command *self) {
   size_t i;
   say_text(self, "sett GROUP VERB ..: where elements lie, and which maps lead there\n");
@@ -502,13 +506,14 @@ static int command_is_help(const char *word) {
 
 static int command_is_version(const char *word) { return !strcmp(word, "version") || !strcmp(word, "--version"); }
 
-/* Is the word this option: --svg, or --svg=FILE? */
+/* Returns true if an argument is this option: --svg, or --svg=FILE. */
 static int command_is_option(const char *word, const char *option) {
   size_t length = strlen(option);
   return !strncmp(word, option, length) && (!word[length] || word[length] == '=');
 }
 
-/* Removes the options from the words, each with the word after it or after its =; 0 after say_error. */
+/* Removes the options and their values (the next argument, or the text after =) from the arguments. Returns 0 after
+ * say_error. */
 static int command_options(command *self) {
   const char **words = (const char **)settp_map_take(&self->arena, ((size_t)self->argc + 1) * sizeof *words);
   int i, k, count = 0;
@@ -518,7 +523,7 @@ static int command_options(command *self) {
     const char *value = strchr(word, '=');
     int flag;
     if (i == 3 && !strcmp(word, "--to") && !strcmp(self->argv[0], "layout") && !strcmp(self->argv[1], "convert"))
-      continue; /* allowed here */
+      continue; /* `layout convert` takes --to here */
     for (k = 0; k < COMMAND_OPTIONS && !command_is_option(word, command_option[k].name); ++k) {}
     flag = k < COMMAND_OPTIONS && !*command_option[k].value;
     if (k == COMMAND_OPTIONS) {
@@ -540,7 +545,8 @@ static int command_options(command *self) {
   return 1;
 }
 
-/* After an error with a column: writes the text there, the word that contains it, and a similar verb, if any. */
+/* Completes an error that has a column: writes the text at that column, the argument that contains it, and a similar
+ * verb if there is one. */
 static void say_found(command *self, const command_group *group, const command_verb *verb) {
   const char *word = self->argv[self->word], *at = word + least(strlen(word), (size_t)self->column - 1), *name,
              *nearest;
@@ -619,13 +625,13 @@ static int command_run(command *self) {
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-/* Each command starts with an empty arena of COMMAND_MEMORY bytes. If that is too small, it starts again with twice
-   as much, up to half of the machine's memory. An answer therefore depends on the words and the machine, not on
-   earlier commands. Threads share nothing but one spare block. */
+/* Each command starts with an empty arena of COMMAND_MEMORY bytes. If that is too small, it runs again with twice as
+ * much, up to half of the machine's memory. So an answer depends on the arguments and the machine, not on earlier
+ * commands. Threads share only one spare block. */
 enum { COMMAND_MEMORY = 64 << 20 };
 
 #if !defined(__STDC_NO_ATOMICS__)
-static void *_Atomic command_spare; /* a block of COMMAND_MEMORY bytes whose pages are already mapped, or NULL */
+static void *_Atomic command_spare; /* a block of COMMAND_MEMORY bytes whose pages are mapped, or NULL */
 #endif
 
 static void *command_take(size_t bytes) {
@@ -659,7 +665,7 @@ static size_t command_most(void) {
 #define SETT_EXPORT
 #endif
 
-/* Runs sett_command for a terminal of that many columns (0: not a terminal). */
+/* Runs sett_command for a terminal of `columns` columns (0: no terminal). */
 static int command_answer(int argc, const char *const *argv, char *out, size_t capacity, int terminal) {
   command self;
   size_t bytes;
@@ -694,8 +700,9 @@ static int command_answer(int argc, const char *const *argv, char *out, size_t c
 
 SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity);
 
-/* Runs one command; the answer or `error: ...` goes to out. Returns 0 success, 1 a "no", 2 bad input, 3 out is too
-   small (it then contains the bytes needed). Threads may call it at the same time. */
+/* Runs one command and writes the answer or `error: ...` to out. Returns 0 for success, 1 for "no", 2 for bad input,
+ * and 3 if out is too small; then out contains the number of bytes that the answer needs. Several threads may call it
+ * at the same time. */
 SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity) {
   return command_answer(argc, argv, out, capacity, 0);
 }
@@ -704,9 +711,9 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
 SETT_EXPORT const char *sett_relaid(const char *from, const char *to, const void *source, int64_t source_bytes,
                                     void *destination, int64_t destination_bytes);
 
-/* Copies an array from the layout of one shape to that of another; padding of the destination becomes zero. Returns
-   NULL, or the reason why nothing was copied. The byte counts are those of the buffers, and must equal those of the
-   shapes. */
+/* Copies an array from the layout of one shape to the layout of another. Padding of the destination becomes zero. The
+ * byte counts are those of the buffers and must equal those of the shapes. Returns NULL, or the reason why nothing was
+ * copied. */
 SETT_EXPORT const char *sett_relaid(const char *from, const char *to, const void *source, int64_t source_bytes,
                                     void *destination, int64_t destination_bytes) {
   static const unsigned char zero[16] = {0};
@@ -743,14 +750,14 @@ static void buffer_grow(buffer *self, size_t capacity) {
   self->capacity = capacity;
 }
 
-/* Reads a line without its end; 0 at the end of the input. */
+/* Reads a line without its newline. Returns 0 at the end of the input. */
 static int read_line(FILE *in, buffer *line) {
   size_t length = 0;
   int c;
   buffer_grow(line, 256);
   while ((c = getc(in)) != EOF && c != '\n') {
     if (length + 2 > line->capacity) buffer_grow(line, line->capacity * 2);
-    line->text[length++] = c ? (char)c : '\1'; /* a NUL must not end the text */
+    line->text[length++] = c ? (char)c : '\1'; /* a NUL byte must not end the text, so it becomes \1 */
   }
   if (c == EOF && !length) return 0;
   if (length && line->text[length - 1] == '\r') --length;
@@ -766,7 +773,7 @@ static int run(int argc, const char *const *argv, buffer *out, int terminal) {
   return status;
 }
 
-/* Returns the columns of standard output; 0 if it is not a terminal, or if colours are not wanted. */
+/* Returns the number of columns of standard output; 0 if it is not a terminal, or if the user wants no colours. */
 static int columns_of_terminal(void) {
 #if defined(__unix__) || defined(__APPLE__)
   const char *plain = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -778,7 +785,7 @@ static int columns_of_terminal(void) {
 #endif
 }
 
-/* Does the name belong to a special file, such as /dev/stdout, which a new file must not replace? */
+/* Returns true if the name is a special file, such as /dev/stdout, which must not be replaced by a new file. */
 static int is_special(const char *name) {
 #if defined(__unix__) || defined(__APPLE__)
   struct stat about;
@@ -789,7 +796,8 @@ static int is_special(const char *name) {
 #endif
 }
 
-/* Writes a file completely or not at all: it gets its name when it is complete. Returns 2 if it cannot be written. */
+/* Writes a file under a temporary name and renames it when it is complete, so that it is never incomplete. Returns 2 if
+ * it cannot be written. */
 static int write_file(const char *name, const char *text) {
   buffer other = {NULL, 0};
   FILE *file;
@@ -808,7 +816,7 @@ static int write_file(const char *name, const char *text) {
   return failed ? 2 : 0;
 }
 
-/* Returns the file that --svg names, or NULL. */
+/* Returns the name of the file after --svg, or NULL. */
 static const char *svg_file(int argc, const char *const *words) {
   int i;
   for (i = 0; i < argc && !command_is_option(words[i], "--svg"); ++i) {}
@@ -816,7 +824,7 @@ static const char *svg_file(int argc, const char *const *words) {
   return words[i][5] ? words[i] + 6 : i + 1 < argc ? words[i + 1] : NULL;
 }
 
-/* Writes the answer in one line: \n stands for the end of a line, \\ for \. */
+/* Writes the answer as a single line, with \n for the end of a line and \\ for \. */
 static void put_line(const char *text) {
   for (; *text; ++text) {
     if (*text == '\n' || *text == '\\') putchar('\\');
@@ -832,8 +840,8 @@ static int finish(int status) {
   return 2;
 }
 
-/* Runs the `-` mode: each input line has words separated by tabs, which are appended to the words before the -; each
-   answer is one line. */
+/* Runs the `-` mode. Each input line has arguments separated by tabs, which are appended to the arguments before the -.
+ * Each answer is one line. */
 static int run_lines(int argc, const char *const *argv) {
   buffer line = {NULL, 0}, out = {NULL, 0}, list = {NULL, 0};
   int status = 0;

@@ -1,7 +1,7 @@
-/* The commands `coalescing`, `banks`, `utilisation`, `reuse` and `tile` (a part of gen/command/sett.c): facts about
-   the access of one map. */
+/* The commands `coalescing`, `banks`, `utilisation`, `reuse` and `tile` (included by gen/command/sett.c): facts about
+ * the memory access that a map describes. */
 
-/* "17 swizzles" */
+/* Writes a count with its noun, such as "17 swizzles". */
 static void analysis_say_count(command *self, int64_t count, const char *what) {
   say_int(self, count);
   say_text(self, " ");
@@ -9,7 +9,7 @@ static void analysis_say_count(command *self, int64_t count, const char *what) {
   if (count != 1) say_text(self, "s");
 }
 
-/* Writes "expected ..., found N results and .." for a map that does not fit the memory. */
+/* Writes the error "expected .., found N results and .." of a map whose results do not fit the memory. */
 static int analysis_say_results(command *self, int results, int rank) {
   say_error(self, 0, "expected as many results of the map as the shape has dimensions, or one, a position; found ");
   say_int(self, results);
@@ -23,8 +23,9 @@ static int analysis_say_results(command *self, int results, int rank) {
   return 0;
 }
 
-/* Reads a shape, or a single element type (the map then gives positions). For a tiled layout, and for a map of one
-   result to an array of more dimensions, *map becomes a map to positions. 0 after say_error. */
+/* Reads the memory of a map: a shape, or only an element type if the map gives positions. If the layout is tiled, or
+ * the map has one result and the array more dimensions, *map is replaced by a map to positions. Returns 0 after
+ * say_error. */
 static int analysis_memory(command *self, sett_map_arena *arena, const char *text, sett_map *map,
                            sett_tile_shape *shape, sett_analysis_memory *memory) {
   int type = sett_tile_type_find(text, strlen(text)), i, plain = 1;
@@ -68,7 +69,7 @@ static int analysis_memory(command *self, sett_map_arena *arena, const char *tex
 
 /* ---- lanes ---- */
 
-/* Returns the dimension with the name of a thread, or -1. */
+/* Returns the dimension that has the name of a thread; -1 if there is none. */
 static int analysis_named_lane(sett_map map) {
   static const char *const threads[] = {"lane", "thread", "th_x", "thread_x", "tid", "t"};
   size_t k;
@@ -79,9 +80,9 @@ static int analysis_named_lane(sett_map map) {
   return -1;
 }
 
-/* Returns the dimension along which lanes are neighbours: that of --lane; else one with the name of a thread; else
-   the only one with several values; else, of d0, d1, .. (as `op` prints them), the last one with several values. -1
-   after say_error. */
+/* Returns the dimension along which the lanes of a warp are neighbours, or -1 after say_error. It is the first of these
+ * that exists: the dimension that --lane names; one with the name of a thread; the only dimension with several values;
+ * if the dimensions are d0, d1, .. (as `op` writes them), the last one with several values. */
 static int analysis_lane(command *self, sett_map map) {
   char buffer[24];
   int lane, i, several = 0, last = 0, named = 0;
@@ -111,7 +112,7 @@ static int analysis_lane(command *self, sett_map map) {
   return -1;
 }
 
-/* Reads a map of the command and moves its lane to the first dimension; *lane: its place before. 0 after say_error. */
+/* Reads a map and makes its lane the first dimension. *lane is the position where it was. Returns 0 after say_error. */
 static int analysis_map(command *self, int word, sett_map *map, int *lane) {
   *map = read_map(self, &self->arena, word);
   if (map->kind == SETT_MAP_FAILED) return say_map_error(self, *map), 0;
@@ -128,7 +129,7 @@ static void analysis_say_share(command *self, int64_t part, int64_t of) {
 
 static int analysis_error(command *self, int error) { return say_error(self, 0, sett_message(error)); }
 
-/* Writes the error of an access; an index outside is named. */
+/* Writes the error of an access. If an index is outside, it is named. */
 static int analysis_access_error(command *self, int error, sett_map map, const sett_analysis_memory *memory) {
   sett_map_footprint image;
   int i;
@@ -151,7 +152,7 @@ static int analysis_access_error(command *self, int error, sett_map map, const s
   return 2;
 }
 
-/* Returns a word as a count in [1, most], or `otherwise` if the word is missing. -1 after say_error. */
+/* Returns an argument as a number from 1 to most; `otherwise` if the argument is missing; -1 after say_error. */
 static int analysis_count(command *self, int word, int otherwise, int most) {
   int64_t value;
   int count = word < self->argc ? shape_integers(self, self->argv[word], &value, 1) : 0;
@@ -165,7 +166,7 @@ static int analysis_count(command *self, int word, int otherwise, int most) {
   return -1;
 }
 
-/* Writes the warps of a map whose first dimension is the lane. */
+/* Writes how many accesses by warps were examined, and along which dimension the lanes are. */
 static void analysis_say_warps(command *self, sett_map map, int64_t warps, int whole) {
   char buffer[24];
   say_text(self, whole ? " (" : " (the first ");
@@ -176,7 +177,7 @@ static void analysis_say_warps(command *self, sett_map map, int64_t warps, int w
   say_text(self, ")");
 }
 
-/* Returns the map to one linear position. */
+/* Returns the map from the variables to a linear position in memory. */
 static sett_map analysis_linear(sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory) {
   sett_expr position = sett_map_constant(arena, 0);
   sett_map_variable variable[SETT_ANALYSIS_MAX_RANK];
@@ -194,8 +195,8 @@ static sett_map analysis_linear(sett_map_arena *arena, sett_map map, const sett_
       sett_map_compose(arena, map, sett_map_make(arena, memory->dims.count, 0, 0, variable, 1, &position, 0, NULL)));
 }
 
-/* Returns the number of elements in an aligned vector of at most 16 bytes along variable v of a map to positions,
-   whose elements are contiguous; 1: no vector. */
+/* Returns the number of elements in the widest aligned vector, of at most 16 bytes, along variable v of a map to
+ * positions; 1 if there is no vector. */
 static int analysis_vector(sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory, int v) {
   sett_map_stride stride;
   int width = 1;
@@ -207,8 +208,8 @@ static int analysis_vector(sett_map_arena *arena, sett_map map, const sett_analy
   return width;
 }
 
-/* Applies --vector NAME: map `number` then moves along NAME in steps of the widest vector, of *width elements; 1 if
-   the map has no such variable. 0 after say_error, for an access that is not contiguous in memory. */
+/* Applies --vector NAME to a map: it then steps along NAME by the widest vector, whose number of elements is *width (1
+ * if the map has no such variable). Returns 0 after say_error if the access is not contiguous in memory. */
 static int analysis_step(command *self, sett_map_arena *arena, int number, sett_map *map,
                          const sett_analysis_memory *memory, int64_t *width) {
   sett_analysis_memory flat = *memory;
@@ -249,7 +250,7 @@ static int analysis_step(command *self, sett_map_arena *arena, int number, sett_
   return 0;
 }
 
-/* Returns 0, after say_error, if --vector names no variable of any map; else 1. */
+/* Returns 1 if --vector names a variable of a map, or is missing; else 0 after say_error. */
 static int analysis_stepped(command *self, int maps, const int64_t *width) {
   int i;
   for (i = 0; i < maps; ++i)
@@ -259,8 +260,8 @@ static int analysis_stepped(command *self, int maps, const int64_t *width) {
   return 0;
 }
 
-/* Restricts a map to the number of points that one question examines: the largest variables are cut to whole warps
-   and vectors. *cut: 1 if a variable was cut. */
+/* Cuts the largest variables of a map until it has few enough points to examine; their sizes stay multiples of warps
+ * and vectors. *cut is 1 if a variable was cut. */
 static sett_map analysis_cut(sett_map_arena *arena, sett_map map, int *cut) {
   sett_map_variable variable[SETT_ANALYSIS_MAX_VARIABLES];
   int i, n = sett_map_variables(map);
@@ -307,8 +308,8 @@ static void analysis_say_moved(command *self, const sett_analysis_coalescing *c,
   say_text(self, " of them used");
 }
 
-/* Writes changes that move less, after trying each: vectors, another assignment of lanes, another alignment of the
-   array. */
+/* Tries changes, and writes those that move fewer bytes: vectors, lanes along another variable, another alignment of
+ * the array. */
 static void analysis_say_better(command *self, sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory,
                                 int transaction, int lanes, int lane) {
   int v, at = 0, shift = 0, cut, helped = 0, vector = memory->width > 1 ? (int)memory->width : 1;
@@ -327,7 +328,7 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
     say_text(self, " bytes moved:");
   }
   best = was;
-  for (v = 1; v < sett_map_variables(linear) && !memory->width; ++v) { /* the best vector */
+  for (v = 1; v < sett_map_variables(linear) && !memory->width; ++v) { /* find the best vector */
     int w = analysis_vector(arena, linear, &flat, v);
     if (w < 2) continue;
     flat.bits = memory->bits * w;
@@ -454,8 +455,8 @@ static int coalescing(command *self) {
   return 1;
 }
 
-/* Returns the swizzle of a memory as S<B,M,S> of the offset in elements: bits [M, M + B) are xored with bits [M + S,
-   M + S + B). */
+/* Returns the swizzle of a memory layout as S<B,M,S>: bits [M, M + B) of the offset in elements are xored with bits [M
+ * + S, M + S + B). */
 static sett_notation_part analysis_part(const sett_analysis_memory *m) {
   sett_notation_part part;
   memset(&part, 0, sizeof part);
@@ -470,7 +471,7 @@ static sett_notation_part analysis_part(const sett_analysis_memory *m) {
   return part;
 }
 
-/* Writes (rows,columns):(columns + padding,1), or only the sizes if strides is 0. */
+/* Writes (rows,columns):(columns + padding,1); only the sizes if strides is 0. */
 static void analysis_say_tuple(command *self, const sett_analysis_memory *m, int strides) {
   int i, k, n = m->dims.count;
   if (n > 1) say_text(self, "(");
@@ -488,8 +489,8 @@ static void analysis_say_key(command *self, const char *key, int64_t value) {
   say_int(self, value);
 }
 
-/* Writes Triton's encoding of the memory: swizzled_shared if the row's index changes the column, padded_shared, or
-   the bases. Sizes are powers of two. */
+/* Writes the memory layout in Triton's notation: padded_shared for padding, swizzled_shared if the row selects the xor
+ * of the column, else shared_linear with its bases. Sizes must be powers of two. */
 static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
   sett_notation_part part = analysis_part(m);
   int64_t row = m->dims.values[m->dims.count - 1];
@@ -514,7 +515,7 @@ static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
     return;
   }
   say_text(self, "#ttg.shared_linear<{offset = [");
-  for (i = 0, d = n - 1, row = 1; d >= 0;) { /* the element at offset 2^i: the swizzle is its own inverse */
+  for (i = 0, d = n - 1, row = 1; d >= 0;) { /* the element at offset 2^i; the swizzle is its own inverse */
     int64_t offset, rest;
     int k;
     if (row == m->dims.values[d]) {
@@ -536,7 +537,7 @@ static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
   say_text(self, "], block = []}, alignment = 16>");
 }
 
-/* Writes the proof that no other layout is better, and the layout in CuTe's and Triton's notation. */
+/* Writes the proof that no other layout of its class is better, and the layout in CuTe's and Triton's notation. */
 static void analysis_say_proof(command *self, const sett_analysis_best *best, const char *member, const char *kind) {
   const sett_analysis_memory *m = &best->memory;
   sett_notation_part part = analysis_part(m);
@@ -612,9 +613,9 @@ static void analysis_say_best(command *self, const sett_analysis_best *best) {
 
 enum { BANKS_MAPS = 8, BANKS = 32, BANK_BYTES = 4, WARP = 32 };
 
-/* Returns the number of elements in the widest aligned vector along a range of one of the maps, at least a bank's
-   word: the length of padded rows stays a multiple of it. A range belongs to one thread; a dimension to several
-   threads. */
+/* Returns the unit, in elements, that the length of padded rows must be a multiple of. It is a word of a bank, or the
+ * widest aligned vector along a range of a map if that is wider. Only ranges count, because a range belongs to one
+ * thread and a dimension to several. */
 static int64_t analysis_access(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
                                const sett_analysis_memory *memory) {
   int64_t wide = BANK_BYTES * 8 / memory->bits > 1 ? BANK_BYTES * 8 / memory->bits : 1;
@@ -638,8 +639,8 @@ static void analysis_say_apart(command *self, int64_t stride) {
   say_text(self, " elements apart");
 }
 
-/* Writes the vectors along a variable of the only access, if they take fewer turns; for several accesses, that there
-   are vectors. */
+/* If there is one access, writes the vectors that would access the banks in fewer cycles. If there are several, writes
+ * that vectors exist. */
 static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, const sett_map *map,
                                const sett_analysis_memory *memory, const sett_analysis_banks *was) {
   sett_map linear = maps == 1 ? analysis_linear(arena, map[0], memory) : sett_map_undefined();
@@ -754,14 +755,15 @@ static int banks(command *self) {
   aligned = memory;
   aligned.align = wide;
   padded = sett_analysis_pad_rows(arena, maps, map, width, &aligned, BANKS, BANK_BYTES, WARP);
-  if (padded.degree > 0 && padded.memory.padding) { /* longer rows help, so their length is the cause */
+  /* padding of rows helps, so the length of the rows causes the conflicts */
+  if (padded.degree > 0 && padded.memory.padding) {
     if (memory.dims.values[memory.dims.count - 1] * memory.bits % round == 0) {
       say_text(self, "\nwhy: a row is ");
       say_int(self, memory.dims.values[memory.dims.count - 1] * memory.bits / 8);
       say_text(self, " bytes, a multiple of the 128 bytes of all banks: a column lies in one bank");
     } else if (memory.dims.values[memory.dims.count - 1] * memory.bits % 8 == 0) {
       int64_t row = memory.dims.values[memory.dims.count - 1] * memory.bits, rows = 1;
-      while (row * rows % round) ++rows; /* ends at `round` rows at the latest */
+      while (row * rows % round) ++rows; /* ends after at most `round` rows */
       if (rows < WARP) {
         say_text(self, "\nwhy: a row is ");
         say_int(self, row / 8);
@@ -778,8 +780,8 @@ static int banks(command *self) {
     analysis_say_best(self, &padded);
     analysis_say_proof(self, &padded, "padding", " of whole words and vectors");
   }
-  if (wide * memory.bits > BANK_BYTES * 8) { /* the alignment of vectors has a price if elements are accessed one by
-                                                one */
+  /* without vectors, a padding that misaligns them may have fewer conflicts */
+  if (wide * memory.bits > BANK_BYTES * 8) {
     sett_analysis_best narrow = sett_analysis_pad_rows(arena, maps, map, width, &memory, BANKS, BANK_BYTES, WARP);
     if (narrow.degree > 0 && narrow.memory.padding && narrow.degree < padded.degree) {
       analysis_say_best(self, &narrow);
@@ -816,7 +818,7 @@ static int banks(command *self) {
   return 1;
 }
 
-/* Is an element that is certainly reached outside of the shape? */
+/* Returns true if an element that the map certainly reaches is outside of the shape. */
 static int analysis_outside(const sett_map_footprint *image, const sett_tile_shape *shape) {
   int i;
   for (i = 0; i < image->results; ++i)
@@ -824,7 +826,8 @@ static int analysis_outside(const sett_map_footprint *image, const sett_tile_sha
   return 0;
 }
 
-/* Reads the map and its shape, and counts the elements that it reaches; 0 after an answer was written. */
+/* Reads a map and its shape, and counts the elements that the map reaches. Returns 0 if an answer was already
+ * written. */
 static int analysis_reached(command *self, sett_map_arena *arena, sett_map *map, sett_tile_shape *shape,
                             sett_map_footprint *image, int *status) {
   *status = 2;

@@ -1,55 +1,59 @@
-/* The command `draw` (a part of gen/command/sett.c): a picture of a layout, a map or an access, as text or as SVG. It
-   does no input or output: the answer is the picture. A picture is one table of cells, or two. A source (a word of the
-   command) determines a table's axes and the contents of its cells; the rest of the file prints tables. */
+/* The command `draw` (included by gen/command/sett.c): a picture of a layout, a map or an access, as text or as SVG.
+ * The answer is the picture; no file is read or written here. A picture is one or two tables of cells. Each table has a
+ * source, which is an argument of the command: it gives the axes and the contents of the cells. The rest of the file
+ * prints tables. */
 
 enum { DRAW_AXES = 16, DRAW_NUMBERS = 16, DRAW_NAME = 24, DRAW_COLOURS = 32, DRAW_HUES = 8 };
-/* maximum number of inputs that are examined to find the owners of elements */
+/* maximum number of inputs of a linear layout, and of points of a map, that are visited to find owners */
 enum { DRAW_POINTS = 1 << 24, DRAW_MAP_POINTS = 1 << 19 };
-enum { DRAW_ROOM = 240 }; /* characters of a line if the answer does not go to a terminal */
+enum { DRAW_ROOM = 240 }; /* maximum characters of a line if the answer does not go to a terminal */
 enum { DRAW_BANKS = 32, DRAW_BANK_BITS = 32, DRAW_TRANSACTION = 32 };
 
 typedef struct {
   char name[DRAW_NAME];
-  int64_t first, size, inside; /* indices first, first + 1, ..; those from `inside` on are padding */
-  int64_t tile;                /* a line is drawn after each tile; 0: none */
+  /* the axis has `size` indices: first, first + 1, ..; indices from `inside` on are padding */
+  int64_t first, size, inside;
+  int64_t tile; /* a line is drawn after each `tile` indices; 0: no lines */
 } draw_axis;
 
 /* kinds of cells */
 enum { DRAW_ABSENT, DRAW_EMPTY, DRAW_CELL };
 
-/* sources of cells */
+/* kinds of sources, which supply the cells */
 enum { DRAW_SHAPE, DRAW_NOTATION, DRAW_LINEAR, DRAW_NESTED, DRAW_MAP, DRAW_OWNERS, DRAW_MEMORY };
 
 typedef struct {
   int source;
   const char *title;
-  const char *cell, *empty; /* the meaning of a cell's numbers, and of a cell without numbers */
-  char cells[256];          /* memory for the text `cell` */
+  const char *cell, *empty; /* meaning of the numbers in a cell, and meaning of a cell without numbers */
+  char cells[256];          /* memory for the text that `cell` points to */
   int rank;
   draw_axis axis[DRAW_AXES];
-  int numbers, owner;           /* the count of numbers in a cell; owner 1: they name the owner of the element, 0:
-                                   its place */
-  unsigned shown;               /* bit k: number k is printed */
-  int colour_by;                /* the number that selects the colour */
-  int64_t unit;                 /* memory neighbours that share a colour; 0: the longest runs of the picture */
-  const char *colour;           /* the meaning of the colours */
-  int64_t rows, columns, pages; /* that are drawn; cells follow in this order, columns fastest */
+  /* numbers: how many a cell has. owner: 1 if they name the thread that owns the element, 0 if they are its position */
+  int numbers, owner;
+  unsigned shown; /* bit k is set if number k is printed */
+  int colour_by;  /* index of the number that selects the colour */
+  /* number of adjacent elements in memory that share a colour; 0: as many as the picture's longest contiguous runs */
+  int64_t unit;
+  const char *colour;           /* the meaning of the colours, for the legend */
+  int64_t rows, columns, pages; /* the part that is drawn; the arrays below hold its cells, columns fastest */
   int64_t all_rows, all_columns, all_pages;
   int64_t *number;
   unsigned char *state, *tint, *differs;
-  int64_t *others; /* the number of further owners of each cell */
-  int64_t most;    /* the maximum of these numbers */
+  int64_t *others; /* for each cell: the number of its owners beyond the first */
+  int64_t most;    /* the maximum of `others` */
   sett_tile_plan *plan;
   sett_notation layout;
   sett_nested_layout *nested;
   sett_map map;
-  int64_t *point;          /* a value for each variable of the map */
-  int variable[DRAW_AXES]; /* the map's variable of each axis, or of each number (DRAW_OWNERS) */
-  int dims;                /* DRAW_OWNERS: count of numbers that are dimensions; the slot of all ranges follows */
-  int64_t bits;            /* bits of an accessed element; 0: not an access */
+  int64_t *point;          /* a value for each variable of the map; the axes overwrite theirs */
+  int variable[DRAW_AXES]; /* the map's variable that belongs to each axis; for DRAW_OWNERS, to each number */
+  /* DRAW_OWNERS: the number of numbers that are the map's dimensions; the next number is the slot, made of all ranges */
+  int dims;
+  int64_t bits; /* bits of an accessed element; 0 if the table is not an access */
 } draw_table;
 
-/* Limits of a picture. */
+/* Maximum sizes of a picture. */
 typedef struct {
   int64_t rows, columns, pages;
 } draw_limits;
@@ -64,7 +68,7 @@ static int64_t draw_extent(int64_t lo, int64_t hi) {
   return distance >= (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)distance + 1;
 }
 
-/* Returns a command that collects a short text, separate from the answer. */
+/* Returns a command whose answer is a short text in `out`, separate from the real answer. */
 static command draw_note(char *out, size_t capacity) {
   command note;
   memset(&note, 0, sizeof note);
@@ -74,7 +78,7 @@ static command draw_note(char *out, size_t capacity) {
   return note;
 }
 
-/* Returns the distance of the index from the first one, or -1 if it is outside of the axis. */
+/* Returns the distance of an index from the axis's first index; -1 if it is outside of the axis. */
 static int64_t draw_along(const draw_axis *axis, int64_t index) {
   uint64_t distance = (uint64_t)index - (uint64_t)axis->first;
   return index >= axis->first && distance < (uint64_t)axis->size ? (int64_t)distance : -1;
@@ -93,8 +97,8 @@ static draw_axis draw_axis_of(const char *name, int number, int64_t first, int64
 
 /* ---- sources: axes ---------------------------------------------------------------------------------------------- */
 
-/* Lines are drawn at the first tile of a shape, along its last dimensions in memory; a combined dimension gets no
-   lines. */
+/* Reads a shape. Lines are drawn at its first tile, along its last dimensions in memory; a combined dimension gets no
+ * lines. */
 static int draw_read_shape(command *self, int word, draw_table *t) {
   sett_tile_shape shape;
   int64_t tile = 1;
@@ -135,7 +139,7 @@ static int64_t draw_mode_size(const sett_notation_mode *mode) {
   return size;
 }
 
-/* Writes the names of the shown numbers as a cell has them: warp:lane.register. */
+/* Writes the names of the printed numbers in the form of a cell: warp:lane.register. */
 static void draw_name_cells(draw_table *t, char name[DRAW_NUMBERS][DRAW_NAME]) {
   command note = draw_note(t->cells, sizeof t->cells);
   int k, any = 0;
@@ -148,7 +152,8 @@ static void draw_name_cells(draw_table *t, char name[DRAW_NUMBERS][DRAW_NAME]) {
   t->cell = t->cells;
 }
 
-/* Chooses the number that colours owners: the lane, else the last number before the slot that has several values. */
+/* Chooses the number that selects the colours of owners: the lane; or, if the lane has only one value, the last printed
+ * number before the slot. */
 static void draw_colour_owners(draw_table *t, char name[DRAW_NUMBERS][DRAW_NAME], int lane) {
   int k;
   if (lane < 0 || !(t->shown >> lane & 1))
@@ -182,7 +187,7 @@ static int draw_read_linear(command *self, draw_table *t) {
   draw_name_cells(t, name);
   draw_colour_owners(t, name, lane);
   if (offset < 0 || others) return 1;
-  t->owner = t->colour_by = 0; /* a position in shared memory */
+  t->owner = t->colour_by = 0; /* the only input is an offset, so a cell shows a position in shared memory */
   t->numbers = 1;
   t->colour = NULL;
   t->cell = "offset in memory";
@@ -227,7 +232,7 @@ static int draw_read_notation(command *self, int word, draw_table *t) {
     for (i = 0; i < t->rank; ++i)
       t->axis[i] = draw_axis_of("m", i, 0, draw_mode_size(mode->rank < 0 ? mode : &mode->mode[i]));
     if (sett_notation_size(layout) > 0)
-      t->numbers = draw_value(self, t, zero, number); /* strides may be positions of a coordinate */
+      t->numbers = draw_value(self, t, zero, number); /* a stride can be a coordinate, which has several numbers */
     if (t->numbers > 1) t->cell = "coordinate";
     if (t->numbers < 1) return 0;
   } else if (layout->kind < SETT_NOTATION_STRIDES) {
@@ -263,8 +268,8 @@ static int draw_read_nested(command *self, int word, draw_table *t) {
   return 1;
 }
 
-/* Takes a map: variables of several values become axes. A map with a dimension that has the name of a thread is
-   drawn at its results, which have owners. */
+/* Takes a map as the source. Its variables with several values become axes. If a dimension has the name of a thread,
+ * the axes are the results instead, and each cell shows the owner of that element. */
 static int draw_take_map(command *self, draw_table *t, sett_map map) {
   char(*name)[DRAW_NAME] = (char(*)[DRAW_NAME])settp_map_take(&self->arena, sizeof(char[DRAW_NUMBERS][DRAW_NAME]));
   char buffer[24];
@@ -348,7 +353,7 @@ static int draw_is_nested(const char *text) {
          (dot && sett_mma_find(text, (size_t)(dot - text)) >= 0);
 }
 
-/* Reads the axes of that word; 0 after say_error. */
+/* Reads the argument's axes. Returns 0 after say_error. */
 static int draw_read(command *self, int word, draw_table *t) {
   const char *text = reading(self, self->argv[word]);
   memset(t, 0, sizeof *t);
@@ -361,7 +366,8 @@ static int draw_read(command *self, int word, draw_table *t) {
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
 
-/* Computes the numbers at an index and returns their count; 0: nothing is there; -1 after say_error. */
+/* Computes the numbers of the cell at an index. Returns how many there are; 0 if the cell is empty; -1 after
+ * say_error. */
 static int draw_value(command *self, draw_table *t, const int64_t *index, int64_t *number) {
   sett_map_mark mark = sett_map_arena_mark(&self->arena);
   int i, error = 0, count = 0;
@@ -402,8 +408,8 @@ static int draw_value(command *self, draw_table *t, const int64_t *index, int64_
   return count;
 }
 
-/* Arranges rows, columns and pages: the last dimension goes across, the one before it down, the others are pages. A
-   single dimension continues in the next row. */
+/* Arranges the axes: the last one across, the second to last one down, and one page for each index of the others. A
+ * single axis is broken into rows. */
 static void draw_arrange(draw_table *t, const draw_limits *limits, int64_t width) {
   int i, overflow = 0;
   t->all_rows = t->all_columns = t->all_pages = 1;
@@ -425,10 +431,10 @@ static void draw_arrange(draw_table *t, const draw_limits *limits, int64_t width
   t->pages = draw_least(t->all_pages, limits->pages);
 }
 
-/* Returns the cells in a row of a single dimension: 32 if it is long, else 16. */
+/* Returns the number of cells in a row of a single axis: 32 if the axis is long, else 16. */
 static int64_t draw_width(const draw_table *t) { return t->rank == 1 && t->axis[0].size >= 512 ? 32 : 16; }
 
-/* Computes the index of a cell; 0: the cell is behind the end of the last row. */
+/* Computes the index of a cell. Returns 0 if the cell is behind the end of a single axis. */
 static int draw_index(const draw_table *t, int64_t page, int64_t row, int64_t column, int64_t *index) {
   int d;
   if (t->rank == 1) {
@@ -447,7 +453,7 @@ static int draw_index(const draw_table *t, int64_t page, int64_t row, int64_t co
   return 1;
 }
 
-/* Returns the cell of an index, or -1 if it is not drawn. */
+/* Returns the number of the cell at an index; -1 if it is not drawn. */
 static int64_t draw_cell(const draw_table *t, const int64_t *index) {
   int64_t page = 0, row = 0, column = 0;
   int d;
@@ -477,7 +483,8 @@ static int draw_take(command *self, draw_table *t) {
   return 1;
 }
 
-/* Gives an element its owner; of several, the smallest is kept, and the others are counted. */
+/* Records an owner of an element. If an element has several owners, the smallest is shown and the others are
+ * counted. */
 static void draw_own(draw_table *t, const int64_t *index, const int64_t *number) {
   int64_t cell = draw_cell(t, index), *is = t->number + (cell < 0 ? 0 : cell) * t->numbers;
   int k = 0;
@@ -491,7 +498,8 @@ static void draw_own(draw_table *t, const int64_t *index, const int64_t *number)
   memcpy(is, number, (size_t)t->numbers * sizeof *is);
 }
 
-/* Visits all inputs in the order of a Gray code: each differs from the one before in one bit. */
+/* Records the owners of all inputs of a linear layout. Inputs are visited in the order of a Gray code, so that each
+ * step changes one bit and costs one xor. */
 static void draw_own_linear(draw_table *t) {
   const sett_notation_linear *l = t->layout.linear;
   int64_t index[DRAW_AXES], number[DRAW_NUMBERS] = {0};
@@ -504,7 +512,7 @@ static void draw_own_linear(draw_table *t) {
     if (x) value ^= l->basis[bit];
     gray = x ^ x >> 1;
     for (i = 0, at = gray; i < l->ins; ++i) {
-      int k = t->owner ? l->ins - 1 - i : 0; /* a place has one input with bits: the offset */
+      int k = t->owner ? l->ins - 1 - i : 0; /* a position has a single input with bits: the offset */
       if (t->owner || l->in_bits[i]) number[k] = (int64_t)(at & (((uint64_t)1 << l->in_bits[i]) - 1));
       at >>= l->in_bits[i];
     }
@@ -516,7 +524,7 @@ static void draw_own_linear(draw_table *t) {
   }
 }
 
-/* Computes the owner of a point of the map; its slot is the number of the ranges, the last one fastest. */
+/* Computes the owner of a point of the map. Its slot is a single number made of all ranges, the last one fastest. */
 static void draw_owner(const draw_table *t, const sett_map_points *it, int64_t *number) {
   int k, slot = t->dims;
   for (k = 0; k < t->dims; ++k) number[k] = it->point[t->variable[k]];
@@ -526,7 +534,7 @@ static void draw_owner(const draw_table *t, const sett_map_points *it, int64_t *
         number[slot] * draw_extent(t->map.variable[k].lo, t->map.variable[k].hi) + it->point[k] - t->map.variable[k].lo;
 }
 
-/* Computes the bounding box of the results of a map; 0 after say_error. */
+/* Sets the axes to the bounding box of a map's results. Returns 0 after say_error. */
 static int draw_bounds(command *self, draw_table *t) {
   sett_map_points it = sett_map_points_begin(&self->arena, t->map);
   int64_t last[DRAW_AXES];
@@ -538,7 +546,7 @@ static int draw_bounds(command *self, draw_table *t) {
     }
   if (it.error) return say_error(self, 0, sett_map_message(it.error)), 0;
   for (i = 0; i < t->rank && any; ++i) {
-    if (t->axis[i].first > 0) t->axis[i].first = 0; /* an array's indices begin at 0 */
+    if (t->axis[i].first > 0) t->axis[i].first = 0; /* indices of an array start at 0 */
     t->axis[i].size = t->axis[i].inside = draw_extent(t->axis[i].first, last[i]);
   }
   return 1;
@@ -554,7 +562,7 @@ static int draw_own_map(command *self, draw_table *t) {
   return it.error ? say_error(self, 0, sett_map_message(it.error)), 0 : 1;
 }
 
-/* Fills the cells of an arranged table; 0 after say_error. */
+/* Fills the cells of a table whose axes are arranged. Returns 0 after say_error. */
 static int draw_fill(command *self, draw_table *t) {
   int64_t page, row, column, cell = 0, index[DRAW_AXES] = {0}, number[DRAW_NUMBERS];
   int count, owners = t->source == DRAW_LINEAR || t->source == DRAW_OWNERS;
@@ -577,7 +585,8 @@ static int draw_fill(command *self, draw_table *t) {
 
 /* ---- colours ---------------------------------------------------------------------------------------------------- */
 
-/* Are all aligned runs of that many cells along rows (or columns) contiguous and aligned in memory? */
+/* Returns true if all aligned runs of `unit` cells along rows (or columns, if `down` is set) are contiguous and aligned
+ * in memory. */
 static int draw_runs(const draw_table *t, int64_t unit, int down) {
   int64_t cell, cells = t->pages * t->rows * t->columns;
   for (cell = 0; cell < cells; ++cell) {
@@ -591,8 +600,7 @@ static int draw_runs(const draw_table *t, int64_t unit, int down) {
   return 1;
 }
 
-/* Returns the length of the longest runs of the picture that are contiguous in memory: a whole row or column, or a
-   power of two. */
+/* Returns the length of the picture's longest contiguous runs in memory: a whole row or column, or a power of two. */
 static int64_t draw_unit(const draw_table *t) {
   int64_t unit, best = 1, size;
   int down;
@@ -606,7 +614,8 @@ static int64_t draw_unit(const draw_table *t) {
   return best;
 }
 
-/* Numbers the transactions of each row in the order of its lanes: a warp with few transactions has few colours. */
+/* Gives each memory transaction of a row (the lanes of one warp) a colour. Colours are numbered in the order of the
+ * lanes, so few transactions have few colours. */
 static void draw_transactions(draw_table *t) {
   int64_t cell, other, cells = t->pages * t->rows * t->columns, begin, at, seen;
   for (cell = 0; cell < cells; ++cell) {
@@ -660,7 +669,7 @@ static size_t draw_label(const draw_table *t, int64_t cell, char *out, size_t ca
     say_int(&note, t->number[cell * t->numbers + k]);
     any = 1;
   }
-  if (!any) say_text(&note, "0"); /* there is only one owner */
+  if (!any) say_text(&note, "0"); /* no number is printed, because there is only one owner */
   if (t->source == DRAW_MEMORY && t->others[cell]) {
     say_text(&note, "+");
     say_int(&note, t->others[cell]);
@@ -668,7 +677,7 @@ static size_t draw_label(const draw_table *t, int64_t cell, char *out, size_t ca
   return note.length;
 }
 
-/* Returns the label of a row, or of a column. */
+/* Returns the index that labels a row, or a column. */
 static int64_t draw_row_label(const draw_table *t, int64_t row) {
   if (t->source == DRAW_MEMORY) return t->point[row];
   return t->rank == 1 ? t->axis[0].first + row * t->all_columns : t->rank > 1 ? t->axis[t->rank - 2].first + row : 0;
@@ -683,7 +692,7 @@ static int64_t draw_column_label(const draw_table *t, int64_t column) {
 static int64_t draw_tile_across(const draw_table *t) { return t->rank ? t->axis[t->rank - 1].tile : 0; }
 static int64_t draw_tile_down(const draw_table *t) { return t->rank > 1 ? t->axis[t->rank - 2].tile : 0; }
 
-/* Writes `16 x 8, subgroup:thread.slot`: the sizes, the meaning of a cell, the meaning of an empty cell. */
+/* Writes the sizes, the meaning of a cell and the meaning of an empty cell: `16 x 8, subgroup:thread.slot`. */
 static void draw_say_facts(command *self, const draw_table *t) {
   int64_t cell, cells = t->pages * t->rows * t->columns;
   int i, empty = 0, padded = 0;
@@ -711,7 +720,7 @@ static void draw_say_facts(command *self, const draw_table *t) {
   }
 }
 
-/* Writes the parts of table i that are not drawn; nothing if all are. */
+/* Writes how many columns, rows and pages of table i are not drawn; nothing if all are drawn. */
 static void draw_say_left_out(command *self, const draw_table *t, int i, int tables) {
   static const char *const which[2] = {"left out of the first: ", "left out of the second: "};
   const char *const names[3] = {"columns", "rows", "pages"};
@@ -730,7 +739,7 @@ static void draw_say_left_out(command *self, const draw_table *t, int i, int tab
   }
 }
 
-/* Writes the index of a page: `d0 = 1, d1 = 0`. */
+/* Writes the indices that a page stands for: `d0 = 1, d1 = 0`. */
 static void draw_say_page(command *self, const draw_table *t, int64_t page) {
   int64_t index[DRAW_AXES];
   int d;
@@ -745,13 +754,13 @@ static void draw_say_page(command *self, const draw_table *t, int64_t page) {
 
 /* ---- as text ---------------------------------------------------------------------------------------------------- */
 
-/* Widths of a table, in characters. */
+/* The widths of a table's columns, in characters. */
 typedef struct {
   size_t corner, cell, line;
-  char names[2 * DRAW_NAME + 4]; /* the text in the corner */
+  char names[2 * DRAW_NAME + 4]; /* the text in the upper left corner */
 } draw_widths;
 
-/* Measures a table; columns that would make a line longer than room are left out. */
+/* Measures a table. Columns beyond a line of `room` characters are left out. */
 static draw_widths draw_measure(draw_table *t, size_t room, int marked) {
   char text[512];
   draw_widths w;
@@ -779,7 +788,7 @@ static draw_widths draw_measure(draw_table *t, size_t room, int marked) {
     w.line = next;
   }
   if (column == columns) return w;
-  for (page = 0, cell = 0; page < t->pages; ++page) /* cells move together */
+  for (page = 0, cell = 0; page < t->pages; ++page) /* pack the cells of the remaining columns */
     for (row = 0; row < t->rows; ++row) {
       int64_t from = (page * t->rows + row) * columns;
       memmove(t->number + cell * t->numbers, t->number + from * t->numbers,
@@ -794,12 +803,13 @@ static draw_widths draw_measure(draw_table *t, size_t room, int marked) {
   return w;
 }
 
-/* Computes the red, green and blue of a colour: 8 hues in 4 shades, for a light or a dark page. */
+/* Computes red, green and blue of a colour, for a light or a dark page. Colours are 8 hues in 4 shades. */
 static void draw_rgb(int colour, int dark, int *rgb) {
   static const unsigned char hues[DRAW_HUES][3] = {{84, 160, 255}, {255, 159, 67},  {46, 204, 113}, {255, 107, 160},
                                                    {241, 210, 15}, {155, 109, 245}, {29, 200, 200}, {190, 140, 110}};
   static const int light[4] = {40, 75, 20, 100},
-                   deep[4] = {50, 32, 66, 22}; /* percent of the hue, over white and over dark grey */
+                   /* percentages of the hue in each shade, over white and over dark grey */
+      deep[4] = {50, 32, 66, 22};
   int k, shade = colour / DRAW_HUES % 4;
   for (k = 0; k < 3; ++k) {
     int hue = hues[colour % DRAW_HUES][k];
@@ -813,14 +823,14 @@ static void draw_say_right(command *self, const char *text, size_t length, size_
   say(self, text, length);
 }
 
-/* Removes spaces at the end of a line. */
+/* Removes the spaces at the end of a line. */
 static void draw_end_line(command *self, size_t begin) {
   if (self->length < self->capacity)
     while (self->length > begin && self->out[self->length - 1] == ' ') self->out[--self->length] = 0;
   say_text(self, "\n");
 }
 
-/* Writes one cell: ` 17* `, on its colour if the answer goes to a terminal. */
+/* Writes one cell, such as ` 17* `; on a terminal, on its background colour. */
 static void draw_say_cell(command *self, const draw_table *t, const draw_widths *w, int64_t cell, int marked) {
   char text[512];
   size_t length = draw_label(t, cell, text, sizeof text);
@@ -838,7 +848,8 @@ static void draw_say_cell(command *self, const draw_table *t, const draw_widths 
   if (coloured) say_text(self, "\x1b[0m");
 }
 
-/* Writes a line of a page, as wide as w->line: row -1 has the columns' numbers; half = 1 is a line between tiles. */
+/* Writes one line of a page, w->line characters wide. row = -1 writes the columns' indices; half = 1 writes a line
+ * between tiles. */
 static void draw_say_row(command *self, const draw_table *t, const draw_widths *w, int64_t page, int64_t row, int half,
                          int marked) {
   char text[24];
@@ -866,7 +877,7 @@ static void draw_say_row(command *self, const draw_table *t, const draw_widths *
   }
 }
 
-/* Writes tables side by side if there is room, else one below the other. */
+/* Writes tables side by side if they fit, else one below the other. */
 static void draw_say_tables(command *self, int tables, draw_table *const *t, draw_widths *const *w, int marked) {
   enum { GAP = 4 };
   int64_t page, row, pages = 0, rows = 0;
@@ -909,7 +920,7 @@ enum { DRAW_TABLES = 2, DRAW_NOTES = 8 };
 typedef struct {
   int tables, pair;
   draw_table *table[DRAW_TABLES];
-  char notes[DRAW_NOTES][256]; /* "": none */
+  char notes[DRAW_NOTES][256]; /* unused notes are "" */
 } draw_picture;
 
 static void draw_say_text(command *self, draw_picture *p) {
@@ -949,9 +960,9 @@ static void draw_say_text(command *self, draw_picture *p) {
 
 enum { SVG_MARGIN = 24, SVG_CELL = 26, SVG_GAP = 36, SVG_ROOM = 1200, SVG_LETTER = 8, SVG_LINE = 20 };
 
-/* The position of a table. */
+/* The position and the size of a table, in pixels. */
 typedef struct {
-  int64_t cell, corner, width, height, top; /* top: above the cells */
+  int64_t cell, corner, width, height, top; /* top: height above the cells */
 } draw_box;
 
 static void svg_escaped(command *self, const char *text, size_t length) {
@@ -966,7 +977,7 @@ static void svg_escaped(command *self, const char *text, size_t length) {
   }
 }
 
-/* Writes name="value" with a number. */
+/* Writes an attribute with a number: name="value". */
 static void svg_set(command *self, const char *name, int64_t value) {
   say_text(self, " ");
   say_text(self, name);
@@ -989,8 +1000,8 @@ static void svg_text(command *self, int64_t x, int64_t y, const char *kind, cons
   say_text(self, "</text>\n");
 }
 
-/* Breaks a text into lines of at most `most` letters, after a blank or a comma if possible; counts them, and writes
-   them if self is not NULL. */
+/* Breaks a text into lines of at most `most` letters, after a blank or a comma if possible. Returns the number of
+ * lines; writes them if self is not NULL. */
 static int svg_lines(command *self, int64_t x, int64_t y, const char *kind, const char *text, size_t most) {
   int lines = 0;
   while (*text || !lines) {
@@ -999,8 +1010,7 @@ static int svg_lines(command *self, int64_t x, int64_t y, const char *kind, cons
       for (cut = most; cut > most / 2 && text[cut - 1] != ' ' && text[cut - 1] != ','; --cut) {}
       if (cut == most / 2)
         for (cut = most; cut > 1 && ((unsigned char)text[cut] & 0xC0) == 0x80;)
-          --cut; /* do not cut a UTF-8
-                                                                                          character */
+          --cut; /* do not cut a UTF-8 character */
     }
     if (self) svg_text(self, x, y + lines * SVG_LINE, kind, text, cut);
     text += cut;
@@ -1009,7 +1019,7 @@ static int svg_lines(command *self, int64_t x, int64_t y, const char *kind, cons
   return lines;
 }
 
-/* Writes a rectangle as a part of a path. */
+/* Writes a rectangle as part of a path's data. */
 static void svg_rectangle(command *self, int64_t x, int64_t y, int64_t width, int64_t height) {
   say_text(self, "M");
   say_int(self, x);
@@ -1024,7 +1034,7 @@ static void svg_rectangle(command *self, int64_t x, int64_t y, int64_t width, in
   say_text(self, "z");
 }
 
-/* Writes a line as a part of a path, to the right (h) or down (v). */
+/* Writes a horizontal (h) or vertical (v) line as part of a path's data. */
 static void svg_stroke(command *self, int64_t x, int64_t y, const char *way, int64_t length) {
   say_text(self, "M");
   say_int(self, x);
@@ -1043,7 +1053,7 @@ static void svg_begin_path(command *self, const char *kind, int number) {
 
 static void svg_end_path(command *self) { say_text(self, "\"/>\n"); }
 
-/* Writes the colours of a picture in one scheme. */
+/* Writes the colours that a picture uses, for a light or a dark page. */
 static void svg_colours(command *self, const unsigned char *used, int dark) {
   static const char *const paper[2] = {
       ".paper{fill:#ffffff}.ink,.head{fill:#1f2328}.quiet{fill:#59636e}.line{stroke:#1f2328}.grid{stroke:#ffffff}.hatch{stroke:#c3c9d0}.back{fill:#f3f4f6}"
@@ -1085,7 +1095,7 @@ static draw_box svg_measure(const draw_table *t) {
   return box;
 }
 
-/* Writes the edges of tiles, outer edges included, as one path. */
+/* Writes the edges of tiles and the outer edges of the table as one path. */
 static void svg_tiles(command *self, const draw_table *t, const draw_box *box, int64_t x, int64_t y) {
   int64_t k, tile = draw_tile_across(t), down = draw_tile_down(t);
   if (tile < 2 && down < 2) return;
@@ -1101,7 +1111,7 @@ static void svg_tiles(command *self, const draw_table *t, const draw_box *box, i
   svg_end_path(self);
 }
 
-/* Writes the names of the axes, and the numbers of columns and rows. */
+/* Writes the names of the axes and the indices of columns and rows. */
 static void svg_axes(command *self, const draw_table *t, const draw_box *box, int64_t x, int64_t y) {
   char text[24];
   int64_t k;
@@ -1132,7 +1142,7 @@ static void svg_axes(command *self, const draw_table *t, const draw_box *box, in
   say_text(self, "</g>\n");
 }
 
-/* Writes one page, with its upper left corner at x, y. */
+/* Writes one page with its upper left corner at x, y. */
 static void svg_page(command *self, const draw_table *t, const draw_box *box, int64_t page, int64_t x, int64_t y) {
   char text[512];
   int64_t from = page * t->rows * t->columns, count = t->rows * t->columns, cell, k;
@@ -1145,7 +1155,8 @@ static void svg_page(command *self, const draw_table *t, const draw_box *box, in
   x += box->corner;
   y += box->top;
   svg_axes(self, t, box, x, y);
-  for (kind = -2; kind < DRAW_COLOURS; ++kind) { /* -2: the background of the hatching, -1: hatching, then colours */
+  /* kinds: -2 is the background of hatched cells, -1 the hatching, 0 and above are colours */
+  for (kind = -2; kind < DRAW_COLOURS; ++kind) {
     if (kind == -1 && t->source == DRAW_MEMORY) continue;
     for (k = any = 0; k < count; ++k) {
       cell = from + k;
@@ -1177,7 +1188,7 @@ static void svg_page(command *self, const draw_table *t, const draw_box *box, in
   say_text(self, "</g>\n");
 }
 
-/* Writes the meaning of colours, hatching and frames if self is not NULL; returns the height. */
+/* Returns the height of the legend for colours, hatching and frames; writes the legend if self is not NULL. */
 static int64_t svg_legend(command *self, const draw_table *t, int marked, int64_t x, int64_t y, int64_t width) {
   enum { SWATCH = 30 };
   char text[128];
@@ -1232,8 +1243,8 @@ static const char svg_style[] =
     ".title{font-size:14px;font-weight:bold;text-anchor:start}"
     ".grid,.line,.mark,.hatch{fill:none}.line{stroke-width:2}.mark{stroke-width:2.5}.hatched{fill:url(#sett-hatch)}";
 
-/* Writes titles, tables, legend and notes from top to bottom, a pair's tables side by side. The first pass only
-   measures. */
+/* Writes titles, tables, legend and notes from top to bottom; the two tables of a pair go side by side. The first pass
+ * only measures. */
 static void draw_say_svg(command *self, draw_picture *p) {
   draw_box box[DRAW_TABLES];
   int64_t width = 480, height = 0, x, y, page, right, bottom, begin;
@@ -1276,7 +1287,7 @@ static void draw_say_svg(command *self, draw_picture *p) {
           "<path class=\"hatch\" d=\"M0 0v6\" stroke-width=\"2.4\"/></pattern></defs>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
     }
     y = SVG_MARGIN;
-    for (i = 0; i < p->tables; ++i) { /* a description of each table; for a pair first, then both tables */
+    for (i = 0; i < p->tables; ++i) { /* write each table's description; those of a pair come before both tables */
       draw_table *t = p->table[i];
       command note = draw_note(text, sizeof text);
       if (!i || p->pair) y += SVG_LINE * svg_lines(out, SVG_MARGIN, y + 12, "title ink", t->title, letters * 14 / 15);
@@ -1322,8 +1333,8 @@ static void draw_say_svg(command *self, draw_picture *p) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-/* Do the numbers of two tables' cells have the same meaning? An owner of one table may have further numbers in
-   front, such as a block, if they have one value and are not shown. */
+/* Returns true if the numbers in the cells of two tables have the same meaning. The owners of one table may have
+ * additional leading numbers, such as a block, if these have only one value and are not printed. */
 static int draw_comparable(const draw_table *a, const draw_table *b) {
   const draw_table *more = a->numbers > b->numbers ? a : b;
   int further = 2 * more->numbers - a->numbers - b->numbers;
@@ -1331,14 +1342,14 @@ static int draw_comparable(const draw_table *a, const draw_table *b) {
          (!further || (a->owner && !(more->shown & ((1u << further) - 1))));
 }
 
-/* Do two cells agree in the numbers that both tables have? */
+/* Returns true if two cells agree in all numbers that both tables have. */
 static int draw_same(const draw_table *a, int64_t cell, const draw_table *b, int64_t other) {
   int common = a->numbers < b->numbers ? a->numbers : b->numbers;
   return !memcmp(a->number + (cell + 1) * a->numbers - common, b->number + (other + 1) * b->numbers - common,
                  (size_t)common * sizeof *a->number);
 }
 
-/* Marks the cells of a pair that differ, and writes the notes about them. */
+/* Marks the cells of a pair of tables that differ, and writes notes about them. */
 static void draw_compare(draw_picture *p) {
   draw_table *a = p->table[0], *b = p->table[1];
   int64_t index[DRAW_AXES] = {0}, first[DRAW_AXES] = {0}, at = -1, at_b = -1, cell, other, compared = 0, different = 0;
@@ -1355,10 +1366,11 @@ static void draw_compare(draw_picture *p) {
       if (!draw_index(t, page, row, column, index)) continue;
       other = draw_cell(u, index);
       for (d = 0; d < u->rank; ++d) outside |= draw_along(&u->axis[d], index[d]) < 0;
-      if (other < 0 && !outside) continue; /* the element is not drawn */
+      if (other < 0 && !outside) continue; /* the other table has this element but does not draw it */
       same = other >= 0 && t->state[cell] == u->state[other] &&
              (t->state[cell] != DRAW_CELL || draw_same(t, cell, u, other));
-      if (outside && t->state[cell] == DRAW_EMPTY) same = 1; /* only padding */
+      /* outside of the other table, only padding counts as equal */
+      if (outside && t->state[cell] == DRAW_EMPTY) same = 1;
       t->differs[cell] = (unsigned char)!same;
       if (side && !outside) continue;
       ++compared;
@@ -1391,8 +1403,8 @@ static void draw_compare(draw_picture *p) {
   say_text(&note, at_b >= 0 ? text : "nothing");
 }
 
-/* Fills a table with the first access of each warp's lanes in the banks of shared memory: a row is one word of each
-   bank. */
+/* Fills a table with the banks of shared memory that the first access of a warp touches. Columns are banks; a row has
+ * one word of each bank. */
 static int draw_banks(command *self, const draw_table *lanes, draw_table *t) {
   enum { LANES = 32 };
   int64_t lane, count = draw_least(lanes->axis[lanes->rank - 1].size, LANES), word, last, row, k, number[DRAW_NUMBERS],
@@ -1415,7 +1427,7 @@ static int draw_banks(command *self, const draw_table *lanes, draw_table *t) {
   t->point = rows;
   t->columns = t->all_columns = DRAW_BANKS;
   t->pages = t->all_pages = 1;
-  for (pass = 0; pass < 2; ++pass) { /* the first pass counts the rows, the second fills the cells */
+  for (pass = 0; pass < 2; ++pass) { /* pass 0 counts the rows, pass 1 fills the cells */
     if (pass && !draw_take(self, t)) return 0;
     for (lane = 0; lane < count; ++lane) {
       for (d = 0; d < lanes->rank; ++d) index[d] = lanes->axis[d].first;
@@ -1451,7 +1463,8 @@ static int draw_banks(command *self, const draw_table *lanes, draw_table *t) {
   return 1;
 }
 
-/* Draws a map and the memory that it accesses: a column for each lane, its positions, and the first access in banks. */
+/* Draws a map as a memory access: a table with one column per lane and the positions in memory, and for shared memory a
+ * table of the first access in the banks. */
 static int draw_access(command *self, draw_picture *p) {
   static const draw_limits limits = {16, 64, 4};
   sett_map_arena *arena = &self->arena;
@@ -1495,7 +1508,7 @@ static int draw_access(command *self, draw_picture *p) {
   t->unit = memory.bits < 256 ? 256 / memory.bits : 1;
   t->point = (int64_t *)settp_map_take(arena, ((size_t)sett_map_variables(linear) + 1) * sizeof *t->point);
   if (!t->point) return draw_full(self);
-  for (i = 1; i <= sett_map_variables(linear); ++i) { /* the lane last */
+  for (i = 1; i <= sett_map_variables(linear); ++i) { /* the lane becomes the last axis */
     int v = i < sett_map_variables(linear) ? i : 0;
     t->point[v] = linear.variable[v].lo;
     if (v && linear.variable[v].lo == linear.variable[v].hi) continue;

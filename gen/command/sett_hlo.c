@@ -1,9 +1,9 @@
-/* Reads HLO text for `sett indexing` (a part of gen/command/sett.c): computations, instructions, shapes, operands.
-   Attributes stay text, which their users parse. The generator's own parser (gen/hlo) checks all that a kernel
-   needs. This one lets the command work without Python, and is as small as possible: it infers the shapes of ops
-   with maps, and checks what maps depend on (shapes, dimensions, values of integer constants), but not what ops
-   compute (an op's types, the form of floating literals, the computations that reduce and similar ops apply, which
-   may be missing). Faults have their position in the file. Nothing recurses. */
+/* Reads HLO text for `sett indexing` (included by gen/command/sett.c): computations, instructions, shapes and operands.
+ * Attributes stay text, which their users parse. The generator has its own parser (gen/hlo), which checks all that
+ * kernels need. This one makes the command independent of Python, and is as small as possible. It infers the shapes of
+ * ops that have maps. It checks what maps depend on: shapes, dimensions, and the values of integer constants. It does
+ * not check what ops compute: types, the form of float literals, and the computations that reduce and similar ops
+ * apply, which may be missing. Errors carry their position in the file. Nothing recurses. */
 
 typedef struct {
   const char *at;
@@ -15,40 +15,41 @@ typedef struct {
 } hlo_attribute;
 
 typedef struct {
-  hlo_text name, opcode, shape, inside; /* inside: the text between the brackets of the operands */
+  hlo_text name, opcode, shape, inside; /* inside: the text between the operands' parentheses */
   int computation;
   int leaves, item_count;
   sett_tile_shape *leaf;
-  int *item; /* for each leaf: its place in the outermost tuple */
+  int *item; /* for each array of the shape: its position in the outermost tuple */
   int operands, *operand;
   int attributes;
   hlo_attribute *attribute;
-  int number; /* the number of a parameter */
-  int body;   /* 1 + the computation that calls={..} or to_apply={..} defines inline */
+  int number; /* for a parameter: its number */
+  int body;   /* 1 + the number of the computation that calls={..} or to_apply={..} defines inline; 0: none */
 } hlo_instruction;
 
 typedef struct {
   hlo_text name;
-  int first, count, root; /* instructions */
+  int first, count, root; /* numbers of instructions; count: how many */
   int entry;
 } hlo_computation;
 
 typedef struct hlo_block {
   struct hlo_block *next;
-  int64_t memory[]; /* aligned for everything that is stored in it, even if pointers have 4 bytes */
+  int64_t memory[]; /* 64-bit elements align the block for all data, also where pointers have 4 bytes */
 } hlo_block;
 
 typedef struct {
   const char *text, *at, *end;
-  const char *fault; /* position of the first fault; NULL: none */
+  const char *fault; /* position of the first error; NULL: no error */
   const char *message;
   int computations, instructions;
   hlo_computation *computation;
   hlo_instruction *instruction;
   int entry;
-  int slots, *slot;  /* hash table of instructions by computation and name: 1 + their number; its size is a power of
-                        two */
-  hlo_block *blocks; /* all memory */
+  /* hash table of instructions by computation and name; an entry is 1 + the instruction's number; its size is a power
+   * of two */
+  int slots, *slot;
+  hlo_block *blocks; /* all memory of the module, which hlo_free frees */
 } hlo_module;
 
 static void hlo_fail(hlo_module *h, const char *at, const char *message) {
@@ -56,7 +57,7 @@ static void hlo_fail(hlo_module *h, const char *at, const char *message) {
     h->fault = at;
     h->message = message;
   }
-  h->at = h->end; /* ends any running loop */
+  h->at = h->end; /* ends every loop that is reading */
 }
 
 static void *hlo_take(hlo_module *h, size_t bytes) {
@@ -78,7 +79,7 @@ static void hlo_free(hlo_module *h) {
   }
 }
 
-/* Returns an array of count entries with room for one more; its size doubles. */
+/* Returns an array of `count` entries with room for one more. Its size doubles when it is full. */
 static void *hlo_grow(hlo_module *h, void *array, int count, size_t size) {
   void *more;
   if (count & (count - 1)) return array;
@@ -129,7 +130,7 @@ static int hlo_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
 }
 
-/* Reads a name, with or without %; length 0: there is none. */
+/* Reads a name with or without %. Returns length 0 if there is none. */
 static hlo_text hlo_name(hlo_module *h) {
   hlo_text name;
   int sign;
@@ -151,7 +152,7 @@ static void hlo_string(hlo_module *h) {
   else ++h->at;
 }
 
-/* Skips from an opening bracket to the position after its closing bracket; kinds must match. */
+/* Skips from an opening bracket to the position behind its closing bracket. Nested brackets must match in kind. */
 static void hlo_balanced(hlo_module *h) {
   char open[256];
   int depth = 0;
@@ -184,7 +185,7 @@ static void hlo_balanced(hlo_module *h) {
   } while (depth);
 }
 
-/* Does a shape start here: a bracket, or a type and [? */
+/* Returns true if a shape starts here: a bracket, or a type followed by [. */
 static int hlo_at_shape(hlo_module *h) {
   const char *at;
   hlo_blank(h);
@@ -195,7 +196,7 @@ static int hlo_at_shape(hlo_module *h) {
   return at < h->end && *at == '[';
 }
 
-/* Reads a shape; into may be NULL. */
+/* Reads a shape. Skips it if into is NULL. */
 static void hlo_shape(hlo_module *h, hlo_instruction *into) {
   sett_tile_reader reader;
   sett_tile_shape shape;
@@ -226,7 +227,7 @@ static void hlo_shape(hlo_module *h, hlo_instruction *into) {
   if (!into) return;
   into->shape.at = start;
   into->shape.length = (size_t)reader.at;
-  into->item_count = item + 1; /* 0: not a tuple */
+  into->item_count = item + 1; /* number of items of a tuple; 0 for an array */
 }
 
 static const hlo_attribute *hlo_find_attribute_named(const hlo_instruction *instruction, hlo_text name) {
@@ -236,7 +237,7 @@ static const hlo_attribute *hlo_find_attribute_named(const hlo_instruction *inst
   return NULL;
 }
 
-/* Reads name=value; the value stays text. */
+/* Reads an attribute name=value; the value stays text. */
 static void hlo_read_attribute(hlo_module *h, hlo_instruction *into) {
   hlo_attribute attribute;
   attribute.name = hlo_name(h);
@@ -277,7 +278,7 @@ static size_t hlo_hash(int computation, hlo_text name) {
   return (size_t)(hash ^ hash >> 29);
 }
 
-/* Returns the slot of an instruction of that name, or the empty slot for it. */
+/* Returns the slot of the instruction with this name, or the empty slot where it belongs. */
 static int *hlo_slot(hlo_module *h, int computation, hlo_text name) {
   size_t at = hlo_hash(computation, name);
   for (;; ++at) {
@@ -315,7 +316,7 @@ static int hlo_find_computation(const hlo_module *h, hlo_text name) {
 
 static int hlo_literal(hlo_text opcode) { return hlo_is(opcode, "parameter") || hlo_is(opcode, "constant"); }
 
-/* Do the arrays of two instructions have the same dimensions, leaf by leaf? */
+/* Returns true if the arrays in the shapes of two instructions have the same dimensions. */
 static int hlo_same_dims(const hlo_instruction *a, const hlo_instruction *b) {
   int i, d;
   if (a->leaves != b->leaves) return 0;
@@ -327,7 +328,7 @@ static int hlo_same_dims(const hlo_instruction *a, const hlo_instruction *b) {
   return 1;
 }
 
-/* Do the arrays of two instructions have the same dimensions and types? */
+/* Returns true if the arrays in the shapes of two instructions have the same dimensions and types. */
 static int hlo_same_arrays(const hlo_instruction *a, const hlo_instruction *b) {
   int i;
   if (!hlo_same_dims(a, b)) return 0;
@@ -352,7 +353,7 @@ static void hlo_read_operands(hlo_module *h, hlo_instruction *into) {
   if (!hlo_take_char(h, ')')) {
     do {
       hlo_text name;
-      hlo_instruction written; /* the operand's shape, if the text repeats it */
+      hlo_instruction written; /* the shape before the operand's name, if the text repeats it */
       int operand;
       memset(&written, 0, sizeof written);
       if (hlo_at_shape(h)) hlo_shape(h, &written);
@@ -377,11 +378,11 @@ static void hlo_read_operands(hlo_module *h, hlo_instruction *into) {
   into->inside.length = (size_t)(h->at - into->inside.at);
 }
 
-static int hlo_has_operands_shape(hlo_text opcode); /* elementwise */
+static int hlo_has_operands_shape(hlo_text opcode); /* true for elementwise ops */
 
 static int hlo_integers(hlo_text text, int64_t *values, int limit);
 
-/* Returns the array at leaf 0 of an operand; NULL if there is no such operand, or if it is a tuple. */
+/* Returns the operand's array; NULL if there is no such operand, or if it is a tuple. */
 static const sett_tile_shape *hlo_array_of(const hlo_module *h, const hlo_instruction *in, int k) {
   const hlo_instruction *operand = k < in->operands ? &h->instruction[in->operand[k]] : NULL;
   return operand && operand->leaves == 1 && !operand->item_count && operand->leaf[0].kind == SETT_TILE_ARRAY
@@ -389,7 +390,7 @@ static const sett_tile_shape *hlo_array_of(const hlo_module *h, const hlo_instru
              : NULL;
 }
 
-/* Adds a leaf to an instruction's shape, in item `item` of its tuple; -1: not a tuple. */
+/* Adds an array to an instruction's shape, as item `item` of its tuple; -1: the shape is not a tuple. */
 static void hlo_add_leaf(hlo_module *h, hlo_instruction *in, sett_tile_shape leaf, int item) {
   in->leaf = (sett_tile_shape *)hlo_grow(h, in->leaf, in->leaves, sizeof *in->leaf);
   in->item = (int *)hlo_grow(h, in->item, in->leaves, sizeof *in->item);
@@ -398,7 +399,7 @@ static void hlo_add_leaf(hlo_module *h, hlo_instruction *in, sett_tile_shape lea
   in->item[in->leaves++] = item;
 }
 
-/* Returns the number of integers in an attribute, after reading them; 0 if it is missing. */
+/* Reads the integers of an attribute. Returns how many there are; 0 if the attribute is missing. */
 static int hlo_numbers(const hlo_instruction *in, const char *name, int64_t *values) {
   const hlo_attribute *attribute = hlo_find_attribute(in, name);
   return attribute ? hlo_integers(attribute->value, values, SETT_TILE_MAX_RANK) : 0;
@@ -410,7 +411,8 @@ static int hlo_among(const int64_t *values, int count, int64_t value) {
   return 0;
 }
 
-/* Reads the integers of one word of window={size=3x3 stride=1x2 pad=..}; 0 if it is missing. */
+/* Reads the integers of one word of window={size=3x3 stride=1x2 pad=..}. Returns how many there are; 0 if the word is
+ * missing. */
 static int hlo_window_word(const hlo_instruction *in, const char *name, int64_t *values) {
   const hlo_attribute *attribute = hlo_find_attribute(in, "window");
   size_t i, length = strlen(name);
@@ -427,7 +429,7 @@ static int hlo_window_word(const hlo_instruction *in, const char *name, int64_t 
   return 0;
 }
 
-/* Returns the number of window positions in dimension k of size `base`; 1 without a window. */
+/* Returns the number of window positions along dimension k, which has size `base`; 1 if there is no window. */
 static int64_t hlo_places(const hlo_instruction *in, int k, int64_t base) {
   int64_t size[2 * SETT_TILE_MAX_RANK], more[2 * SETT_TILE_MAX_RANK], stride = 1, wide = 1, spread = 1, low = 0,
                                                                       high = 0, reach;
@@ -444,8 +446,7 @@ static int64_t hlo_places(const hlo_instruction *in, int k, int64_t base) {
   return reach > base ? 0 : (base - reach) / stride + 1;
 }
 
-/* Infers the dimensions of a result that is one array (for a reduce, of each of its arrays); -1 if that is
-   impossible. */
+/* Infers the dimensions of the result, or of each result of a reduce. Returns the rank; -1 if that is impossible. */
 static int hlo_infer_dims(const hlo_module *h, const hlo_instruction *in, int64_t *dims) {
   const sett_tile_shape *a = hlo_array_of(h, in, 0), *b = hlo_array_of(h, in, 1);
   int64_t one[SETT_TILE_MAX_RANK], two[SETT_TILE_MAX_RANK], three[SETT_TILE_MAX_RANK], four[SETT_TILE_MAX_RANK];
@@ -483,7 +484,7 @@ static int hlo_infer_dims(const hlo_module *h, const hlo_instruction *in, int64_
     int slice = hlo_is(in->opcode, "slice");
     const hlo_attribute *attribute = hlo_find_attribute(in, slice ? "slice" : "padding");
     const char *at = attribute ? attribute->value.at : NULL, *end = attribute ? at + attribute->value.length : NULL;
-    for (; at < end && rank < a->rank; ++rank) { /* a part between brackets, or up to an x */
+    for (; at < end && rank < a->rank; ++rank) { /* one part between brackets, or up to an x */
       hlo_text part;
       int64_t size = a->dims[rank];
       while (slice && at < end && *at != '[') ++at;
@@ -547,7 +548,8 @@ static int hlo_infer_dims(const hlo_module *h, const hlo_instruction *in, int64_
     const char *out, *kernel;
     int64_t groups = 1;
     n = a->rank;
-    if (!labels || b->rank != n || labels->value.length != (size_t)(3 * n + 3)) return -1; /* b01f_01io->b01f */
+    /* b01f_01io->b01f: three parts of n letters */
+    if (!labels || b->rank != n || labels->value.length != (size_t)(3 * n + 3)) return -1;
     kernel = labels->value.at + n + 1, out = kernel + n + 2;
     if (hlo_numbers(in, "batch_group_count", one) == 1) groups = one[0];
     for (i = 0; i < n; ++i) {
@@ -564,8 +566,8 @@ static int hlo_infer_dims(const hlo_module *h, const hlo_instruction *in, int64_
   return -1;
 }
 
-/* Infers a shape that the text leaves out from operands and attributes. If only kernels need the type, operand 0's
-   is taken. The layout is row-major, or for a transpose the one by which no byte moves. */
+/* Infers a shape that the text leaves out from the operands and attributes. The type is that of operand 0 where maps do
+ * not depend on it. The layout is row-major; a transpose gets the layout for which no byte moves. */
 static void hlo_infer_shape(hlo_module *h, hlo_instruction *in) {
   static const char *const as_first[] = {"dynamic-update-slice", "reverse",     "copy",  "scatter",
                                          "select-and-scatter",   "opt-barrier", "while", "cholesky",
@@ -606,7 +608,8 @@ static void hlo_infer_shape(hlo_module *h, hlo_instruction *in) {
     const hlo_instruction *of = &h->instruction[in->operand[0]];
     for (k = 0; k < of->leaves; ++k)
       if (of->item[k] == dims[0]) hlo_add_leaf(h, in, of->leaf[k], -1);
-    if (in->leaves > 1) in->leaves = 0; /* a tuple in the tuple: the ends of its items are not kept */
+    /* the element is a tuple itself; the ends of its items are unknown, so its shape cannot be inferred */
+    if (in->leaves > 1) in->leaves = 0;
   } else if (hlo_is(in->opcode, "transpose") && a && hlo_numbers(in, "dimensions", dims) == a->rank) {
     sett_tile_shape turned;
     for (i = 0; i < a->rank; ++i) order[i] = dims[i] >= 0 && dims[i] < a->rank ? (int32_t)dims[i] : -1;
@@ -624,7 +627,7 @@ static void hlo_infer_shape(hlo_module *h, hlo_instruction *in) {
   }
   if (!h->fault && !in->leaves && !(hlo_is(in->opcode, "tuple") && !in->operands))
     hlo_fail(h, in->opcode.at, "expected a shape");
-  in->shape = in->opcode; /* position of faults of the shape */
+  in->shape = in->opcode; /* errors of the shape point at the opcode */
 }
 
 /* Reads [ROOT] name = shape opcode(operands), attribute=value, .. */
@@ -703,7 +706,7 @@ static void hlo_read_body(hlo_module *h, hlo_computation c) {
 /* Reads [ENTRY] name [(parameters) -> shape] { instructions }, attribute=value, .. */
 static void hlo_read_computation(hlo_module *h) {
   hlo_computation c;
-  hlo_instruction result; /* as in the header */
+  hlo_instruction result; /* the result's shape in the header */
   memset(&c, 0, sizeof c);
   memset(&result, 0, sizeof result);
   c.name = hlo_name(h);
@@ -736,7 +739,7 @@ static void hlo_read_computation(hlo_module *h) {
   while (hlo_take_char(h, ',')) hlo_read_attribute(h, NULL);
 }
 
-/* Reads inline computations, which get the caller's name; this may find further ones. */
+/* Reads inline computations, which get the name of their caller. They may contain further inline computations. */
 static void hlo_read_bodies(hlo_module *h) {
   int i;
   for (i = 0; i < h->instructions && !h->fault; ++i) {
@@ -752,7 +755,7 @@ static void hlo_read_bodies(hlo_module *h) {
   }
 }
 
-/* Skips tables of source positions: a name alone on its line, then numbered lines. */
+/* Skips tables of source positions. A table is a line with only a name, followed by numbered lines. */
 static int hlo_skip_sources(hlo_module *h) {
   static const char *const names[] = {"FileNames", "FunctionNames", "FileLocations", "StackFrames"};
   const char *start = h->at;
@@ -772,7 +775,7 @@ static int hlo_skip_sources(hlo_module *h) {
   }
 }
 
-/* Reads a module; returns 1, or sets fault and message. Call hlo_free in any case. */
+/* Reads a module. Returns 1, or sets `fault` and `message`. The caller must call hlo_free in both cases. */
 static int hlo_read(hlo_module *h, const char *text, size_t length) {
   const char *start;
   hlo_text word;
@@ -802,8 +805,8 @@ static int hlo_read(hlo_module *h, const char *text, size_t length) {
 
 /* ---- values of attributes ---- */
 
-/* Reads the integers inside a text, whatever is between them; returns their count, or -1 if there are too many or
-   one is too large. */
+/* Reads all integers in a text, whatever characters separate them. Returns how many there are; -1 if there are too many
+ * or one is too large. */
 static int hlo_integers(hlo_text text, int64_t *values, int limit) {
   const char *at = text.at, *end = text.at + text.length;
   int count = 0;
@@ -817,7 +820,7 @@ static int hlo_integers(hlo_text text, int64_t *values, int limit) {
   return count;
 }
 
-/* Is the text {a,b,..} or a: integers and separators only? */
+/* Returns true if a text consists of integers and separators only: {a,b,..} or a. */
 static int hlo_integer_list(hlo_text text) {
   size_t i;
   for (i = 0; i < text.length; ++i)

@@ -1,48 +1,51 @@
-/* The command `indexing` (a part of gen/command/sett.c): the maps of every instruction of an HLO file and of whole
-   fusions, and the meaning of their runtime variables. It prints lines of five fields, separated by tabs, for the entry
-   and all computations that it calls, except those that ops apply to scalars:
+/* The command `indexing` (included by gen/command/sett.c): the maps of every instruction of an HLO file and of whole
+   fusions, and the meaning of their runtime variables. It covers the entry and all computations that the entry calls,
+   except those that ops apply to scalars. It writes lines of five fields, separated by tabs:
      NAME  output->operand | operand->output  OPERAND  exact | covering  MAP
-                    a map of an instruction or of a whole fusion; also of the whole entry, under the entry's name and
-                    with its parameters as operands, if it has at most 256 instructions
+                    a map of an instruction or of a whole fusion. If the entry has at most 256 instructions, it also has
+                    such lines, under its own name and with its parameters as operands.
      NAME  rt  rt0  INSTRUCTION  MAP
-                    the instruction from which a runtime variable of the maps above is read, and the index there
+                    the instruction that supplies a runtime variable of the maps above, and the index that is read
      NAME  reason  OPERAND  covering  TEXT
-                    the reason why a map is covering, or UNDEFINED
+                    the reason why a map is only covering, or UNDEFINED
      NAME  replica  OPERAND  exact  MAP
                     the replica from which an element of an all-gather comes
      NAME  physical output->operand  ..
-                    the map between positions in memory, if a layout is not row-major: dimensions in memory order, or
-                    one linear position for tiles
+                    the map between positions in memory, if a layout is not row-major: in indices in memory order, or,
+                    for tiles, in one linear position
      ROOT  output->NAME  LEAF  ..
-                    inside a fusion: from its root to an instruction; NAME  operand->ROOT: from an instruction to the
-                    root
-   Maps are simplified; equal maps are written once. */
+                    inside a fusion: the map from its root to an instruction
+     NAME  operand->ROOT  ..
+                    inside a fusion: the map from an instruction to the root
+   Maps are simplified. Equal maps are written once. */
 #include "sett_hlo.c"
 
 #if !defined(INDEXING_STORE)
-#define INDEXING_STORE(arena) (4 * (arena)->bytes) /* for maps of whole computations; unused memory is not touched */
+/* bytes for the maps of whole computations; memory that is not used is never mapped */
+#define INDEXING_STORE(arena) (4 * (arena)->bytes)
 #endif
 
-/* limits: instructions of an entry that is treated as a whole, integers of an op, integers of a chunk of memory */
+/* maximum instructions of an entry that is treated as a whole; maximum integers of an op; integers in a chunk of
+ * memory */
 enum { INDEXING_ENTRY = 256, INDEXING_VALUES = 4096, INDEXING_CHUNK = 1 << 16 };
 
-/* Maps from a leaf of a computation's root to every value, and back. */
+/* Maps from one array of a computation's root to each value (down), and from each value to it (up). */
 typedef struct {
   sett_analysis_set *down, *up;
 } indexing_root;
 
-/* A computation as a graph: its values are the leaves of its instructions. */
+/* A computation as a graph. Its values are the arrays in its instructions' shapes. */
 typedef struct {
   int needed, done;
   sett_analysis_graph graph;
   indexing_root *root;
-  int *from,
-      *number; /* the first edge of each instruction (its edges end where those of the instruction above begin); the
-                  operand of each edge */
+  /* from: the first edge of each instruction. Edges are in reverse order of the instructions, so those of instruction i
+   * end at from[i - 1]. number: the operand of each edge. */
+  int *from, *number;
 } indexing_whole;
 
 typedef struct {
-  int reader; /* the value that reads the operand */
+  int reader; /* the value that reads the runtime variable */
   const char *key;
 } indexing_name;
 
@@ -53,14 +56,14 @@ typedef struct {
   sett_map_mark empty;
   sett_analysis_store store;
   indexing_whole *whole; /* one entry for each computation */
-  int *at, *owner;       /* the first value of each instruction, and the instruction of each value */
-  int names;             /* runtime variables of the current instruction */
+  int *at, *owner;       /* at: the first value of each instruction; owner: the instruction of each value */
+  int names;             /* number of runtime variables of the current instruction */
   indexing_name *name;
-  int lines; /* lines of the current operand */
+  int lines; /* number of lines written for the current operand */
   const char **line;
-  int64_t *value; /* integers of ops */
+  int64_t *value; /* memory for the integers of ops */
   int values, limit, room;
-  const hlo_instruction *in_of; /* the instruction whose operands' dimensions these are */
+  const hlo_instruction *in_of; /* the instruction whose operands' dimensions are in `in` */
   sett_analysis_list *in;
 } indexing;
 
@@ -70,8 +73,8 @@ static void indexing_fresh(indexing *x) { sett_map_arena_rewind(x->arena, x->emp
 
 typedef struct {
   const char *name;
-  int operands; /* -1: any number */
-  int opcode;   /* SETT_ANALYSIS_NONE: no map is known */
+  int operands; /* number of operands; -1: any number */
+  int opcode;   /* SETT_ANALYSIS_NONE: the op has no known map */
 } indexing_opcode;
 
 enum { INDEXING_TUPLE = 1000, INDEXING_ELEMENT, INDEXING_SAME, INDEXING_CALL };
@@ -129,8 +132,8 @@ static const indexing_opcode *indexing_find_opcode(hlo_text name) {
   return NULL;
 }
 
-/* Finds an opcode of HLO, or elementwise, scalar or reduce-init, whose operands have maps; operands: their number,
-   -1: any. Returns 0 if there is none. */
+/* Finds an opcode whose operands have maps: an opcode of HLO, or elementwise, scalar or reduce-init. Sets *operands to
+ * their number (-1: any number). Returns 0 if there is no such opcode. */
 static int op_find(const char *name, int *opcode, int *operands) {
   hlo_text text;
   const indexing_opcode *found;
@@ -160,7 +163,8 @@ static void indexing_room(indexing *x) {
   x->limit = x->values + (x->room ? INDEXING_VALUES : 0);
 }
 
-/* Reads an attribute that is a list of integers, {1,0} or 1 or "2x3" in a window; an empty list if it is missing. */
+/* Reads an attribute that is a list of integers: {1,0}, 1, or "2x3" in a window. The list is empty if the attribute is
+ * missing. */
 static sett_analysis_list indexing_integers(indexing *x, hlo_text text) {
   sett_analysis_list list = {0, NULL};
   int count = hlo_integers(text, x->value + x->values, x->limit - x->values);
@@ -197,7 +201,7 @@ static int64_t indexing_number(indexing *x, const hlo_instruction *in, const cha
   return list.count == 1 ? list.values[0] : otherwise;
 }
 
-/* Returns every count-th integer of a list, from the k-th on. */
+/* Returns every count-th integer of a list, starting at the k-th. */
 static sett_analysis_list indexing_every(indexing *x, sett_analysis_list list, int k, int count) {
   sett_analysis_list part = {0, x->value + x->values};
   for (; k < list.count; k += count) {
@@ -211,7 +215,7 @@ static sett_analysis_list indexing_every(indexing *x, sett_analysis_list list, i
   return part;
 }
 
-/* Reads slice={[0:5:2], [1:3]}: starts and strides. */
+/* Reads slice={[0:5:2], [1:3]} to starts and strides. */
 static void indexing_slice(indexing *x, const hlo_instruction *in, sett_analysis_op *op) {
   const hlo_attribute *attribute = hlo_find_attribute(in, "slice");
   int64_t numbers[3 * SETT_ANALYSIS_MAX_RANK];
@@ -238,7 +242,8 @@ static void indexing_slice(indexing *x, const hlo_instruction *in, sett_analysis
   }
   all.count = count;
   all.values = numbers;
-  for (i = 0; (int)i < in->leaf[0].rank && (int)i * 3 < count; ++i) { /* the size follows from the other numbers */
+  /* check that the result's sizes follow from start, limit and stride */
+  for (i = 0; (int)i < in->leaf[0].rank && (int)i * 3 < count; ++i) {
     int64_t start = numbers[3 * i], limit = numbers[3 * i + 1], stride = numbers[3 * i + 2];
     if (stride > 0 && start >= 0 && limit >= start &&
         in->leaf[0].dims[i] != (limit - start) / stride + ((limit - start) % stride > 0)) {
@@ -250,7 +255,7 @@ static void indexing_slice(indexing *x, const hlo_instruction *in, sett_analysis
   op->stride = indexing_every(x, all, 2, 3);
 }
 
-/* Reads padding=low_high[_interior]x..: 0_0x4096_0_1 */
+/* Reads padding=low_high[_interior]x.., such as 0_0x4096_0_1. */
 static void indexing_padding(indexing *x, hlo_text text, sett_analysis_op *op, int interior) {
   int64_t numbers[3 * SETT_ANALYSIS_MAX_RANK] = {0};
   int count = 0;
@@ -280,7 +285,7 @@ static void indexing_padding(indexing *x, hlo_text text, sett_analysis_op *op, i
   if (interior) op->interior = indexing_every(x, all, 2, 3);
 }
 
-/* Reads window={size=3x5 stride=1x1 pad=0_0x0_0 lhs_dilate=1x1 rhs_dilate=1x1 rhs_reversal=0x1} */
+/* Reads window={size=3x5 stride=1x1 pad=0_0x0_0 lhs_dilate=1x1 rhs_dilate=1x1 rhs_reversal=0x1}. */
 static void indexing_window(indexing *x, const hlo_instruction *in, sett_analysis_op *op) {
   const hlo_attribute *attribute = hlo_find_attribute(in, "window");
   const char *at, *end;
@@ -309,7 +314,7 @@ static void indexing_window(indexing *x, const hlo_instruction *in, sett_analysi
   }
 }
 
-/* Reads dim_labels=b01f_i01o->b01f: the places of two letters and of the digits in each part. */
+/* Reads dim_labels=b01f_i01o->b01f: in each part, the positions of its two letters and of its digits. */
 static void indexing_labels(indexing *x, const hlo_instruction *in, sett_analysis_op *op) {
   static const char *const letters[3] = {"bf", "io", "bf"};
   const hlo_attribute *attribute = hlo_find_attribute(in, "dim_labels");
@@ -359,7 +364,7 @@ static sett_analysis_list indexing_layout(indexing *x, const sett_tile_shape *sh
   return list;
 }
 
-/* Can a shape have maps? It must be an array with bounded dimensions. */
+/* Returns true if a shape can have maps: it must be an array whose dimensions are all bounded. */
 static int indexing_array(const sett_tile_shape *shape) {
   int i;
   if (shape->kind != SETT_TILE_ARRAY) return 0;
@@ -376,7 +381,7 @@ static int indexing_first_leaf(const hlo_instruction *in, int item) {
 }
 
 static void indexing_error(indexing *x, const char *at, int error) {
-  if (error == SETT_ANALYSIS_ERROR_STORE) x->arena->full = 1; /* the command starts again with more memory */
+  if (error == SETT_ANALYSIS_ERROR_STORE) x->arena->full = 1; /* makes the command run again with more memory */
   hlo_fail(&x->h, at, sett_message(error));
 }
 
@@ -406,7 +411,7 @@ static int indexing_type_bits(int type) {
   }
 }
 
-/* Under tiles, a bitcast keeps the linear position. */
+/* Returns the maps of a bitcast between tiled layouts, which keeps each element's linear position. */
 static sett_analysis_set indexing_tiled_bitcast(indexing *x, const sett_tile_shape *from, const sett_tile_shape *to) {
   sett_analysis_answer one, two;
   indexing_fresh(x);
@@ -420,14 +425,14 @@ static sett_analysis_set indexing_tiled_bitcast(indexing *x, const sett_tile_sha
   return indexing_one(x, sett_analysis_tidy(x->arena, &one, 1));
 }
 
-/* Does a bitcast change the number of elements, because they are narrower on one side? Then bits keep their
-   positions, elements do not. */
+/* Returns true if a bitcast changes the number of elements because their widths differ. Then bits keep their positions,
+ * but elements do not. */
 static int indexing_narrows(const sett_tile_shape *from, const sett_tile_shape *to) {
   return indexing_type_bits(from->type) != indexing_type_bits(to->type) &&
          sett_tile_elements(from) != sett_tile_elements(to);
 }
 
-/* Does the op move elements unchanged? */
+/* Returns true if the op only moves elements. */
 static int indexing_moves(const indexing *x, const hlo_instruction *in, int opcode) {
   switch (opcode) {
     case SETT_ANALYSIS_BROADCAST:
@@ -443,7 +448,7 @@ static int indexing_moves(const indexing *x, const hlo_instruction *in, int opco
          in->leaf[0].type == x->h.instruction[in->operand[0]].leaf[0].type;
 }
 
-/* Returns the dimensions of the operands, with leaf b of operand k. */
+/* Returns the dimensions of all operands; operand k is a tuple or an array, of which array b counts. */
 static const sett_analysis_list *indexing_in(indexing *x, const hlo_instruction *in, int k, int b) {
   const hlo_instruction *source = &x->h.instruction[in->operand[k]];
   sett_analysis_list *list;
@@ -462,8 +467,8 @@ static const sett_analysis_list *indexing_in(indexing *x, const hlo_instruction 
   return list;
 }
 
-/* Sets the edge between leaf a of an instruction and leaf b of its operand k (not of a call): the edge's op, or its
-   sets. Returns 0 if leaf a does not depend on it. */
+/* Sets the edge from array a of an instruction to array b of its operand k: the op of the edge, or its maps. Calls have
+ * their own function. Returns 0 if array a does not depend on that operand. */
 static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, int b, sett_analysis_edge *edge) {
   const indexing_opcode *found = indexing_find_opcode(in->opcode);
   const hlo_instruction *source = &x->h.instruction[in->operand[k]];
@@ -635,7 +640,7 @@ static const hlo_instruction *indexing_parameter(const indexing *x, const hlo_co
   return NULL;
 }
 
-/* Sets the edge between leaf a of a call and leaf b of its operand k: the maps of the computation. */
+/* Sets the edge from array a of a call to array b of its operand k: the maps of the called computation. */
 static int indexing_call_edge(indexing *x, const hlo_instruction *in, int a, int k, int b, sett_analysis_edge *edge) {
   int callee = indexing_callee(x, in), at = 0;
   const indexing_whole *whole = &x->whole[callee];
@@ -648,7 +653,7 @@ static int indexing_call_edge(indexing *x, const hlo_instruction *in, int a, int
   return 1;
 }
 
-/* Sets the known facts about an instruction's elements. */
+/* Sets the facts that are known about the elements of an instruction. */
 static void indexing_known(indexing *x, const hlo_instruction *in, sett_analysis_value *value) {
   int64_t all[64];
   int i, count;
@@ -666,8 +671,8 @@ static void indexing_known(indexing *x, const hlo_instruction *in, sett_analysis
   }
 }
 
-/* Makes the graph of a computation: values are numbered by instruction and leaf; the edges of the last instruction
-   come first. */
+/* Builds the graph of a computation. Values are numbered by instruction, then by array; the edges of the last
+ * instruction come first. */
 static void indexing_graph(indexing *x, int which) {
   const hlo_computation *c = &x->h.computation[which];
   indexing_whole *whole = &x->whole[which];
@@ -713,7 +718,7 @@ static void indexing_graph(indexing *x, int which) {
       walked[whole->graph.edges] = edge[k];
       number[whole->graph.edges++] = operand[k];
     }
-    from[i + 1] = begin; /* from[i] stays: the next iteration reads it */
+    from[i + 1] = begin; /* from[i] keeps its old value, which the next iteration reads */
   }
   for (i = 0; i < c->count; ++i) from[i] = from[i + 1];
 }
@@ -756,7 +761,7 @@ static void indexing_fields(indexing *x, hlo_text name, const char *direction, h
   say_text(x->self, "\t");
 }
 
-/* Returns the number of a runtime variable among those of the instruction; *fresh: it is new. */
+/* Returns the number of a runtime variable among those of the instruction. *fresh is 1 if the variable is new. */
 static int indexing_name_of(indexing *x, const sett_analysis_answer *answer, int k, const int *taken, int *fresh) {
   sett_map map = sett_analysis_runtime_map(answer, k), lone = sett_map_remove_unused(x->arena, map, SETT_MAP_RTS, NULL);
   const char *key = indexing_print(x, lone.kind == SETT_MAP_DEFINED && lone.rts == 0 ? lone : answer->all);
@@ -766,7 +771,7 @@ static int indexing_name_of(indexing *x, const sett_analysis_answer *answer, int
   for (i = 0; i < x->names; ++i) {
     if (x->name[i].reader != answer->runtime[k].operand || strcmp(x->name[i].key, key)) continue;
     for (j = 0; j < k && taken[j] != i; ++j) {
-    } /* a value at two places of a map has two names, as their bounds differ */
+    } /* a value that one map reads in two variables needs two names, because their bounds differ */
     if (j == k) return i;
   }
   x->name = (indexing_name *)(x->names ? hlo_grow(&x->h, x->name, x->names, sizeof *x->name)
@@ -778,8 +783,8 @@ static int indexing_name_of(indexing *x, const sett_analysis_answer *answer, int
   return x->names++;
 }
 
-/* Writes one map: its line, a line for its replica, and one for each new runtime variable. Equal maps for one
-   operand are written once. */
+/* Writes one map: its line, a line for its replica, and a line for each new runtime variable. Equal maps of an operand
+ * are written once. */
 static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_text other, int number,
                          const sett_analysis_kept *kept) {
   sett_analysis_answer answer;
@@ -833,7 +838,7 @@ static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_
   }
 }
 
-/* Writes all maps of a set; KNOWN EMPTY only if there is no other. */
+/* Writes all maps of a set. KNOWN EMPTY is written only if there is no other map. */
 static void indexing_say_set(indexing *x, hlo_text name, const char *direction, hlo_text other, int number,
                              const sett_analysis_set *set) {
   const sett_analysis_kept *kept;
@@ -849,8 +854,8 @@ static int indexing_row_major(const sett_tile_shape *shape) {
   return 1;
 }
 
-/* Writes maps between positions in memory if a layout is not row-major: indices in memory order, or one linear
-   position for tiles. */
+/* Writes the maps between positions in memory if a layout is not row-major: as indices in memory order, or, for tiles,
+ * as one linear position. */
 static void indexing_say_physical(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int k,
                                   int from_output, const sett_analysis_set *edges) {
   const sett_tile_shape *out = &in->leaf[0], *source = &x->h.instruction[in->operand[k]].leaf[0];
@@ -872,7 +877,7 @@ static void indexing_say_physical(indexing *x, const indexing_whole *whole, cons
                    (hlo_text){"", 0}, k, &set);
 }
 
-/* Returns the map along an edge of an op, with all runtime variables. without: leave the constraints out. */
+/* Returns the map along an op's edge, with all its runtime variables. without: leave out the constraints. */
 static sett_analysis_set indexing_along(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int edge,
                                         int from_output, int without) {
   sett_analysis_set none = {0, 0, NULL, NULL};
@@ -884,7 +889,7 @@ static sett_analysis_set indexing_along(indexing *x, const indexing_whole *whole
     return none;
   }
   if (without && answer.all.kind != SETT_MAP_DEFINED) return none;
-  if (without) { /* the covering form that documents have */
+  if (without) { /* XLA's documents show this map, which covers more than the exact one */
     answer.kind = SETT_ANALYSIS_COVERING;
     answer.reason = "the update's bounds left out";
     answer.all.constraints = 0;
@@ -920,7 +925,8 @@ static void indexing_instruction(indexing *x, const indexing_whole *whole, int i
         }
         if (in->leaves == 1 && source->leaves == 1) indexing_say_physical(x, whole, in, k, from_output, &set);
       }
-      if (call && !x->lines && !x->h.fault && in->leaves && source->leaves) { /* no path between them */
+      /* no path leads from this operand to the result */
+      if (call && !x->lines && !x->h.fault && in->leaves && source->leaves) {
         sett_analysis_kept empty = settp_analysis_nothing("");
         empty.kind = SETT_ANALYSIS_EXACT;
         empty.text = "KNOWN EMPTY";
@@ -935,8 +941,7 @@ static void indexing_instruction(indexing *x, const indexing_whole *whole, int i
     }
 }
 
-/* Writes the maps inside a computation as a whole: from its root to every instruction, and from every instruction to
-   the root. */
+/* Writes the maps between the root of a computation and each of its instructions, in both directions. */
 static void indexing_groups(indexing *x, int number, int parameters) {
   const hlo_computation *c = &x->h.computation[number];
   const hlo_instruction *root = &x->h.instruction[c->root];
@@ -945,7 +950,7 @@ static void indexing_groups(indexing *x, int number, int parameters) {
   x->names = 0;
   for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) {
     const hlo_instruction *in = &x->h.instruction[i];
-    if (hlo_is(in->opcode, "parameter")) continue; /* they have lines as operands */
+    if (hlo_is(in->opcode, "parameter")) continue; /* parameters have lines as operands of the call */
     for (b = 0; b < in->leaves; ++b) {
       x->lines = 0;
       for (leaf = 0; leaf < root->leaves; ++leaf)
@@ -959,7 +964,8 @@ static void indexing_groups(indexing *x, int number, int parameters) {
   }
   if (!parameters) return;
   x->names = 0;
-  for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) { /* the entry, which no instruction calls */
+  /* nothing calls the entry, so write the maps of its parameters here */
+  for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) {
     static const hlo_text none = {"", 0};
     const hlo_instruction *in = &x->h.instruction[i];
     if (!hlo_is(in->opcode, "parameter")) continue;
@@ -976,7 +982,7 @@ static void indexing_groups(indexing *x, int number, int parameters) {
   }
 }
 
-/* Checks the integers of a constant in the order of its array, because starts and indices may be read from it. */
+/* Checks the values of an integer constant against its array, because start indices may be read from it. */
 static void indexing_check_constant(indexing *x, const hlo_instruction *in) {
   int64_t all[64], elements, bits;
   int i, count;
@@ -986,9 +992,9 @@ static void indexing_check_constant(indexing *x, const hlo_instruction *in) {
   count = hlo_integers(in->inside, all, 64);
   elements = sett_tile_elements(&in->leaf[0]);
   bits = sett_tile_bits(&in->leaf[0]);
-  if ((sign != 's' && sign != 'u') || count < 0 || bits > 64) return; /* a float, or long */
+  if ((sign != 's' && sign != 'u') || count < 0 || bits > 64) return; /* not integers, or too many to check */
   if (count != elements &&
-      !(count == 1 && !memchr(in->inside.at, '{', in->inside.length))) /* a single value stands for all elements */
+      !(count == 1 && !memchr(in->inside.at, '{', in->inside.length))) /* or one value for all elements */
     hlo_fail(&x->h, in->inside.at, "expected as many integers as the array has elements");
   for (i = 0; i < count; ++i)
     if (bits < 64 &&
@@ -996,7 +1002,7 @@ static void indexing_check_constant(indexing *x, const hlo_instruction *in) {
       hlo_fail(&x->h, in->inside.at, "expected integers of the constant's type");
 }
 
-/* Checks opcodes, numbers of operands and calls, on which every line relies. */
+/* Checks opcodes, numbers of operands, and calls. All lines rely on them. */
 static void indexing_check(indexing *x, int number) {
   const hlo_computation *c = &x->h.computation[number];
   int i, k, parameters_here = 0;
@@ -1043,7 +1049,7 @@ static void indexing_check(indexing *x, int number) {
   }
 }
 
-/* Do all computations that this one calls have their maps? */
+/* Returns true if all computations that this one calls have their maps. */
 static int indexing_ready(indexing *x, const hlo_computation *c) {
   int i;
   for (i = c->first; i < c->first + c->count; ++i)
@@ -1063,7 +1069,7 @@ static void indexing_run(indexing *x) {
   for (i = 0; i < x->h.instructions; ++i)
     for (k = x->at[i]; k < x->at[i + 1]; ++k) x->owner[k] = i;
   x->whole[x->h.entry].needed = 1;
-  while (again && !x->h.fault) /* callees are usually above, so one round is enough */
+  while (again && !x->h.fault) /* callees usually precede their callers in the text, so that one pass is enough */
     for (again = 0, i = x->h.computations; i-- > 0 && !x->h.fault;) {
       if (x->whole[i].needed != 1) continue;
       x->whole[i].needed = 2;
@@ -1088,7 +1094,7 @@ static void indexing_run(indexing *x) {
              "computations call each other in a circle: expected none that does");
 }
 
-/* Writes the lines for a text; name: used in faults. */
+/* Writes the lines for a text. name: the file's name, for errors. */
 static int indexing_text(command *self, const char *name, const char *text, size_t length) {
   indexing x;
   size_t room;
@@ -1137,7 +1143,7 @@ static char *indexing_file(const char *path, size_t *length) {
       text = more;
     }
   }
-  if (file && ferror(file)) { /* a folder can be opened, but not read */
+  if (file && ferror(file)) { /* fopen succeeds on a folder, but reading fails */
     free(text);
     text = NULL;
   }

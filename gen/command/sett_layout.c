@@ -1,16 +1,17 @@
-/* The commands `layout ...` (a part of gen/command/sett.c): each parses its words, calls include/sett_notation.h and
-   writes the answer. */
+/* The commands `layout ...` (included by gen/command/sett.c). Each parses its arguments, calls include/sett_notation.h
+ * and writes the answer. */
 #include "../../include/sett.h"
 
 enum { LAYOUT_TABLE_MOST = 1 << 22 };
 
-/* Returns the layout of that word; after an error, layout->error is set. */
+/* Reads the layout in an argument. After an error, the result's `error` is set. */
 static sett_notation layout_read(command *self, int word) {
   const char *text = reading(self, self->argv[word]);
   return sett_notation_parse(&self->arena, text, strlen(text));
 }
 
-/* Reads the layout of that word in any notation, or that of a fragment, INTRINSIC.OPERAND; 0 after say_error. */
+/* Reads an argument that is a layout in any notation, or INTRINSIC.OPERAND, which stands for that fragment's layout.
+ * Returns 0 after say_error. */
 static int layout_read_any(command *self, int word, sett_any *layout) {
   const char *text = reading(self, self->argv[word]), *dot = strchr(text, '.');
   int intrinsic = dot ? sett_mma_find(text, (size_t)(dot - text)) : -1;
@@ -32,7 +33,7 @@ static void layout_put_any(command *self, const sett_any *layout) {
   self->length += sett_any_print(layout, end, room);
 }
 
-/* Writes (1,2), or a single number. */
+/* Writes several numbers as (1,2), and one number without brackets. */
 static void layout_put_numbers(command *self, int count, const int64_t *number) {
   int i;
   if (count != 1) say_text(self, "(");
@@ -43,7 +44,7 @@ static void layout_put_numbers(command *self, int count, const int64_t *number) 
   if (count != 1) say_text(self, ")");
 }
 
-/* Writes an error with status 2, or a refusal with its witness, `no: ..`, with status 1. */
+/* Writes an error and returns 2; or writes `no: ..` with a witness and returns 1. */
 static int layout_error(command *self, const sett_notation *layout) {
   if (!sett_notation_refused(layout->error))
     return say_error(self, (int)layout->column, sett_notation_message(layout->error));
@@ -84,7 +85,7 @@ static int layout_say_number(command *self, int64_t value) {
 
 /* ---- one layout ------------------------------------------------------------------------------------------------- */
 
-/* Returns one-to-one, copies, or not decided: do two coordinates have the same value? */
+/* Returns "one-to-one" if no two coordinates have the same value, "copies" if some do, or "not decided". */
 static const char *layout_copies(command *self, const sett_any *layout) {
   sett_map map = sett_any_map(&self->arena, layout);
   sett_map_answer answer = sett_map_is_injective(&self->arena, map);
@@ -94,8 +95,8 @@ static const char *layout_copies(command *self, const sett_any *layout) {
   return answer.yes ? "one-to-one" : answer.no ? "copies" : "not decided whether one-to-one";
 }
 
-/* Returns the number of elements of an array of XLA, or of those that the threads of a nested layout hold; -1 on
-   overflow. */
+/* Returns the number of elements of an XLA array, or the number that the threads of a nested layout hold together; -1
+ * on overflow. */
 static int64_t layout_any_size(const sett_any *layout) {
   int64_t size;
   int d;
@@ -150,7 +151,7 @@ static int layout_map(command *self) {
   return say_map(self, &self->arena, sett_map_simplify(&self->arena, map));
 }
 
-/* Returns the coordinate of a word: a tuple, or I,J,.. without its brackets. */
+/* Reads a coordinate: a tuple, or I,J,.. without brackets. */
 static sett_notation layout_coordinate(command *self, int word) {
   const char *text = reading(self, self->argv[word]);
   size_t length = strlen(text);
@@ -174,7 +175,8 @@ static sett_notation layout_coordinate(command *self, int word) {
   return coordinate;
 }
 
-/* Computes an array's position at an index, or the index at a subgroup, a thread and a slot; 0 if there is none. */
+/* Computes the position of an XLA array's element at an index, or the index of a nested layout's element at a subgroup,
+ * a thread and a slot. Returns 0 if there is none. */
 static int layout_other_at(const sett_any *layout, const sett_tile_plan *plan, const int64_t *at, int64_t *value) {
   if (layout->kind == SETT_ANY_IREE) return sett_nested_element(&layout->nested, at[0], at[1], at[2], value);
   value[0] = sett_tile_position(plan, at);
@@ -205,7 +207,8 @@ static int layout_at(command *self) {
   return layout_say(self, &value);
 }
 
-/* Returns coordinate i of a table: CuTe's and linear layouts have the first input fastest, arrays the last. */
+/* Returns coordinate i in the order of a table: the first input is fastest in CuTe's and linear layouts, the last one
+ * in arrays. */
 static sett_notation layout_index(command *self, const sett_notation *layout, int64_t i) {
   settp_notation_work work = settp_notation_begin(&self->arena);
   sett_notation_mode index[SETT_NOTATION_DIMS];
@@ -220,8 +223,8 @@ static sett_notation layout_index(command *self, const sett_notation *layout, in
                             settp_notation_tuple_of(settp_notation_tuple(&work, inputs, index), SETT_NOTATION_TUPLE));
 }
 
-/* Writes the table of an array of XLA by its index, or of a nested layout by subgroup, thread and slot, the last one
-   fastest. */
+/* Writes the table of an XLA array by index, or of a nested layout by subgroup, thread and slot. The last one is
+ * fastest. */
 static int layout_other_table(command *self, const sett_any *layout, int64_t size) {
   int64_t input[SETT_TILE_MAX_RANK + 3], at[SETT_TILE_MAX_RANK + 3], value[SETT_TILE_MAX_RANK], i, rest;
   sett_tile_plan plan = sett_tile_prepare(&layout->shape);
@@ -284,11 +287,11 @@ static int layout_same(command *self) {
   return !answer.yes;
 }
 
-/* the names of SETT_ANY_TO_CUTE, .. */
+/* names of the notations SETT_ANY_TO_CUTE, .., in that order */
 static const char *const layout_targets[SETT_ANY_TARGETS] = {"cute",    "triton", "mosaic", "onednn",
                                                              "strides", "xla",    "iree"};
 
-/* Writes a no with the values at its points, or the reason why it is not decided. */
+/* Writes a "no" with the values at its witness, or the reason why the question is not decided. */
 static int layout_say_no(command *self, const sett_any_answer *answer) {
   int i;
   if (!answer->no && strncmp(answer->reason, "not decided", 11)) return say_error(self, 0, answer->reason);
@@ -323,7 +326,7 @@ static int layout_convert(command *self) {
 
 /* ---- moves ------------------------------------------------------------------------------------------------------ */
 
-/* "17 shuffles" */
+/* Writes a count with its noun, such as "17 shuffles". */
 static void layout_count(command *self, int64_t count, const char *what) {
   say_int(self, count);
   say_text(self, " ");
@@ -331,7 +334,8 @@ static void layout_count(command *self, int64_t count, const char *what) {
   if (count != 1) say_text(self, what[strlen(what) - 1] == 's' ? "es" : "s");
 }
 
-/* Returns the number of an option, from 1 to most; `otherwise` if it is not given; -1 after say_error. */
+/* Returns the value of a numeric option, which is from 1 to most; `otherwise` if the option is missing; -1 after
+ * say_error. */
 static int layout_option(command *self, int option, int otherwise, int most) {
   char text[96];
   int64_t value;
@@ -344,7 +348,7 @@ static int layout_option(command *self, int option, int otherwise, int most) {
   return -1;
 }
 
-/* Returns the lanes of the subgroup of a fragment that is given by name; 0: the word is not one. */
+/* Returns the number of lanes of the subgroup if the argument names a fragment (INTRINSIC.OPERAND); else 0. */
 static int layout_fragment_lanes(command *self, int word) {
   const char *text = self->argv[word], *dot = strchr(text, '.');
   int intrinsic = dot ? sett_mma_find(text, (size_t)(dot - text)) : -1;
@@ -379,7 +383,7 @@ static int layout_move_no(command *self, const sett_move *move) {
   return 1;
 }
 
-/* Writes the registers that get another number, each once for all threads: b1 = a2, .. */
+/* Writes the register moves of a thread: b1 = a2, .. Registers that keep their number are left out. */
 static void layout_move_say_registers(command *self, const sett_move *move) {
   int r, t, threads = move->lanes * move->warps, said = 0;
   if (!move->moves) {
@@ -410,7 +414,7 @@ static void layout_move_say_registers(command *self, const sett_move *move) {
   }
 }
 
-/* Writes the source lanes of the words of each step. */
+/* Writes, for each step, the lane from which each thread's word comes. */
 static void layout_move_say_steps(command *self, const sett_move *move) {
   int step, t, threads = move->lanes * move->warps;
   for (step = 0; step < move->steps; ++step) {
@@ -582,7 +586,8 @@ static int layout_move(command *self) {
   for (i = 2; i < 4 && !self->option[OPTION_SUBGROUP]; ++i)
     if (layout_fragment_lanes(self, i) > lanes) lanes = layout_fragment_lanes(self, i);
   for (i = 0; i < 2 && !self->option[OPTION_SUBGROUP]; ++i)
-    if ((i ? &b : &a)->kind != SETT_ANY_IREE) lanes = 0; /* that layout determines them */
+    /* a layout in another notation determines the number of lanes itself */
+    if ((i ? &b : &a)->kind != SETT_ANY_IREE) lanes = 0;
   move = sett_any_move(&self->arena, &a, &b, bits, lanes);
   if (move.error) return say_error(self, 0, sett_move_message(move.error));
   if (move.no) return layout_move_no(self, &move);
@@ -632,7 +637,7 @@ static int layout_move(command *self) {
 
 /* ---- operations ------------------------------------------------------------------------------------------------- */
 
-/* Reads up to three layouts, of the words after the verb; returns their number, or -1 after layout_error. */
+/* Reads up to three layouts in the arguments after the verb. Returns how many there are; -1 after layout_error. */
 static int layout_operands(command *self, sett_notation *operand) {
   int i, count = self->argc - 2;
   for (i = 0; i < count; ++i) {
@@ -698,13 +703,13 @@ static int layout_max_common_vector(command *self) {
   return layout_say_number(self, sett_notation_size(&common));
 }
 
-/* Reads the numbers of a word; returns their count, or -1 after say_error. An empty word has none. */
+/* Reads the numbers of an argument. Returns how many there are, 0 for an empty argument; -1 after say_error. */
 static int layout_numbers(command *self, int word, int64_t *numbers, int limit) {
   return self->argc > word && *self->argv[word] ? shape_integers(self, reading(self, self->argv[word]), numbers, limit)
                                                 : 0;
 }
 
-/* Returns the mode at the path in the second word, if there is one. */
+/* Reads a layout. If the second argument is a path, returns the mode at that path. */
 static sett_notation layout_mode(command *self, int *status) {
   sett_notation layout = layout_read(self, 2);
   int64_t path[SETT_NOTATION_DEPTH];
@@ -725,7 +730,7 @@ static int layout_quotient(command *self) {
   sett_notation layout = layout_read(self, 2);
   const char *names = self->argv[3];
   char name[16];
-  while (!layout.error && *names) { /* comma-separated names */
+  while (!layout.error && *names) { /* split the comma-separated names */
     size_t length = strcspn(names, ",");
     if (length == 0 || length > 15) return say_error(self, 1, sett_notation_message(SETT_NOTATION_ERROR_NAME));
     memcpy(name, names, length);
@@ -745,7 +750,7 @@ static int layout_sublayout(command *self) {
   return layout_say(self, &layout);
 }
 
-/* text NULL: to one dimension */
+/* text is NULL for a reshape to one dimension */
 static int layout_reshape(command *self, const char *text, int outs) {
   sett_notation layout = layout_read(self, 2);
   if (layout.error) return layout_error(self, &layout);
@@ -759,7 +764,7 @@ static int layout_reshape_outs(command *self) { return layout_reshape(self, self
 static int layout_flatten_ins(command *self) { return layout_reshape(self, NULL, 0); }
 static int layout_flatten_outs(command *self) { return layout_reshape(self, NULL, 1); }
 
-/* Reads the word's linear layout; returns a status. */
+/* Reads an argument that must be a linear layout; returns a status. */
 static int layout_linear(command *self, sett_notation *layout) {
   *layout = layout_read(self, 2);
   if (layout->error) return layout_error(self, layout);
@@ -843,7 +848,7 @@ static int layout_select(command *self) {
   return layout_say(self, &layout);
 }
 
-/* Reads the two numbers after a layout; 0 after an error. */
+/* Reads a layout and two numbers. Returns 0 after an error, with its status in *status. */
 static int layout_pair(command *self, sett_notation *layout, int64_t *pair, int *status) {
   *layout = layout_read(self, 2);
   *status = 2;
@@ -869,7 +874,7 @@ static int layout_recast(command *self) {
   return layout_say(self, &layout);
 }
 
-/* Writes the index at inputs a, b and c of the named dimensions: (0,0, 4). */
+/* Writes the index for the inputs at[0], at[1], at[2] of the named dimensions: (0,0, 4). */
 static void layout_dump_index(command *self, const sett_notation_linear *linear, const char *const *names,
                               const int64_t *at) {
   uint64_t packed = 0;
@@ -881,15 +886,15 @@ static void layout_dump_index(command *self, const sett_notation_linear *linear,
   for (d = 0; d < linear->outs; ++d) {
     int64_t last = ((int64_t)1 << linear->out_bits[d]) - 1, number = (int64_t)packed & last;
     say_text(self, d ? "," : "(");
-    say_spaces(self, int_length(number), int_length(last)); /* padded to the width of the largest index */
+    say_spaces(self, int_length(number), int_length(last)); /* pad to the width of the largest index */
     say_int(self, number);
     packed >>= linear->out_bits[d];
   }
   say_text(self, ")");
 }
 
-/* Writes a layout as Triton prints it from the hardware's side: a warp's registers down, its lanes across; or shared
-   memory by its offsets. */
+/* Writes a layout in the form in which Triton prints it from the hardware's side: one row per register and one column
+ * per lane of a warp; or, for shared memory, elements by offset. */
 static int layout_dump(command *self) {
   static const char *const owners[] = {"register", "lane", "warp"}, *const offsets[] = {"offset", "block", ""};
   sett_notation layout;
@@ -941,7 +946,7 @@ static int layout_dump(command *self) {
   return 0;
 }
 
-/* Writes a swizzle of shared memory between two distributions. */
+/* Writes a swizzle of shared memory for the move between two distributed layouts. */
 static int layout_swizzle(command *self) {
   sett_notation store = layout_read(self, 2), load;
   sett_notation_exchange made;

@@ -1,5 +1,5 @@
-/* The commands `map ...` (a part of gen/command/sett.c): each parses its words, calls include/sett_indexing_map.h
-   and writes the answer. */
+/* The commands `map ...` (included by gen/command/sett.c). Each parses its arguments, calls include/sett_indexing_map.h
+ * and writes the answer. */
 #include "../../include/sett_indexing_analysis.h"
 #include "../../include/sett_notation.h"
 
@@ -12,7 +12,8 @@ static char *answer_end(command *self, char *none, size_t *room) {
   return *room ? self->out + self->length : none;
 }
 
-/* The notation of the first word: ours, or MLIR's affine_map or affine_set. Maps in the answer have the same notation. */
+/* The notation of the first map: this project's, or MLIR's affine_map or affine_set. Maps in the answer use the same
+ * one. */
 enum { AFFINE_NO, AFFINE_MAP, AFFINE_SET };
 
 static int say_affine(command *self, sett_map_arena *arena, sett_map map, int set) {
@@ -48,7 +49,7 @@ static sett_map read_map(command *self, sett_map_arena *arena, int word) {
   return affine ? sett_notation_affine_parse(arena, text, strlen(text)) : sett_map_parse(arena, text, strlen(text));
 }
 
-/* Reads the integer at *at, with spaces around it; see read_integer. */
+/* Skips spaces, then reads an integer like read_integer, then skips spaces. */
 static int read_spaced(const char **at, int64_t *value) {
   const char *p = *at + strspn(*at, " ");
   int found = read_integer(&p, p + strlen(p), value);
@@ -56,7 +57,8 @@ static int read_spaced(const char **at, int64_t *value) {
   return found;
 }
 
-/* Reads an integer that ends at a comma or at the end; moves *at behind it. 0 after say_error. */
+/* Reads an integer that ends at a comma or at the end of the text; moves *at past the comma. Returns 0 after
+ * say_error. */
 static int read_value(command *self, const char *text, const char **at, int64_t *value) {
   const char *p = *at;
   int found = read_spaced(&p, value);
@@ -228,7 +230,7 @@ static int map_range(command *self) {
   return 0;
 }
 
-/* Writes the variables in an expression, separated by commas. */
+/* Writes the names of the variables in an expression, separated by commas. */
 static int say_named(command *self, sett_map_arena *arena, sett_map map, const sett_map_constraint *of) {
   settp_map_list list;
   uint32_t at;
@@ -246,7 +248,7 @@ static int say_named(command *self, sett_map_arena *arena, sett_map map, const s
   return 0;
 }
 
-/* Writes bounds, variables and expression, separated by tabs. */
+/* Writes the bounds, the variables and the expression of a constraint, separated by tabs. */
 static int say_bounded(command *self, sett_map_arena *arena, sett_map map, const char *word, sett_map_constraint of) {
   if (self->length) say_text(self, "\n");
   say_text(self, word);
@@ -281,7 +283,7 @@ static int map_info(command *self) {
   return 0;
 }
 
-/* Returns the variable of the map that a word names; -1 after say_error. */
+/* Returns the map's variable that an argument names; -1 after say_error. */
 static int read_variable(command *self, sett_map map, int word) {
   int variable = sett_map_find(map, reading(self, self->argv[word]), strlen(self->argv[word]));
   if (variable < 0) say_error(self, 1, "unknown variable, expected one of the map's");
@@ -314,8 +316,8 @@ static int map_access(command *self) {
   return 0;
 }
 
-/* The steps of a node along a variable, if the node is that variable after divisions and multiplications by
-   constants: it rises by `up` at every `period`. variable: -1 for any other node, or if numbers overflow. */
+/* For a node that is a variable after multiplications and divisions by constants: it rises by `up` each time the
+ * variable rises by `period`. variable is -1 for any other node, or if numbers overflow. */
 typedef struct map_steps {
   int64_t up, period;
   int variable;
@@ -433,7 +435,7 @@ static int map_fits(command *self) {
   return 0;
 }
 
-/* After `no: ` or `not decided: `: writes the reason, and the witness if there is one. */
+/* Writes the reason that follows `no: ` or `not decided: `, and the witness if there is one. */
 static int say_reason(command *self, sett_map map, const sett_map_answer *answer) {
   say_text(self, answer->reason);
   if (answer->point || answer->missed) say_text(self, ": ");
@@ -457,7 +459,7 @@ static int map_inverse(command *self) {
   return say_reason(self, map, &why);
 }
 
-/* Writes yes, `no: reason: witness` or `not decided: reason`. */
+/* Writes `yes`, `no: reason: witness` or `not decided: reason`. */
 static int say_answer(command *self, sett_map map, const sett_map_answer *answer) {
   if (answer->yes) {
     say_text(self, "yes");
@@ -476,7 +478,7 @@ static int map_injective(command *self) {
   return say_answer(self, map, &answer);
 }
 
-/* Reads the word LO..HI,LO..HI,.. as an interval for each result; NULL after say_error. */
+/* Reads the argument LO..HI,LO..HI,.. as one interval for each result. Returns NULL after say_error. */
 static sett_map_interval *read_box(command *self, sett_map_arena *arena, int word, int results) {
   const char *text = reading(self, self->argv[word]), *at = text;
   sett_map_interval *box = (sett_map_interval *)settp_map_take(arena, (size_t)results * sizeof *box + 8);
@@ -518,8 +520,8 @@ static int map_bijective(command *self) {
   return say_answer(self, map, &answer);
 }
 
-/* Writes the possible values of a result: `LO to HI`, with ` by K` if it is always LO modulo K, and `inside` if an
-   end may not be taken. */
+/* Writes the possible values of a result: `LO to HI`; then ` by K` if every value equals LO modulo K. `inside ` comes
+ * first if LO or HI may not be reached. */
 static void say_values(command *self, const sett_map_footprint *image, int i) {
   if (!image->exact[i]) say_text(self, "inside ");
   say_bounds(self, image->value[i].lo, image->value[i].hi, " to ");
@@ -635,7 +637,8 @@ static int map_mlir(command *self) {
   sett_map map = read_map(self, arena, 2);
   int affine = self->affine, i, bounded = map.constraints > 0;
   self->affine = AFFINE_NO;
-  if (affine && map.kind == SETT_MAP_DEFINED) { /* bounds are constraints there */
+  /* MLIR's maps have no bounds of variables, so bounds become constraints */
+  if (affine && map.kind == SETT_MAP_DEFINED) {
     sett_map_variable *variable =
         (sett_map_variable *)settp_map_take(arena, (size_t)sett_map_variables(map) * sizeof *variable + 8);
     sett_map_constraint *constraint =

@@ -1,5 +1,5 @@
-/* The commands `nested ...` (a part of gen/command/sett.c): each parses its words, calls
-   include/sett_nested_layout.h and writes the answer. */
+/* The commands `nested ...` (included by gen/command/sett.c). Each parses its arguments, calls
+ * include/sett_nested_layout.h and writes the answer. */
 #include "../../include/sett_mma_layouts.h"
 
 enum { NESTED_OWNERS_MOST = 1 << 20, NESTED_DRAWN = 1 << 16 };
@@ -19,7 +19,7 @@ static int nested_operand(const char *text) {
   return -1;
 }
 
-/* Writes the error of a word that is neither a layout nor INTRINSIC.OPERAND; returns 0. */
+/* Writes the error of an argument that is neither a layout nor INTRINSIC.OPERAND. Returns 0. */
 static int nested_say_fragment(command *self, const char *text) {
   const char *dot = strrchr(text, '.');
   char name[MISTYPED_MOST] = "";
@@ -40,7 +40,7 @@ static int nested_say_fragment(command *self, const char *text) {
   return 0;
 }
 
-/* Reads the layout of that word, or of INTRINSIC.OPERAND; 0 after say_error. */
+/* Reads an argument that is a layout, or INTRINSIC.OPERAND, which stands for its layout. Returns 0 after say_error. */
 static int nested_read(command *self, int word, sett_nested_layout *layout) {
   const char *text = reading(self, self->argv[word]), *dot = strrchr(text, '.');
   int intrinsic = dot ? sett_mma_find(text, (size_t)(dot - text)) : -1;
@@ -53,14 +53,14 @@ static int nested_read(command *self, int word, sett_nested_layout *layout) {
   return !layout->error;
 }
 
-/* Returns the layout of the word after the verb; NULL after say_error. */
+/* Reads the layout in the first argument after the verb. Returns NULL after say_error. */
 static const sett_nested_layout *nested_layout(command *self) {
   sett_nested_layout *layout = (sett_nested_layout *)settp_map_take(&self->arena, sizeof *layout);
   if (!layout) say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   return layout && nested_read(self, 2, layout) ? layout : NULL;
 }
 
-/* Reads one nonnegative integer; 0 after say_error. */
+/* Reads a nonnegative integer. Returns 0 after say_error. */
 static int nested_number(command *self, int word, const char *what, int64_t *value) {
   int count = shape_integers(self, self->argv[word], value, 1);
   if (count < 0) return 0;
@@ -69,7 +69,7 @@ static int nested_number(command *self, int word, const char *what, int64_t *val
   return 0;
 }
 
-/* Reads comma-separated dimension numbers; returns their count, or -1 after say_error. */
+/* Reads dimension numbers separated by commas. Returns how many there are; -1 after say_error. */
 static int nested_dims(command *self, int word, int32_t *dims, int limit) {
   int64_t values[SETT_NESTED_MAX_RANK];
   int i, count = shape_integers(self, self->argv[word], values, limit);
@@ -79,7 +79,7 @@ static int nested_dims(command *self, int word, int32_t *dims, int limit) {
 }
 
 static int nested_say(command *self, const sett_nested_layout *layout) {
-  char text[8192]; /* every layout fits: at most 168 numbers of 21 characters */
+  char text[8192]; /* enough for every layout: at most 168 numbers of 21 characters */
   size_t length;
   if (layout->error) return nested_error(self, layout);
   length = sett_nested_print(layout, text, sizeof text);
@@ -161,7 +161,7 @@ static int nested_owner(command *self) {
   return 0;
 }
 
-/* Writes the index of an element, given its row-major number. */
+/* Writes the index of the element whose row-major number is given. */
 static void nested_say_index(command *self, const sett_nested_layout *layout, const int64_t *shape, int64_t number) {
   int64_t index[SETT_NESTED_MAX_RANK];
   int d;
@@ -169,7 +169,7 @@ static void nested_say_index(command *self, const sett_nested_layout *layout, co
   shape_say_list(self, index, layout->rank);
 }
 
-/* Writes a line for each element with all its owners, then a line for each thread with the elements in its slots. */
+/* Writes one line per element with all its owners, then one line per thread with the elements in its slots. */
 static int nested_index(command *self) {
   const sett_nested_layout *layout = nested_layout(self);
   int64_t shape[SETT_NESTED_MAX_RANK], elements, slots, count, threads, *element, *owner, *next, number, held;
@@ -212,7 +212,7 @@ static int nested_index(command *self) {
   return 0;
 }
 
-/* Writes the cell for the run of elements that begins at index: its owner and slots. */
+/* Writes the owner and slots of the run of elements that starts at an index. */
 static size_t nested_cell(const sett_nested_layout *layout, const int64_t *index, int64_t run, char *text,
                           size_t capacity) {
   int64_t subgroup, thread, slot;
@@ -229,8 +229,8 @@ static void nested_say_cell(command *self, const char *text, size_t length, size
   for (; length < width; ++length) say_text(self, " ");
 }
 
-/* Draws the last two dimensions as a table of (thread.slots), one table for each index of the others. A run of the
-   last dimension's element tile is one cell. */
+/* Draws the last two dimensions as a table; other dimensions give one table for each index. A cell is a run of the last
+ * dimension's element tile, and shows its thread and slots. */
 static int nested_draw(command *self) {
   const sett_nested_layout *layout = nested_layout(self);
   int64_t shape[SETT_NESTED_MAX_RANK], index[SETT_NESTED_MAX_RANK], run, tables = 1, table, rows, columns, row, column;
@@ -255,7 +255,7 @@ static int nested_draw(command *self) {
   if (sett_nested_copies(layout) != 1) say_text(self, ", the smallest of ");
   if (sett_nested_copies(layout) != 1) shape_say_size(self, sett_nested_copies(layout));
   if (rank > 1) labels = (size_t)snprintf(text, sizeof text, "%lld  ", (long long)(rows - 1));
-  for (pass = 0; pass < 2; ++pass) /* the first pass finds the widest cell, the second writes */
+  for (pass = 0; pass < 2; ++pass) /* pass 0 finds the widest cell, pass 1 writes */
     for (table = 0; table < tables; ++table) {
       int64_t rest = table;
       for (d = rank - 2; d-- > 0; rest /= shape[d]) index[d] = rest % shape[d];
@@ -264,7 +264,7 @@ static int nested_draw(command *self) {
         shape_say_list(self, index, rank - 2);
         say_text(self, "]");
       }
-      for (row = rank > 0 ? -1 : 0; row < rows; ++row) { /* row -1: the numbers of the columns */
+      for (row = rank > 0 ? -1 : 0; row < rows; ++row) { /* row -1 has the columns' indices */
         if (pass) say_text(self, "\n");
         length = row < 0 ? 0 : (size_t)snprintf(text, sizeof text, "%lld", (long long)row);
         if (pass && rank > 1) nested_say_cell(self, text, length, labels);
@@ -283,7 +283,7 @@ static int nested_draw(command *self) {
   return 0;
 }
 
-/* Runs recombine RESULT LAYOUT MAP LAYOUT MAP ..: maps assign loops to an operand's dimensions. */
+/* Runs recombine RESULT LAYOUT MAP LAYOUT MAP ..: each MAP lists the loop of each dimension of an operand. */
 static int nested_recombine(command *self) {
   enum { OPERANDS = 16 };
   sett_nested_layout layouts[OPERANDS];
@@ -306,7 +306,7 @@ static int nested_recombine(command *self) {
   return nested_canonical(self, &layout);
 }
 
-/* Verbs that make a layout from a layout and a list. */
+/* The next functions run verbs that make a layout from a layout and a list. */
 static int nested_permute(command *self) {
   const sett_nested_layout *layout = nested_layout(self);
   sett_nested_layout answer;
@@ -370,7 +370,7 @@ static int nested_same(command *self) {
   return answer.no;
 }
 
-/* Reads the two numbers after the layout, subgroups and threads; NULL after say_error. */
+/* Reads the layout, then the numbers of subgroups and threads. Returns NULL after say_error. */
 static const sett_nested_layout *nested_machine(command *self, int64_t *subgroups, int64_t *threads) {
   const sett_nested_layout *layout = nested_layout(self);
   return layout && nested_number(self, 3, "expected a number of subgroups", subgroups) &&
@@ -413,7 +413,7 @@ static int nested_bound(command *self) {
 
 /* ---- matrix instructions ---------------------------------------------------------------------------------------- */
 
-/* Reads the intrinsic in word 2 and the operand in word 3; 0 after say_error. */
+/* Reads an intrinsic and its operand. Returns 0 after say_error. */
 static int nested_intrinsic(command *self, int *intrinsic, int *operand) {
   *intrinsic = sett_mma_find(reading(self, self->argv[2]), strlen(self->argv[2]));
   *operand = nested_operand(self->argv[3]);
@@ -490,7 +490,8 @@ static int nested_basis(command *self) {
 
 /* ---- maps ------------------------------------------------------------------------------------------------------- */
 
-/* Writes the map for the ids of one period, or of as many subgroups and threads as two further words say. */
+/* Writes the layout's map. Its ids range over one period, or over the numbers of subgroups and threads in two further
+ * arguments. */
 static int nested_map(command *self) {
   const sett_nested_layout *layout = nested_layout(self);
   int64_t subgroups = 0, threads = 0;

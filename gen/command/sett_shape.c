@@ -1,4 +1,4 @@
-/* The commands `shape` and `op` (a part of gen/command/sett.c): shapes with layouts, and the maps of HLO ops. */
+/* The commands `shape` and `op` (included by gen/command/sett.c): shapes with layouts, and the maps of HLO ops. */
 #include "../../include/sett.h"
 
 static int shape_error(command *self, int error, int64_t column) {
@@ -13,28 +13,29 @@ static void shape_say_list(command *self, const int64_t *values, int count) {
   }
 }
 
-/* Writes a size, or - if there is none. */
+/* Writes a size, or - if it is unknown. */
 static void shape_say_size(command *self, int64_t value) {
   if (value < 0) say_text(self, "-");
   else say_int(self, value);
 }
 
-/* Writes the canonical text of a leaf. */
+/* Writes the canonical text of an array shape. */
 static void shape_say_leaf(command *self, const sett_tile_shape *shape) {
-  char text[2048]; /* every leaf fits: about 70 numbers of 20 characters at most */
+  char text[2048]; /* enough for every array shape: about 70 numbers of at most 20 characters */
   size_t length = sett_tile_print(shape, text, sizeof text);
   say(self, text, length);
 }
 
-/* Writes the canonical text of the shape at the start of text, and fills the summary. The answer grows in place. */
+/* Writes the canonical text of the shape at the start of `text`, and fills in the summary. The text is written to the
+ * answer directly, because it has no maximum length. */
 static void shape_say_canonical(command *self, const char *text, int whole, sett_tile_summary *summary) {
   size_t room = self->length < self->capacity ? self->capacity - self->length : 0;
   char none[1];
   self->length += sett_tile_canonical(text, strlen(text), whole, room ? self->out + self->length : none, room, summary);
 }
 
-/* Reads comma-separated integers from text + skip to the end; returns their count, or -1 after say_error. An empty
-   text is an empty list. */
+/* Reads integers separated by commas, from text + skip to its end. Returns how many there are, 0 for an empty text; -1
+ * after say_error. */
 static int shape_integers_after(command *self, const char *text, size_t skip, int64_t *values, int limit) {
   const char *at = reading(self, text) + skip;
   int count = 0;
@@ -69,7 +70,7 @@ static int shape_integers(command *self, const char *text, int64_t *values, int 
 
 /* ---- shape ------------------------------------------------------------------------------------------------------ */
 
-/* Reads a single array of the command's argument and its plan; 0 after say_error. */
+/* Reads a single array shape and makes its plan. Returns 0 after say_error. */
 static int shape_plan(command *self, const char *text, sett_tile_shape *shape, sett_tile_plan *plan) {
   *shape = sett_tile_parse(reading(self, text), strlen(text));
   *plan = sett_tile_prepare(shape);
@@ -195,7 +196,7 @@ static int shape_info(command *self) {
   snprintf(share, sizeof share, "%.2f%%", 100 * sett_tile_padding(&shape));
   say_text(self, share);
   if (shape.splits == 0) return 0;
-  say_text(self, "\nparts "); /* the sizes above are those of one part */
+  say_text(self, "\nparts "); /* the sizes above are those of one part of a split array */
   say_int(self, sett_tile_parts(&shape));
   return 0;
 }
@@ -210,7 +211,7 @@ static int shape_say_outside(command *self, const sett_tile_shape *shape, const 
   return say_error(self, (int)(at - text) + 1, message);
 }
 
-/* Returns the position of an index, or -1 after say_error. */
+/* Returns the linear position of an index; -1 after say_error. */
 static int64_t shape_position(command *self, const char *text, const char *index, sett_tile_shape *shape) {
   sett_tile_plan plan;
   int64_t values[SETT_TILE_MAX_RANK], position;
@@ -255,7 +256,7 @@ static int shape_element(command *self) {
 
 /* ---- relations of shapes ---------------------------------------------------------------------------------------- */
 
-/* Reads a single array or buffer with bounded dimensions; 0 after say_error. */
+/* Reads the shape of a single array or buffer whose dimensions are all bounded. Returns 0 after say_error. */
 static int shape_sized(command *self, const char *text, sett_tile_shape *shape) {
   int i;
   *shape = sett_tile_parse(reading(self, text), strlen(text));
@@ -267,7 +268,7 @@ static int shape_sized(command *self, const char *text, sett_tile_shape *shape) 
   return !shape->error;
 }
 
-/* Writes "yes", or "no: reason" with status 1; an undecided question is an error. */
+/* Writes "yes", or "no: reason" with status 1. An undecided question is an error. */
 static int shape_say_answer(command *self, const sett_tile_answer *answer) {
   char text[256];
   size_t length = sett_tile_answer_print(answer, text, sizeof text);
@@ -300,7 +301,7 @@ static int shape_bitcast(command *self) {
   return 1;
 }
 
-/* Reads one integer for each dimension of the shape, in 32 bits; 0 after say_error. */
+/* Reads one 32-bit integer for each dimension. Returns 0 after say_error. */
 static int shape_small_integers(command *self, const char *text, int count, int32_t *values) {
   int64_t wide[SETT_TILE_MAX_RANK];
   int i, read = shape_integers(self, text, wide, SETT_TILE_MAX_RANK);
@@ -313,8 +314,8 @@ static int shape_small_integers(command *self, const char *text, int count, int3
   return 1;
 }
 
-/* Runs transpose A B: writes the permutation for which it is a bitcast; transpose A B P,P,..: whether it is one for
-   that permutation. */
+/* Runs `transpose A B`, which writes a permutation for which the transpose from A to B is a bitcast; or `transpose A B
+ * P,P,..`, which says whether it is one for this permutation. */
 static int shape_transpose(command *self) {
   const char *a = self->argv[2], *b = self->argv[3], *permutation = self->argc > 4 ? self->argv[4] : NULL;
   sett_tile_shape one, other;
@@ -332,7 +333,7 @@ static int shape_transpose(command *self) {
   return 0;
 }
 
-/* Writes the parts of a bitcast, one in each line: transpose P,P,.. SHAPE, reshape SHAPE. */
+/* Writes the ops that a bitcast consists of, one per line: transpose P,P,.. SHAPE, or reshape SHAPE. */
 static int shape_decompose(command *self) {
   const char *a = self->argv[2], *b = self->argv[3];
   sett_tile_shape one, other;
@@ -373,8 +374,8 @@ static int shape_align(command *self) {
   return 0;
 }
 
-/* Sets the factors by which the first tile divides each dimension; ones if tiles change nothing, combine dimensions,
-   or have more dimensions than the array. */
+/* Sets by[d] to the size of the first tile in dimension d. All are 1 if tiles do not change the layout, combine
+ * dimensions, or have more dimensions than the array. */
 static void shape_first_tile(const sett_tile_shape *shape, int64_t *by) {
   int i, count = 0, simple = !sett_tile_plain(shape) && shape->tiles > 0 && shape->tile_rank[0] <= shape->rank;
   for (i = 0; i < shape->tiles; ++i) count += shape->tile_rank[i];
@@ -394,7 +395,8 @@ static int shape_tile(command *self) {
   return 0;
 }
 
-/* Writes the layout of a part with the given dimensions: no padded tail, and a first tile no larger than the part. */
+/* Writes the layout of a part that has the given dimensions: without a padded tail, and with a first tile no larger
+ * than the part. */
 static int shape_cut(command *self) {
   const char *text = self->argv[2], *dims = self->argv[3];
   sett_tile_shape shape;
@@ -432,7 +434,7 @@ static int shape_untiled(command *self) {
 
 enum { SHAPE_PERMUTE, SHAPE_DELETE, SHAPE_MOVE };
 
-/* Writes the shape after a change of its dimensions: permute P,P,.. ; delete D,D,.. ; move D,PLACE (0: most minor). */
+/* Writes the shape after one of the changes permute P,P,..; delete D,D,..; move D,PLACE (place 0 is the most minor). */
 static int shape_change(command *self, int what) {
   const char *text = self->argv[2], *how = self->argv[3];
   sett_tile_shape shape = sett_tile_parse(reading(self, text), strlen(text));
@@ -471,8 +473,8 @@ static int shape_descending(command *self) {
   return 0;
 }
 
-/* Writes no: strides S,S,.. would put [I,J,..] at position P; it is at position Q. The strides are the positions of
-   the elements with a single index of 1 and zeros elsewhere. */
+/* Writes the witness that a layout is not linear: `no: strides S,S,.. would put [I,J,..] at position P; it is at
+ * position Q`. The stride of a dimension is the position of the element whose index is 1 there and 0 elsewhere. */
 static int shape_say_witness(command *self, const sett_tile_shape *shape, const sett_tile_plan *plan,
                              const sett_tile_answer *answer) {
   int64_t index[SETT_TILE_MAX_RANK], unit[SETT_TILE_MAX_RANK] = {0}, strides[SETT_TILE_MAX_RANK],
@@ -495,7 +497,7 @@ static int shape_say_witness(command *self, const sett_tile_shape *shape, const 
   return 1;
 }
 
-/* Writes the bytes between neighbours along each dimension; "no" if they are not constant. */
+/* Writes the distance in bytes between neighbours along each dimension; "no" if a distance is not constant. */
 static int shape_strides(command *self) {
   const char *text = self->argv[2];
   sett_tile_shape shape;
@@ -510,7 +512,7 @@ static int shape_strides(command *self) {
   return 0;
 }
 
-/* Writes byte B, bits F..L: the place of the element at an index. */
+/* Writes the bits that an element at an index occupies: byte B, bits F..L. */
 static int shape_bits(command *self) {
   const char *text = self->argv[2], *index = self->argv[3];
   sett_tile_shape shape;
@@ -533,19 +535,20 @@ static void shape_say_share(command *self, double share) {
   say_text(self, text);
 }
 
-/* An order of the dimensions in the format that the XLA document chooses for it, and the way there from the given
-   shape. */
+/* An order of the dimensions with the format that XLA's document chooses for it, and the way to get there from the
+ * given shape. */
 enum { SHAPE_STAYS, SHAPE_COPIED, SHAPE_TRANSPOSED };
 typedef struct {
   sett_tile_format format;
   int64_t bytes;
-  int way, count; /* dimensions of the transposition, with those that move together merged */
+  /* way: one of SHAPE_..; count: dimensions of the transpose, after dimensions that move together are merged */
+  int way, count;
   int64_t to[SETT_TILE_MAX_RANK];
   int32_t order[SETT_TILE_MAX_RANK];
 } shape_ordered;
 
-/* Returns the array with dimensions minor and next as the most minor ones, and the others in their order; 0: no
-   tiled format. */
+/* Fills in the array whose most minor dimension is `minor`, then `next`, then the others in their given order. Returns
+ * 0 if no tiled format fits. */
 static int shape_order(const sett_tile_shape *shape, int32_t minor, int32_t next, shape_ordered *out) {
   sett_tile_format format[SETT_TILE_FORMAT_COUNT];
   sett_tile_shape one = *shape;
@@ -592,8 +595,8 @@ static void shape_say_way(command *self, const shape_ordered *ordered, int64_t b
   shape_say_size(self, ordered->bytes);
 }
 
-/* Writes every choice of the two most minor dimensions, which alone determine the tiles of TPUs, fewest bytes first;
-   * marks the fewest bytes reached in the cheapest way. */
+/* Writes all choices of the two most minor dimensions (only these determine the tiles of TPUs), fewest bytes first. A *
+ * marks the cheapest way to the fewest bytes. */
 static int shape_orders(command *self, const sett_tile_shape *shape) {
   int rank = shape->rank, most = rank > 1 ? rank * (rank - 1) : 1, count = 0, i, k;
   int64_t bytes = sett_tile_bytes(shape), saved;
@@ -602,7 +605,7 @@ static int shape_orders(command *self, const sett_tile_shape *shape) {
   if (!row || !rows) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   if (shape->splits > 0) return say_error(self, 1, "expected an array in one part to try the orders of");
   given = rows;
-  for (i = 0; i < most; ++i) { /* the given order first */
+  for (i = 0; i < most; ++i) { /* the given order comes first */
     int minor = rank > 1 ? i / (rank - 1) : 0, next = rank > 1 ? i % (rank - 1) : 0;
     next += next >= minor;
     if (!shape_order(shape, rank > 0 ? shape->minor_to_major[minor] : -1, rank > 1 ? shape->minor_to_major[next] : -1,
@@ -649,8 +652,8 @@ static int shape_orders(command *self, const sett_tile_shape *shape) {
   return 0;
 }
 
-/* Writes the formats of TPUs for the shape, one in each line: * if the XLA document chooses it, name, shape, bytes,
-   padding. */
+/* Writes the formats of TPUs for the shape, one per line: a * if XLA's document chooses it, then name, shape, bytes and
+ * padding. */
 static int shape_formats(command *self) {
   const char *text = self->argv[2];
   sett_tile_shape shape;
@@ -677,7 +680,7 @@ static int shape_formats(command *self) {
   return 0;
 }
 
-/* Writes the steps of the definition, one in each line: the operation, and the dimensions after it. */
+/* Writes the steps by which the layout is defined, one per line: the operation, and the dimensions after it. */
 static int shape_steps(command *self) {
   const char *text = self->argv[2];
   static const char *const names[] = {"combine", "pad", "reshape", "transpose"};
@@ -702,8 +705,8 @@ static int shape_steps(command *self) {
   return 0;
 }
 
-/* Writes for a split array the number of parts, a tab, the shape of a part; with an index: the part, a tab, the
-   index in it. */
+/* Writes the number of parts of a split array and the shape of a part; for an index, the number of its part and the
+ * index in it. */
 static int shape_parts(command *self) {
   const char *text = self->argv[2], *index = self->argc > 3 ? self->argv[3] : NULL;
   sett_tile_shape shape;
@@ -728,7 +731,7 @@ static int shape_parts(command *self) {
   return 0;
 }
 
-/* Writes the bytes up to the end of the last element; sett_tile_bytes also counts the padding behind it. */
+/* Writes the number of bytes up to the end of the last element; sett_tile_bytes also counts the padding behind it. */
 static int shape_data(command *self) {
   const char *text = self->argv[2];
   sett_tile_shape shape;
@@ -756,7 +759,7 @@ static int shape_major(command *self) {
   return !sett_tile_is_most_major(&shape, (int)which);
 }
 
-/* Writes a transposition with dimensions that move together merged: dims, a tab, permutation. */
+/* Writes a transpose after dimensions that move together are merged: the dimensions, a tab, the permutation. */
 static int shape_normal(command *self) {
   const char *dims = self->argv[2], *permutation = self->argv[3];
   int64_t from[SETT_TILE_MAX_RANK], to[SETT_TILE_MAX_RANK] = {0};
@@ -771,7 +774,7 @@ static int shape_normal(command *self) {
   return 0;
 }
 
-/* Writes the dimensions that a reshape keeps: from:to, .. */
+/* Writes the dimensions that a reshape leaves unchanged, as from:to, .. */
 static int shape_kept(command *self) {
   const char *dims = self->argv[2], *to_dims = self->argv[3];
   int64_t from[SETT_TILE_MAX_RANK], to[SETT_TILE_MAX_RANK];
@@ -792,7 +795,7 @@ static int shape_kept(command *self) {
 
 /* ---- maps of shapes --------------------------------------------------------------------------------------------- */
 
-/* Prints a map, or writes its error; returns the exit status. */
+/* Writes a map, or its error. Returns the exit status. */
 static int shape_say_map(command *self, sett_map_arena *arena, sett_map map) {
   size_t room = self->length < self->capacity ? self->capacity - self->length : 0;
   char none[1];
@@ -801,7 +804,8 @@ static int shape_say_map(command *self, sett_map_arena *arena, sett_map map) {
   return 0;
 }
 
-/* Does the same with the simplified map; if memory is too small to simplify, the original map is also correct. */
+/* Writes the simplified map, or its error. If memory is too small to simplify, writes the original map, which is
+ * correct too. */
 static int shape_say_tidy(command *self, sett_map_arena *arena, sett_map map) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map tidy = sett_map_simplify(arena, map);
@@ -810,7 +814,7 @@ static int shape_say_tidy(command *self, sett_map_arena *arena, sett_map map) {
   return shape_say_map(self, arena, map);
 }
 
-/* Writes the plan of the shape that the command names, as a map in one direction. */
+/* Writes the map of a shape's layout in one direction, given by `map`. */
 static int shape_layout(command *self, sett_map (*map)(sett_map_arena *, const sett_tile_shape *)) {
   sett_tile_shape shape;
   sett_tile_plan plan;
@@ -882,16 +886,18 @@ static void op_say_attributes(command *self);
 
 enum { OP_OPERANDS = 4096, OP_VALUES = 65536 };
 
-/* The lists in one `op` command. */
+/* The lists of integers that the arguments of an `op` command give. */
 typedef struct {
   int used;
-  int from_operand, all; /* from=operand; all=1: also write the kind of the map, and its runtime variables */
+  /* the values of from= and all=; all=1 also writes the map's kind and its runtime variables */
+  int from_operand, all;
   sett_analysis_op op;
   sett_analysis_list in[OP_OPERANDS];
   int64_t values[OP_VALUES];
 } op_lists;
 
-/* Returns the attribute of that key; in, in0, in1, .. are operands' dimensions. NULL if there is no such key. */
+/* Returns the list that a key names, or NULL if there is no such key. The keys in, in0, in1, .. are the operands'
+ * dimensions. */
 static sett_analysis_list *op_key(op_lists *lists, const char *key, size_t length) {
   struct {
     const char *key;
@@ -937,7 +943,7 @@ static sett_analysis_list *op_key(op_lists *lists, const char *key, size_t lengt
   return &lists->in[number];
 }
 
-/* Reads one word key=v,v,..; 0 after say_error. */
+/* Reads one argument key=v,v,.. Returns 0 after say_error. */
 static int op_word(command *self, op_lists *lists, const char *word) {
   const char *equal = strchr(word, '=');
   sett_analysis_list *list = equal ? op_key(lists, word, (size_t)(equal - word)) : NULL;
@@ -976,8 +982,8 @@ static int op_word(command *self, op_lists *lists, const char *word) {
   return 1;
 }
 
-/* Writes the map; with all=1 also lines with exact or `covering: reason`, the replica, and the meaning of each
-   runtime variable. */
+/* Writes the map. all=1 adds a line `exact` or `covering: reason`, the replica's map, and the meaning of each runtime
+ * variable. */
 static int op_say(command *self, sett_map_arena *arena, const sett_analysis_answer *answer) {
   sett_analysis_answer tidy = sett_analysis_tidy(arena, answer, 0);
   sett_map map = sett_analysis_map(&tidy);
@@ -999,7 +1005,7 @@ static int op_say(command *self, sett_map_arena *arena, const sett_analysis_answ
   return 0;
 }
 
-/* Writes the map from the output to that operand. */
+/* Writes the map from the output to an operand. */
 static int op_run(command *self) {
   op_lists *lists = (op_lists *)settp_map_take(&self->arena, sizeof *lists);
   sett_analysis_answer answer;
@@ -1022,7 +1028,8 @@ static int op_run(command *self) {
     if (!op_word(self, lists, self->argv[i])) return 2;
   answer = lists->from_operand ? sett_analysis_from_operand(&self->arena, &lists->op)
                                : sett_analysis_from_output(&self->arena, &lists->op);
-  if (sett_analysis_map(&answer).kind == SETT_MAP_FAILED) { /* name the op, as its words are many */
+  /* add the op's name to the error, since the command has many arguments */
+  if (sett_analysis_map(&answer).kind == SETT_MAP_FAILED) {
     say_error(self, 0, self->argv[1]);
     say_text(self, ": ");
     say_text(self, sett_message(sett_analysis_map(&answer).error));
@@ -1097,7 +1104,7 @@ static const command_verb op_verbs[] = {
      "0\tout=32\tin=8\tdimension=0", op_run},
 };
 
-/* Writes the words of the op's verb; an elementwise opcode has those of elementwise. */
+/* Writes the arguments that the op takes. An elementwise opcode takes those of `elementwise`. */
 static void op_say_attributes(command *self) {
   const char *name = self->argv[1];
   size_t i;

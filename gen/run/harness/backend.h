@@ -1,39 +1,42 @@
-/* backend.h - the interface of the harness to a runtime (opencl.c, cuda.cu, c.c): buffers with guards around them,
-   and launches. Functions return 0, or the runtime's error code after setting backend_error(). */
+/* backend.h - the interface between the harness and a runtime (opencl.c, cuda.cu, c.c): devices, buffers with guards
+ * around them, and launches. A function returns 0, or sets backend_error() and returns the runtime's error code. */
 #ifndef SETT_HARNESS_BACKEND_H
 #define SETT_HARNESS_BACKEND_H
 #include "fusion.h"
 
 struct device {
   char name[256], runtime[256];
-  int units;        /* compute units */
-  int on_host;      /* its memory is the host's, so that host copies are rivals in the bench */
-  size_t cache;     /* last-level cache in bytes, 0: unknown */
-  size_t max_bytes; /* largest buffer */
-  size_t memory;    /* total memory */
+  int units;        /* number of compute units */
+  int on_host;      /* true if the device's memory is the host's; the bench then also times copies by the host */
+  size_t cache;     /* bytes of the last-level cache; 0 if unknown */
+  size_t max_bytes; /* bytes of the largest possible buffer */
+  size_t memory;    /* bytes of memory in total */
 };
 
 struct buffer {
-  size_t bytes, before, after; /* the data; guard bytes on both sides, which can be read and written */
-  unsigned char *host;         /* the data's host address if the device computes in place, else NULL */
-  void *data;                  /* passed to kernels: cl_mem or a device pointer */
-  void *whole;                 /* the allocation */
+  /* bytes of the data, and of the guards before and after it, which backend_read and backend_write reach */
+  size_t bytes, before, after;
+  unsigned char *host;         /* the data's address on the host if the device computes in place, else NULL */
+  void *data;                  /* the argument that kernels get: cl_mem or a device pointer */
+  void *whole;                 /* the allocation that contains the data and its guards */
   size_t whole_bytes;
 };
 
 extern char backend_message[512];
 
-/* Opens the device whose name or platform contains `wanted` (NULL or "": the default). Returns 3 if there is none. */
+/* Opens the first device whose name or platform contains `wanted` (NULL or "": the default). Returns 3 if there is
+ * none. */
 int backend_open(const char *wanted, struct device *device);
 void backend_close(void);
 
-/* guarded: bytes around the data must not change; on the host, unmapped pages follow them. */
+/* guarded: put guard bytes around the data; a run must not change them. On the host, unmapped pages follow the
+ * guards. */
 int backend_allocate(struct buffer *buffer, size_t bytes, int guarded);
-/* Makes a buffer of bytes at..at + bytes of another one, which must be freed later. at: a multiple of PART_ALIGN,
-   which gen/run/objects.py defines. */
+/* Makes a buffer of the bytes at..at + bytes of another buffer, which must be freed after it. at: a multiple of
+ * PART_ALIGN (gen/run/objects.py defines it). */
 int backend_part(const struct buffer *whole, size_t at, size_t bytes, struct buffer *part);
 void backend_free(struct buffer *buffer);
-/* at: from -before to bytes + after. Blocking. */
+/* Writes bytes, and waits. at: relative to the data's start, so from -before (in the guard) up to bytes + after. */
 int backend_write(const struct buffer *buffer, long long at, size_t bytes, const void *from);
 int backend_read(const struct buffer *buffer, long long at, size_t bytes, void *to);
 
@@ -41,7 +44,7 @@ int backend_create(const struct sett_fusion *fusion, void **self, char *log, siz
 int backend_run(const struct sett_fusion *fusion, void *self, const struct buffer *params, const struct buffer *results,
                 const struct buffer *scratch);
 int backend_finish(void);
-/* Fills the state in the scratch, for a target on the host, after the parameters were written. */
+/* On the host: fills the part of the scratch that runs only read. Call it after the parameters were written. */
 static inline int backend_prepare(const struct sett_fusion *fusion, const struct buffer *params, const struct buffer *scratch)
 {
   const void *in[MOST_BUFFERS] = { NULL };
@@ -51,7 +54,8 @@ static inline int backend_prepare(const struct sett_fusion *fusion, const struct
 }
 void backend_release(const struct sett_fusion *fusion, void *self);
 
-/* The device's own copies of whole buffers and its read of one; the name of a number is NULL after the last. */
+/* The device's own copies of whole buffers, and its read of one. Numbers count from 0; the first unused number has name
+ * NULL. */
 const char *backend_copy_name(int number);
 int backend_copy(int number, const struct buffer *from, const struct buffer *to);
 const char *backend_read_name(int number);

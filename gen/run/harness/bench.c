@@ -11,11 +11,11 @@
 #include <time.h>
 
 enum { MOST_SETS = 4096, MOST_RIVALS = 32, MOST_TURNS = 1000, FEW_TURNS = 3, FIRST_TURNS = 9 };
-/* A set's smaller buffers are in one allocation, each aligned to its size, because a process may have only about
-   65,000 mappings. */
+/* The buffers below PACKED bytes of a set share one allocation, each aligned to its size: a process may have only about
+ * 65,000 mappings. */
 enum { PACKED = 1 << 16, PAGE = 4096, MOST_ROTATED = 1 << 17 };
-/* Rivals that are slower by more than the factor HOPELESS rest after FEW_TURNS turns, by more than IN_DOUBT after
-   FIRST_TURNS: further turns would not make them the fastest. */
+/* A rival rests if it is slower than the fastest by more than the factor HOPELESS after FEW_TURNS turns, or by more
+ * than IN_DOUBT after FIRST_TURNS: more turns would not make it the fastest. */
 static const double HOPELESS = 4, IN_DOUBT = 1.15;
 
 static double seconds(void)
@@ -25,18 +25,18 @@ static double seconds(void)
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- the rotation: sets of the fusion's buffers, and equally many bytes for copies ---- */
+/* ---- the rotation: sets of the fusion's buffers, and buffers of the same total size for copies ---- */
 
 struct rotation {
   const struct sett_fusion *fusion;
   void *self;
   int sets, copy_sets;
-  struct buffer *param, *result; /* sets * params, sets * results */
-  struct buffer *packed;         /* for each set: the allocation of its smaller buffers */
-  struct buffer scratch;         /* one for all sets */
-  struct buffer *from, *to;      /* copy_sets buffers each */
+  struct buffer *param, *result; /* of set s: param[s * params ..] and result[s * results ..] */
+  struct buffer *packed;         /* one per set: the allocation that its small buffers share */
+  struct buffer scratch;         /* shared by all sets */
+  struct buffer *from, *to;      /* the sources and targets of copies, copy_sets each */
   unsigned char **from_host, **to_host;
-  size_t half; /* bytes of one side of a copy */
+  size_t half; /* bytes that one copy reads; it writes as many */
 };
 
 static size_t total_bytes(const struct sett_buffer *types, int count)
@@ -52,7 +52,7 @@ static int sets_for(size_t footprint, size_t bytes)
   return (int)(sets < MOST_SETS ? sets : MOST_SETS);
 }
 
-/* Returns the offset of a buffer of these bytes after `at` bytes of others. */
+/* Returns the offset of the next small buffer, if `at` bytes of the shared allocation are in use. */
 static size_t place_after(size_t at, size_t bytes)
 {
   size_t align = PART_ALIGN;
@@ -60,7 +60,7 @@ static size_t place_after(size_t at, size_t bytes)
   return (at + align - 1) / align * align;
 }
 
-/* Allocates the parameters and results of set s; results that are updated in place use their parameters' buffers. */
+/* Allocates the parameters and results of set s. A result that is updated in place uses its parameter's buffer. */
 static int allocate_set(struct rotation *r, int s)
 {
   const struct sett_fusion *fusion = r->fusion;
@@ -84,7 +84,7 @@ static int allocate_set(struct rotation *r, int s)
   return 0;
 }
 
-/* Writes real inputs, and every other byte once, so that all pages are mapped. */
+/* Writes real inputs to a parameter. Fills any other buffer with bytes, so that all of its pages are mapped. */
 static int fill_buffer(struct buffer *buffer, const void *from) { return backend_write(buffer, 0, buffer->bytes, from); }
 
 static int rotation_open(struct rotation *r, size_t footprint, size_t moved)
@@ -157,13 +157,13 @@ struct rival {
   int number;
   const char *name;
   struct worker *worker;
-  int calls, next; /* calls per turn; the next set of the rotation */
-  int resting;     /* takes part in no further turns */
+  int calls, next; /* calls in each turn; the set that the next call uses */
+  int resting;     /* true if it takes no more turns */
   int turns;
-  double time[MOST_TURNS]; /* seconds of a call */
+  double time[MOST_TURNS]; /* seconds per call, for each turn */
 };
 
-/* Returns the seconds of a turn; negative if it failed. */
+/* Runs a turn: consecutive calls, timed together. Returns its seconds, or a negative number if it failed. */
 static double turn(const struct rotation *r, struct rival *rival, int calls)
 {
   int sets = rival->kind == KERNEL ? r->sets : r->copy_sets, first = rival->next, error = 0;
@@ -171,7 +171,7 @@ static double turn(const struct rotation *r, struct rival *rival, int calls)
   if (rival->kind == LIBRARY) return worker_turn(rival->worker, calls);
   rival->next = (first + calls) % sets;
   if (rival->kind == HOST_COPY) copies_copy(rival->number, r->from_host, r->to_host, r->half, sets, first, calls);
-  else if (rival->kind == HOST_READ) { /* both sides, so that a read has as many bytes as a copy moves */
+  else if (rival->kind == HOST_READ) { /* one read is of both sides, so that it moves as many bytes as a copy */
     copies_read(rival->number, r->from_host, r->half, sets, first, calls);
     copies_read(rival->number, r->to_host, r->half, sets, first, calls);
   }
@@ -188,15 +188,15 @@ static double turn(const struct rotation *r, struct rival *rival, int calls)
   return error ? -1 : seconds() - start;
 }
 
-/* Returns the time of a turn that follows an untimed one: the rival before leaves lines in the caches that must
-   still be written. */
+/* Runs an untimed turn, then a timed one: the previous rival has left modified cache lines that must still be written
+ * back. Returns the seconds of the second turn. */
 static double own_turn(const struct rotation *r, struct rival *rival)
 {
   double took = turn(r, rival, rival->calls);
   return took < 0 ? took : turn(r, rival, rival->calls);
 }
 
-/* Returns the minimum of three turns: other processes may have used the machine in one of them. */
+/* Returns the shortest of three turns, because other processes may disturb some of them. */
 static double least_of_three(const struct rotation *r, struct rival *rival)
 {
   double least = INFINITY;
@@ -207,8 +207,9 @@ static double least_of_three(const struct rotation *r, struct rival *rival)
   return least;
 }
 
-/* Finds the number of calls for a turn of `slot` seconds by raising it, which also warms up. Copies and reads start
-   at the number for 20 GB/s, so that time slices of a busy machine are not mistaken for them. */
+/* Raises the number of calls until a turn takes `slot` seconds; this also warms up. Copies and reads start at the
+ * number of calls that take `slot` seconds at 20 GB/s, so that a pause by the scheduler is not taken for the time of a
+ * few calls. */
 static int warm_up(const struct rotation *r, struct rival *rival, double slot)
 {
   int copies = rival->kind != KERNEL && rival->kind != LIBRARY;
@@ -245,7 +246,8 @@ static int list_rivals(struct rival *rivals, const struct device *device)
   return count;
 }
 
-/* ---- libraries: before one is timed, it must agree with the kernel, or be within the reference's bound ---- */
+/* ---- libraries: a library is timed only if its result agrees with the kernel's, or is within the reference's bound
+ * ---- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -253,9 +255,10 @@ static int by_size(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Returns NULL, or how results differ. Moved data must be equal. Floats, which may be summed in any order, must be
-   within a thousandth (16 bits: a hundredth) of the value, or of the root mean square of the finite values. One in a
-   thousand computed integers may differ, if the float that was rounded was between two. */
+/* Returns NULL if a library's result agrees with the kernel's, else the difference in words. Data that was only moved
+ * must be equal. Floats may be summed in any order: the error must be at most 1/1000 (16-bit types: 1/100) of the value
+ * or of the root mean square of the finite values. One in 1000 computed integers may differ, since a float between two
+ * integers may round either way. */
 static const char *disagreement(const struct sett_buffer *type, const void *got, const void *wanted)
 {
   int floats = type->kind == SETT_FLOAT || type->kind == SETT_BFLOAT;
@@ -282,7 +285,7 @@ static const char *disagreement(const struct sett_buffer *type, const void *got,
                                 type->kind == SETT_BFLOAT ? "bf" : "f", type->bits);
 }
 
-/* Returns a concatenated copy of the buffers' contents in the first set; NULL on failure. The caller frees it. */
+/* Returns the contents of the first set's buffers, one after another; NULL on failure. The caller frees it. */
 static unsigned char *contents(const struct buffer *buffers, int count)
 {
   size_t bytes = 0, at = 0;
@@ -304,8 +307,8 @@ static int write_all(const char *path, const void *from, size_t bytes)
   return (file && fclose(file)) || bad;
 }
 
-/* Returns the kernel's results on the first set, one after another, and writes its parameters to a file for the
-   workers. */
+/* Runs the kernel on the first set and returns its results, one after another. Writes the set's parameters to the file
+ * that the workers read. */
 static unsigned char *first_results(const struct rotation *r, const struct bench_plan *plan)
 {
   unsigned char *data = contents(r->param, r->fusion->params);
@@ -315,7 +318,7 @@ static unsigned char *first_results(const struct rotation *r, const struct bench
   return bad ? NULL : contents(r->result, r->fusion->results);
 }
 
-/* Returns NULL, or how a worker's file differs from the kernel's results. */
+/* Returns NULL if a worker's file agrees with the kernel's results, else the difference in words. */
 static const char *compare_file(const struct sett_fusion *fusion, const struct worker *worker, const char *path, const unsigned char *wanted)
 {
   const char *reason = NULL;
@@ -333,8 +336,8 @@ static const char *compare_file(const struct sett_fusion *fusion, const struct w
   return reason;
 }
 
-/* Returns whether a worker's results, in an open file, are within the bound of the fusion's reference on the first
-   set. */
+/* Returns true if a worker's results, read from an open file, are within the bound of the fusion's reference on the
+ * first set. */
 static int file_within_bound(const struct rotation *r, FILE *file, void **in, void **out, double **bound, void **got)
 {
   const struct sett_fusion *fusion = r->fusion;
@@ -420,9 +423,9 @@ static double best_turn(const struct rival *rival)
   return best;
 }
 
-/* Rests rivals whose best turn is slower than the fastest of their kind by more than a factor, and libraries that
-   differ as much from the kernel. The best turn decides, because the first turns of a library may be several times
-   slower than later ones. */
+/* Rests each rival whose best turn is slower than that of the fastest of its kind by more than `factor`. Rests each
+ * library that is slower or faster than the kernel by more than `factor`. The best turn decides, because the first
+ * turns of a library may take several times as long as later ones. */
 static void rest(struct rival *rivals, int count, double factor)
 {
   const struct rival *copy = fastest(rivals, count, is_copy), *read = fastest(rivals, count, is_read);
@@ -435,8 +438,8 @@ static void rest(struct rival *rivals, int count, double factor)
   }
 }
 
-/* Returns half of the 95% confidence interval of the median of kernel / yardstick, relative to the median, by order
-   statistics. */
+/* Returns half the width of the 95% confidence interval of the median of kernel time / yardstick time, divided by that
+ * median. The interval comes from order statistics. */
 static double spread_of_share(const struct rival *kernel, const struct rival *yardstick)
 {
   static double ratios[MOST_TURNS], sorted[MOST_TURNS];
@@ -461,7 +464,7 @@ static void say_rival(const struct rival *rival, size_t bytes)
       say_number((double)bytes), "#calls", say_number(rival->calls), "#rounds", say_number(rival->turns), "[times", times, NULL);
 }
 
-/* Returns the time of one call with the wait for it, as a caller sees who needs the result at once. */
+/* Returns the median seconds of a single call that is waited for: the latency that a caller sees. */
 static double latency(const struct rotation *r, struct rival *kernel)
 {
   double t[31], sorted[31];

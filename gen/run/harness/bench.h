@@ -1,4 +1,4 @@
-/* bench.h - times a fusion in turns with copies and reads of the same bytes and with operations of libraries. */
+/* bench.h - times a fusion, copies and reads of the same bytes, and operations of libraries, in alternating turns. */
 #ifndef SETT_HARNESS_BENCH_H
 #define SETT_HARNESS_BENCH_H
 #include "backend.h"
@@ -6,20 +6,22 @@
 
 struct bench_plan {
   int turns;            /* maximum number of turns of each rival */
-  double spread;        /* turns end when the uncertainty of the kernel's share of the yardstick is below this */
-  double seconds;       /* maximum time, after the first turns */
+  /* The bench ends when half of the 95% confidence interval of the kernel's throughput relative to the yardstick is
+   * below this. */
+  double spread;
+  double seconds;       /* maximum seconds after the first turns */
   double slot;          /* minimum seconds of a turn */
-  size_t footprint;     /* bytes of all rotated buffers together */
-  size_t moved;         /* bytes that the fusion must read and write */
-  int libraries;        /* workers that do the same work as the fusion */
+  size_t footprint;     /* bytes of all sets of buffers that calls use in rotation */
+  size_t moved;         /* minimum bytes that the fusion reads and writes */
+  int libraries;        /* number of workers, which run the fusion's work with a library */
   struct worker *library;
-  const char *in, *out; /* the files they read and write: all parameters, one after another; their results */
+  const char *in, *out; /* file of all parameters, one after another, that workers read; file of their results */
 };
 
-/* Writes a "time" event for the kernel, each copy, read and library, and a "library" event for each library. Returns
-   1 with backend_message if memory is missing. The yardstick is the fastest read if the fusion writes less than a
-   quarter of what it reads, else the fastest copy; its "spread" is half of the 95% confidence interval of the median
-   share. */
+/* Writes a "time" event for the kernel, each copy, each read and each library, and a "library" event for each library.
+ * Returns 1 and sets backend_message if memory is missing. The yardstick is the fastest copy, or the fastest read if
+ * the fusion writes less than a quarter of what it reads. "spread" is half of the 95% confidence interval of the
+ * kernel's median throughput relative to the yardstick. */
 int bench(const struct sett_fusion *fusion, void *self, const struct device *device, const struct bench_plan *plan);
 
 #endif

@@ -1,4 +1,4 @@
-/* c.c - backend.h for the target `c`: kernels run on the host's own threads (copies.c), with results in place. */
+/* c.c - backend.h for the target `c`: kernels run in place on the host's own threads (copies.c). */
 #define _GNU_SOURCE
 #include "backend.h"
 #include "copies.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 char backend_message[512];
-static int units; /* threads of copies_open */
+static int units; /* number of threads that copies_open has started */
 
 static int failed(const char *what, int error)
 {
@@ -42,8 +42,8 @@ static size_t number_of(int what)
   return value > 0 ? (size_t)value : 0;
 }
 
-/* Returns the bytes of the largest cache that the first core shares (glibc counts all caches of a package); 0:
-   unknown. */
+/* Returns the bytes of the largest cache of the first core; 0 if unknown. (glibc's figure is the sum of all caches of a
+ * package.) */
 static size_t last_level(void)
 {
   size_t most = 0;
@@ -86,10 +86,10 @@ int backend_open(const char *wanted, struct device *device)
 
 void backend_close(void) { copies_close(); }
 
-/* ---- buffers: private mappings, between unmapped pages if guarded; the data ends as late as its alignment allows
-   ---- */
+/* ---- buffers: private mappings; guarded data ends just before an unmapped page, as closely as its alignment allows
+ * ---- */
 
-enum { GUARD = 4096, ALIGN = 64 /* the alignment that a fusion's header promises */ };
+enum { GUARD = 4096, ALIGN = 64 /* the alignment that a fusion's header requires */ };
 
 int backend_allocate(struct buffer *buffer, size_t bytes, int guarded)
 {
@@ -137,7 +137,7 @@ int backend_read(const struct buffer *buffer, long long at, size_t bytes, void *
 
 /* ---- launches ---- */
 
-/* declared as in a fusion's header */
+/* the same declaration as in a fusion's header */
 struct sett_share {
   int threads;
   void (*run)(void *context, size_t count, void (*item)(const void *work, size_t n), const void *work);
@@ -151,7 +151,7 @@ struct items {
   atomic_size_t next;
 };
 
-/* Gives each item to the thread that is ready first. */
+/* Distributes items dynamically: each thread takes the next item when it is ready. */
 static void share_of_items(void *argument, int thread, int threads)
 {
   struct items *s = argument;
@@ -193,7 +193,7 @@ void backend_release(const struct sett_fusion *fusion, void *self)
   if (self) fusion->release(self);
 }
 
-/* ---- copies: only the host's own (copies.c) ---- */
+/* ---- copies: the device is the host, so it has no copies besides those in copies.c ---- */
 
 const char *backend_copy_name(int number)
 {

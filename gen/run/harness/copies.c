@@ -14,7 +14,7 @@
 
 typedef uint64_t line __attribute__((vector_size(64)));
 
-/* Stores past the caches if the compiler has such stores. */
+/* Stores 64 bytes with non-temporal stores, which bypass the caches, if the compiler has them. */
 static inline void store_streaming(unsigned char *to, const unsigned char *from)
 {
 #if defined(__AVX512F__)
@@ -57,7 +57,7 @@ static void copy_plain(unsigned char *to, const unsigned char *from, size_t byte
   for (size_t i = 0; i < bytes; i += 64) store_plain(to + i, from + i);
 }
 
-/* Copies four quarters side by side: more address streams keep more fetches in flight. */
+/* Copies the four quarters in parallel: more address streams keep more memory requests in flight. */
 static void copy_streaming_4(unsigned char *to, const unsigned char *from, size_t bytes)
 {
   size_t quarter = bytes / 256 * 64;
@@ -66,8 +66,8 @@ static void copy_streaming_4(unsigned char *to, const unsigned char *from, size_
   copy_streaming(to + 4 * quarter, from + 4 * quarter, bytes - 4 * quarter);
 }
 
-/* Copies four streams in bursts of eight lines, after prefetching the lines of the next page: whole runs of a page
-   at a time. */
+/* Copies the four quarters in parallel, in bursts of BURST bytes per quarter. Prefetches are AHEAD bytes, one page,
+ * ahead. */
 enum { BURST = 512, AHEAD = 4096 };
 
 static inline void ask(const unsigned char *from)
@@ -87,7 +87,7 @@ static void copy_bursts_4(unsigned char *to, const unsigned char *from, size_t b
   copy_streaming(to + 4 * quarter, from + 4 * quarter, bytes - 4 * quarter);
 }
 
-/* Copies a page at a time: all of it is prefetched before the first store. */
+/* Copies page by page. All cache lines of a page are prefetched before its first store. */
 static void copy_paged(unsigned char *to, const unsigned char *from, size_t bytes)
 {
   size_t i = 0;
@@ -170,17 +170,17 @@ const char *copies_read_name(int number)
   return number < (int)(sizeof reads / sizeof reads[0]) ? reads[number].name : NULL;
 }
 
-/* ---- pinned threads that wait for a job; the caller is the first one ---- */
+/* ---- pinned threads that wait for a job; the calling thread is the first one ---- */
 
 enum { MOST_THREADS = 256, WATCHED_NS = 50000 };
 
 static struct {
   pthread_t thread[MOST_THREADS];
   int threads;
-  atomic_int running; /* threads that have not finished the job, without the caller */
+  atomic_int running; /* number of threads, without the caller, that have not finished the job */
   pthread_mutex_t lock;
   pthread_cond_t start, done;
-  atomic_uint job; /* number of the current job; 0: none yet */
+  atomic_uint job; /* number of the current job, counted from 1; 0 before the first job */
   atomic_int quit;
   void (*share)(void *argument, int thread, int threads);
   void *argument;
@@ -196,8 +196,8 @@ static void pin(int thread, const cpu_set_t *allowed)
   if (CPU_COUNT(&one)) pthread_setaffinity_np(pthread_self(), sizeof one, &one);
 }
 
-/* Waits for the next job (such as a stage of a kernel) and returns whether it came soon: sleeping and waking up
-   would take longer than a small job. */
+/* Polls until the next job (such as a stage of a kernel) is ready, for at most WATCHED_NS. Returns true if it became
+ * ready. Sleeping and waking up would take longer than a small job. */
 static int soon(int (*ready)(unsigned seen), unsigned seen)
 {
   struct timespec begin, now;
@@ -284,11 +284,11 @@ void copies_share(void (*share)(void *argument, int thread, int threads), void *
 
 struct rotated {
   int number, sets, first, calls;
-  unsigned char *const *from, *const *to; /* to NULL: reads */
+  unsigned char *const *from, *const *to; /* `to` is NULL for reads */
   size_t bytes;
 };
 
-static _Atomic uint64_t kept; /* keeps every read from being optimised away */
+static _Atomic uint64_t kept; /* receives the sums of reads, so that the compiler cannot remove the reads */
 
 static void share_of_copies(void *argument, int thread, int threads)
 {

@@ -45,8 +45,8 @@ static void put_bits(const struct sett_buffer *type, void *to, size_t i, uint64_
 
 /* ---- floats: sign, exponent field, mantissa field ---- */
 
-/* The meaning of the top encodings: infinity and NaNs; NaN is all ones; NaN is minus zero; none; unsigned, NaN is
-   all ones. */
+/* the meaning of the largest encodings: infinity and NaNs; all ones are a NaN; the encoding of -0 is the only NaN;
+ * neither; no sign, and all ones are a NaN */
 enum style { IEEE, FN, FNUZ, FINITE, SCALE };
 struct format { int mantissa, exponent, bias; enum style style; };
 
@@ -96,7 +96,7 @@ static double decode(struct format f, uint64_t bits)
   return bits >> (f.mantissa + f.exponent) & 1 ? -value : value;
 }
 
-/* Rounds a finite value of moderate size towards zero. */
+/* Returns the bits of a finite value, rounded towards zero; the value must not be near the type's limits. */
 static uint64_t encode(struct format f, double value)
 {
   uint64_t bits;
@@ -126,8 +126,8 @@ static uint64_t special_float(struct format f, uint64_t random)
   uint64_t sign = (random & 1) << (f.mantissa + f.exponent);
   uint64_t top = ((1ull << f.exponent) - 1) << f.mantissa, one = encode(f, 1.0), unit = 1ull << f.mantissa;
   uint64_t magnitude;
-  if (f.style != IEEE || f.mantissa < 3) { /* a zero, the largest value, else any bits, of which about a sixteenth
-                                              are NaNs */
+  /* a zero, the largest value, or any bits (about one in sixteen is a NaN) */
+  if (f.style != IEEE || f.mantissa < 3) {
     uint64_t any = random >> 8 & ((2ull << (f.mantissa + f.exponent)) - 1);
     if (f.style == SCALE) return random & 1 ? 255 : any & 255;
     return random >> 1 & 3 ? any : sign | (random >> 3 & 1 ? largest(f) : 0);
@@ -136,7 +136,7 @@ static uint64_t special_float(struct format f, uint64_t random)
   case 0: case 1: magnitude = 0; break;
   case 2: case 3: magnitude = top; break;                 /* infinity */
   case 4: case 5: magnitude = top | unit >> 1; break;     /* quiet NaN */
-  case 6: magnitude = top | unit >> 1 | 5; break;         /* with a payload */
+  case 6: magnitude = top | unit >> 1 | 5; break;         /* NaN with a payload */
   case 7: magnitude = top | 1; break;                     /* signalling NaN */
   case 8: magnitude = 1; break;                           /* smallest subnormal */
   case 9: magnitude = unit - 1; break;                    /* largest subnormal */
@@ -156,13 +156,13 @@ static uint64_t special_integer(const struct sett_buffer *type, uint64_t random)
   switch (random & 15) {
   case 0: return 0;
   case 1: return 1;
-  case 2: return ones;        /* -1, or the maximum */
+  case 2: return ones;        /* -1 if signed, else the maximum */
   case 3: return half;        /* the signed maximum */
   case 4: return half + 1;    /* the signed minimum */
   case 5: return half + 2;
   case 6: return ones - 1;
   case 7: return half - 1;
-  case 8: return (uint64_t)type->bits & ones; /* shift amounts */
+  case 8: return (uint64_t)type->bits & ones; /* shift amounts near the width */
   case 9: return (uint64_t)(type->bits - 1) & ones;
   case 10: return (uint64_t)(type->bits + 1) & ones;
   case 11: return 2 & ones;
@@ -182,22 +182,22 @@ static uint64_t moderate(const struct sett_buffer *type, uint64_t random)
   return (uint64_t)((int64_t)((random >> 32) % 201) - 100) & ones;
 }
 
-/* Returns an approximately normal number: a sum of four uniform numbers, with deviation 2, within 7. */
+/* Returns an approximately normal number: a sum of four uniform numbers with standard deviation 2, between -7 and 7. */
 static double normal(uint64_t random)
 {
   double sum = (double)((random & 0xffff) + (random >> 16 & 0xffff) + (random >> 32 & 0xffff) + (random >> 48));
   return (sum - 131070) / 18918.6;
 }
 
-/* Returns an index: usually in range, sometimes just outside. */
+/* Returns an index that is usually in range, and sometimes just outside. */
 static uint64_t near_index(const struct sett_buffer *type, uint64_t random)
 {
   uint64_t ones = type->bits == 64 ? ~0ull : (1ull << type->bits) - 1, value = (random >> 16) % (type->index + 5) - 2;
   return (type->kind == SETT_UINT && value >> 63 ? 0 : value) & ones;
 }
 
-/* Returns a component of an index such that each row's window has a place of its own; rows without a place are out
-   of range. */
+/* Returns one component of an index, so that the windows of all rows are disjoint. When no disjoint windows are left,
+ * the rows are out of range. */
 static uint64_t index_apart(const struct sett_buffer *type, size_t i, unsigned long long seed)
 {
   const unsigned long long inner = type->apart[0], count = type->apart[1], *room = type->apart + 2;
@@ -209,7 +209,8 @@ static uint64_t index_apart(const struct sett_buffer *type, size_t i, unsigned l
   return row % room[2 * k] * room[2 * k + 1];
 }
 
-/* Sorts rows of indices. A key is a component, mapped to unsigned numbers of the same order. */
+/* Number of keys by which compare_rows compares two rows. A key is an index component, mapped to an unsigned number of
+ * the same order. */
 static size_t row_keys;
 
 static int compare_rows(const void *a, const void *b)
@@ -226,7 +227,7 @@ static void sort_rows(const struct sett_buffer *type, void *data)
   const uint64_t top = type->kind == SETT_SINT ? 1ull << (type->bits - 1) : 0;
   size_t rows = type->elements / (size_t)count;
   uint64_t *keys = malloc((type->elements + 1) * sizeof *keys);
-  if (!keys) return; /* the promise is for speed only: unsorted indices are correct too */
+  if (!keys) return; /* unsorted indices are correct too; the promise only allows faster code */
   for (int back = 0; back < 2; ++back) {
     for (size_t row = 0; row < rows; ++row)
       for (size_t c = 0; c < count; ++c) {
@@ -240,7 +241,7 @@ static void sort_rows(const struct sett_buffer *type, void *data)
   free(keys);
 }
 
-/* Makes symmetric matrices whose diagonal elements exceed the sum of the other elements in their row. */
+/* Makes symmetric matrices in which each diagonal element exceeds the sum of the other elements of its row. */
 static void make_definite(const struct sett_buffer *type, void *data)
 {
   const struct format f = format_of(type);
@@ -257,7 +258,7 @@ static void make_definite(const struct sett_buffer *type, void *data)
     }
 }
 
-/* Reads a file's content; does nothing without a file. */
+/* Reads the content of the parameter's file, if it has one. */
 static void read_whole(const struct sett_buffer *type, void *to)
 {
   FILE *file = fopen(type->file, "rb");
@@ -301,8 +302,8 @@ void data_fill(const struct sett_buffer *type, void *to, enum data_style style, 
 
 /* ---- comparison ---- */
 
-/* Returns a float as a number; an infinity counts as the smallest value that rounds to it, so that a bound can reach
-   across the overflow. */
+/* Returns a float as a double. An infinity becomes the smallest value that rounds to it, so that a bound may include
+ * values on both sides of the overflow threshold. */
 static double reach(struct format f, double value)
 {
   double threshold;
@@ -322,7 +323,7 @@ static double ulp_of(struct format f, double value)
   return ldexp(1, (exponent > least ? exponent : least) - f.mantissa);
 }
 
-/* Returns the difference of two elements that are not identical; 0 if they count as equal. */
+/* Returns the difference of two elements with different bits; 0 if they count as equal. */
 static double difference(const struct sett_buffer *type, uint64_t a, uint64_t b, double *ulps)
 {
   *ulps = 0;
@@ -345,7 +346,7 @@ static double difference(const struct sett_buffer *type, uint64_t a, uint64_t b,
   return a > b ? (double)(a - b) : (double)(b - a);
 }
 
-/* Returns whether a bound allows every value of the type. */
+/* Returns true if a bound allows every value of the type. */
 static int allows_all(const struct sett_buffer *type, uint64_t wanted, double allowed)
 {
   uint64_t top = type->kind == SETT_PRED ? 1 : type->bits == 64 ? ~0ull : (1ull << type->bits) - 1;

@@ -1,11 +1,11 @@
-/* fusion.h - the interface of compiled fusions to the harness: a shared object has pointers to a `struct
-   sett_fusion` for each in `sett_entries`, NULL after the last. gen/run writes the glue that fills them in. Host
-   side only. */
+/* fusion.h - the interface between compiled fusions and the harness. A shared object has an array `sett_entries` of
+ * pointers to `struct sett_fusion`, with NULL at its end. gen/run generates the C file that defines it. For the host
+ * only. */
 #ifndef SETT_HARNESS_FUSION_H
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>
 
-enum { SETT_FUSION_ABI = 11, MOST_BUFFERS = 8192 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
+enum { SETT_FUSION_ABI = 11, MOST_BUFFERS = 8192 /* maximum number of parameters and results together */, MOST_INDEX = 8 /* maximum number of components of an index */ };
 
 enum sett_kind {
   SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT, SETT_F8E5M2, SETT_F8E4M3, SETT_F8E3M4, SETT_F8E4M3FN, SETT_F8E5M2FNUZ,
@@ -13,35 +13,36 @@ enum sett_kind {
 };
 
 struct sett_buffer {
-  size_t bytes;    /* bytes of the whole buffer, in its layout */
-  size_t elements; /* in buffer order; `bits` bits each; narrower ones are packed from the low bits of a byte */
+  size_t bytes;    /* bytes of the whole buffer, in its layout, with padding */
+  /* elements of `bits` bits in memory order; elements below 8 bits are packed, the first in the low bits of a byte */
+  size_t elements;
   int bits;
   enum sett_kind kind;
-  int exact; /* only moved data: results are compared bit by bit */
-  unsigned long long index; /* a parameter of indices: the size below which an index is in range; 0: no indices */
-  unsigned long long apart[2 + 2 * MOST_INDEX]; /* indices of disjoint windows: the distance between an index's
-                                                   components, their number (0: no such indices), and for each
-                                                   component the number of windows that fit, and a window's size */
-  unsigned long long sorted[2 + MOST_INDEX]; /* indices in rows that do not decrease: the distance between an index's
-                                                components, their number (0: no such indices), and the components in
-                                                order of comparison */
-  int varies; /* a result that may differ between runs */
-  unsigned long long definite; /* a parameter of symmetric matrices, usually positive definite: their number of rows;
-                                  0: no such matrices */
-  const char *file; /* the path of a file with the parameter's fixed content; NULL: it is drawn */
-  int alignment;    /* required alignment of the buffer's pointer, in bytes; 0: the buffer has no pointer */
+  int exact; /* true for a result that only moves data; it is compared bit by bit */
+  unsigned long long index; /* for a parameter of indices: valid indices are below this; 0: no indices */
+  /* for indices whose windows must not overlap: the distance in memory between the components of an index; the number
+   * of components (0: no such indices); and for each component the number of windows that fit, and a window's size */
+  unsigned long long apart[2 + 2 * MOST_INDEX];
+  /* for indices that must not decrease from row to row: the distance in memory between the components of an index; the
+   * number of components (0: no such indices); and the components, most significant first */
+  unsigned long long sorted[2 + MOST_INDEX];
+  int varies; /* true for a result that may differ between runs */
+  /* for a parameter of symmetric matrices, usually positive definite: their number of rows; 0: no such matrices */
+  unsigned long long definite;
+  const char *file; /* path of a file with the parameter's fixed content; NULL: the content is drawn at random */
+  int alignment;    /* alignment that the buffer's pointer must have, in bytes; 0: the buffer has no pointer */
 };
 
-/* The array that a call reads: the number of the program's parameter; or of a result of the program, counted from -1
-   downwards; or NO_ARRAY if it is not read; and its first byte there. */
+/* An array that a call reads. number: that of the program's parameter; or of the program's result, counted from -1
+ * downwards; or NO_ARRAY if the call does not read it. offset: the array's first byte in there. */
 enum { NO_ARRAY = 1 << 30 };
 struct sett_from {
   int number;
   size_t offset;
 };
 
-/* A call of a program, compared separately on the arrays that it read. from: for each of its parameters; to: for
-   each of its results the number of the program's result. */
+/* A call of a program, which is compared separately on the arrays that it read. from: one for each of the call's
+ * parameters. to: for each of the call's results, the number of the program's result that holds it. */
 struct sett_call {
   const char *name;
   int params, results;
@@ -51,40 +52,42 @@ struct sett_call {
   int (*ref)(const void *const *params, void *const *results);
   int (*bound)(const void *const *params, double *const *bounds);
   const char *(*holds)(const void *const *params, const void *const *results, size_t *unknown);
-  int done; /* the program's result that is 1 if the call has run; -1: it always runs */
+  int done; /* the number of the program's result that is 1 if the call has run; -1: the call always runs */
 };
 
 struct sett_fusion {
   int abi;
   const char *name;
   int params, results;
-  const struct sett_buffer *param, *result; /* at least one entry each */
-  const int *alias; /* for each result: the parameter whose buffer it updates in place, or -1 */
-  const int *may_alias; /* the same for results that may be a parameter's buffer or have their own; NULL: none */
-  int (*ref)(const void *const *params, void *const *results); /* NULL: not checked */
-  int (*bound)(const void *const *params, double *const *bounds); /* NULL: zero everywhere */
-  /* In place of `ref` and `bound`: returns the fault of the kernel's results, or NULL if they are correct; adds to
-     `unknown` the number of elements that it cannot judge. NULL: no such function. */
+  /* arrays with at least one entry, even if there are no parameters or results */
+  const struct sett_buffer *param, *result;
+  const int *alias; /* for each result: the parameter that it updates in place, or -1 */
+  const int *may_alias; /* for each result: a parameter whose buffer it may share, or -1; NULL if no result may */
+  int (*ref)(const void *const *params, void *const *results); /* the reference; NULL: there is none */
+  /* fills one bound for each element of the results; NULL: all bounds are zero */
+  int (*bound)(const void *const *params, double *const *bounds);
+  /* Replaces `ref` and `bound` if it is not NULL. Returns NULL if the kernel's results are correct, else the fault;
+   * adds to `unknown` the number of elements that it cannot judge. */
   const char *(*holds)(const void *const *params, const void *const *results, size_t *unknown);
-  size_t scratch; /* bytes of memory for a run */
-  int (*prepare)(const void *const *params, void *scratch); /* fills the part of the scratch that runs only read;
-                                                               NULL: nothing to fill */
+  size_t scratch; /* bytes of scratch that a run needs */
+  /* fills the part of the scratch that runs only read; NULL if there is no such part */
+  int (*prepare)(const void *const *params, void *scratch);
 
-  /* A program of several calls is checked through another one, `traced`, whose results are those of all calls, and
-     which has `call`. The program's own results are the first ones. */
+  /* A program of several calls is checked through a second program, `traced`, which returns the results of all calls
+   * (the program's own results first). Its calls are in `call`. */
   const struct sett_fusion *traced;
   int calls;
   const struct sett_call *call;
-  /* In a program with loops or branches (else 0): a further last parameter, a u32, is the maximum number of
-     iterations of each loop, `limited` by default; the result `cut` is 1 if the limit has ended a loop. */
+  /* For a program with loops or branches, else 0: the default of an additional last parameter, a u32, which limits the
+   * number of iterations of each loop. The result number `cut` is 1 if the limit has ended a loop. */
   unsigned limited;
   int cut;
 
-  /* The target's three functions; errors are the runtime's codes. create returns an object even if it fails, for its
-     log. context, device, queue: cl_context, cl_device_id, cl_command_queue; or NULL, NULL, cudaStream_t; or NULL,
-     NULL, const struct sett_threads *. */
+  /* The functions of the target; they return the runtime's error codes. create returns an object even if it fails, so
+   * that its build log can be read. Arguments context, device, queue: in OpenCL cl_context, cl_device_id,
+   * cl_command_queue; in CUDA NULL, NULL, cudaStream_t; in C NULL, NULL, const struct sett_threads *. */
   void *(*create)(void *context, void *device, int *error);
-  void *(*program)(void *self); /* cl_program, may be NULL */
+  void *(*program)(void *self); /* returns the cl_program, or NULL */
   int (*run)(void *self, void *queue, const void *params, const void *results, void *scratch); /* arrays of cl_mem or of pointers */
   void (*release)(void *self);
 };

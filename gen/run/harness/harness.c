@@ -7,10 +7,11 @@
      harness compile DEVICE FUSION.so ..
      harness device DEVICE
 
-   Answers are JSON objects on standard output, one in each line, each with an "event". Exit status: 0 at the end of the
-   work (a mismatch is an answer), 2 for bad arguments or files, 3 for no device, 70 for a fault, 71 for a time limit (the
-   last two after an event). A launch may take PROCESSOR seconds of this process' processor time, and PASSING seconds of
-   wall-clock time. A limit of processor time that the caller has set for the process (RLIMIT_CPU) covers everything. */
+   Answers are JSON objects on standard output, one per line; each has an "event". Exit status: 0 if the work was done (a
+   mismatch is an answer), 2 for bad arguments or files, 3 for no device, 70 for a fault, 71 for a time limit (the last two
+   after an event).
+   A launch may take PROCESSOR seconds of this process's processor time and PASSING seconds of wall-clock time. A limit of
+   processor time that the caller has set for the process (RLIMIT_CPU) applies to everything. */
 #define _GNU_SOURCE
 #include "backend.h"
 #include "bench.h"
@@ -32,18 +33,18 @@
 
 enum { CHUNK = 1 << 20, EXIT_FAULT = 70, EXIT_HANG = 71 };
 
-/* ---- the current launch, for the signal handlers ---- */
+/* ---- the current launch, as the signal handlers report it ---- */
 
 static struct {
   const struct sett_fusion *fusion;
   const struct buffer *param, *result;
   const char *phase;
-  double processor; /* seconds of processor time before the launch */
+  double processor; /* processor seconds that the process had used before the launch */
 } now;
 
 static struct {
   unsigned processor, passing;
-} limit; /* the time limit of a launch, in seconds */
+} limit; /* time limits of a launch, in seconds */
 
 static int near(const struct buffer *buffer, const unsigned char *at)
 {
@@ -51,7 +52,7 @@ static int near(const struct buffer *buffer, const unsigned char *at)
   return buffer->host && at >= whole && at < whole + buffer->whole_bytes;
 }
 
-/* Several threads may fault at once: the first one reports. */
+/* The first thread that faults writes the report; other threads may fault at the same time. */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
   static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -80,7 +81,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
   _exit(EXIT_FAULT);
 }
 
-/* Several threads may receive the signal: the first one reports. */
+/* The first thread that gets the signal writes the report; other threads may get it too. */
 static void on_limit(int number)
 {
   static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -116,7 +117,7 @@ struct job {
   struct buffer param[MOST_BUFFERS], result[MOST_BUFFERS], scratch;
   void *in[MOST_BUFFERS], *out[MOST_BUFFERS], *wanted[MOST_BUFFERS];
   double *bound[MOST_BUFFERS];
-  int moved; /* true if buffers have only the alignment that they must have */
+  int moved; /* true while every buffer has only its minimum alignment */
 };
 
 static int job_failed(const char *status, const char *reason)
@@ -146,7 +147,7 @@ static int job_open(struct job *job, const struct sett_fusion *fusion, int guard
   return 0;
 }
 
-/* Returns host memory for params, results, the reference's results and bounds, aligned for any vector. */
+/* Returns host memory for parameters, results, or the reference's results and bounds, aligned for any vector type. */
 static void *host_memory(size_t bytes) { return aligned_alloc(128, (bytes / 128 + 1) * 128); }
 
 static int job_host(struct job *job, int with_reference)
@@ -175,7 +176,7 @@ static void job_close(struct job *job)
   now.param = now.result = NULL;
 }
 
-/* Starts both timers with these seconds; 0 stops them. */
+/* Starts the timers of processor time and of wall-clock time, in seconds; 0 stops them. */
 static void set_timers(unsigned processor, unsigned passing)
 {
   struct itimerval timer;
@@ -224,7 +225,8 @@ static int poison(const struct buffer *buffer, int byte, int data)
          fill(buffer, (long long)buffer->bytes, buffer->after, byte);
 }
 
-/* Returns the first byte of a region that differs from `byte` or from expected; -1: none; -2: it cannot be read. */
+/* Returns the position of the first byte in a region that differs from `expected`, or, if that is NULL, from `byte`.
+ * Returns -1 if there is none, -2 if the region cannot be read. */
 static long long first_difference(const struct buffer *buffer, long long at, size_t bytes, int byte,
                                   const unsigned char *expected)
 {
@@ -251,7 +253,8 @@ static const char *guards_broken(const struct buffer *buffers, int count, const 
   return NULL;
 }
 
-/* Returns whether a parameter's buffer becomes a result: elements that are not updated are compared like all others. */
+/* Returns true if a result updates this parameter's buffer. Its elements are then compared as that result, also those
+ * that are not updated. */
 static int is_result(const struct sett_fusion *fusion, int param)
 {
   for (int i = 0; i < fusion->results; ++i)
@@ -259,7 +262,8 @@ static int is_result(const struct sett_fusion *fusion, int param)
   return 0;
 }
 
-/* Runs on inputs job->in with poisoned results; returns NULL, or the fault. */
+/* Fills results, scratch and guards with `byte`, writes the inputs job->in, and runs. Returns NULL, or the fault, such
+ * as a changed guard. */
 static const char *run_guarded(struct job *job, int byte)
 {
   const struct sett_fusion *fusion = job->fusion;
@@ -284,7 +288,7 @@ static const char *run_guarded(struct job *job, int byte)
 
 static size_t element_at(const struct sett_buffer *type, long long byte) { return (size_t)byte * 8 / (size_t)type->bits; }
 
-/* Moves the start of a buffer, between its guards. */
+/* Moves the start of a buffer's data by some bytes; its guards shrink and grow accordingly. */
 static void move_buffer(struct buffer *buffer, int by)
 {
   buffer->data = (unsigned char *)buffer->data + by;
@@ -293,7 +297,7 @@ static void move_buffer(struct buffer *buffer, int by)
   buffer->after -= (size_t)by;
 }
 
-/* Moves all buffers to addresses with only the required alignment, or back. */
+/* Moves the data of all buffers to addresses that have only the minimum alignment; the next call moves them back. */
 static void move_buffers(struct job *job)
 {
   const struct sett_fusion *fusion = job->fusion;
@@ -308,8 +312,8 @@ static void move_buffers(struct job *job)
     else move_buffer(&job->result[i], way * fusion->result[i].alignment);
 }
 
-/* Returns whether a result equals job->out except for NaN payloads: a kernel for other alignments may take operands
-   in another order. */
+/* Returns true if a result equals job->out except for NaN payloads: with another alignment, a kernel may combine
+ * operands in another order. */
 static int same_but_nans(struct job *job, int result)
 {
   const struct sett_buffer *type = &job->fusion->result[result];
@@ -322,8 +326,8 @@ static int same_but_nans(struct job *job, int result)
   return same && !error.failures;
 }
 
-/* Runs twice on the same inputs over two different poisons: an element that kept both was not written. In one run,
-   buffers have only the required alignment. */
+/* Runs twice on the same inputs. Results are filled with another byte before each run: an element that keeps both fills
+ * was not written. In the second run, buffers have only the minimum alignment. */
 static const char *run_twice(struct job *job)
 {
   static const int bytes[2] = { 0xA5, 0x5A };
@@ -333,8 +337,8 @@ static const char *run_twice(struct job *job)
     if (backend_read(&job->result[i], 0, job->result[i].bytes, job->out[i])) return say_text("%s", backend_message);
   move_buffers(job);
   wrong = run_guarded(job, bytes[1]);
-  if (wrong || job->fusion->limited) return wrong; /* a traced program does not write the results of calls that have
-                                                      not run */
+  /* in a traced program, calls that do not run leave their results unwritten */
+  if (wrong || job->fusion->limited) return wrong;
   for (int i = 0; i < job->fusion->results; ++i) {
     long long at = first_difference(&job->result[i], 0, job->result[i].bytes, 0, job->out[i]);
     unsigned char second = 0;
@@ -350,7 +354,7 @@ static const char *run_twice(struct job *job)
   return NULL;
 }
 
-static char nearest[256]; /* the element whose error is largest relative to its bound, in words */
+static char nearest[256]; /* describes the element whose error is largest relative to its bound */
 
 static void say_nearest(const struct job *job, int result, const struct data_error *error)
 {
@@ -362,7 +366,8 @@ static void say_nearest(const struct job *job, int result, const struct data_err
            got, wanted, error->nearest_abs, error->nearest_bound);
 }
 
-/* Returns the fault of the first wrong result, and the numbers of the others. */
+/* Compares all results. Returns NULL, or the fault of the first wrong result with the numbers of the other wrong
+ * ones. */
 static const char *compare_all(struct job *job, struct data_error *total)
 {
   const char *wrong = NULL;
@@ -387,12 +392,13 @@ static const char *compare_all(struct job *job, struct data_error *total)
   return wrong;
 }
 
-/* The bound runs at the same time as the reference: they are independent. */
+/* Computes the bound in a thread, at the same time as the reference; neither needs the other. */
 static void *bound_thread(void *argument)
 {
   struct job *job = argument;
   for (int i = 0; i < job->fusion->results; ++i)
-    memset(job->bound[i], 0xFF, job->fusion->result[i].elements * sizeof(double)); /* NaN */
+    /* all bits set: each bound is a NaN until it is written */
+    memset(job->bound[i], 0xFF, job->fusion->result[i].elements * sizeof(double));
   return job->fusion->bound((const void *const *)(void *)job->in, job->bound) ? job : NULL;
 }
 
@@ -410,7 +416,8 @@ static const char *reference_and_bound(struct job *job)
   return missing || failed ? "the reference has not enough memory" : NULL;
 }
 
-/* Compares the kernel's results with the reference's, or tests them by definition; returns NULL, or the fault. */
+/* Compares the kernel's results with the reference, or, if the fusion has a function `holds`, tests them with it.
+ * Returns NULL, or the fault. */
 static const char *compare_job(struct job *job, struct data_error *total)
 {
   const struct sett_fusion *fusion = job->fusion;
@@ -428,7 +435,7 @@ static const char *compare_job(struct job *job, struct data_error *total)
   return wrong ? say_text("%s", wrong) : NULL;
 }
 
-/* Every second round of moderate inputs has whole numbers. */
+/* Returns the kind of inputs of a round. Every second round of moderate inputs has whole numbers instead. */
 static enum data_style style_of(int round)
 {
   const enum data_style style = (enum data_style)(round % DATA_STYLES);
@@ -451,8 +458,9 @@ static const char *check_round(struct job *job, unsigned long long seed, int rou
   return wrong;
 }
 
-/* Returns the number of rounds. Small inputs get more, so that special values meet; large ones skip the wide style,
-   as the special style includes it. wanted: this number; negative: at most that number; 0: by size. */
+/* Returns the number of rounds. Fusions with small inputs get more rounds, so that special values are combined. Fusions
+ * with large inputs skip the wide style, since the special style includes it. wanted: the number; negative: a maximum;
+ * 0: the size decides. */
 static int rounds_for(const struct sett_fusion *fusion, int wanted)
 {
   size_t elements = 0;
@@ -464,12 +472,13 @@ static int rounds_for(const struct sett_fusion *fusion, int wanted)
   return wanted && rounds > -wanted ? -wanted : rounds;
 }
 
-/* ---- check of a program of several calls, each on the arrays that it read ---- */
+/* ---- check of a program of several calls: each call is compared on the arrays that it read ---- */
 
 struct compared {
   struct data_error error;
   char nearest[256];
-  int rounds, last; /* rounds that have compared the call, and the number of the last one, from 1 */
+  /* number of rounds in which this call was compared, and the last of these rounds, counted from 1 */
+  int rounds, last;
 };
 
 static void *array_of(const struct job *job, struct sett_from from)
@@ -478,7 +487,7 @@ static void *array_of(const struct job *job, struct sett_from from)
   return whole ? (unsigned char *)whole + from.offset : NULL;
 }
 
-/* Compares the call's values with its reference on the arrays that it read; returns NULL, or the fault. */
+/* Compares a call's results with its reference on the arrays that the call read. Returns NULL, or the fault. */
 static const char *check_call(struct job *traced, const struct sett_call *call, struct compared *compared)
 {
   static struct job own;
@@ -497,8 +506,8 @@ static const char *check_call(struct job *traced, const struct sett_call *call, 
   return wrong;
 }
 
-/* Compares the program's results with those of the traced program (equal except for NaN payloads), then with the
-   reference of the whole, within its bound: results that are exact in all calls are exact here. */
+/* Compares the program's results with the traced program's (equal except for NaN payloads) and with the reference of
+ * the whole program. Results that are exact in every call must be exact here too. */
 static const char *same_results(struct job *job, const struct job *traced)
 {
   const struct sett_fusion *fusion = job->fusion;
@@ -517,16 +526,16 @@ static const char *same_results(struct job *job, const struct job *traced)
   return compare_all(job, &error);
 }
 
-static int wrong_call; /* the number of the wrong call; -1: the program itself */
-static int cut_rounds; /* rounds in which a loop of a program was ended by the limit, so that its results were not
-                          compared */
+static int wrong_call; /* number of the wrong call; -1 if the program itself is wrong */
+/* number of rounds in which the iteration limit ended a loop, so that the program's results were not compared */
+static int cut_rounds;
 
 static int is_reached(const struct job *traced, const struct sett_call *call)
 {
   return call->done < 0 || *(const unsigned char *)traced->out[call->done];
 }
 
-/* Compares each call that has run, on the arrays that it read last. */
+/* Compares each call that has run. A call inside a loop is compared on the arrays of its last iteration. */
 static const char *check_calls(struct job *traced, struct compared *compared, int round)
 {
   const char *wrong = NULL;
@@ -542,8 +551,8 @@ static const char *check_calls(struct job *traced, struct compared *compared, in
   return wrong;
 }
 
-/* Computes the results again with those that may share a parameter's buffer in that buffer; they must be equal
-   except for NaN payloads. */
+/* Repeats the run with each result that may share a parameter's buffer placed in that buffer. The results must be the
+ * same, except for NaN payloads. */
 static const char *same_in_place(const struct job *job, struct job *one)
 {
   const struct sett_fusion *fusion = job->fusion;
@@ -579,7 +588,7 @@ static const char *check_program_round(struct job *job, struct job *one, struct 
   if (traced->fusion->limited && *(const unsigned char *)traced->out[traced->fusion->cut]) ++cut_rounds;
   else if ((wrong = run_twice(job)) != NULL || (wrong = same_results(job, traced)) != NULL || (one && (wrong = same_in_place(job, one)) != NULL)) return wrong;
   if (!traced->fusion->limited) return NULL;
-  /* the calls of the first iterations, then of later ones */
+  /* stop loops after few iterations, to compare the calls of early iterations too */
   for (unsigned limit = 1; limit <= 2 + (unsigned)round && !wrong; limit = limit < 2 ? 2 : limit + 1 + (unsigned)round * 3) {
     wrong_call = -1;
     memcpy(traced->in[fusion->params], &limit, sizeof limit);
@@ -721,9 +730,9 @@ static int run_files(const struct sett_fusion *fusion, char **files)
   return bad;
 }
 
-/* ---- each: every fusion of a library, from a file of parameters to a file of results ---- */
+/* ---- each: run every fusion of a library; one file has all parameters of a fusion, one file all results ---- */
 
-/* Reads or writes the buffers one after the other, as a file has them: all bytes, and the whole file. */
+/* Reads or writes all buffers, one after another. The file must have exactly the bytes of the buffers. */
 static int all_bytes(const char *path, int writes, int count, const struct sett_buffer *type, void **data)
 {
   FILE *file = fopen(path, writes ? "wb" : "rb");
@@ -795,7 +804,7 @@ static int other_abi(const char *path, const struct sett_fusion *fusion)
 
 static unsigned long long number(const char *text) { return strtoull(text, NULL, 10); }
 
-/* text: the path of a library, `#`, and the number of a fusion in it */
+/* text: the path of a library, then `#`, then the index of a fusion in it */
 static const struct sett_fusion *load(const char *text)
 {
   static char path[1 << 15];

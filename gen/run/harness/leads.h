@@ -1,24 +1,26 @@
-/* leads.h - places arrays inside larger ones, with guards between their rows, for a program whose caller passes
-   leading dimensions. The arrays are in host memory; or, if CL/cl.h was included before, in OpenCL buffers. */
+/* leads.h - for a program whose caller passes leading dimensions: places arrays inside larger ones, with guards between
+ * the rows. The arrays are in host memory, or in OpenCL buffers if CL/cl.h was included before. */
 #ifndef SETT_HARNESS_LEADS_H
 #define SETT_HARNESS_LEADS_H
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETT_LEAD_GUARD = 0xFF /* a NaN in floats: a kernel that reads a guard gives NaN */, SETT_LEAD_END = 64 /* guard bytes before and after an array */ };
+enum { SETT_LEAD_GUARD = 0xFF /* The byte of guards. In floats it makes NaNs, so a kernel that uses a guard as an element returns NaNs. */, SETT_LEAD_END = 64 /* guard bytes before and after the larger array */ };
 
 struct sett_lead {
-  int result, number;              /* true for a result, and the number of the result or the parameter */
-  size_t rows, row, lead, element; /* rows, elements of a row, elements from row to row, bytes of an element */
+  int result, number;              /* result: true for a result, false for a parameter; number: its index */
+  /* the number of rows, the elements of a row, the elements from one row to the next, and the bytes of an element */
+  size_t rows, row, lead, element;
 };
 
-/* Returns the bytes of a larger array, without the guards at its ends. */
+/* Returns the bytes of the larger array, without the guards before and after it. */
 static size_t sett_lead_bytes(const struct sett_lead *of)
 {
   return ((of->rows - 1) * of->lead + of->row) * of->element;
 }
 
-/* Returns a larger array on the heap, full of guards, that contains a dense one (NULL: none); NULL: out of memory. */
+/* Allocates a larger array filled with guards, and copies a dense array into it (NULL: copies nothing). Returns NULL if
+ * out of memory. */
 static unsigned char *sett_lead_spread(const struct sett_lead *of, const void *dense)
 {
   const size_t row = of->row * of->element, next = of->lead * of->element, bytes = sett_lead_bytes(of) + 2 * SETT_LEAD_END;
@@ -29,7 +31,7 @@ static unsigned char *sett_lead_spread(const struct sett_lead *of, const void *d
   return whole;
 }
 
-/* Returns whether bytes are unchanged guards. */
+/* Returns true if all of these bytes are still guards. */
 static int sett_lead_kept(const unsigned char *from, size_t bytes)
 {
   for (size_t k = 0; k < bytes; ++k)
@@ -37,7 +39,7 @@ static int sett_lead_kept(const unsigned char *from, size_t bytes)
   return 1;
 }
 
-/* Copies a larger array back to a dense one (NULL: none). Returns 1 if a guard has changed. */
+/* Copies the rows of a larger array to a dense one (NULL: copies nothing). Returns 1 if a guard has changed. */
 static int sett_lead_gather(const struct sett_lead *of, const unsigned char *whole, void *dense)
 {
   const size_t row = of->row * of->element, next = of->lead * of->element;
@@ -51,7 +53,7 @@ static int sett_lead_gather(const struct sett_lead *of, const unsigned char *who
 }
 
 #ifdef CL_VERSION_1_2
-/* Returns the bytes of an OpenCL buffer, read to the heap; NULL on failure. */
+/* Reads an OpenCL buffer to the heap. Returns NULL on failure. */
 static unsigned char *sett_lead_read(cl_command_queue queue, cl_mem from, size_t bytes)
 {
   unsigned char *to = (unsigned char *)malloc(bytes);
@@ -60,7 +62,7 @@ static unsigned char *sett_lead_read(cl_command_queue queue, cl_mem from, size_t
   return NULL;
 }
 
-/* Replaces parameters and results by larger buffers; a larger buffer has no guards before it. */
+/* Replaces parameters and results by larger buffers. A larger buffer has no guards before its first row. */
 static int sett_lead_begin(cl_command_queue queue, const struct sett_lead *lead, int count, cl_mem *in, cl_mem *out, size_t *leads)
 {
   cl_context context = NULL;

@@ -1,4 +1,4 @@
-/* onednn.c - oneDNN 2 or 3 as a rival: a reorder or a reduction, on OMP_NUM_THREADS threads. */
+/* onednn.c - oneDNN 2 or 3 as a rival of a kernel: a reorder or a reduction, on OMP_NUM_THREADS threads. */
 #include "serve.h"
 #include <oneapi/dnnl/dnnl.h>
 
@@ -35,7 +35,8 @@ static void row_major(int rank, const dnnl_dim_t *dims, dnnl_dim_t *strides)
   for (int i = rank - 1; i >= 0; stride *= dims[i--]) strides[i] = stride;
 }
 
-/* A transpose: the result's dimensions on both sides, the operand's strides in the result's order. */
+/* Describes both arrays of a transpose with the result's dimensions; the operand's strides are permuted to that
+ * order. */
 static int layouts(const struct operation *op, int reduces)
 {
   dnnl_dims_t dims, strides, from = { 0 }, to = { 0 }, out_strides;

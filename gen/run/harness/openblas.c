@@ -1,19 +1,21 @@
-/* openblas.c - OpenBLAS as a rival: omatcopy, and gemv with ones; each thread has rows of its own. The library is
-   found at run time. */
+/* openblas.c - OpenBLAS as a rival of a kernel: omatcopy for transposes, gemv with a vector of ones for sums. Each
+ * thread computes its own rows. The library is loaded at run time. */
 #include "serve.h"
 #include "copies.h"
 #include <dlfcn.h>
 
-enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 }; /* from cblas.h */
+enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 }; /* values of the enumerations in cblas.h */
 
 static struct {
-  int wide; /* f64 */
+  int wide; /* true for f64, false for f32 */
   void (*somatcopy)(int, int, int, int, float, const float *, int, float *, int);
   void (*domatcopy)(int, int, int, int, double, const double *, int, double *, int);
   void (*sgemv)(int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
   void (*dgemv)(int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
-  long batch, in_step, out_step, rows, columns, in_pitch, out_pitch; /* transposes each matrix of a batch */
-  int down;                                                          /* sums columns */
+  /* for transposes: the number of matrices, the elements from one matrix to the next, and the size and row strides of
+   * each */
+  long batch, in_step, out_step, rows, columns, in_pitch, out_pitch;
+  int down;                                                          /* true if columns are summed, false for rows */
   void *ones, *partial;
 } blas;
 
@@ -98,8 +100,8 @@ static void transpose_share(void *argument, int thread, int threads)
   }
 }
 
-/* Sums of rows are stored directly; for columns, every thread adds up its rows, and the caller adds the threads'
-   sums. */
+/* For sums of rows, each thread stores its results. For sums of columns, each thread sums its rows, and the caller adds
+ * the threads' results. */
 static void sum_share(void *argument, int thread, int threads)
 {
   const struct job *job = argument;

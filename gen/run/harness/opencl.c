@@ -1,4 +1,4 @@
-/* opencl.c - backend.h for the runtime of OpenCL. */
+/* opencl.c - implements backend.h with OpenCL. */
 #define _DEFAULT_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120
 #include "backend.h"
@@ -109,7 +109,8 @@ void backend_close(void)
 
 enum { GUARD = 4096 };
 
-/* On the host: a private mapping, between unmapped pages if guarded; the data ends as late as its alignment allows. */
+/* Allocates a buffer on the host as a private mapping. If guarded, the data ends just before an unmapped page, as
+ * closely as its alignment allows. */
 static int allocate_on_host(struct buffer *buffer, int guarded)
 {
   cl_int error = CL_SUCCESS;
@@ -176,7 +177,8 @@ void backend_free(struct buffer *buffer)
   memset(buffer, 0, sizeof *buffer);
 }
 
-/* Guards on the host are outside of the cl_mem, in plain memory; the data goes through the queue. */
+/* Reads or writes part of a buffer. On the host, guards are plain memory outside the cl_mem; the data itself goes
+ * through the queue. */
 static int transfer(const struct buffer *buffer, long long at, size_t bytes, const void *from, void *to)
 {
   cl_int error;
@@ -261,8 +263,8 @@ void backend_release(const struct sett_fusion *fusion, void *self)
 
 /* ---- copies ---- */
 
-/* On a CPU, a work-item copies ITEM contiguous vectors of 64 bytes; on a GPU, one of 16 bytes. STREAM: past the
-   caches. */
+/* Each work-item copies ITEM vectors of 64 contiguous bytes on a CPU, and one vector of 16 bytes on a GPU. STREAM: with
+ * non-temporal stores. */
 static const char *const copy_source[] = {
   "#if !defined(STREAM) || !defined(__clang__)\n",
   "#define STORE(v, p) (*(p) = (v))\n",

@@ -1,11 +1,11 @@
-/* serve.h - the peer of worker.h: one operation of a library on a rotation of buffers.
+/* serve.h - the process that worker.h starts: one operation of a library, on a rotation of buffers.
 
    program OPERATION DTYPE DIMS ORDER THREADS FOOTPRINT IN OUT
 
-   OPERATION: transpose, sum, max; ORDER: its permutation or the reduced dimensions; both sides are dense and
-   row-major. Every set of buffers starts with the content of file IN; the first result goes to file OUT. The program
-   then prints "ready WHAT IS RUN", or "skip WHY", and answers each line CALLS of its standard input with the seconds
-   that this many calls take. */
+   OPERATION is transpose, sum or max; ORDER its permutation or its reduced dimensions. The operand and the result are
+   dense and row-major. Every set of buffers starts with the content of file IN; the first result is written to file OUT.
+   The program then prints "ready WHAT IS RUN", or "skip WHY". After "ready", it reads lines from standard input: a number
+   of calls. It makes these calls, and answers with the seconds that they took. */
 #ifndef SETT_HARNESS_SERVE_H
 #define SETT_HARNESS_SERVE_H
 #define _GNU_SOURCE
@@ -25,8 +25,8 @@ struct operation {
   void *in[MOST_SETS], *out[MOST_SETS];
 };
 
-/* The library's file defines these. prepare returns NULL after writing what it will run to `about`, or the reason
-   why it cannot; run makes the calls. */
+/* The file of each library defines these. prepare writes a description of what it will run to `about` and returns NULL,
+ * or returns the reason why it cannot. run makes the calls. */
 static const char *prepare(const struct operation *operation, char *about, size_t capacity);
 static void run(const struct operation *operation, int first, int calls);
 

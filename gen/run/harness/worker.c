@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Reads the next line without its end; returns 0, or 1 if there is none. */
+/* Reads the next line, without its newline. Returns 0, or 1 if there is no further line. */
 static int read_line(const struct worker *worker, char *to, size_t capacity)
 {
   size_t used = 0;
@@ -20,7 +20,7 @@ static int read_line(const struct worker *worker, char *to, size_t capacity)
   return used == 0;
 }
 
-/* Not fork: that would write-protect the pages of all buffers. */
+/* Starts the worker's process. It does not use fork, which would write-protect the pages of all buffers. */
 static int spawn(struct worker *worker, int line)
 {
   char *arguments[] = { "sh", "-c", (char *)(uintptr_t)worker->command, NULL };
