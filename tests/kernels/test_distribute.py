@@ -1,5 +1,6 @@
-"""Test results that are distributed by a nested layout (gen/heroes/distribute.py): the kernel's map against the layout's definition as loops; the
-kernels against the scalar reference; refusals with their places; the output of explain and the manifest.
+"""Test fusions whose result is distributed to threads by a nested layout (gen/heroes/distribute.py). The kernel's map is
+compared with loops that follow the layout's definition, and the kernels with the scalar reference. Refusals, the
+output of `explain` and the manifest are tested too.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ ON = [("cuda-on-cpu", None), ("opencl", "opencl-gpu")]
 
 
 class Layout(NamedTuple):
-    """The seven lists of a nested layout."""
+    """A nested layout: five tiles and two lists of strides."""
 
     subgroup: Sequence[int]
     batch: Sequence[int]
@@ -44,12 +45,12 @@ class Layout(NamedTuple):
         return [math.prod(sizes) for sizes in zip(*self[:5])]
 
     def ids(self) -> Tuple[int, int]:
-        """Return the subgroups and threads of a period: the range of the digits."""
+        """Return the numbers of subgroup ids and thread ids after which the digits repeat."""
         return (max([s * n for s, n in zip(self.subgroup_strides, self.subgroup) if n > 1], default=1),
                 max([s * n for s, n in zip(self.thread_strides, self.thread) if n > 1], default=1))
 
     def held(self, subgroup: int, thread: int) -> "List[Tuple[int, ...]]":
-        """Return the elements that a thread holds, by the definition of the format."""
+        """Return the elements of a thread, by the definition of nested layouts."""
         sizes = [range(n) for level in (self.batch, self.outer, self.element) for n in level]
         rank, found = len(self.batch), []
         for digits in itertools.product(*sizes):
@@ -63,17 +64,19 @@ class Layout(NamedTuple):
         return found
 
 
-README = Layout([2, 1], [2, 4], [1, 1], [16, 4], [1, 4], [1, 0], [1, 16])      # A FIRST LOOK of sett_nested_layout.h
+README = Layout([2, 1], [2, 4], [1, 1], [16, 4], [1, 4], [1, 0], [1, 16])    # the example in section A FIRST LOOK of sett_nested_layout.h
 TURNED = Layout([1, 1], [1, 1], [2, 1], [4, 8], [1, 2], [0, 0], [1, 4])    # threads run down the columns
-COPIES = Layout([2, 1], [2, 1], [1, 1], [4, 2], [1, 4], [2, 0], [4, 32])    # sixteen owners of each element
+COPIES = Layout([2, 1], [2, 1], [1, 1], [4, 2], [1, 4], [2, 0], [4, 32])    # each element has sixteen owners
 DEEP = Layout([1, 2, 1], [2, 1, 1], [1, 1, 3], [2, 2, 4], [1, 2, 3], [0, 1, 0], [8, 4, 1])
-LONG = Layout([1], [1], [1], [2], [40], [0], [1])    # more elements than a step
+LONG = Layout([1], [1], [1], [2], [40], [0], [1])    # more elements per thread than one step of the kernel
 SCALAR = Layout([], [], [], [], [], [], [])
 ACC = "MFMA_F32_16x16x16_F16.acc"
 
 
 def drawn(rng: random.Random, rank: int) -> Layout:
-    """Return a random complete layout of few elements; some strides leave gaps, so that there are copies."""
+    """Return a random layout of few elements, in which every element has an owner. Some strides leave gaps between ids,
+    so that elements have copies.
+    """
     def tiles(most: int) -> List[int]:
         return [rng.choice((1, 1, 2, 3, most)) for _ in range(rank)]
 
@@ -90,7 +93,9 @@ def drawn(rng: random.Random, rank: int) -> Layout:
 
 
 def written(layout: Layout, dims: Sequence[int]) -> "Dict[Tuple[int, ...], Tuple[int, int]]":
-    """Return for each index of a result its smallest owner (block, thread of the block), by the definition."""
+    """Return the thread that has to write each index of a result, as (block, thread of the block): by the definition,
+    the smallest owner.
+    """
     subgroups, threads = layout.ids()
     owners: Dict[Tuple[int, ...], int] = {}
     for th in reversed(range(subgroups * threads)):
@@ -107,7 +112,7 @@ def written(layout: Layout, dims: Sequence[int]) -> "Dict[Tuple[int, ...], Tuple
 
 
 def walked(made: distribute.Distributed) -> "Dict[Tuple[int, ...], Tuple[int, int]]":
-    """Return each index that a schedule's map reaches, with its thread; a second thread is a fault."""
+    """Return the thread that writes each index, by a schedule's map. Check that no index is written by two threads."""
     found: Dict[Tuple[int, ...], Tuple[int, int]] = {}
     for block, th, chunk, vec in itertools.product(range(made.grid), range(made.threads), range(made.chunks), range(made.vec)):
         at = algebra.run("map", "eval", made.index, ",".join(map(str, (th, block, *([chunk] if made.chunks > 1 else []), vec))))[1]
@@ -151,7 +156,7 @@ def fusion(name: str, shape: str, body: str, layout: str) -> str:
 
 
 def add(name: str, dtype: str, dims: str, order: str, layout: str) -> str:
-    """Return a sum of two arrays of different orders, in a third order."""
+    """Return a fusion that adds two arrays with different orders of dimensions into a result with a third order."""
     rank = dims.count(",") + 1
     minor = ",".join(map(str, range(rank)))
     body = f"  a = {dtype}[{dims}] parameter(0)\n  b = {dtype}[{dims}]{{{minor}}} parameter(1)\n"
@@ -168,7 +173,7 @@ REDUCED = """  a = f32[30,6,40] parameter(0)
   s = f32[30,40] reduce(a, zero), dimensions={1}, to_apply=plus
   e = f32[30,40] negate(s)
 """
-TILED = "  a = f32[260,300]{1,0:T(8,128)} parameter(0)\n"    # a result without a layout is cut into parts
+TILED = "  a = f32[260,300]{1,0:T(8,128)} parameter(0)\n"    # a result without a layout is divided between blocks in another way
 SOFTMAX = """  a = f32[36,50] parameter(0)
   zero = f32[] constant(0)
   e = f32[36,50] exponential(a)
@@ -203,7 +208,7 @@ FUSIONS = {
 
 
 def module(folder: Path, *names: str) -> str:
-    """Return a file of one fusion, or of several that an entry calls."""
+    """Write a file of one fusion, or of an entry that calls several."""
     text, lines, operands = HEAD + "".join(FUSIONS[name] for name in names), [], 0
     for name in names if len(names) > 1 else ():
         called = hlo.parse(HEAD + FUSIONS[name], "").computations[-1]
@@ -240,7 +245,7 @@ def test_the_manifest_says_the_layout(tmp_path: Path) -> None:
 def test_vectors_come_from_the_element_digits(tmp_path: Path) -> None:
     texts = {name: pipeline.target_file(hlo.fusions(run.load(module(tmp_path, name)))[0], "cuda").text for name in ("readme", "mma", "mfma")}
     assert "uint4" in texts["readme"] and "uint2" in texts["mma"]
-    # four rows of a column, which are contiguous in b
+    # b is column-major, so four rows of a column are contiguous in it
     assert re.findall(r"union { (\w+) word\[\d\]; .*} (w_\w+);", texts["mfma"]) == [("uint4", "w_p1")] and "store_word<aligned>(" not in texts["mfma"]
 
 

@@ -1,5 +1,6 @@
-"""Test programs with loops and branches whose results may be parameters' buffers (input_output_alias): right with distinct buffers and with one, and
-without an unnecessary copy of the whole. For straight programs, a build names the unused aliases.
+"""Test programs with loops and branches whose results may use the buffers of parameters (input_output_alias). The
+results are right whether the caller passes one buffer or two, and no array is copied without need. For programs
+without loops and branches, a build names the aliases that it does not use.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ from gen.program.storage import Place
 from gen_run import gen
 
 TARGETS = ["c", *(pytest.param(target, marks=pytest.mark.peer) for target in ("opencl", "cuda-on-cpu", "hip-on-cpu"))]
-N = 2000    # elements, too many for a variable of the function
+N = 2000    # number of elements; such arrays are too large for variables of the generated function
 
 STATE = f"(s32[], s32[{N}]{{0}}, s32[{N}]{{0}}, s32[{N}]{{0}})"
-# x and y are carried, v does not change. Each line of NEXT is a body's result for x and y.
+# The loop carries x and y and never changes v. Each entry has the next x and the next y.
 NEXT = {"sum": ("add(x, y)", "dynamic-update-slice(y, u, i)"), "reverse": ("reverse(x), dimensions={0}", "subtract(y, x)"), "read": ("add(x, v)", "dynamic-update-slice(y, u, i)"),
         "elements": ("add(x, v)", "multiply(y, v)"),
         "exchange": ("add(y, y)", "negate(x)"), "same": ("add(x, y)", "copy(y)")}
 
 
 def module(kind: str, begins: str, root: str, aliases: str, entry: str = "", trips: int = 9) -> str:
-    """begins: start values of x, y and v; root: the results, of x0, y0, .. after the loop; a, b, c: the parameters."""
+    """Return a module with a loop. begins: the initial values of x, y and v, from the parameters a, b and c. root: the
+    results, from the loop's final values x0, y0, ..
+    """
     x, y = NEXT[kind]
     count = root.count(",") + 1
     shape = f"s32[{N}]{{0}}"
@@ -94,7 +97,7 @@ CASES: Dict[str, str] = {
     "a carry moved": module("reverse", "a, b, c", "x0, y0", BOTH),
     "read by the body": module("read", "a, b, a", "x0, y0", BOTH),
     "both read by the body": module("read", "b, a, a", "x0, y0", BOTH),
-    "read by elements": module("elements", "a, b, a", "x0, y0", BOTH),    # the loop is inside a kernel
+    "read by elements": module("elements", "a, b, a", "x0, y0", BOTH),    # the whole loop is inside one kernel
     "both read by elements": module("elements", "b, a, a", "x0, y0", BOTH),
     "read after the loop": module("sum", "a, b, c", "x0, m2", BOTH),
     "one parameter twice": module("sum", "a, a, c", "x0, y0", BOTH),
@@ -127,7 +130,9 @@ FIRST = ["carries", "carries exchanged", "read by the body", "both read by eleme
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in FIRST else pytest.mark.peer) for name in CASES])
 def test_values(name: str, target: str, tmp_path: Path) -> None:
-    """Each call is compared with its reference, the whole with the module's, and once more with results in parameters' buffers."""
+    """Each call agrees with its reference, and the program with the reference of the module. This holds for distinct
+    buffers, and again with results in the parameters' buffers.
+    """
     device_or_skip(target)
     results = run.check(written(tmp_path, CASES[name]), target, run.Options(seed=3, rounds=3))
     assert [result.status for result in results] == ["PASS"] * len(results), results
@@ -142,7 +147,7 @@ def program(text: str) -> Any:
 
 @pytest.mark.parametrize("name, idle, copied", [("carries", 2, 0), ("read by the body", 1, 1), ("results exchanged", 0, 2), ("a carry moved", 2, 0)])
 def test_copies(name: str, idle: int, copied: int) -> None:
-    """A carry that begins as a donated parameter is copied only if the buffers are distinct."""
+    """A loop variable that begins as a donated parameter is copied only if the caller passes two buffers."""
     texts, about = pipeline.files(program(CASES[name]), ["c"], "cpu-scalar")
     text, header = str(texts["m.c"]), str(texts["m.h"])
     body = text[text.index("static void run("):text.index("size_t m_c_scratch_bytes")]
@@ -154,13 +159,15 @@ def test_copies(name: str, idle: int, copied: int) -> None:
 
 
 def test_text_says_nothing() -> None:
-    """Without an alias in the text nothing is printed, and results are distinct buffers."""
+    """Without input_output_alias in the text, headers and code mention no aliases, and results have buffers of their
+    own.
+    """
     texts, about = pipeline.files(program(CASES["carries"].replace(f"input_output_alias={{ {BOTH} }}", "is_scheduled=false")), ["c"])
     assert "may_alias" not in about and "may be" not in str(texts["m.h"]) and "!= results" not in str(texts["m.c"])
 
 
 def test_proof() -> None:
-    """The check of a build finds a result that is written while the parameter that may share its buffer is needed."""
+    """The proof that a build runs finds a result that is written before the parameter in the same buffer was read."""
     made = program(CASES["carries"])
     a, b, c = made.params
     places = {array: Place("params", n, 0, array.shape) for n, array in enumerate(made.params)}
@@ -186,7 +193,7 @@ STRAIGHT = {
 
 @pytest.mark.parametrize("why", STRAIGHT)
 def test_unused_in_straight_programs(why: str, tmp_path: Path) -> None:
-    """A build says which alias of a program without loops and branches is not used, and why."""
+    """For a program without loops and branches, a build says which alias is not used, and why."""
     result = "{0}" if "tuple" in STRAIGHT[why] else "{}"
     (tmp_path / "m.hlo").write_text(f"""HloModule m, input_output_alias={{ {result}: (0, {{}}, may-alias) }}
 

@@ -1,6 +1,6 @@
-"""Test dynamic-slice, dynamic-update-slice and gather: clamped starts of every integer type, and updates in the operand's own buffer.
-
-Values come from plain loops over Python lists; test_fusions.py also draws these ops.
+"""Test dynamic-slice, dynamic-update-slice and gather: start indices of every integer type are clamped, and updates are
+done in the operand's own buffer. The expected values come from plain loops over Python lists. test_fusions.py draws
+these ops too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def module(body: str, head: str = "") -> str:
 
 
 def odd_starts(dtype: str) -> List[int]:
-    """Return starts in range, just outside, and where a narrower type would wrap into the range."""
+    """Return start indices in range, just out of range, and so large that a narrower type would wrap them into the
+    range.
+    """
     low, high = limits(dtype)
     wanted = [0, 1, 3, 4, 5, 6, 8, 9, 10, 126, -1, -2, low, low + 1, high, high - 1,
               1 << 31, (1 << 32) + 2, -(1 << 32) + 3, -(1 << 31), 1 << 63, (1 << 40) + 1]
@@ -92,7 +94,7 @@ def test_clamped_starts(target: str, tmp_path: Path) -> None:
             for d in "01":
                 lines += [f"  one_{at}{k}_{d} = {dtype}[1] slice(start_{at}{k}), slice={{[{d}:{int(d) + 1}]}}",
                           f"  i_{at}{k}_{d} = {dtype}[] reshape(one_{at}{k}_{d})"]
-            words = f"i_{at}{k}_0, i_{at}{k}_1" if k % 2 else f"start_{at}{k}"    # both ways to write them
+            words = f"i_{at}{k}_0, i_{at}{k}_1" if k % 2 else f"start_{at}{k}"    # start indices as several scalars, or as one array
             lines += [f"  d_{at}{k} = s32[2,4] dynamic-slice(p, {words}), dynamic_slice_sizes={{2,4}}",
                       f"  w_{at}{k} = s32[6,13] dynamic-update-slice(p, u, {words})"]
             results += [(f"d_{at}{k}", "s32[2,4]", box(i, j)), (f"w_{at}{k}", "s32[6,13]", updated(i, j))]
@@ -101,7 +103,7 @@ def test_clamped_starts(target: str, tmp_path: Path) -> None:
         assert list(struct.unpack(f"<{len(one) // 4}i", one)) == wanted, name
 
 
-READS = {    # large enough for vectors and tiles
+READS = {    # arrays large enough for kernels with vectors and tiles
     "turned": "  p = f32[160,200] parameter(0)\n  i = s32[] parameter(1)\n  j = u32[] parameter(2)\n"
               "  c = s32[] convert(j)\n  d = f32[128,144] dynamic-slice(p, i, c), dynamic_slice_sizes={128,144}\n"
               "  t = f32[144,128] transpose(d), dimensions={1,0}\n  ROOT n = f32[144,128] negate(t)",
@@ -124,7 +126,7 @@ def test_reads_agree(target: str, device: str, part: str, tmp_path: Path) -> Non
            for k, name in enumerate(sorted(READS))}, target, device, tmp_path, part)
 
 
-FOUND = {    # reads at indices: words of the kernel's text
+FOUND = {    # gathers, with words that the kernel's text must contain
     "  p = f32[900,64] parameter(0)\n  i = s32[1024,1] parameter(1)\n  ROOT g = f32[1024,64] gather(p, i), offset_dims={1}, collapsed_slice_dims={0}, "
     "start_index_map={0}, index_vector_dim=1, slice_sizes={1,64}": ("vec 4", "prefetch rows that indices select 128 steps ahead", "later0 + vec * 16"),
     "  p = bf16[90,7,96] parameter(0)\n  i = u16[800,2] parameter(1)\n  q = bf16[800,96] parameter(2)\n  g = bf16[800,96] gather(p, i), offset_dims={1}, "
@@ -139,7 +141,9 @@ FOUND = {    # reads at indices: words of the kernel's text
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_found_by_indices(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows found by indices are whole steps with prefetches of later rows; an index that differs within a line has none."""
+    """If indices select contiguous rows, a step reads whole vectors and later rows are prefetched. If neighbouring
+    elements have different indices, nothing is prefetched.
+    """
     monkeypatch.setitem(schedule.DEVICES, device, replace(schedule.DEVICES[device], cache=1 << 12))
     agree({f"e{k}": module(text) for k, text in enumerate(FOUND)}, target, device, tmp_path, part)
     for k, words in of_part(enumerate(FOUND.values()), part):
@@ -160,7 +164,7 @@ ARGUMENTS = """  p = f32[40,64] parameter(0)
   j = s32[] parameter(3)
 """
 WRITE = "  ROOT w = f32[40,64] dynamic-update-slice(p, {0}, i, j)"
-BODIES: Dict[str, Tuple[str, str, str]] = {    # text after the arguments, the module's head, the output of explain
+BODIES: Dict[str, Tuple[str, str, str]] = {    # the ops after the arguments, the attribute in the module's head, what `explain` says
     "plain": (WRITE.format("u"), ALIAS, "result 0 is parameter 0, updated in place"),
     "not said": (WRITE.format("u"), "", "not in place: the module does not let result 0 take the buffer of parameter 0"),
     "same element": ("  o = f32[8,16] dynamic-slice(p, i, j), dynamic_slice_sizes={8,16}\n  n = f32[8,16] add(o, u)\n" + WRITE.format("n"), ALIAS,
@@ -212,7 +216,7 @@ def test_ways_of_updates(name: str) -> None:
     assert bool(about["aliases"]) == in_place
     assert ("updated in place: the caller passes one buffer as both" in made["e.h"]) == in_place
     assert proofs.check(fusion) is None
-    for alias in about["aliases"]:    # neither pointer is declared restrict
+    for alias in about["aliases"]:    # neither pointer of an alias may be declared restrict
         arguments = re.findall(r"[^(,]*\b[pr]\d+(?=[,)])", made["e.cu"].split("__global__")[1].split("\n")[0])
         assert not [a for a in arguments if re.search(rf"\b(p{alias['parameter']}|r{alias['result']})$", a) and "restrict" in a]
 
@@ -236,8 +240,8 @@ ENTRY e {{
 
 
 def test_buffers_that_an_entry_gives(tmp_path: Path) -> None:
-    """A copy made only for the fusion, or the fusion's own attribute, gives a buffer away; a parameter that nothing gives away, or a copy that is also
-    read, does not.
+    """An update is done in place if the operand is a copy that only the fusion reads, or if the fusion's own attribute
+    allows it. It is not if the operand is a parameter of the entry, or a copy that is read elsewhere.
     """
     of = {name: [f for f in fusions(text) if f.kind][0] for name, text in {
         "copy": launched("c"), "parameter": launched("p"), "said": launched("p", ", output_to_operand_aliasing={{}: (0, {})}"),
@@ -262,7 +266,7 @@ def test_buffers_that_an_entry_gives(tmp_path: Path) -> None:
     (module(ARGUMENTS + WRITE.format("u"), ", input_output_alias={ {}: (0, {}), {}: (1, {}) }"), "expected each result once, found {} again"),
     (launched("p", ", output_to_operand_aliasing={{}: (0, {}), }"), "expected { {RESULT}: (OPERAND, {INDEX}), .. }")])
 def test_bad_aliases(text: str, message: str, tmp_path: Path) -> None:
-    """Each error is at the attribute's value."""
+    """The error for a wrong alias is at the attribute's value."""
     (tmp_path / "m.hlo").write_text(text)
     done = gen("check", tmp_path / "m.hlo", "--target", "c")
     at = re.search(r"(?:alias|aliasing)=", text).end()     # type: ignore[union-attr]
@@ -271,7 +275,7 @@ def test_bad_aliases(text: str, message: str, tmp_path: Path) -> None:
 
 
 def test_the_harness_sees_other_writes(tmp_path: Path) -> None:
-    """An update that is one element off, and one that writes beside the buffer, fail."""
+    """The harness finds an update that is written one element too far, and one that is written outside the buffer."""
     (fusion,) = fusions(module(ARGUMENTS + WRITE.format("u"), ALIAS))
     for name, shift, wanted in (("off", "+ 1", "are wrong"), ("past", "+ 600", "wrote past the end of result 0|segmentation fault")):
         built = runner.build(fusion, tmp_path / name, "c", runner.Options(schedule="cpu-scalar"))
@@ -285,7 +289,9 @@ def test_the_harness_sees_other_writes(tmp_path: Path) -> None:
 
 
 def test_an_alias_must_be_one(tmp_path: Path) -> None:
-    """An alias must be one buffer: the C API refuses different buffers, and writes only the update's elements."""
+    """A result and the parameter that it aliases must be one buffer: the C function refuses two buffers. With one buffer
+    it writes only the updated elements.
+    """
     (fusion,) = fusions(module(ARGUMENTS + WRITE.format("u"), ALIAS))
     pipeline.build_all(fusion, str(tmp_path), ["c"])
     (tmp_path / "main.c").write_text(r"""
@@ -311,10 +317,12 @@ int main(void)
     assert subprocess.run([tmp_path / "main"]).returncode == 0
 
 
-# ---- size of code, CUDA ----
+# ---- the size of the code, and CUDA ----
 
 def test_chains_stay_linear() -> None:
-    """A value that is needed twice at every level is computed once per level in the code."""
+    """A value that each level of a chain reads twice is computed once per level, so the code does not grow
+    exponentially.
+    """
     sizes = []
     for levels in (12, 24):
         lines = ["  p = f32[32,32] parameter(0)", "  i = s32[] parameter(1)", "  x0 = f32[32,32] negate(p)"]

@@ -1,7 +1,8 @@
-"""Test loops inside kernels, element by element: compare with NumPy in plain loops, and test which loops stay loops of the program.
+"""Test loops that are inside a kernel, where each element runs its own loop. Results are compared with NumPy in plain
+loops, and other tests check which loops of a module become such kernels.
 
-A case is HLO text and a function of NumPy arrays with the same meaning. All arithmetic is exact, so results must agree bit by bit after any number of
-steps.
+A case is HLO text and a function of NumPy arrays with the same meaning. All arithmetic is exact, so results must
+agree bit by bit after any number of steps.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ F32 = np.float32
 
 
 class Case(NamedTuple):
-    """A module, its parameters, and its results."""
+    """A module, its parameters, and a function that computes its results."""
 
     text: str
     given: Arrays
@@ -39,8 +40,11 @@ class Case(NamedTuple):
 
 def text_of(state: "Sequence[str]", begins: str, body: str, ends: str, condition: str, entry: str, results: str,
             more: str = "") -> str:
-    """Return a module with one loop. state: the types that it carries, named s0, s1, .. in its body and its condition; begins, ends, results: names;
-    entry: the ops before the loop, whose results are w0, w1, ..
+    """Return a module with one loop.
+    - state: the types of the loop variables, which are s0, s1, .. in body and condition
+    - begins, ends: the names of their values before the loop and after a step
+    - entry: the ops before the loop
+    - results: names; w0, w1, .. are the loop's final values
     """
     of = f"({', '.join(state)})"
     taken = "\n".join(f"  s{k} = {type_} get-tuple-element(p), index={k}" for k, type_ in enumerate(state))
@@ -85,7 +89,9 @@ def drawn(*dims: int, low: float = -2.0, high: float = 2.0, seed: int = 1) -> An
 
 
 def pairs(rows: int, columns: int, results: str) -> Case:
-    """Return the loop of Mandelbrot's set as jax prints it, on contiguous pairs; its sums are of two elements."""
+    """Return the loop of the Mandelbrot set as jax prints it: complex numbers are contiguous pairs, and a sum has two
+    elements.
+    """
     z, s = f"f32[{rows},{columns},2]", f"[{rows},{columns}]"
     part = f"slice={{{{[0:{rows}], [0:{columns}], [%d:%d]}}}}".replace("{{", "{").replace("}}", "}")
     body = NEXT + f"""  square = {z} multiply(s1, s1)
@@ -132,7 +138,9 @@ def pairs(rows: int, columns: int, results: str) -> Case:
 
 
 def logistic_map(n: int) -> Case:
-    """Return a loop of a chaotic map of n numbers: the last bit of one step determines all of a later one. The counter is a result too."""
+    """Return a loop of a chaotic map on n numbers, in which one wrong bit changes all later steps. The counter is a
+    result too.
+    """
     of = f"f32[{n}]"
     body = NEXT + f"""  ones = {of} broadcast(s3), dimensions={{}}
   rest = {of} subtract(ones, s1)
@@ -151,8 +159,8 @@ def logistic_map(n: int) -> Case:
 
 
 def newton(n: int, all_: bool) -> Case:
-    """Return a loop for the cube root of each element by Newton's method. Each element ends when its own step is small; with all_, the loop ends when
-    the steps of all elements are small.
+    """Return a loop that computes the cube root of each element by Newton's method. An element stops when its own step
+    is small; with all_, the loop stops when the steps of all elements are small.
     """
     of, p = f"f32[{n}]", f"pred[{n}]"
     test = f"""  size = {of} abs(s1)
@@ -201,7 +209,9 @@ def newton(n: int, all_: bool) -> Case:
 
 
 def rounds(n: int) -> Case:
-    """Return rounds of a cipher on pairs of words, with the counter as a key; the words swap places."""
+    """Return a loop with the rounds of a cipher on pairs of words, in which the counter is the key and the words are
+    exchanged.
+    """
     of = f"u32[{n}]"
     body = NEXT + f"""  low = {of} add(s1, s2)
   seven = u32[] constant(7)
@@ -228,7 +238,9 @@ def rounds(n: int) -> Case:
 
 
 def invariants() -> Case:
-    """Return a loop with a row and a column that no step changes, an iota, and a number of steps given by a parameter."""
+    """Return a loop that reads a row and a column that no step changes, and an iota. A parameter gives the number of
+    steps.
+    """
     of = "f64[6,40]{0,1}"
     body = NEXT + f"""  row = {of} broadcast(s2), dimensions={{1}}
   column = {of} broadcast(s3), dimensions={{0}}
@@ -255,8 +267,8 @@ def invariants() -> Case:
 
 
 def vectors(n: int) -> Case:
-    """Return a batch of loops on vectors of three elements, as vmap prints it, which ends after at most 6 steps. A 64-bit number and a predicate are
-    carried too.
+    """Return a batch of loops on vectors of three elements, as vmap prints it, which ends after at most 6 steps. A
+    64-bit number and a predicate are loop variables too.
     """
     of, p = f"f32[{n},3]", f"pred[{n}]"
     test = f"""  x0 = f32[{n},1] slice(s1), slice={{[0:{n}], [0:1]}}
@@ -306,7 +318,9 @@ def vectors(n: int) -> Case:
 
 
 def many(n: int) -> Case:
-    """Return a loop with the maximum number of variables of an element, and a number of steps given by a parameter; a check has more variables."""
+    """Return a loop with as many variables as a kernel may have per element. A parameter gives the number of steps.
+    (`gen check` adds more variables.)
+    """
     of, arrays = f"s32[{n}]", range(2, 16)
     body = NEXT + "\n".join(f"  x{k} = {of} add(s{k}, s{k % 15 + 1 if k < 15 else 2})" for k in arrays)
     entry = "\n".join(["  i = s32[] constant(0)", "  n = s32[] parameter(0)", *(f"  a{k} = {of} parameter({k - 1})" for k in arrays)])
@@ -323,7 +337,7 @@ def many(n: int) -> Case:
 
 
 def nested() -> Case:
-    """Return a loop that carries tuples in a tuple; a parameter gives the number of steps."""
+    """Return a loop whose state is tuples in a tuple. A parameter gives the number of steps."""
     of = "(s32[], (f32[70], (s32[], f32[70])))"
     text = f"""HloModule m
 body {{
@@ -373,7 +387,9 @@ ENTRY e {{
 
 
 def carried(n: int) -> Case:
-    """Each element doubles until it is large; the predicate that continues is carried."""
+    """Return a loop in which each element doubles until it is large. The predicate that continues the loop is a loop
+    variable.
+    """
     of, p = f"f32[{n}]", f"pred[{n}]"
     body = f"""  t = f32[] constant(100)
   ts = {of} broadcast(t), dimensions={{}}
@@ -394,7 +410,7 @@ def carried(n: int) -> Case:
 
 
 def long_step(n: int) -> Case:
-    """Return a loop with a step of `n` ops, which ends for each element independently."""
+    """Return a loop with `n` ops per step, in which each element stops independently."""
     of = "f32[40]"
     asks = f"""  t = f32[] constant(1000)
   ts = {of} broadcast(t), dimensions={{}}
@@ -438,13 +454,13 @@ def in_layout(array: Any, shape: Any) -> bytes:
 
 @pytest.mark.parametrize("name", CASES)
 def test_is_one_call(name: str) -> None:
-    """A call of the program is one kernel: the loop is inside it, and not a loop of the program."""
+    """The program consists of calls of kernels, without a loop: the loop is inside a kernel."""
     assert [type(node) for node in program(CASES[name].text).body].count(Call) == len(program(CASES[name].text).body)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_results(target: str, tmp_path: Path) -> None:
-    """Results are NumPy's, bit by bit."""
+    """The results are NumPy's, bit by bit."""
     options = run.Options()
     device_or_skip(target, options)
     builts = []
@@ -464,7 +480,7 @@ def test_results(target: str, tmp_path: Path) -> None:
 @in_parts
 @pytest.mark.parametrize("target, device", marked(ON))
 def test_checked(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """`gen check` requires the exact values of the reference."""
+    """`gen check` passes, and demands exactly the reference's values."""
     options = run.Options(rounds=2, schedule=device)
     device_or_skip(target, options)
     builts = [run.build(program(case.text, name), tmp_path / name, target, options) for name, case in of_part(CASES.items(), part)]
@@ -474,7 +490,9 @@ def test_checked(target: str, device: str, part: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name, rows", [("newton_few", 10), ("logistic_map_even", 4), ("vectors_few", 3), ("few_steps", 1)])
 def test_runs_together(name: str, rows: int) -> None:
-    """A step runs several vectors together, or all single elements, unless it is repeated only a few times."""
+    """A step computes several vectors at once, or all elements if there are only a few, unless the loop has few
+    iterations.
+    """
     text = CASES[name].text if name in CASES else CASES["logistic_map_short"].text.replace("constant(103)", "constant(8)")
     files, _ = pipeline.files(program(text), ["c"])
     loops = str(files["m.c"]).split("without vectors")[0].split("for (;;) {")[-1]
@@ -482,7 +500,7 @@ def test_runs_together(name: str, rows: int) -> None:
 
 
 def simple(body: str, condition: str = "", ends: str = "next, x", state: str = "f32[64]", more: "Sequence[str]" = ()) -> str:
-    """Return a loop that counts in s0 and has an array in s1."""
+    """Return a module with a loop whose variables are the counter s0 and an array s1."""
     types = ["s32[]", state, *more]
     entry = "\n".join(["  i = s32[] constant(0)", *(f"  a{k} = {of} parameter({k})" for k, of in enumerate(types[1:]))])
     begins = ", ".join(["i", *(f"a{k}" for k in range(len(types) - 1))])
@@ -528,14 +546,16 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str) -> None:
-    """A loop that kernels do not take is a loop of the program, and the reason is printed."""
+    """A loop that cannot be inside a kernel becomes a loop of the program, which gives the reason."""
     text, why = REFUSED[name]
     (loop,) = (node for node in program(text).body if isinstance(node, Loop))
     assert why in loop.outside
 
 
 def test_iterations_of_a_check(tmp_path: Path) -> None:
-    """A check limits the iterations of a loop of unknown length by the ops of a step: a step twice as long gets half of them."""
+    """If the number of iterations depends on values, a check limits it so that all iterations together have a fixed
+    number of ops: twice the ops per step, half the iterations.
+    """
     limits = []
     for ops in (8, 20):
         step = ANY.replace("64", "4096") + "\n".join(
@@ -547,7 +567,7 @@ def test_iterations_of_a_check(tmp_path: Path) -> None:
 
 
 def test_says_so(tmp_path: Path) -> None:
-    """`gen explain` prints the loop in a kernel, and why another loop is outside kernels."""
+    """`gen explain` says which loop is inside a kernel, and why another one is not."""
     said = {}
     for name, text in (("newton", CASES["newton"].text), ("rounds", CASES["rounds"].text), ("sum", REFUSED["a sum"][0])):
         (tmp_path / f"{name}.hlo").write_text(text)

@@ -1,4 +1,6 @@
-"""Test `--profile embedded`: plain C that strict compilers accept, that calls only functions of math.h and string.h, and whose stack size is in the header."""
+"""Test `--profile embedded`. The result is plain C that strict compilers accept, it calls only functions of math.h and
+string.h, and the header states its stack size.
+"""
 
 from __future__ import annotations
 
@@ -21,24 +23,25 @@ from gen_run import gen
 ROOT = Path(__file__).resolve().parents[2]
 JAX = ROOT.parent / "shared" / "peer" / "jax"
 OWN = [ROOT / "tests" / path for path in ("examples/controller/controller.hlo", "examples/weights/perceptron.hlo", "hlo/kalman.hlo", "kernels/softmax_f32.hlo")]
-LAPACK = ROOT / "tests" / "goldens" / "schur_c64.hlo"      # which calls a library
+LAPACK = ROOT / "tests" / "goldens" / "schur_c64.hlo"    # calls a LAPACK library
 FILES = [*OWN, *(path for folder in ("kernels", "goldens") for path in sorted((ROOT / "tests" / folder).glob("*.hlo")) if path not in (*OWN, LAPACK))]
 PEERS = sorted(JAX.glob("programs/*/*.hlo")) + sorted(JAX.glob("loops/*/*.hlo"))
-# Files of `ninja test`; `ninja test-peer` takes all.
+# The files that `ninja test` compiles; `ninja test-peer` compiles all.
 SHORT = ["controller", "kalman", "softmax_f32", "topk_f32", "fft_60_c64", "cholesky_f32", "gather_f32"]
-LARGE = "gelu_bf16"    # these values take as long as all others together
+LARGE = "gelu_bf16"    # computing the values of this file takes as long as those of all others together
 MARKED = [pytest.param(path, id=path.stem, marks=[] if path.stem in SHORT else pytest.mark.peer) for path in [*FILES, *PEERS]]
 
 STRICT = """-std=c11 -pedantic -Wall -Wextra -Werror -Wdouble-promotion -Wfloat-conversion -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
     -ffreestanding""".split()
-# The functions of C11 in these two headers.
+# The functions of C11 in string.h and math.h that the code may call.
 STRING = "memcpy memmove memset memcmp".split()
 MATH = """acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp log log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow
     sqrt erf erfc lgamma tgamma ceil floor nearbyint rint lrint llrint round lround llround trunc fmod remainder remquo copysign nan nextafter nexttoward fdim fmax fmin fma""".split()
 
 
 def built(path: Path, folder: Path, most_bytes: Optional[int] = None) -> str:
-    """Return the files of a module for small machines, and its name. They may have any size here."""
+    """Write the files of a module for the embedded profile, without a limit on memory, and return the program's name.
+    """
     program = build.program(run.load(str(path)))
     pipeline.build_all(program, str(folder), ["c"], EMBEDDED, False, most_bytes or 1 << 60)
     return program.name
@@ -58,13 +61,15 @@ def compiled(folder: Path, name: str, *flags: str, compiler: str = "gcc") -> Pat
 
 
 def stack(graph: str, name: str) -> int:
-    """Return the maximum stack, in bytes, of a call of the function and everything that it calls, by gcc's -fcallgraph-info=su."""
+    """Return the maximum stack in bytes of a function and all that it calls, from the call graph that gcc writes with
+    -fcallgraph-info=su.
+    """
     sizes: Dict[str, int] = {}
     calls: Dict[str, List[str]] = {}
     for title, label in re.findall(r'node: \{ title: "([^"]+)" label: "([^"]*)"', graph):
         size = re.search(r"\\n(\d+) bytes \((static|dynamic,bounded)\)", label)
         sizes[title] = int(size[1]) if size else 0
-        assert size or "bytes" not in label, label    # the stack has a bound
+        assert size or "bytes" not in label, label    # a frame without a bound is an error
     for caller, called in re.findall(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', graph):
         calls.setdefault(caller, []).append(called)
 
@@ -115,14 +120,14 @@ VALUES = run.Options(schedule=EMBEDDED, most_bytes=1 << 60, rounds=-6)
 
 
 def of_part(part: str) -> "List[Path]":
-    """Return the modules of `ninja test`, or one of four parts of the others."""
+    """Return the modules that `ninja test` runs ("sample"), or the given quarter of the others."""
     sample = [param.values[0] for param in MARKED if not param.marks and param.id != LARGE]
     return sample if part == "sample" else [path for path in [*FILES, *PEERS] if path not in sample][int(part)::4]
 
 
 @pytest.mark.parametrize("part", ["sample", *(pytest.param(str(part), marks=pytest.mark.peer) for part in range(4))])
 def test_values(part: str, tmp_path: Path) -> None:
-    """Results are within the bounds of the usual build."""
+    """The results are within the bounds of the normal profile."""
     paths = of_part(part)
     builts = [run.build(build.program(run.load(str(path))), tmp_path / str(number), "c", VALUES) for number, path in enumerate(paths)]
     results = run.check_each(builts, "c", VALUES)
@@ -144,7 +149,9 @@ ENTRY m {
 
 
 def test_limit() -> None:
-    """A program that needs more scratch and stack than allowed is refused, with both numbers; others are not."""
+    """If a program needs more memory (scratch and stack) than allowed, the error states both numbers. With exactly the
+    needed memory it is built.
+    """
     program = build.program(hlo.parse(SORT, "m.hlo"))
     about = pipeline.files(program, ["c"], EMBEDDED, False, 1 << 30)[1]["targets"]["c"]
     needed = about["scratch_bytes"] + about["stack_bytes"]
@@ -153,11 +160,11 @@ def test_limit() -> None:
     with pytest.raises(BuildError, match=f"m: {needed} bytes are needed, {about['scratch_bytes']} of scratch and {about['stack_bytes']} of stack, where {needed - 1} are"):
         pipeline.files(program, ["c"], EMBEDDED, False, needed - 1)
     assert (needed > DEVICES[EMBEDDED].most_bytes) == bool(refusal(program))
-    assert "stack_bytes" not in pipeline.files(program, ["c"], None, False, 1)[1]["targets"]["c"]   # other devices have no limit
+    assert "stack_bytes" not in pipeline.files(program, ["c"], None, False, 1)[1]["targets"]["c"]  # other profiles have no limit
 
 
 def test_library(tmp_path: Path) -> None:
-    """Ops that only a library computes are refused."""
+    """Ops that only LAPACK computes are refused."""
     with pytest.raises(BuildError, match="expected no --profile embedded: .* is a routine of LAPACK"):
         built(LAPACK, tmp_path)
     with pytest.raises(BuildError, match="expected no --profile embedded"):

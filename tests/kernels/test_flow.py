@@ -1,7 +1,9 @@
-"""Test programs with loops and branches: drawn programs against an interpreter in plain Python, and difficult cases of others.
+"""Test programs with loops and branches: random programs against an interpreter in plain Python, and difficult cases
+from other projects.
 
-The interpreter shares nothing with the generator: a drawn program is a list of Python closures, and HLO text with the same meaning. SETT_SEED and
-SETT_COUNT draw others and more; `ninja test-flow` runs 2,000 on each target.
+The interpreter shares no code with the generator: a random program is a list of Python closures, and HLO text with
+the same meaning. SETT_SEED selects other programs, SETT_COUNT their number; `ninja test-flow` runs 2,000 on each
+target.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from gen.run.sources import load
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "24"))
 TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu").split(",")
-SIZES = (1, 4, 6)   # of arrays; 1: scalars
+SIZES = (1, 4, 6)  # sizes of arrays; 1 is a scalar
 SANITIZED = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 Value = Tuple[int, ...]
@@ -42,7 +44,7 @@ def text_of(size: int) -> str:
 
 
 class Drawer:
-    """Draws a program: computations as text, and for each a function of lists of values."""
+    """Draws a random program: HLO computations as text, and for each a Python function on lists of values."""
 
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(seed)
@@ -54,7 +56,9 @@ class Drawer:
         return f"{word}{self.count}"
 
     def body(self, env: "Dict[str, int]", lines: List[str], depth: int, ops: int) -> "List[Callable[[Env], None]]":
-        """Append ops on the values of env (name -> size) to lines, and return their functions. New values join env."""
+        """Append random ops to `lines` and return Python functions that compute the same. env: the size of each value so
+        far; new values are added.
+        """
         steps: "List[Callable[[Env], None]]" = []
         for _ in range(ops):
             kind = self.draw.random()
@@ -115,7 +119,7 @@ class Drawer:
             steps.append(lambda e, last=size - 1: e.__setitem__(name, (e[a][min(max(e[at][0], 0), last)],)))  # type: ignore[misc]
             size = 1
         elif kind == "dot" and size > 1:
-            rows, turned = size // 2, self.draw.random() < 0.5    # b has two columns, or two rows
+            rows, turned = size // 2, self.draw.random() < 0.5    # b is [rows, 2], or its transpose
             lines.append(f"{name}a = s32[2,{rows}] reshape({a})")
             lines.append(f"{name}b = s32[{'2,%d' % rows if turned else '%d,2' % rows}] reshape({b})")
             lines.append(f"{name}d = s32[2,2] dot({name}a, {name}b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{{int(turned)}}}")
@@ -140,7 +144,9 @@ class Drawer:
         env[name] = size
 
     def parameter(self, sizes: "Sequence[int]", lines: List[str], word: str) -> "Tuple[Dict[str, int], str]":
-        """Return a tuple parameter, sometimes with a tuple in it, and its elements as values."""
+        """Declare a parameter that is a tuple, sometimes with a nested tuple. Return its elements as values, and its
+        shape.
+        """
         name = self.name(word)
         parts = [text_of(size) for size in sizes]
         cut = self.draw.randint(1, len(sizes)) if self.nested else len(sizes)
@@ -165,7 +171,9 @@ class Drawer:
         return [self.constant(env, lines, steps), *names]
 
     def loop(self, env: "Dict[str, int]", lines: List[str], steps: "List[Callable[[Env], None]]", depth: int) -> None:
-        """Append a while with a counter first in its state: known trips, or a computed bound. Elements are passed on, swapped or computed."""
+        """Append a while loop. The first loop variable is a counter; the number of iterations is known or computed. The
+        other variables are passed on, exchanged or computed.
+        """
         self.nested = self.draw.random() < 0.4
         begins = self.state(env, lines, steps)
         sizes = [env[name] for name in begins]
@@ -222,7 +230,7 @@ class Drawer:
             env[f"{name}_{k}"] = size
 
     def branch(self, env: "Dict[str, int]", lines: List[str], steps: "List[Callable[[Env], None]]", depth: int) -> None:
-        """Append a conditional by a pred, or by a number that may be out of range."""
+        """Append a conditional. The selector is a predicate, or a number that may be out of range."""
         selector = self.scalar(env, lines, steps)
         by_pred, name = self.draw.random() < 0.4, self.name("b")
         sizes = [self.draw.choice(SIZES) for _ in range(self.draw.randint(1, 3))]
@@ -268,7 +276,7 @@ class Drawer:
         self.taken(name, sizes, len(sizes), lines, env)
 
     def program(self) -> "Tuple[str, Callable[[Sequence[Value]], List[Value]], List[int]]":
-        """Return the text, its function, and the sizes of its parameters."""
+        """Return the program's text, a Python function that computes it, and the sizes of its parameters."""
         sizes = [self.draw.choice(SIZES) for _ in range(3)]
         lines = [f"x{k} = {text_of(size)} parameter({k})" for k, size in enumerate(sizes)]
         env = {f"x{k}": size for k, size in enumerate(sizes)}
@@ -302,7 +310,7 @@ def program(text: str, name: str = "m") -> Program:
 
 
 def with_asan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Load ASan before the harness, which is compiled without it."""
+    """Make the harness load ASan first, because the harness itself is compiled without ASan."""
     found = subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, text=True)
     if found.returncode or not os.path.isabs(found.stdout.strip()) or not os.path.exists(found.stdout.strip()):
         pytest.skip("no libasan")
@@ -315,7 +323,7 @@ def packed(values: "Sequence[Value]") -> bytes:
 
 
 def drawn_programs(target: str, tmp_path: Path, count: int, flags: "Sequence[str]" = ()) -> None:
-    """Check that each drawn program has the interpreter's results, also if results may be parameters' buffers."""
+    """Check that random programs give the interpreter's results, also if results may use the parameters' buffers."""
     options = run.Options()
     device_or_skip(target, options)
     texts, wanted, builts = {}, {}, []
@@ -341,7 +349,7 @@ def test_drawn(target: str, tmp_path: Path) -> None:
     drawn_programs(target, tmp_path, COUNT)
 
 
-# the update is a part of the array that it updates; in the arm both are parameters
+# The update is a part of the array that is updated; inside the branch both are parameters.
 OVERLAPPING = """HloModule m
 
 arm {
@@ -370,7 +378,7 @@ ENTRY m {
 
 @pytest.mark.parametrize("target", [pytest.param(t, marks=[] if t == "c" else pytest.mark.peer) for t in TARGETS])
 def test_update_by_a_part_of_itself(target: str, tmp_path: Path) -> None:
-    """An array that is read beside its update is copied first."""
+    """If an update reads other elements of the array that it updates, the array is copied first."""
     device_or_skip(target)
     (tmp_path / "m.hlo").write_text(OVERLAPPING)
     (tmp_path / "p0.bin").write_bytes(packed([(1, 2, 3, 4, 5, 6)]))
@@ -382,13 +390,14 @@ def test_update_by_a_part_of_itself(target: str, tmp_path: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.skipif("c" not in TARGETS, reason="SETT_TARGET names other targets")
 def test_drawn_with_sanitizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawn programs run under ASan and UBSan without an access beyond an array, an overflow or a shift out of range."""
+    """Random programs run under ASan and UBSan without an access outside an array, an overflow or a shift out of range.
+    """
     with_asan(monkeypatch)
     drawn_programs("c", tmp_path, COUNT, SANITIZED)
 
 
 def test_sanitizers_see_the_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A read one element beyond an array of a drawn program's function ends its process."""
+    """ASan finds a read one element beyond an array of a generated function."""
     with_asan(monkeypatch)
     built = stated.built(program(POWERS), tmp_path, "c")
     text = (tmp_path / "m.c").read_text()
@@ -421,9 +430,10 @@ ENTRY e {
 
 
 def test_carried_squares(tmp_path: Path) -> None:
-    """gcc 12 with AVX2 computes x^4 instead of x^16 in a loop that squares several variables, unless the loop keeps its order.
+    """A loop that squares several variables gives x^16. gcc 12 with AVX2 gives x^4 unless the generated loop prevents
+    that its steps are reordered.
 
-    It is a loop of the program because tanh is not exact.
+    The loop stays a loop of the program, because tanh is not exact.
     """
     values = [(3, 7, -2, 5, 11)]
     (tmp_path / "m.in").write_bytes(packed(values))
@@ -470,7 +480,9 @@ ENTRY e {
 
 
 def test_unread_state(tmp_path: Path) -> None:
-    """State that feeds only itself is neither carried nor computed, through loops and branches, and neither is a counter of known trips."""
+    """A loop variable that only its own next value reads is neither carried nor computed, also through nested loops and
+    branches. The same is true of a counter if the number of iterations is known.
+    """
     made = program(UNREAD)
     (loop,) = (node for node in made.body if isinstance(node, Loop))
     assert [array.shape.text for array in loop.state] == ["s32[4]{0}", "pred[]"]
@@ -487,7 +499,7 @@ def test_unread_state(tmp_path: Path) -> None:
 
 
 def test_unread_state_of_a_loop_in_a_kernel(tmp_path: Path) -> None:
-    """A loop of elements becomes a kernel with all of its state, also with values that nothing reads later."""
+    """A loop inside a kernel keeps all its variables, also those that nothing reads."""
     text = UNREAD.replace("reverse(a), dimensions={0}", "add(a, a)")
     values = [(3, -7, 2, 5)]
     (tmp_path / "m.in").write_bytes(packed(values))
@@ -498,7 +510,8 @@ def test_unread_state_of_a_loop_in_a_kernel(tmp_path: Path) -> None:
 
 
 def test_empty_loop() -> None:
-    """A loop of known trips that passes its values on unchanged is left out of the text, also in a block of threads."""
+    """A loop that passes all its values on unchanged, with a known number of iterations, does not appear in the text.
+    """
     text = """HloModule m
 body { p = (s32[], s32[4]) parameter(0)  i = s32[] get-tuple-element(p), index=0  a = s32[4] get-tuple-element(p), index=1
   one = s32[] constant(1)  next = s32[] add(i, one)  ROOT t = (s32[], s32[4]) tuple(next, a) }
@@ -534,7 +547,9 @@ ENTRY e {
 
 @pytest.mark.parametrize("target", [pytest.param(t, marks=[] if t == "c" else pytest.mark.peer) for t in TARGETS])
 def test_condition_with_a_branch(target: str, tmp_path: Path) -> None:
-    """A block with a loop reads the selector of a branch in its condition first, then the predicate."""
+    """The condition of a loop has a branch. A block of threads that runs the loop reads the branch's selector first,
+    then the condition's predicate.
+    """
     device_or_skip(target)
     of = run.build(program(BOUND_BY_BRANCH), tmp_path, target, run.Options())
     for result in run.check_built([of], target, run.Options(rounds=3)):
@@ -542,7 +557,7 @@ def test_condition_with_a_branch(target: str, tmp_path: Path) -> None:
 
 
 def test_order_of_sets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Equal modules give equal texts, wherever their arrays are in the generator's memory."""
+    """The generated text does not depend on the order of Python sets."""
     file, texts = Path(__file__).resolve().parents[1] / "hlo" / "kalman.hlo", []
     for sign in (1, -1):
         numbers: Dict[int, int] = {}
@@ -578,7 +593,7 @@ ENTRY m {
 
 
 def test_arrays_without_elements(tmp_path: Path) -> None:
-    """Arrays without elements may be beside a loop and in its state, as a scan of no steps leaves them."""
+    """Arrays without elements may be used by a loop and be its variables, as in a scan of no steps."""
     (tmp_path / "m.hlo").write_text(EMPTY)
     (tmp_path / "p0.bin").write_bytes(struct.pack("i", 1))
     results = run.run(str(tmp_path / "m.hlo"), "c", str(tmp_path), str(tmp_path / "out"))

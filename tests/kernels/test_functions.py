@@ -1,4 +1,5 @@
-"""Test the vector functions of generated C: errors in ulp on samples of all floats, as compilers translate them for different instruction sets.
+"""Test the vector functions of generated C: their errors in ulp on samples of all floats, compiled for different
+instruction sets.
 
 SETT_SWEEP=1 (`ninja test-peer`) tries more compilers and instruction sets. `ninja bench-functions` takes every float.
 """
@@ -27,7 +28,7 @@ from gen.bounds import LIBM_ULPS, ULPS
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
-# A compiler, its flags, and the emulator of its target.
+# compiler, flags, and the emulator that runs the result
 FLAGS = [("gcc", "-msse2", ""), pytest.param("gcc", "-mavx512f -mfma", "", marks=pytest.mark.peer)]
 MORE = [("clang", "-mavx2 -mfma", ""), ("gcc", "-mavx2", ""), ("gcc", "-mavx2 -mfma", ""), ("clang", "-msse2", ""), ("clang", "-mavx512f", ""),
         ("clang-19", "-mavx512f", ""), ("gcc", "-O3 -march=native -ffp-contract=fast", ""), ("i686-linux-gnu-gcc", "-msse2 -mfpmath=sse", "qemu-i386"),
@@ -37,7 +38,7 @@ OPCODES: Dict[str, str] = {c.name: c.root.opcode for c in BENCHED.computations i
 
 
 def runs(flags: str) -> bool:
-    """Return whether this machine has the instructions."""
+    """Return whether this machine has the instructions that the flags select."""
     if "avx" not in flags:
         return True
     info = Path("/proc/cpuinfo")
@@ -69,14 +70,14 @@ def test_errors(cc: str, flags: str, emulator: str) -> None:
 
 @pytest.mark.parametrize("vectors", ["vectors.c", "vectors.cl"])
 def test_vectors_of_each_language(vectors: str) -> None:
-    """Each vector word in functions.c is defined there, or in the file of each language."""
+    """Each vector helper that functions.c uses is defined there or in the file of vectors of each language."""
     text = re.sub(r"/\*.*?\*/", "", (ROOT / "gen" / "emit" / "functions.c").read_text(), flags=re.S)
     used = set(re.findall(r"\b\w+_(?:floats|doubles|ints|uints|longs|ulongs)\b", text))
     assert len(used) > 50 and not used - set(pieces(vectors, "functions.c")), f"not in gen/emit/{vectors}"
 
 
 def test_no_library(tmp_path: Path) -> None:
-    """Vector functions call no function of C's library."""
+    """Vector functions call no function of the C library."""
     from gen import pipeline
     for fusion in hlo.fusions(BENCHED):
         dtype, opcode = fusion.name[-3:], OPCODES[fusion.name.removeprefix("functions_")]
@@ -88,7 +89,7 @@ def test_no_library(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["c", *(pytest.param(target, marks=pytest.mark.peer) for target in ("opencl", "cuda-on-cpu"))])
 def test_power_of_signaling_nan(target: str, tmp_path: Path) -> None:
-    """x^0 and 1^y are 1 for all x and y, in whole vectors and beside them."""
+    """x^0 and 1^y are 1 for all x and y, even signalling NaNs, in whole vectors and in the elements left over."""
     count = 37
     x, y = [0x7FA00000, 0x3F800000, 0xFFA00001, 0x3F800000] * count, [0x00000000, 0x7FA00000, 0x80000000, 0xFFC00000] * count
     text = f"f {{\n  x = f32[{len(x)}] parameter(0)\n  y = f32[{len(x)}] parameter(1)\n  ROOT r = f32[{len(x)}] power(x, y)\n}}\n"
@@ -98,10 +99,10 @@ def test_power_of_signaling_nan(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 def test_nans_rounded_to_bf16(target: str, tmp_path: Path) -> None:
-    """A NaN stays a NaN. Vectors that come from bf16 are rounded to bf16 by a sum, which would turn a NaN with a full lower half into a number; vectors
-    of f32 are rounded differently.
+    """A NaN stays a NaN when a result is rounded to bf16. Rounding by adding to the bits would turn some NaNs into
+    numbers; it is used only for vectors that come from bf16.
     """
-    named = {opcode: name for opcode, name in functions.FUNCTIONS["f32"].items() if opcode in ELEMENTWISE}    # without those that no op has
+    named = {opcode: name for opcode, name in functions.FUNCTIONS["f32"].items() if opcode in ELEMENTWISE}    # without the functions that no op calls directly
     opcodes = [opcode for opcode, name in named.items() if name not in functions.BINARY]
     binary = [opcode for opcode, name in named.items() if name in functions.BINARY] + ["add", "multiply", "divide"]
     nans = [n for n in range(65536) if n & 0x7F80 == 0x7F80 and n & 0x7F] * 4      # signaling ones too
@@ -130,9 +131,11 @@ def test_nans_rounded_to_bf16(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_sine_and_cosine_of_one_argument(target: str, tmp_path: Path) -> None:
-    """Sine and cosine of one argument share the range reduction, in one function that returns the same bits as each function alone."""
+    """Sine and cosine of one argument are computed by one function that reduces the argument once. It gives the same
+    bits as the separate functions.
+    """
     from gen import pipeline
-    words = [(k * 2654435761) & 0xFFFFFFFF for k in range(4096)]    # signs, exponents and mantissas of all kinds
+    words = [(k * 2654435761) & 0xFFFFFFFF for k in range(4096)]    # floats with all kinds of signs, exponents and mantissas
     data, shape = struct.pack(f"<{len(words)}I", *words), f"f32[{len(words)}]"
     names = {"sine": "s", "cosine": "c"}
     lines = {opcode: f"  {name} = {shape} {opcode}(x)\n" for opcode, name in names.items()}
@@ -173,7 +176,9 @@ int main(void)
 @pytest.mark.parametrize("dtype, words", [("f32", "-DTYPE=float -DLEAST=-87.4f -DSMALLEST=0x1p-126f"),
                                           pytest.param("f64", "-DTYPE=double -DLEAST=-708.5 -DSMALLEST=0x1p-1022", marks=pytest.mark.peer)])
 def test_exp_has_no_subnormal_step(dtype: str, words: str, tmp_path: Path) -> None:
-    """Without AVX-512, a subnormal exponential is computed without an operation that takes or returns a subnormal, by the processor's flags."""
+    """Without AVX-512, computing a subnormal exponential uses no operation with a subnormal operand or result (these are
+    slow). The processor's status flags show it.
+    """
     (tmp_path / "e.hlo").write_text(f"e {{\n  x = {dtype}[1024] parameter(0)\n  ROOT y = {dtype}[1024] exponential(x)\n}}\n")
     assert gen("build", tmp_path / "e.hlo", "-o", tmp_path, "--target", "c").returncode == 0
     (tmp_path / "main.c").write_text(FLAGS_OF_EXP)
@@ -192,12 +197,12 @@ INTEGERS = {"s8": "b", "u8": "B", "s16": "h", "u16": "H", "s32": "i"}
 
 
 def whole(opcode: str, x: float) -> float:
-    """Return the whole number that an op makes of a float."""
+    """Return the float that a rounding op makes of a float."""
     return x if not math.isfinite(x) else math.copysign(WHOLE[opcode](x), x)
 
 
 def saturated(kind: str, x: float) -> int:
-    """Return x as an integer: towards zero, clamped to the type, 0 for a NaN."""
+    """Convert a float to an integer: rounded towards zero, clamped to the type's range, 0 for a NaN."""
     bits, signed = int(kind[1:]), kind[0] == "s"
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     return 0 if x != x else int(max(low, min(high, x)))
@@ -205,7 +210,9 @@ def saturated(kind: str, x: float) -> int:
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 def test_whole_numbers(target: str, tmp_path: Path) -> None:
-    """Rounding to whole numbers and to integers is right on vectors: halves, limits, zeros, infinities and NaNs."""
+    """Vectors are rounded to whole numbers and converted to integers correctly: halves, limits, zeros, infinities and
+    NaNs.
+    """
     near = [k + part for k in (0, 1, 2, 127, 128, 129, 255, 256, 32767, 32768, 65535, 65536, 4194303, 8388607, 8388608, 16777215)
             for part in (-0.5, -2.0 ** -20, 0.0, 2.0 ** -20, 0.25, 0.5, 0.75)]
     ends = [0.49999997, 0.50000006, 1e-40, 1e-30, 2147483520.0, 2147483648.0, 2147483904.0, 3e38, math.inf, math.nan]
@@ -226,7 +233,7 @@ def test_whole_numbers(target: str, tmp_path: Path) -> None:
 
 
 def test_whole_numbers_come_in_vectors() -> None:
-    """Whole numbers are made in vectors: no lane is computed alone."""
+    """Rounding and conversion to integers use vectors only; no element is computed alone."""
     from gen import pipeline
     lines = [f"  a{n} = f32[2048] {opcode}(x)\n" for n, opcode in enumerate(WHOLE)] + [f"  {kind} = {kind}[2048] convert(x)\n" for kind in INTEGERS]
     for line in lines:
@@ -236,14 +243,14 @@ def test_whole_numbers_come_in_vectors() -> None:
 
 
 def extreme(opcode: str, a: float, b: float) -> float:
-    """Return HLO's maximum and minimum: NaN if either is NaN, and the first of equals."""
+    """Return HLO's maximum or minimum: NaN if either operand is NaN, and the first operand if both are equal."""
     return a if a != a else b if b != b else a if (a >= b if opcode == "maximum" else a <= b) else b
 
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 def test_bounds(target: str, tmp_path: Path) -> None:
-    """Extremes of a constant and a vector are one comparison, exact to the sign of zeros in C; values that fit in integers are converted without tests,
-    and NaNs become 0.
+    """The maximum or minimum of a vector and a constant is a single comparison, and right to the sign of zeros in C.
+    Values that are known to fit an integer type are converted without tests; NaNs become 0.
     """
     from gen import pipeline
     numbers = {"m": "-127", "z": "0", "n": "-0.0", "h": "127.5", "i": "inf", "w": "255.75", "b": "-300"}
@@ -254,7 +261,7 @@ def test_bounds(target: str, tmp_path: Path) -> None:
     data = struct.pack("<2048f", *x)
     x = list(struct.unpack("<2048f", data))
     lines = ["x = f32[2048] parameter(0)"] + [f"c_{n} = f32[] constant({t})\n  {n} = f32[2048] broadcast(c_{n}), dimensions={{}}" for n, t in numbers.items()]
-    wanted = {}    # by name: the type and the numbers
+    wanted = {}    # by name: the type and the expected numbers
     for opcode in ("maximum", "minimum"):
         for name, c in values.items():
             for first in (True, False):
@@ -278,7 +285,7 @@ def test_bounds(target: str, tmp_path: Path) -> None:
     for (of, (kind, numbers_)), result in zip(wanted.items(), run(text, [data], target, tmp_path)):
         found = struct.unpack(f"<2048{INTEGERS.get(kind, 'f')}", result)
         for given, good, bad in zip(x, numbers_, found):
-            # for LLVM both zeros are the same constant
+            # LLVM takes both zeros for the same constant
             signed = target == "c" or good != 0
             assert good == bad and (not signed or math.copysign(1, good) == math.copysign(1, bad)) or good != good and bad != bad, (of, given, good, bad)
     (fusion,) = hlo.fusions(hlo.parse(text, "f.hlo"))
@@ -289,7 +296,9 @@ def test_bounds(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["bf16", "f16", "f32", "f64", "s16", "u32", "s64"])
 def test_choices_need_no_bytes(dtype: str) -> None:
-    """A select by comparisons uses their masks, not predicates in bytes, and so does a conversion."""
+    """A select by comparisons uses the comparisons' vector masks, without predicates in bytes. So does a conversion of a
+    comparison.
+    """
     from gen import pipeline
     lines = [f"{name} = {dtype}[2048] parameter({n})" for n, name in enumerate("xyz")]
     lines += ["p = pred[2048] compare(x, y), direction=LT", "q = pred[2048] compare(y, z), direction=EQ", "r = pred[2048] xor(p, q)",

@@ -1,7 +1,8 @@
-"""Property: the kernels of every drawn fusion agree with the scalar reference.
+"""Property: the kernels of random fusions agree with the scalar reference.
 
-Random graphs of every supported op, of all types, with values needed at several indices, odd layouts, empty and unit dimensions and several results.
-SETT_SEED and SETT_COUNT draw others and more, SETT_TARGET and SETT_DEVICE schedule for others; a failure prints the smallest part that fails.
+The fusions are graphs of every supported op on all types, with values that are needed at several indices, unusual
+layouts, empty dimensions and dimensions of 1, and several results. SETT_SEED selects other fusions, SETT_COUNT their
+number, SETT_TARGET and SETT_DEVICE the target. A failure prints the smallest part that fails.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ ALL = ["pred", *INTEGERS, *FLOATS]
 BYTES = {"pred": 1, "f16": 2, "bf16": 2, "f32": 4, "f64": 8, **{d: int(d[1:]) // 8 for d in INTEGERS}}
 DIMS = [1, 1, 2, 3, 3, 17, 31, 33, 64, 255]
 MOST_ELEMENTS = 9000
-MOST_COST = 3_000_000  # scalar ops of a whole result, with each value computed again at each use
+MOST_COST = 3_000_000  # maximum number of scalar ops of a result, if each value is computed again wherever it is used
 
-# op -> the types it takes; the result has the same type but for is-finite
+# op -> the types that it takes; the result has the same type, except for is-finite
 UNARY = {"negate": INTEGERS + FLOATS, "abs": SIGNED + FLOATS, "sign": SIGNED + FLOATS, "not": ["pred", *INTEGERS],
          "popcnt": INTEGERS, "count-leading-zeros": INTEGERS, "is-finite": FLOATS, "copy": ALL,
          **{op: FLOATS for op in """floor ceil round-nearest-afz round-nearest-even sqrt rsqrt cbrt exponential
@@ -45,9 +46,9 @@ BINARY = {**{op: ALL for op in ("add", "multiply", "maximum", "minimum")},
           **{op: ["pred", *INTEGERS] for op in ("and", "or", "xor")}, "atan2": FLOATS,
           **{op: INTEGERS for op in ("shift-left", "shift-right-arithmetic", "shift-right-logical")}}
 ROUGH = frozenset("""power tan exponential exponential-minus-one log log-plus-one tanh logistic sine cosine cbrt rsqrt atan2
-    divide remainder sqrt""".split())    # on floats rarely, because errors grow through chains of them
+    divide remainder sqrt""".split())    # rarely used on floats, because chains of them make errors grow
 
-# The ops that combine two scalars of a type, as the body of a computation on %a and %b.
+# The ops that combine two scalars: the body of a computation with the parameters %a and %b.
 COMBINERS = {
     "add": "ROOT %r = {t}[] add(%a, %b)", "maximum": "ROOT %r = {t}[] maximum(%a, %b)", "minimum": "ROOT %r = {t}[] minimum(%b, %a)",
     "second": "ROOT %r = {t}[] copy(%b)", "first": "ROOT %r = {t}[] copy(%a)",
@@ -57,14 +58,16 @@ COMBINERS = {
 
 @dataclass
 class Node:
-    """A value: its name in the text, type, dims, layout and the scalar ops for one element. Its lines of the text are found by its name."""
+    """A value: its name in the text, type, dims, layout, and cost (the scalar ops for one element). Its lines of text
+    are found by its name.
+    """
 
     name: str
     dtype: str
     dims: Tuple[int, ...]
     layout: Tuple[int, ...]
     cost: int
-    moved: bool = False    # only moved data: its bits are the reference's
+    moved: bool = False    # only moves led to this value, so its bits must equal the reference's
 
     @property
     def elements(self) -> int:
@@ -83,14 +86,14 @@ class Line:
 
 
 class Rows(NamedTuple):
-    """The indices of a gather or scatter, and the window at each index."""
+    """The indices of a gather or scatter, and the windows that they select."""
 
-    rows: List[int]    # number of indices in each dimension
-    indices: List[int]    # with the vector of an index's components
+    rows: List[int]    # the numbers of indices, by dimension
+    indices: List[int]    # dimensions of the array of indices, including that of an index's components
     vector: int
-    batching: List[int]    # dimensions of the indices
+    batching: List[int]    # batching dimensions in the array of indices
     every: List[int]        # indices and windows
-    places: List[int]    # the windows' dimensions in them
+    places: List[int]    # the window's dimensions in the gathered array
 
 
 class Draw:
@@ -108,7 +111,8 @@ class Draw:
     # ---- text ----
 
     def name(self, opcode: str) -> str:
-        """Return names that may collide once they are C identifiers, or are words of C and of the generator."""
+        """Return a name that may collide with others once it is a C identifier, or is a word of C or of the generator.
+        """
         n = len(self.lines)
         taken = {line.name for line in self.lines}
         if self.clashes:
@@ -183,7 +187,7 @@ class Draw:
     # ---- operands ----
 
     def pick(self, dtypes: Sequence[str] = ALL, rank: int = 0) -> Node:
-        """Return a value of one of these types, mostly a recent one."""
+        """Return a value of one of these types, usually a recent one."""
         found = [n for n in self.nodes if n.dtype in dtypes and len(n.dims) >= rank and n.cost < 5000]
         if not found or self.r.random() < 0.04:
             own = [d for d in self.dtypes if d in dtypes] or list(dtypes)
@@ -191,7 +195,7 @@ class Draw:
         return self.r.choice(found[-12:] if self.r.random() < 0.6 else found)
 
     def like(self, node: Node, dtype: Optional[str] = None) -> Node:
-        """Return another value with the same dims: an existing one, or a moved one."""
+        """Return another value with the same dims: an existing one, or one made by a move or conversion."""
         dtype = dtype or node.dtype
         same = [n for n in self.nodes if n.dims == node.dims and n.dtype == dtype and n.cost < 5000]
         way = self.r.random()
@@ -211,7 +215,7 @@ class Draw:
         return self.leaf(node.dims, dtype)
 
     def permuted(self, node: Node) -> Node:
-        """Return a value's own elements at another index, in the same dims."""
+        """Return the same elements at other indices, in the same dims."""
         dims, rank = node.dims, len(node.dims)
         order = list(range(rank))
         self.r.shuffle(order)
@@ -281,7 +285,7 @@ class Draw:
             k = self.r.randint(0, len(dims))
             dims.insert(k, self.r.choice([1, 2, 3, 17, 33]))
             at = [p + (p >= k) for p in at]
-        if self.r.random() < 0.3 and len(at) > 1:    # dims in another order
+        if self.r.random() < 0.3 and len(at) > 1:    # the dims in another order
             i, j = self.r.sample(range(len(at)), 2)
             dims[at[i]], dims[at[j]] = dims[at[j]], dims[at[i]]
             at[i], at[j] = at[j], at[i]
@@ -368,7 +372,7 @@ class Draw:
             self.emit("concatenate", a.dtype, dims, sides, f", dimensions={{{along}}}")
 
     def starts(self, rank: int) -> List[Node]:
-        """Return start indices: scalars, or one array of them."""
+        """Return start indices, as scalars or as one array."""
         dtype = self.r.choice(["s32", "s32", "u32", "s64", *INTEGERS])
         if self.r.random() < 0.2 and rank:
             return [self.leaf((rank,), dtype)]
@@ -392,7 +396,9 @@ class Draw:
             self.emit("dynamic-update-slice", a.dtype, a.dims, [a, update, *starts])
 
     def rows(self, sizes: Sequence[int], components: int, windows: Sequence[int], counts: Sequence[int]) -> Rows:
-        """Return rows for batching dimensions of these sizes, and others from some of the counts."""
+        """Return indices for a gather or scatter. sizes: the batching dimensions; counts: possible sizes of the other
+        dimensions.
+        """
         rows = [*sizes, *(self.r.choice(counts) for _ in range(self.r.randint(0, 2)))]
         order = list(range(len(rows)))
         self.r.shuffle(order)
@@ -400,7 +406,7 @@ class Draw:
         vector = self.r.randint(0, len(rows))
         dims = rows[:vector] + [components] + rows[vector:]
         if components == 1 and self.r.random() < 0.3:
-            dims, vector = rows, len(rows)    # without a dimension of the index vector
+            dims, vector = rows, len(rows)    # one component, so the array needs no dimension for components
         batching = [k + (k >= vector) for k in (order.index(k) for k in range(len(sizes)))]
         places = sorted(self.r.sample(range(len(rows) + len(windows)), len(windows)))
         of_window, of_row = iter(windows), iter(rows)
@@ -426,7 +432,7 @@ class Draw:
                 f", {key}={{{','.join(map(str, values))}}}" for key, values in lists.items()))
 
     def scatter(self) -> None:
-        """Return updates of a value at indices that are read."""
+        """Append a scatter, whose indices are a parameter."""
         a = self.pick(rank=1)
         rank = len(a.dims)
         batching = [k for k in range(rank) if self.r.random() < 0.15]
@@ -493,7 +499,7 @@ class Draw:
     # ---- loop nests ----
 
     def small(self, dtypes: Sequence[str], rank: int = 0) -> Node:
-        """Return a value of few elements, existing or new."""
+        """Return a value with few elements, an existing one or a new one."""
         found = [n for n in self.nodes if n.dtype in dtypes and n.elements <= 400 and len(n.dims) >= rank and n.cost < 500]
         if found and self.r.random() < 0.6:
             return self.r.choice(found)
@@ -542,14 +548,18 @@ class Draw:
         self.dot(True)
 
     def scale(self, node: Node, to: str) -> Node:
-        """Return a value with one element per block of another value, of a type that a scaled-dot to this one takes."""
+        """Return the scales of a scaled-dot operand: one element per block of `node`, of a type that the op takes for a
+        result of type `to`.
+        """
         dims = tuple(size // self.r.choice([k for k in range(1, size + 1) if size % k == 0]) if size else 0 for size in node.dims)
         kinds = [to] if to == "pred" else FLOATS if to in FLOATS else ["s8", "u8", to]
         same = [n for n in self.nodes if n.dims == dims and n.dtype in kinds and n.cost < 500]
         return self.r.choice(same) if same and self.r.random() < 0.5 else self.leaf(dims, self.r.choice(kinds))
 
     def window(self, base: Sequence[int], dilated: bool = True, reversal: bool = False) -> "Tuple[str, Tuple[int, ...], Tuple[int, ...]]":
-        """Return the text of a window over a base, its size, and its number of places in each dimension, counted one by one."""
+        """Return the text of a random window over `base`, its size, and the number of its positions in each dimension,
+        counted one by one.
+        """
         parts: Dict[str, List[str]] = {name: [] for name in "size stride pad lhs_dilate rhs_dilate rhs_reversal".split()}
         sizes, places = [], []
         for size in base:
@@ -628,13 +638,13 @@ class Draw:
         self.emit("map", a.dtype, a.dims, [a, b], f", dimensions={{{dimensions}}}, to_apply=%{name}", 4)
 
     def both(self) -> None:
-        """Return a computed value at two indices."""
+        """Append an op that reads a computed value at two indices."""
         a = self.pick(rank=1)
         b = self.permuted(a)
         if self.fits(a.dims, 2 * a.cost + 1):
             self.emit(self.r.choice(["maximum", "minimum", "add"]), a.dtype, a.dims, [a, b])
 
-    # ---- the whole ----
+    # ---- whole fusions ----
 
     def fusion(self) -> "Drawn":
         for _ in range(self.r.randint(1, 4)):
@@ -655,7 +665,7 @@ class Drawn:
     called: List[str]
     nodes: Dict[str, Node]
     roots: List[str]
-    nested: bool = False    # a tuple in the tuple
+    nested: bool = False    # the result is a tuple in a tuple
 
     def needed(self) -> "set[str]":
         by_name = {line.name: line for line in self.lines}
@@ -668,7 +678,7 @@ class Drawn:
         return found
 
     def text(self) -> str:
-        """Return the module; unused parameters stay, because a fusion may have them."""
+        """Return the module's text. Unused parameters stay, because a fusion may have some."""
         needed = self.needed()
         lines = [line for line in self.lines if line.name in needed or " parameter(" in line.text]
         body = [f"  {line.text}" for line in lines]
@@ -686,7 +696,7 @@ class Drawn:
 
 
 def checked(texts: "Dict[str, str]", folder: Path, excess: bool = False, device: Optional[str] = None) -> "List[run.CheckResult]":
-    """Check all fusions in one process of the harness, generated for a class of devices."""
+    """Check all fusions in one process of the harness, with schedules for `device`."""
     options, built = run.Options(excess_precision=excess, rounds=2, schedule=device), []
     for name, text in texts.items():
         module = hlo.parse(text, f"{name}.hlo")
@@ -700,7 +710,9 @@ def checked(texts: "Dict[str, str]", folder: Path, excess: bool = False, device:
 
 
 def smallest(drawn: Drawn, folder: Path, excess: bool, device: Optional[str] = None) -> str:
-    """Return the text of the first value, in the order of the lines, that fails as the only result."""
+    """Return the text of the smallest failing part: the first value, in the order of the lines, that fails as the only
+    result.
+    """
     names = [line.name for line in drawn.lines if line.name in drawn.needed() and line.name in drawn.nodes]
     for number, name in enumerate(names):
         text = Drawn([*drawn.lines], drawn.called, drawn.nodes, [name]).text()
@@ -717,8 +729,8 @@ def device() -> None:
 @pytest.mark.drawn
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_drawn_fusions(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawn fusions agree with the reference. Every third dozen uses a GPU's schedules, for a GPU so small that these fusions fill it; every fourth
-    dozen uses excess precision.
+    """Random fusions agree with the reference. Every third dozen uses the schedules of a GPU so small that these fusions
+    fill it; every fourth dozen uses excess precision.
     """
     monkeypatch.setitem(schedule.DEVICES, "opencl-gpu", replace(schedule.DEVICES["opencl-gpu"], units=0.02))  # type: ignore[arg-type]
     device = DEVICE or ("opencl-gpu" if first // BATCH % 3 == 1 and TARGET == "opencl" else None)
@@ -728,4 +740,4 @@ def test_drawn_fusions(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     failed = [r for r in results if r.status != "PASS"]
     reports = [f"{r.line()}\n{smallest(drawn[r.fusion.split('_')[0]], tmp_path / 'small', excess, device)}" for r in failed]
     assert not failed, "\n\n".join(reports)
-    assert {r.fusion.split("_")[0] for r in results} == drawn.keys()    # in a large fusion each nest has a result, named after it
+    assert {r.fusion.split("_")[0] for r in results} == drawn.keys()    # results of a large fusion are named after the fusion, with a number for each nest

@@ -1,7 +1,8 @@
-"""Test one golden per template and target (tests/goldens), and one per kind of picture: a change of a template or of `sett draw` shows in its text.
+"""Compare generated text with golden files (tests/goldens): one per template and target, and one per kind of picture. So
+a change of a template or of `sett draw` shows in a golden's diff.
 
-`ninja bless` writes them again. A kernel's golden is the first kernel of the modules below that uses its template, alone; a file's golden is the
-whole file of the smallest fusion.
+`ninja bless` writes the goldens again. The golden of a template is the first kernel, in the modules below, that uses
+it. The golden of a file is the whole file of the smallest fusion.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ PICTURES = {
 
 @lru_cache(maxsize=None)
 def rendered() -> "List[Tuple[str, Target, Kernel, str]]":
-    """Return the kernels of all modules: the module, the target, the kernel and its text."""
+    """Return the kernels of all modules as (module, target, kernel, text)."""
     kernels = []
     for module in MODULES:
         for fusion in hlo.fusions(run.load(str(ROOT / f"{module}.hlo"))):
@@ -66,7 +67,7 @@ def rendered() -> "List[Tuple[str, Target, Kernel, str]]":
 
 @lru_cache(maxsize=None)
 def texts() -> "Dict[str, str]":
-    """Return each golden's text by its name."""
+    """Return the expected text of each golden by its name."""
     goldens: "Dict[str, str]" = {}
     for module, target, kernel, text in rendered():
         goldens.setdefault(f"{Path(kernel.text.template).name}{target.suffix}", f"// {module}.hlo: {kernel.loop.text()}\n{text}")
@@ -97,14 +98,14 @@ def test_golden(name: str) -> None:
 
 
 def test_every_kernel_shows_its_code() -> None:
-    """The text that `explain --stage vectorize` prints for a step or an element is in the kernel's text, for every hero."""
+    """What `explain --stage vectorize` prints for a kernel's step is in the text of the kernel, for every hero."""
     for module, target, kernel, text in rendered():
         lines = {line.strip() for line in text.splitlines()}
-        for part in kernel.scheduled if type(kernel.nest) is not Whole else ():      # an op on whole arrays has no steps
+        for part in kernel.scheduled if type(kernel.nest) is not Whole else ():    # ops on whole arrays have no steps
             about = f"{part.name} of {module} for {target.name}"
             assert part.report.code, about
             shown = printed([*part.report.code.before, *part.report.code.text, *part.report.code.after])
-            # totals in the result have no step after them
+            # sums that are collected in the result itself have no code after a step
             assert (shown or getattr(part.loop, "to", 0)) and lines >= {line.strip() for line in shown}, about
 
 

@@ -1,4 +1,6 @@
-"""Property: concatenates, pads and updates whose bounds are inside a register agree with the reference, in bodies of whole vectors."""
+"""Property: if the operands of a concatenate, pad or update meet inside a register, the kernels use whole vectors and
+agree with the reference.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ TYPES = ["f32", "f32", "bf16", "f16", "s8", "u8", "s32", "u16", "s64", "f64", "p
 
 
 class Graph:
-    """HLO text of values of one type."""
+    """HLO text of values that have one type."""
 
     def __init__(self, dtype: str) -> None:
         self.dtype, self.lines = dtype, ["  z = " + plain(dtype, []) + " constant(" + ("true" if dtype == "pred" else "1") + ")"]
@@ -37,7 +39,9 @@ class Graph:
         return self.add(dims, f"concatenate({', '.join(parts)}), dimensions={{{axis}}}")
 
     def moved(self, x: str, dims: "List[int]", random_: random.Random) -> str:
-        """Return a neighbour of each element: by a roll, a shift that fills with a constant, a pad of a slice, or an update of a computed value."""
+        """Return x moved by some elements along one dimension: by a roll, a shift that fills with a constant, a pad of a
+        slice, or an update.
+        """
         axis = random_.choice([len(dims) - 1, random_.randrange(len(dims))])
         size = dims[axis]
         k = random_.choice([1, size - 1, random_.randint(1, size - 1)]) if size > 1 else 0
@@ -64,7 +68,7 @@ class Graph:
 
 
 def _drawn(random_: random.Random) -> str:
-    """Return a function of an array and of a few arrays that are moved by some elements of it."""
+    """Return a random fusion that combines an array with a few moved copies of it."""
     dims = [random_.choice([1, 2, 5, 16]) for _ in range(random_.randint(0, 2))] + [random_.choice(ROWS)]
     dims[0] = max(dims[0], -(-700 // dims[-1]) if len(dims) > 1 else 700)
     dtype = random_.choice(TYPES)
@@ -89,7 +93,7 @@ def test_bounds_inside_of_a_register(target: str, device: str, part: str, tmp_pa
 @pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])
 @pytest.mark.parametrize("dims", [[4096], [64, 48], [50, 300]])
 def test_neighbours_are_computed_in_vectors(device: str, dims: "List[int]") -> None:
-    """A roll along rows leaves the body in whole vectors; only the registers at a row's end are computed lane by lane."""
+    """A roll along rows is computed in whole vectors. Only the registers at a row's end are computed lane by lane."""
     graph, size = Graph("f32"), dims[-1]
     graph.add(dims, "parameter(0)", "x")
     axis = len(dims) - 1
@@ -100,7 +104,7 @@ def test_neighbours_are_computed_in_vectors(device: str, dims: "List[int]") -> N
     assert kernel.loop.lanes > 1
 
 
-# reads of gcc 12 with AVX-512 beyond an array's end: lanes of a vector that it knew to be unused at compile time
+# gcc 12 with AVX-512 reads beyond the end of an array here, for lanes of a vector that are unused
 SUM = """HloModule m
 sum { a = u32[] parameter(0)  b = u32[] parameter(1)  ROOT c = u32[] add(a, b) }
 ENTRY e {
@@ -134,7 +138,7 @@ ENTRY e {
 }
 """
 
-# a guard that gcc split into two loops, one where it holds and one where it does not
+# gcc splits this loop into two, one where the condition holds and one where it does not
 UNSWITCHED = """HloModule m
 ENTRY e {
   v0 = f32[64,3] parameter(0)
@@ -162,7 +166,7 @@ ENTRY e {
 
 @pytest.mark.parametrize("text", (SUM, TAIL, UNSWITCHED), ids=("sum", "tail", "unswitched"))
 def test_nothing_beyond_the_end_is_loaded(text: str, tmp_path: Path) -> None:
-    """Guarded reads stay inside an array whose last byte is the last of a page."""
+    """Reads under a condition stay inside the array: the last byte of the array is the last byte of a page."""
     path = tmp_path / "guarded.hlo"
     path.write_text(text)
     for result in run.check(str(path), "c"):

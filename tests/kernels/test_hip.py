@@ -1,5 +1,5 @@
-"""Test the HIP text: run it on the CPU beside the scalar reference (tests/hip_on_cpu.h) with wavefronts of 64 and of 32, and compile it with hipcc if
-that is installed.
+"""Test the HIP text: run it on the CPU next to the scalar reference (tests/hip_on_cpu.h), with wavefronts of 64 and 32
+lanes, and compile it with hipcc if that is installed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def test_catalogue_on_cpu(path: Path) -> None:
 
 
 def test_wavefronts() -> None:
-    """A wavefront's shuffles reach all of its lanes: 64 on CDNA, 32 on RDNA."""
+    """Shuffles cover all lanes of a wavefront: 64 on CDNA, 32 on RDNA."""
     (fusion,) = hlo.fusions(run.load(str(ROOT / "tests" / "kernels" / "row_sum_f32.hlo")))
     for device, lanes in (("gfx90a", 64), ("gfx942", 64), ("gfx1100", 32)):
         text = pipeline.target_file(fusion, "hip", device).text
@@ -49,8 +49,8 @@ def test_wavefronts() -> None:
 
 
 def refuses(device: str, folder: Path) -> str:
-    """Return why this hipcc compiles nothing for a class of device, or "". (The test compiles a file, because Debian's hipcc does not find its headers
-    for standard input.)
+    """Return the reason why this hipcc cannot compile for a class of device, or "". (The test compiles a file, because
+    Debian's hipcc finds no headers if the source is standard input.)
     """
     if not shutil.which("hipcc"):
         return "no hipcc"
@@ -63,7 +63,7 @@ def refuses(device: str, folder: Path) -> str:
 
 @pytest.mark.parametrize("device", CLASSES)
 def test_compiles(device: str, tmp_path: Path) -> None:
-    """There is no warning and no scratch memory, so nothing is spilled."""
+    """hipcc prints no warning, and the kernels use no scratch memory, so nothing is spilled."""
     why = refuses(device, tmp_path)
     if why:
         pytest.skip(f"SKIP: hipcc for {device}: {why}")
@@ -82,8 +82,8 @@ SIZES = {"float": 4, "double": 8, "int": 4, "unsigned": 4, "long": 8, "short": 2
 
 @pytest.mark.parametrize("device", CLASSES)
 def test_compiles_drawn_rows_and_scans(device: str, tmp_path: Path) -> None:
-    """Drawn rows and scans are in registers. They use no scratch memory, and no more shared memory than the text declares; clang also puts arrays there
-    that it does not resolve.
+    """Random rows and scans stay in registers: they use no scratch memory, and no more shared memory than the text
+    declares. (clang moves arrays with unknown indices to shared memory.)
     """
     why = refuses(device, tmp_path)
     if why:

@@ -1,4 +1,4 @@
-"""From HLO text to a verified kernel: `gen check` on the catalogue, and the generated files compile."""
+"""Test `gen check` on the catalogue of kernels (tests/kernels/*.hlo), and that the generated files compile."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from gen_run import gen
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "tests" / "kernels"
-LARGE = {"add_f32", "add_bf16", "gelu_bf16", "transpose_f32", "row_sum_f32"}  # the demo checks these before it times them
-POSITIONS = {"bf16[9,5]{1,0:T(8,128)(2,1)}": 16 * 128, "f32[9,5]{0,1:T(4,8)}": 8 * 16}    # positions of shapes with padding
+LARGE = {"add_f32", "add_bf16", "gelu_bf16", "transpose_f32", "row_sum_f32"}  # the demo checks these before it measures their time
+POSITIONS = {"bf16[9,5]{1,0:T(8,128)(2,1)}": 16 * 128, "f32[9,5]{0,1:T(4,8)}": 8 * 16}    # number of positions of shapes with padding
 MOVES = {"concatenate_bf16", "triangle_f32", "hash_u32", "integers_s8", "moves_u16", "finite_pred", "scalar_s64", "column_max_bf16",
-         "slice_pad_add", "layouts_f32"}  # no rounding, or only exact rounding
+         "slice_pad_add", "layouts_f32"}  # these round nothing, or round exactly
 HEROES = {"column_max_bf16": "reduction", "layouts_f32": "transpose", "log_transpose_add": "loop transpose", "row_sum_f32": "reduction",
           "softmax_f32": "rows", "transpose_f32": "transpose", "update_bf16": "dynamic-update-slice", "concatenate_bf16": "concatenate",
-          "slice_pad_add": "loop pad"}  # on CPUs; the others: loop
+          "slice_pad_add": "loop pad"}  # heroes on CPUs; the kernels that are not listed are loops
 GPU_HEROES = {**HEROES, "moves_u16": "transpose", "softmax_f32": "rows", "log_transpose_add": "transpose", "concatenate_bf16": "loop",
               "slice_pad_add": "loop"}
 NAMES = sorted(path.stem for path in CATALOGUE.glob("*.hlo"))
@@ -45,11 +45,13 @@ def skip_without_device(done: "subprocess.CompletedProcess[str]") -> None:
         pytest.skip(done.stdout.strip() or done.stderr.strip())
 
 
-@pytest.mark.peer    # tests/conftest.py asks for warnings of the kernels that other tests compile
+@pytest.mark.peer    # peer: conftest.py already makes other tests compile their kernels with warnings
 @pytest.mark.parametrize("flags", ["-O2", "-O3 -march=x86-64-v3"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_compilers_say_nothing(compiler: str, flags: str, tmp_path: Path) -> None:
-    """Compilers print no warning or note about functions that are not inlined, such as those of a row sum, if registers are narrower than the vectors."""
+    """If registers are narrower than vectors, compilers print no warning and no note (such as for functions that are not
+    inlined).
+    """
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     (tmp_path / "sum.hlo").write_text("add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n"
@@ -95,7 +97,9 @@ ENTRY moved { x = TYPE[256,384]{ROWS} parameter(0)
 @pytest.mark.peer
 @pytest.mark.parametrize("machine", ["x86-64", "x86-64-v3"])
 def test_narrow_registers(machine: str, tmp_path: Path) -> None:
-    """If registers are narrower than vectors, comparisons, shuffles and tiles are right, and gcc computes none of them lane by lane."""
+    """If registers are narrower than vectors, comparisons, shuffles and tiles are right, and gcc computes none of them
+    element by element.
+    """
     flags = (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else "").split()
     if platform.machine() != "x86_64" or not shutil.which("gcc") or (machine == "x86-64-v3" and not {"avx2", "fma"} <= set(flags)):
         pytest.skip(f"not a processor of {machine}, or no gcc")
@@ -128,7 +132,9 @@ def test_narrow_registers(machine: str, tmp_path: Path) -> None:
 
 
 def test_vectors_are_loaded_whole(tmp_path: Path) -> None:
-    """gcc moves 64 bytes to and from memory as one register; halves through the stack took twice as long for rows of 1000."""
+    """gcc loads and stores 64 bytes as one register. (Moving two halves through the stack took twice as long for rows of
+    1000 elements.)
+    """
     if platform.machine() != "x86_64" or not shutil.which("gcc"):
         pytest.skip("SKIP: no gcc for x86-64")
     file = CATALOGUE.parent.parent / "bench" / "row_sum_1000_f32.hlo"
@@ -161,7 +167,7 @@ def test_catalogue(tmp_path: Path) -> None:
 
 
 def test_check_leaves_nothing(tmp_path: Path) -> None:
-    """Only the answer is left behind."""
+    """`gen check` leaves no files behind."""
     (tmp_path / "temporary").mkdir()
     file = CATALOGUE / "layouts_f32.hlo"
     done = gen("check", file, "--target", "opencl", cwd=tmp_path, TMPDIR=str(tmp_path / "temporary"))
@@ -172,7 +178,9 @@ def test_check_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_names(tmp_path: Path) -> None:
-    """Parameters have the text's names in header and manifest; a file name that is not a C identifier is noted, others are not."""
+    """The header and the manifest have the parameters' names from the text. A file name that is not a C identifier is
+    changed, with a note.
+    """
     text = "ENTRY e {\n  g.1 = (f32[3], f32[4]) parameter(0)\n  w = f32[5] parameter(1)\n  ROOT n = f32[5] negate(w)\n}\n"
     for name, written, said in (("2d", "k_2d", "note: 2d.hlo: written as k_2d, a name that C leaves free\n"), ("two", "two", "")):
         (tmp_path / f"{name}.hlo").write_text(text)
@@ -184,7 +192,7 @@ def test_names(tmp_path: Path) -> None:
 
 @pytest.mark.peer
 def test_seed_of_inputs() -> None:
-    """Another seed gives other inputs: the errors of functions differ, and both are within the bound."""
+    """Another seed gives other inputs: the largest errors differ, and stay within the bound."""
     answers = [gen("check", CATALOGUE / "softmax_f32.hlo", "--target", "c", "--seed", seed) for seed in (1, 1, 2, 3)]
     skip_without_device(answers[0])
     assert [a.returncode for a in answers] == [0] * 4, [a.stdout for a in answers]
@@ -193,7 +201,9 @@ def test_seed_of_inputs() -> None:
 
 
 def test_excess_precision(tmp_path: Path) -> None:
-    """bf16 arithmetic kept in f32 stays within its bound, and so do integers made from it; moves stay moves."""
+    """With --excess-precision, bf16 arithmetic in f32 is within its bound, and so are integers made from it. Moves keep
+    every bit.
+    """
     file = tmp_path / "chain.hlo"
     file.write_text("e {\n  a = bf16[777] parameter(0)\n  b = bf16[777] parameter(1)\n  s = bf16[777] add(a, b)\n"
                     "  p = bf16[777] multiply(s, b)\n  t = bf16[777] subtract(p, a)\n"
@@ -216,7 +226,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_written_files(built: Path) -> None:
-    """The files are kernels, C API, reference, manifest and depfile of each, and no others."""
+    """A build writes exactly these files for each module: kernels, C API, reference, manifest and depfile."""
     suffixes = (".c", ".cl", ".cu", ".d", ".h", ".hip", ".json", "_ref.c")
     assert files_below(built) == sorted(name + suffix for name in NAMES for suffix in suffixes)
     for name in NAMES:
@@ -232,7 +242,7 @@ def test_written_files(built: Path) -> None:
 
 
 def test_same_bytes(built: Path, tmp_path: Path) -> None:
-    """The same input gives the same bytes; a file that would not change is not written."""
+    """The same input gives the same bytes. A file that would not change is not written again."""
     again = gen("build", CATALOGUE / "slice_pad_add.hlo", "-o", tmp_path)
     assert again.returncode == 0, again.stderr
     before = {name: ((tmp_path / name).read_bytes(), (tmp_path / name).stat().st_mtime_ns) for name in files_below(tmp_path)}
@@ -246,7 +256,9 @@ def test_same_bytes(built: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("compiler, more", [("gcc", []), pytest.param("gcc", ["-DSETT_SCALAR"], marks=pytest.mark.peer),
                                             *(pytest.param("clang", more, marks=pytest.mark.peer) for more in ([], ["-DSETT_SCALAR"])), pytest.param("g++", [], marks=pytest.mark.peer)])
 def test_written_c_compiles(built: Path, compiler: str, more: "List[str]") -> None:
-    """The C API, the kernels in C and the reference compile with the project's warnings; any number of them link into one program."""
+    """The C API, the kernels in C and the reference compile with the project's warnings. Any number of them link into
+    one program.
+    """
     found = [name for name in (compiler, *(f"{compiler}-{version}" for version in range(19, 13, -1))) if shutil.which(name)]
     if not found:
         pytest.skip(f"no {compiler}")
@@ -271,7 +283,7 @@ def test_written_c_compiles(built: Path, compiler: str, more: "List[str]") -> No
 
 @pytest.fixture(scope="module")
 def old_compiler(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a compiler without __builtin_shufflevector: gcc 11 or 10, else cc with that hidden."""
+    """Return a compiler without __builtin_shufflevector: gcc 11 or 10, otherwise cc with the builtin hidden."""
     found = [name for name in ("gcc-11", "gcc-10") if shutil.which(name)]
     if found:
         return found[0]
@@ -283,7 +295,7 @@ def old_compiler(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.peer
 def test_without_shuffles_compiles(old_compiler: str, tmp_path: Path) -> None:
-    """The catalogue, and modules that use every template of C, compile."""
+    """The catalogue, and modules that use every C template, compile without __builtin_shufflevector."""
     from test_goldens import MODULES
 
     files = {Path(name).name: f"{name}.hlo" for name in (*MODULES, *(f"tests/kernels/{name}" for name in NAMES))}
@@ -298,7 +310,8 @@ def test_without_shuffles_compiles(old_compiler: str, tmp_path: Path) -> None:
 
 @pytest.mark.peer
 def test_without_shuffles(old_compiler: str) -> None:
-    """The replacement of shuffles gives the same values: rows, a scan, a transpose, register tiles."""
+    """Without __builtin_shufflevector, the replacement gives the same values: rows, a scan, a transpose, register tiles.
+    """
     files = ("tests/goldens/row_sum_8_f32", "tests/goldens/column_cummax_f32", "tests/kernels/softmax_f32", "tests/kernels/layouts_f32",
              "tests/kernels/log_transpose_add")
     done = gen("check", *(f"{file}.hlo" for file in files), "--target", "c", "--jobs", "2", CC=old_compiler)
@@ -308,7 +321,7 @@ def test_without_shuffles(old_compiler: str) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("device", ["sm_80", "sm_90"])
 def test_cuda_compiles(device: str, tmp_path: Path) -> None:
-    """nvcc compiles the kernels without warning, with 16-byte accesses where expected, and without local memory."""
+    """nvcc compiles the kernels without a warning and without local memory, with 16-byte accesses where expected."""
     if not shutil.which("nvcc"):
         pytest.skip("no nvcc")
     for name, wide in (("add_f32", True), ("add_bf16", True), ("gelu_bf16", True), ("softmax_f32", False)):

@@ -1,5 +1,6 @@
-"""Test calls of LAPACK's routines: kernels return what each routine is for, for all types, layouts and batches; wrong results do not pass; and JAX's
-functions made of them equal NumPy's. SKIP if LAPACK, NumPy or JAX is missing. SETT_SEED and SETT_COUNT draw others, and more.
+"""Test calls of LAPACK's routines. Kernels return what each routine is defined to return, for all types, layouts and
+batches; wrong results do not pass a check; and JAX's functions that call the routines equal NumPy's. Tests are
+skipped if LAPACK, NumPy or JAX is missing. SETT_SEED and SETT_COUNT select other random calls and their number.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ KINDS: "Dict[str, str]" = {"f32": "<f4", "f64": "<f8", "c64": "<c8", "c128": "<c
 
 
 class Drawn:
-    """A call of a routine with a drawn type, batch and layouts. results: by their sizes in one matrix."""
+    """A call of a routine with a random type, batch and layouts."""
 
     def __init__(self, routine: str, dtype: str, number: int) -> None:
         r = self.r = random.Random(f"{SEED} {routine} {dtype} {number}")
@@ -134,7 +135,7 @@ OF_COMPLEX = ["geev", "gees", "gehrd", "hetrd", "heevd", "gesdd", "gesvd", "geqp
               "potrf"]
 CASES = [(routine, dtype) for dtypes, routines in ((("f32", "f64"), OF_REAL), (("c64", "c128"), OF_COMPLEX))
          for dtype in dtypes for routine in routines]
-PROVED = ("f64", "c64")    # for these `ninja test` only asks whether the proof holds; for f32 it runs kernels
+PROVED = ("f64", "c64")    # for these types `ninja test` only asks whether the proof accepts the results; for f32 it runs kernels
 
 
 @pytest.mark.parametrize("dtype", [pytest.param(dtype, marks=() if dtype == "f32" else pytest.mark.peer) for dtype in KINDS if dtype != "s32"])
@@ -164,7 +165,7 @@ LEFT_BEHIND = {"gesdd": [0], "gesvd": [0]}    # results without meaning
 
 @functools.lru_cache(maxsize=None)
 def proved(dtype: str, folder: Path) -> "Tuple[Dict[str, hlo.Fusion], ctypes.CDLL]":
-    """Return, for a type, a call of each routine, and the library of their references and proofs."""
+    """Return a call of each routine for a type, and a library with their references and proofs."""
     fusions: "Dict[str, hlo.Fusion]" = {}
     for routine in (routine for routine, of in CASES if of == dtype):
         text, none = Drawn(routine, dtype, 0).text, f"{ord('N')} : ui8"
@@ -193,7 +194,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def called(fusion: hlo.Fusion, operands: "List[Any]", functions: ctypes.CDLL) -> "Tuple[List[Any], Callable[[], str]]":
-    """Return the reference's results, and the message of the fusion's proof about them: "" if they are right."""
+    """Return the reference's results, and a function that asks the fusion's proof about them: it returns "" if they are
+    right.
+    """
     results = [np.zeros(leaf.elements, KINDS[leaf.dtype]) for _, leaf, _, _ in hlo.result_leaves(fusion.computation)]
     lists = [(ctypes.c_void_p * len(side))(*(a.ctypes.data for a in side)) for side in (operands, results)]
     assert getattr(functions, f"{fusion.name}_ref")(*lists) == 0
@@ -210,7 +213,7 @@ def called(fusion: hlo.Fusion, operands: "List[Any]", functions: ctypes.CDLL) ->
 
 
 def operand(routine: str, leaf: hlo.Shape, random_: Any) -> Any:
-    """Return numbers in memory; for potrf, positive definite matrices."""
+    """Return a random operand as it is in memory. For potrf the matrices are positive definite."""
     a = random_.standard_normal(leaf.elements)
     a = a + 1j * random_.standard_normal(leaf.elements) if leaf.dtype in PARTS else a
     if routine == "potrf":
@@ -228,7 +231,7 @@ ONE_BY_ONE = {
 @pytest.mark.parametrize("batch", ["", "2"])
 @pytest.mark.parametrize("routine", ONE_BY_ONE)
 def test_matrices_of_one_element(routine: str, batch: str, tmp_path: Path) -> None:
-    """Results without elements, for which LAPACK still gets a pointer."""
+    """For matrices of one element some results have no elements. LAPACK still gets a pointer for them."""
     result = ONE_BY_ONE[routine].format(b=f"{batch}," if batch else "", l="1,2,0" if batch else "0,1", c=batch)
     config = "uplo = 76 : ui8" if routine == "dsytrd" else "high = 1 : i32, low = 1 : i32"
     operand_shape = f"{result[1:4]}[{f'{batch},' if batch else ''}1,1]"
@@ -245,7 +248,7 @@ ENTRY e {{ a = {operand_shape} parameter(0)
 @with_numpy
 @pytest.mark.parametrize("routine, dtype", [case for case in CASES if case[1] in PROVED])
 def test_other_results_do_not_pass(routine: str, dtype: str, folder: Path) -> None:
-    """A wrong result does not pass: in each result in turn, one element is off by a hundredth of the largest."""
+    """A wrong result does not pass: in each result in turn, one element is changed by a hundredth of the largest."""
     fusions, functions = proved(dtype, folder)
     fusion = fusions[routine]
     random_ = np.random.default_rng(SEED)
@@ -275,7 +278,7 @@ def near(a: Any, b: Any, dtype: str) -> None:
 
 
 def in_order(a: Any, leaf: hlo.Shape) -> Any:
-    """Return an array from its memory."""
+    """Return an array from its memory, in the order of its dimensions."""
     major = leaf.minor_to_major[::-1]
     return a.reshape([leaf.dims[d] for d in major]).transpose(np.argsort(major)) if major else a.reshape(())
 
@@ -340,14 +343,16 @@ FUNCTIONS: "Dict[str, Tuple[str, Callable[[Any, List[Any], str], None]]]" = {
     "qr": ("jnp.linalg.qr(a)", of_qr), "pivoted_qr": ("sl.qr(a, pivoting=True)", of_qr),
     "solve": ("jnp.linalg.solve(a, a[..., :1] + 1)", of_solve), "det": ("jnp.linalg.det(a)", of_det),
     "cholesky": ("jnp.linalg.cholesky(a @ jnp.conj(a.T) + jnp.eye(a.shape[-1]))", of_cholesky)}
-SAMPLE = [("eig", "f32"), ("svd", "c128"), ("pivoted_qr", "f32")]    # those of `ninja test`
+SAMPLE = [("eig", "f32"), ("svd", "c128"), ("pivoted_qr", "f32")]    # what `ninja test` runs
 
 
 @with_numpy
 @pytest.mark.parametrize("name, dtype", [pytest.param(name, dtype, marks=() if (name, dtype) in SAMPLE else pytest.mark.peer)
                                          for name in FUNCTIONS for dtype in ("f32", "c128")])
 def test_functions_of_jax(name: str, dtype: str, tmp_path: Path) -> None:
-    """JAX's functions are right, as JAX prints them for CPUs, on a matrix and, if the function takes batches, on a batch of small matrices."""
+    """JAX's functions, as JAX prints them for CPUs, give right results on a matrix and, if the function takes batches,
+    on a batch of small matrices.
+    """
     jax = pytest.importorskip("jax", reason="SKIP: no JAX")
     import jax.numpy as jnp
     import jax.scipy.linalg as sl
@@ -370,7 +375,7 @@ def test_functions_of_jax(name: str, dtype: str, tmp_path: Path) -> None:
               dtype)
 
 
-# ---- what is said ----
+# ---- messages ----
 
 WRONG = {
     "geev: expected 5 results, found 2": square("compute_left = 86 : ui8, compute_right = 86 : ui8", "sgeev"),

@@ -1,5 +1,6 @@
-"""Test leading dimensions at run time: parameters and results of any program may be inside larger matrices, whose other elements stay unchanged. The
-harness fills these with NaNs, which no kernel may read, and checks them after each run.
+"""Test leading dimensions that are given at run time: parameters and results of a program may be parts of larger
+matrices, whose other elements stay unchanged. The harness fills these elements with NaNs, which no kernel may read,
+and checks them after each run.
 """
 
 from __future__ import annotations
@@ -33,13 +34,16 @@ def program_of(text: str, name: str) -> Program:
 
 
 def led(text: str, name: str, names: "Sequence[str]" = ()) -> Program:
-    """Return a program with arrays inside larger ones. names: these arrays; if empty, all arrays that may be inside larger ones."""
+    """Return a program in which the arrays `names` have leading dimensions; without names, all arrays that may have
+    them.
+    """
     program = program_of(text, name)
     return pipeline.with_leads(program, names or [of.name for of in named(program) if of.array.shape.rank > 1])
 
 
 def agree(texts: "Dict[str, str]", target: str, device: str, folder: Path) -> "List[Any]":
-    """Check that each program agrees with the reference, from and to larger matrices; return all programs for more questions."""
+    """Check that each program agrees with the reference if its arrays are parts of larger matrices. Return the programs.
+    """
     options = run.Options(rounds=2, schedule=device)
     device_or_skip(target, options)
     built = [run.build(led(text, name), folder / name, target, options) for name, text in texts.items()]
@@ -53,7 +57,7 @@ def entry(name: str, *lines: str) -> str:
 
 
 def dot(name: str, dtype: str, m: int, n: int, k: int, a: str = "mk", b: str = "kn", result: str = "", more: "Sequence[str]" = ()) -> str:
-    """Return a product of matrices, transposed as a and b say. more: the ops after `c`."""
+    """Return a product of matrices. a, b: the order of the operands' dimensions; more: the ops after `c`."""
     sizes = {"m": m, "n": n, "k": k}
     x, y = (plain(dtype, [sizes[letter] for letter in of]) for of in (a, b))
     result = result or dtype
@@ -108,7 +112,7 @@ ENTRY swapped {
   ROOT r = (f32[20,30], f32[20,30]) tuple(a, b)
 }
 """
-# the program copies these matrices, because their ops are not C text of maps
+# Ops that are not C text of maps, so the program first copies the matrices.
 COPIED = {
     "sorted": "HloModule sorted\n\nless { p = f32[] parameter(0) q = f32[] parameter(1) ROOT s = pred[] compare(p, q), direction=LT }\n"
               "ENTRY sorted {\n  x = f32[20,30] parameter(0)\n  ROOT y = f32[20,30] sort(x), dimensions={1}, to_apply=less\n}\n",
@@ -178,20 +182,22 @@ def test_walks(target: str, device: str, tmp_path: Path) -> None:
     built = agree({**WALKS, **COPIED}, target, device, tmp_path)
     heroes = {of.name: of.hero for of in built}
     assert heroes["row_sums"] == heroes["column_sums"] == ("reduction" if device != "cpu-scalar" else "loop"), heroes
-    if device in ("cpu", "pocl-cpu"):   # a pass over larger rows is one kernel
+    if device in ("cpu", "pocl-cpu"):  # rows of a larger matrix are still one kernel
         assert heroes["softmax"] == "rows"
 
 
 @pytest.mark.parametrize("name", ["x", "y", "a", "b"])
 def test_one_fusion_of_larger_and_dense_arrays(name: str, tmp_path: Path) -> None:
-    """Calls of one fusion may differ in which arrays are larger."""
+    """One fusion is called twice, with an array that is a part of a larger matrix in one call and dense in the other.
+    """
     options = run.Options(rounds=1)
     built = run.build(led(SWAPPED, "swapped", [name]), tmp_path, "c", options)
     assert [r.status for r in run.check_built([built], "c", options)] == ["PASS", "PASS"]
 
 
 def test_what_ops_give_is_dense() -> None:
-    """Only the parameter's shape is that of a larger array, although ops take the shapes of their operands."""
+    """Only the parameter has a leading dimension; results of ops are dense, although ops take their operands' shapes.
+    """
     program = led(PRODUCTS["fours"], "fours")
     for nest in nests.planned(program.calls[0].fusion, device_for("c", "cpu").plan_class).nests:
         values = nest.partition.computation.instructions
@@ -199,7 +205,9 @@ def test_what_ops_give_is_dense() -> None:
 
 
 def test_distances() -> None:
-    """A distance splits into leading dimensions and a rest, also below 0, and both come back."""
+    """A distance in memory splits into a multiple of the leading dimension and a rest. This also works below 0, and both
+    parts are recovered.
+    """
     for times, rest in ((0, 0), (0, -5), (1, 0), (3, 7), (-2, 4), (1, -9), (1 << 20, leads.BASE // 2 - 1)):
         assert leads.digits(times * leads.BASE + rest) == (times, rest)
     texts = [leads.text(n * leads.BASE + k, "lead0") for n, k in ((0, 4), (1, 0), (2, 0), (1, 3), (-1, -2))]
@@ -209,7 +217,7 @@ def test_distances() -> None:
 @pytest.mark.parametrize("target, device", marked(ON))
 def test_products(target: str, device: str, tmp_path: Path) -> None:
     built = agree(PRODUCTS, target, device, tmp_path)
-    if device in ("cpu", "pocl-cpu"):  # in register tiles, which read larger matrices in place
+    if device in ("cpu", "pocl-cpu"):  # products in register tiles read the larger matrices in place
         heroes = {of.name: of.hero.split() for of in built}
         assert heroes["plain"] == ["contraction"] and heroes["few_rows"] == ["contraction"] and heroes["relu"] == ["contraction"]
         assert "strips" in heroes["strips"]
@@ -267,7 +275,9 @@ int main(void)
 @pytest.mark.parametrize("more", [pytest.param((0, 0, 0), marks=pytest.mark.peer), (3, 5, 1),
                                   pytest.param((16, 32, 64), marks=pytest.mark.peer)])
 def test_under_sanitizers(more: "Sequence[int]", march: str, tmp_path: Path) -> None:
-    """The typed function reads and writes nothing beyond the rows, and refuses leading dimensions out of bounds."""
+    """The generated function reads and writes nothing outside the rows, and refuses leading dimensions that are too
+    small or too large.
+    """
     pipeline.build_all(led(PRODUCTS["plain"], "plain"), str(tmp_path), ["c"])
     (tmp_path / "main.c").write_text(DRIVER % tuple(more))
     subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", f"-march={march}", "-fsanitize=address,undefined",
@@ -294,11 +304,11 @@ int main(void)
   return error;
 }}
 """
-MORE = 3    # elements between the rows
+MORE = 3    # elements between two rows
 
 
 def exact_bytes(of: "Dict[str, Any]") -> int:
-    """Return the bytes of an array in a larger one, from its first element to its last."""
+    """Return the bytes from the first to the last element of an array that is a part of a larger one."""
     if "lead" not in of:
         return int(of["bytes"])
     rows = of["elements"] // of["lead"]["least"]
@@ -330,7 +340,7 @@ def test_manifest_and_header(tmp_path: Path) -> None:
 
 
 def test_unread_rows_give_no_warning(tmp_path: Path) -> None:
-    """A kernel that reads one row takes no leading dimension."""
+    """A kernel that reads a single row has no parameter for the leading dimension, so the compiler gives no warning."""
     text = entry("first", "x = f32[8,64] parameter(0)", "ROOT y = f32[1,64] slice(x), slice={[0:1], [0:64]}")
     pipeline.build_all(led(text, "first", ["x"]), str(tmp_path), ["c"])
     subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-c", "first.c", "-o", "first.o"], cwd=tmp_path, check=True)

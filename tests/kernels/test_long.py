@@ -1,4 +1,4 @@
-"""Test long fusions: the time of each stage is linear in the text, and the results are the reference's."""
+"""Test long fusions: each stage takes time linear in the length of the text, and the results equal the reference's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ OPS = 1200
 
 
 def hashed(ops: int, rows: int, columns: int, seed: int = 1) -> str:
-    """Return a module of a hash: chains of integer ops on words that are read repeatedly, rows and columns broadcast, some of them shifted."""
+    """Return a module like a hash function: chains of integer ops on words that are read repeatedly, with broadcast rows
+    and columns, some of them shifted.
+    """
     draw = random.Random(seed)
     full, wide = (f"{kind}[{rows},{columns}]{{1,0}}" for kind in ("u32", "u64"))
     lines = [f"p0 = u64[{columns}]{{0}} parameter(0)", f"p1 = u64[{rows}]{{0}} parameter(1)", f"b0 = {wide} broadcast(p0), dimensions={{1}}",
@@ -53,7 +55,9 @@ def hashed(ops: int, rows: int, columns: int, seed: int = 1) -> str:
 
 
 def rounded(ops: int, size: int, seed: int = 1) -> str:
-    """Return a module of floats: rounding ops, so that each value has its bound, constants that are tables, and a step of a loop at its end."""
+    """Return a module of floats: ops that round (so that each value has its own bound), constants that are tables, and a
+    step of a loop at the end.
+    """
     draw = random.Random(seed)
     shape = f"f32[{size}]{{0}}"
     lines = [f"p0 = {shape} parameter(0)", f"p1 = {shape} parameter(1)",
@@ -68,7 +72,7 @@ def rounded(ops: int, size: int, seed: int = 1) -> str:
 
 
 def seconds(text: str, folder: Path) -> "List[float]":
-    """Return the processor time of generation, and of the C compiler with the reference."""
+    """Return the processor seconds of the generator, and of the C compiler for the reference."""
     marks = [time.process_time()]
     (fusion,) = fusions(text)
     built = run.build(fusion, folder, "c", run.Options())
@@ -81,7 +85,9 @@ def seconds(text: str, folder: Path) -> "List[float]":
 
 
 def test_near_linear(tmp_path: Path) -> None:
-    """Four times as many ops take about four times as long, to generate and to compile the reference."""
+    """Four times as many ops take about four times as long to generate, and their reference takes about four times as
+    long to compile.
+    """
     native()
     short, long = (seconds(hashed(ops, 64, 64), tmp_path / str(ops)) for ops in (OPS, 4 * OPS))
     for name, a, b in zip(("generation", "the reference's compilation"), short, long):
@@ -89,14 +95,14 @@ def test_near_linear(tmp_path: Path) -> None:
 
 
 def test_seventeen_thousand(tmp_path: Path) -> None:
-    """A fusion of seventeen thousand ops on 1280 x 1280 elements is generated in some 7 s on an idle machine, and checked beside the reference in two
-    minutes on two cores.
+    """A fusion of 17,000 ops on 1280 x 1280 elements is generated in about 7 s on an idle machine. A check with the
+    reference takes about two minutes on two cores.
     """
     device_or_skip("opencl")
     text = hashed(17000, 1280, 1280)
     begun = time.process_time()
     run.build(fusions(text)[0], tmp_path / "e", "opencl", run.Options())
-    assert time.process_time() - begun < 40    # beside other work a core is half as fast
+    assert time.process_time() - begun < 40    # a core that runs other work too is half as fast
     (tmp_path / "m.hlo").write_text(text)
     before = os.times()
     done = gen("check", tmp_path / "m.hlo")
@@ -106,7 +112,9 @@ def test_seventeen_thousand(tmp_path: Path) -> None:
 
 
 def test_text_is_near_linear(tmp_path: Path) -> None:
-    """A kernel has each op once, however long it is, and loops of a reference that differ only in their arrays are one function."""
+    """However long a fusion is, its kernel has each op once. Loops of a reference that differ only in their arrays
+    become one function.
+    """
     module = hashed(4 * OPS, 64, 64)
     (fusion,) = fusions(module)
     built = run.build(fusion, tmp_path, "opencl", run.Options())
@@ -119,7 +127,7 @@ def test_text_is_near_linear(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["opencl", "c", "cuda-on-cpu"])
 @pytest.mark.parametrize("kind", ["hashed", "rounded"])
 def test_long_fusions_are_right(kind: str, target: str, tmp_path: Path) -> None:
-    """One kernel of many ops is compared with the reference in parts; floats with their bounds."""
+    """A kernel of many ops agrees with a reference that is compiled in parts; floats are within their bounds."""
     device_or_skip(target)
     (tmp_path / "m.hlo").write_text(hashed(OPS, 5, 67) if kind == "hashed" else rounded(OPS // 4, 130))
     (result,) = run.check(str(tmp_path / "m.hlo"), target, run.Options(rounds=2))
@@ -127,7 +135,9 @@ def test_long_fusions_are_right(kind: str, target: str, tmp_path: Path) -> None:
 
 
 def test_reference_in_parts_is_that_in_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Parameters, tables, results and bounds equal those of a reference of one function; it compiles with -Werror, and sanitizers find nothing."""
+    """A reference in several functions gives the same results and bounds as one function. It compiles with -Werror, and
+    UBSan finds nothing.
+    """
     found: "Dict[int, List[bytes]]" = {7: [], 10 ** 6: []}
     for steps, bytes_found in found.items():
         monkeypatch.setattr("gen.reference.assembly.MOST_STEPS", steps)
@@ -149,7 +159,7 @@ def test_reference_in_parts_is_that_in_one(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_run_compiles_no_reference(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """gen run, and a bench without a check, work without the reference; a check of such a build is refused."""
+    """`gen run`, and `gen bench` without a check, do not need the reference. Checking such a build is refused."""
     compiled: "List[str]" = []
     call = run.call
     monkeypatch.setattr(objects, "call", lambda command, what: (compiled.append(what), call(command, what))[1])
@@ -184,8 +194,8 @@ ENTRY e {{
 
 
 def test_a_window_of_a_whole_row_says_its_cost(tmp_path: Path) -> None:
-    """A window of a million elements around each element is 10^12 additions: a check does not run it and says so, a bench does not time it. For 40,000
-    elements a check states its time before it runs.
+    """A window of a million elements around each of a million elements is 10^12 additions: a check does not run it and
+    says so, and a bench does not time it. For 40,000 elements a check states the expected time before it runs.
     """
     (tmp_path / "m.hlo").write_text(SUMS.format(n=1000000, low=500000, high=499999))
     done = gen("check", tmp_path / "m.hlo", "--target", "c")
@@ -199,7 +209,9 @@ def test_a_window_of_a_whole_row_says_its_cost(tmp_path: Path) -> None:
 
 
 def test_costs() -> None:
-    """A window is walked twice if it selects, once to choose and once to add; the memory of a check does not grow with the length of a chain."""
+    """The cost of a window that selects counts it twice: once to choose, once to add. The memory that a check needs does
+    not grow with the length of a chain.
+    """
     (fusion,) = fusions("""gt {
   a = f32[] parameter(0)
   b = f32[] parameter(1)

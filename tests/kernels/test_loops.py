@@ -1,7 +1,8 @@
-"""Property: dot, convolution, reduce-window and select-and-scatter agree with the scalar reference, with any ops fused before and after them.
+"""Property: dot, convolution, reduce-window and select-and-scatter agree with the scalar reference, with any ops fused
+before and after them.
 
-Drawn as in test_fusions.py, but small and mostly of these ops. SETT_SEED, SETT_COUNT, SETT_TARGET and SETT_DEVICE draw others, more, for other
-targets.
+Fusions are drawn as in test_fusions.py, but are smaller and consist mostly of these ops. SETT_SEED and SETT_COUNT
+select other fusions and their number, SETT_TARGET and SETT_DEVICE the target.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Loops(Draw):
 @pytest.mark.parametrize("target", os.environ.get("SETT_TARGET", "c,opencl").split(","))
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_drawn_loops(target: str, first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawn loops agree with the reference; every second batch of eight has excess precision."""
+    """Random loops agree with the reference. Every second batch of eight has excess precision."""
     monkeypatch.setattr(test_fusions, "TARGET", target)
     device_or_skip(target)
     excess = first // BATCH % 2 == 1
@@ -118,7 +119,9 @@ FIXED = {
 
 @pytest.mark.parametrize("target", ["c", "opencl", "cuda-on-cpu"])
 def test_fixed_loops(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cases that are not drawn: complex, packed and tiny types, tiles, several results, chains (computed once, through scratch), no elements."""
+    """Cases that are not drawn agree: complex, packed and very small types, tiles, several results, chains (computed
+    once, through scratch), arrays without elements.
+    """
     monkeypatch.setattr(test_fusions, "TARGET", target)
     device_or_skip(target)
     texts = {name: f"{COMPUTATIONS}ENTRY e {{\n  {body}\n}}\n" for name, body in FIXED.items()}
@@ -131,7 +134,9 @@ def test_fixed_loops(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("op, order", [("xor", ["16", "8"]), ("subtract", ["8", "16"])])
 def test_order_of_loops(op: str, order: "List[str]", tmp_path: Path) -> None:
-    """Elements that may be combined in any order are read in memory order, others in their own order."""
+    """A reduction reads elements in memory order if the combiner allows any order, otherwise in the order of their
+    indices.
+    """
     text = f"""f {{
   a = u32[] parameter(0)
   b = u32[] parameter(1)
@@ -152,8 +157,9 @@ e {{
 
 @pytest.mark.parametrize("target, device", [("opencl", "pocl-cpu"), ("c", "cpu"), ("cuda-on-cpu", "sm_90")])
 def test_parts_in_turn(target: str, device: str, tmp_path: Path) -> None:
-    """Parts of a concatenation that read one operand take turns on CPUs if they have equally many blocks, step by step if no step is cut; other parts
-    run one after another.
+    """On CPUs, operands of a concatenation that read the same array are computed alternately, so that the array is read
+    once. This needs equally many blocks; steps alternate only if none is partial. Other operands are computed one
+    after another.
     """
 
     def rotated(dtype: str, rows: int, half: int, extra: int = 0) -> str:

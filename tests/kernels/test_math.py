@@ -1,7 +1,6 @@
-"""Measure functions of generated kernels in ulp against mpmath (SKIP if not installed), on samples that are dense near zeros, poles, limits and powers
-of two. The limits are gen/bounds' ULPS.
-
-SETT_SWEEP=1 (`ninja test-peer`) takes more samples, prints the largest error of each, and measures every target and type.
+"""Measure the functions of generated kernels in ulp against mpmath (skipped if mpmath is not installed). Samples are
+dense near zeros, poles, limits and powers of two. The limits are ULPS in gen/bounds. SETT_SWEEP=1 (`ninja test-peer`)
+takes more samples, prints the largest error of each function, and measures every target and type.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 SAMPLES = 4000 if SWEEP else 250
 CODES = {"f32": ("f", "I", 24, -126, 127), "f64": ("d", "Q", 53, -1022, 1023)}
 
-# op -> its domain, and its difficult points
+# op -> the ends of its domain, and the points that are difficult
 POINTS: Dict[str, Tuple[float, float, Tuple[float, ...]]] = {
     "exponential": (-745, 709, (0.0,)), "exponential-minus-one": (-60, 709, (0.0,)), "log": (0, math.inf, (1.0, 2.0)),
     "log-plus-one": (-1, math.inf, (0.0, -1.0)), "tanh": (-30, 30, (0.0,)), "logistic": (-700, 700, (0.0,)),
@@ -34,7 +33,7 @@ POINTS: Dict[str, Tuple[float, float, Tuple[float, ...]]] = {
     "atanh": (-1, 1, (0.0, 0.5, 1.0))}
 
 
-LEAST_LOGISTIC = {"f32": -88.0, "f64": -709.0}    # below this, exp(-x) overflows and 0 replaces a subnormal number (gen/bounds)
+LEAST_LOGISTIC = {"f32": -88.0, "f64": -709.0}    # below this, exp(-x) overflows, and the result is 0 where a subnormal number would be exact (gen/bounds)
 
 
 def rounded(x: float, dtype: str) -> float:
@@ -45,7 +44,7 @@ def rounded(x: float, dtype: str) -> float:
 
 
 def samples(op: str, dtype: str) -> List[float]:
-    """Return points evenly over the domain, over its binades, and ever closer to the difficult points."""
+    """Return points spread over the domain and over its powers of two, and ever closer to the difficult points."""
     low, high, hard = POINTS[op]
     low = LEAST_LOGISTIC[dtype] if op == "logistic" else low
     rng, least = random.Random(op + dtype), CODES[dtype][3]
@@ -68,7 +67,8 @@ def true(op: str, mp: Any) -> "Callable[..., Any]":
 
 
 def error(got: float, exact: Any, dtype: str, mp: Any) -> float:
-    """Return the error in ulps of the type at the exact value; beyond the largest number, infinity is right."""
+    """Return the error in ulps of the type at the exact value. If that exceeds the largest number, infinity is right.
+    """
     _, _, digits, least, most = CODES[dtype]
     if mp.isinf(exact) or abs(exact) >= mp.ldexp(2 - mp.ldexp(1, -digits), most):
         return 0.0 if math.isinf(got) else math.inf

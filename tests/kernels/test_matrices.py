@@ -1,8 +1,10 @@
-"""Property: ops on matrices, as HLO and as custom calls of LAPACK, of any size, batch and layout, equal NumPy's results in f64 and agree with the
-reference on each class of device; contradictory calls are errors at their place.
+"""Property: ops on matrices equal NumPy's results in f64 and agree with the reference on each class of device. They are
+HLO ops and custom calls of LAPACK, with any size, batch and layout. Contradictory calls are errors with their place
+in the text.
 
-Free signs and bases are not compared with NumPy: there the product of the factors is the operand, and vectors are orthonormal. SETT_SEED and
-SETT_COUNT draw others, and more.
+Signs and bases that a factorisation may choose are not compared with NumPy. There the product of the factors must
+equal the operand, and vectors must be orthonormal. SETT_SEED and SETT_COUNT select other random calls and their
+number.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ NAMES = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 
 
 def typed(dtype: str, dims: Sequence[int], by_columns: bool = True) -> str:
-    """Return a shape whose matrices are stored column by column, like LAPACK's, or row by row."""
+    """Return the text of a shape whose matrices are column-major, as in LAPACK, or row-major."""
     order = list(range(len(dims)))[::-1]
     if by_columns and len(dims) > 1:
         order[:2] = order[1::-1]
@@ -61,7 +63,7 @@ def call(result: str, operands: Sequence[str], routine: str, config: str = "") -
 
 
 class Drawn:
-    """A batch of one type, and texts of calls on it. by_columns: of operands and results."""
+    """A random batch and type, and texts of calls on them. by_columns: whether the matrices are column-major."""
 
     def __init__(self, number: int, dtypes: Sequence[str] = ("f32", "f64")) -> None:
         r = self.r = random.Random(SEED * 7919 + number)
@@ -128,14 +130,15 @@ class Drawn:
         return "orgqr", call(self.matrix(m, n), [self.matrix(m, n), self.line(k)], NAMES[self.dtype] + "orgqr")
 
     def gtsv(self) -> "Tuple[str, str]":
-        """Return a call of gtsv; about half of the calls have complex numbers."""
+        """Return a call of gtsv (tridiagonal solve), about half of the time with complex numbers."""
         self.dtype = {"f32": "c64", "f64": "c128"}.get(self.dtype, self.dtype) if self.r.random() < 0.5 else self.dtype
         n, k = self.size(), self.r.randint(1, 5)
         shapes = [*[self.line(n)] * 3, self.matrix(n, k)]
         return "gtsv", call(f"({', '.join([*shapes, self.info])})", shapes, NAMES[self.dtype] + "gtsv")
 
     def perturbed(self) -> "Tuple[str, str]":
-        """Return a tridiagonal solve for singular matrices, every second with complex numbers."""
+        """Return a tridiagonal solve that also accepts singular matrices, about half of the time with complex numbers.
+        """
         self.dtype = {"f32": "c64", "f64": "c128"}.get(self.dtype, self.dtype) if self.r.random() < 0.5 else self.dtype
         n, k = self.size(), self.r.randint(1, 5)
         shapes = [*[self.line(n)] * 3, self.matrix(n, k)]
@@ -161,7 +164,7 @@ class Drawn:
 OPS = ["cholesky", "potrf", "getrf", "triangle", "trsm", "geqrf", "orgqr", "gtsv", "perturbed", "syevd", "gesdd"]
 
 
-# For the others `ninja test` compares only the kernels of C with NumPy.
+# For the other ops, `ninja test` compares only the kernels in C with NumPy.
 @pytest.mark.parametrize("ops, target, device", [(("potrf", "triangle", "gesdd"), "c", "cpu"),
                                                  *(pytest.param(OPS, *pair, marks=pytest.mark.peer) for pair in ON)])
 def test_kernels_agree_with_the_reference(ops: "Sequence[str]", target: str, device: str, tmp_path: Path) -> None:
@@ -180,7 +183,7 @@ def agreed(modules: "Sequence[hlo.Module]", target: str, options: checked.Option
 
 
 def parsed(text: str, name: str) -> hlo.Module:
-    """Return a module as `gen check` reads it."""
+    """Parse a module as `gen check` does."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.hlo"
         path.write_text(text)
@@ -227,7 +230,9 @@ PEERS = sorted(path for word in ("cholesky", "lu", "qr", "solve", "det", "inv", 
 @pytest.mark.skipif(not PEERS, reason="SKIP: no ../shared/peer/jax")
 @pytest.mark.parametrize("target", sorted({target for target, _ in ON}))
 def test_functions_of_jax_agree_with_the_reference(target: str, tmp_path: Path) -> None:
-    """A quarter of them run here; tests/peer/test_programs.py compares the results of all with XLA's."""
+    """A quarter of JAX's functions agree with the reference; tests/peer/test_programs.py compares the results of all
+    with XLA's.
+    """
     agreed([checked.load(str(path / f"{path.name}.hlo")) for path in PEERS[::4]], target, checked.Options(), tmp_path)
 
 
@@ -254,7 +259,8 @@ int main(void)
 @pytest.mark.parametrize("shape", ["f32[17,33]{0,1}", "f32[40,19]{0,1}",
                                    *(pytest.param(shape, marks=pytest.mark.peer) for shape in ("f32[33,17]{1,0}", "f32[18,18]{0,1}", "f32[19,40]{1,0}"))])
 def test_a_factorisation_stays_inside_its_arrays(shape: str, tmp_path: Path) -> None:
-    """LU by blocks of four pivots, with fewer in the last block, runs under ASan in buffers of exactly their sizes."""
+    """LU in blocks of four pivots, the last block with fewer, runs under ASan in buffers of exactly the needed sizes.
+    """
     steps = min(numbers(shape[shape.index("[") + 1:shape.index("]")]))
     (tmp_path / "m.hlo").write_text(f"""HloModule m
 ENTRY e {{ a = {shape} parameter(0)
@@ -274,7 +280,7 @@ def numbers(text: str) -> "List[int]":
 
 
 def ran(text: str, arrays: "List[Any]", folder: Path, target: str = "c") -> "List[Any]":
-    """Return the operands and results of the module, in f64 or c128, integers unchanged."""
+    """Run the module. Return its operands and results, floats as f64 or c128."""
     kinds = {"f32": np.float32, "f64": np.float64, "s32": np.int32, "c64": np.complex64, "c128": np.complex128}
     lines = text.split("\n")
     shapes = [SHAPE.search(line) for line in lines if " parameter(" in line]
@@ -307,7 +313,7 @@ def turned(a: "Any") -> "Any":
 
 
 class Values:
-    """Well-conditioned operands of a drawn text, and the allowed distance of its results from NumPy's."""
+    """Well-conditioned operands for a random text, and the allowed distance of its results from NumPy's."""
 
     def __init__(self, drawn: Drawn, text: str) -> None:
         self.random = np.random.default_rng(drawn.r.randrange(1 << 30))
@@ -335,7 +341,9 @@ def of_cholesky(v: Values, text: str, folder: Path) -> None:
 
 
 def of_potrf(v: Values, text: str, folder: Path) -> None:
-    """Check a factorisation. It does not read the other triangle of the operand, which is copied to the result."""
+    """Check a Cholesky factorisation. It does not read the other triangle of the operand, which the result must have
+    unchanged.
+    """
     a = v.normal()
     lower, n = code(text, "uplo") == "L", a.shape[-1]
     one, other = (np.tril, np.triu) if lower else (np.triu, np.tril)
@@ -363,7 +371,7 @@ def of_getrf(v: Values, text: str, folder: Path) -> None:
         assert np.abs(left).max() <= 1
         v.near(left @ np.triu(f[:k]), a[order])
     assert not info.any()
-    b = np.ones_like(v.normal())    # its second pivot is zero
+    b = np.ones_like(v.normal())    # a singular matrix: its second pivot is zero
     _, _, _, info = ran(text, [b], folder / "singular")
     assert (info == (2 if k > 1 else 0)).all()
 
@@ -422,7 +430,7 @@ def of_gtsv(v: Values, text: str, folder: Path) -> None:
     v.tolerance *= max(1, float(np.linalg.cond(a).max()))
     v.near(a @ x, b)
     assert not info.any()
-    # the rest of the matrix is upper triangular, with the determinant of the matrix up to its sign
+    # the remaining matrix is upper triangular, and its determinant has the absolute value of the operand's
     v.near(np.sort(np.abs(od).prod(-1), axis=None), np.sort(np.abs(np.linalg.det(a)), axis=None))
     zero = np.zeros_like
     *_, info = ran(text, [zero(low), zero(d), zero(up), b], folder / "singular")
@@ -430,7 +438,9 @@ def of_gtsv(v: Values, text: str, folder: Path) -> None:
 
 
 def of_perturbed(v: Values, text: str, folder: Path) -> None:
-    """A matrix with a good inverse has its solution; for a singular one, X is large, finite, and nearly in its kernel."""
+    """A well-conditioned matrix gives the solution. A singular matrix gives an X that is finite, large, and almost in
+    the matrix's kernel.
+    """
     low, d, up, b = (v.normal(k) for k in range(4))
     low, d, up, b, x = ran(text, [low, d + 4 * (v.random.random(d.shape) < 0.7), up, b], folder)
     n, tolerance = d.shape[-1], v.tolerance
@@ -441,7 +451,7 @@ def of_perturbed(v: Values, text: str, folder: Path) -> None:
     v.near(a @ x, b)
     *_, x = ran(text, [0 * low, 0 * d, 0 * up, b], folder / "zero")
     assert np.isfinite(x).all() and (np.abs(x) > 1e30 * np.abs(b)).all()
-    if n > 1:    # rows of the graph of a line: ones are in the kernel
+    if n > 1:    # the Laplacian matrix of a path, whose kernel is the constant vectors
         ends = np.ones_like(d.real)
         ends[..., 1:-1] = 2
         *_, x = ran(text, [-np.ones_like(d), ends, -np.ones_like(d), b], folder / "singular")
@@ -463,7 +473,7 @@ def of_syevd(v: Values, text: str, folder: Path) -> None:
 
 
 def of_gesdd(v: Values, text: str, folder: Path) -> None:
-    """The second operand has a rank of at most half its size."""
+    """One of the operands has at most half the full rank."""
     a = v.normal()
     m, n = a.shape[-2:]
     k = min(m, n)
@@ -481,7 +491,7 @@ def of_gesdd(v: Values, text: str, folder: Path) -> None:
 @with_numpy
 @pytest.mark.parametrize("op", ["cholesky", "triangle", "trsm"])
 def test_complex_matrices(op: str, tmp_path: Path) -> None:
-    """Ops that become an op on real matrices of twice the size."""
+    """Ops on complex matrices become ops on real matrices of twice the size."""
     for number in range(COUNT):
         drawn = Drawn(2000 + number, ["c64", "c128"])
         name, text = getattr(drawn, op)()
@@ -501,7 +511,7 @@ def test_kernels_give_what_numpy_gives(op: str, tmp_path: Path) -> None:
 
 
 class Large(Drawn):
-    """The drawn cases at larger sizes, where kernels process several rows or columns at a time."""
+    """The random cases at larger sizes, where kernels process several rows or columns at a time."""
 
     def size(self) -> int:
         return self.r.choice([48, 67, 98])
@@ -517,13 +527,15 @@ def test_large_ones_give_what_numpy_gives(op: str, tmp_path: Path) -> None:
         globals()[f"of_{'triangle' if name == 'trsm' else name}"](Values(drawn, text), text, tmp_path / str(number))
 
 
-# ---- blocks of threads of a GPU ----
+# ---- a matrix computed by a block of threads of a GPU ----
 
 SHARED, MEMORY, FEW = [16, 17, 20, 33, 48, 64, 67], [90, 115, 130], [17, 19]
 
 
 class OfBlocks(Drawn):
-    """The drawn cases at sizes for which a block of threads has a matrix: in shared memory, or in memory. There are few large matrices."""
+    """The random cases at sizes for which a block of threads computes a matrix, in shared memory or, if that is too
+    small, in global memory. The batches of large matrices are small.
+    """
 
     def __init__(self, number: int, sizes: "List[int]" = SHARED) -> None:
         super().__init__(number)
@@ -543,7 +555,9 @@ def templates(text: str, device: str) -> "List[str]":
 
 
 def test_who_writes_matrices() -> None:
-    """A block of threads has a matrix of at least 16 rows, or of at least 5 if there are no more matrices than units."""
+    """A block of threads computes a matrix if it has at least 16 rows, or at least 5 rows and there are at most as many
+    matrices as the GPU has units.
+    """
     for count, n, block in ((1000, 16, True), (1000, 15, False), (100, 5, True), (100, 4, False), (1, 400, True)):
         text = module(typed("f32", (count, n, n)), [typed("f32", (count, n, n))], "cholesky", "lower=true")
         assert templates(text, "sm_90") == [f"kernels/cholesky{'_gpu' * block}"]
@@ -570,7 +584,7 @@ def test_blocks_give_what_numpy_gives(op: str, sizes: "List[int]", tmp_path: Pat
 @pytest.mark.peer
 @pytest.mark.parametrize("target, device", [pair for pair in ON if not DEVICES[pair[1]].cpu])
 def test_blocks_agree_with_the_reference(target: str, device: str, tmp_path: Path) -> None:
-    """Blocks agree with the reference. Inputs include NaNs, infinities and zeros."""
+    """Kernels by blocks of threads agree with the reference. Inputs include NaNs, infinities and zeros."""
     drawn = [(op, OfBlocks(5000 + number * len(OPS) + OPS.index(op), MEMORY if op == "getrf" else SHARED)) for number in range(COUNT) for op in BLOCKS]
     agreed([parsed(getattr(draw, op)()[1], op) for op, draw in drawn], target, checked.Options(schedule=device), tmp_path)
 
@@ -579,7 +593,7 @@ def test_blocks_agree_with_the_reference(target: str, device: str, tmp_path: Pat
 @pytest.mark.skipif(not shutil.which("oclgrind"), reason="SKIP: no oclgrind")
 @pytest.mark.parametrize("op", BLOCKS)
 def test_blocks_have_no_race(op: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks have no data race, in shared memory and, if that is too small, in memory."""
+    """Kernels by blocks of threads have no data race, in shared memory and in global memory."""
     import test_oclgrind
     for room in (32 << 10, 2000):
         monkeypatch.setitem(TARGETS, "opencl", dataclasses.replace(TARGETS["opencl"], shared_bytes=room))

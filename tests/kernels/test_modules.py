@@ -1,5 +1,5 @@
-"""Test whole modules: calls, nested fusions, several fusions and tuples in tuples, through `gen run` against values computed here; a transformer block
-through `gen check`.
+"""Test whole modules through `gen run`, against values computed here: calls, nested fusions, several fusions, and tuples
+in tuples. A transformer block is also tested through `gen check`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ ADD = """add {
 }
 """
 
-# As a frontend prints it: no fusion, calls of calls with the default layouts whatever their operands have, one of them in a reducer.
+# A module as a frontend prints it: no fusions, but calls inside calls (one inside a reducer), with default layouts
+# whatever the layouts of their operands.
 UNOPTIMISED = """HloModule jit_f, entry_computation_layout={(f32[4,6]{0,1}, f32[6]{0})->(f32[4,6]{1,0}, (f32[4]{0}, f32[24]{0}))}
 
 _plus.1 {
@@ -84,7 +85,9 @@ def packed(values: Sequence[float]) -> bytes:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_unoptimised(target: str, tmp_path: Path) -> None:
-    """An ENTRY without fusions is one fusion. The bitcast flattens the callee's rows, although its buffer is in columns."""
+    """An ENTRY without fusions becomes one fusion. The bitcast flattens the callee's rows, although the caller's buffer
+    is column-major.
+    """
     assert [f.name for f in hlo.fusions(hlo.parse(UNOPTIMISED, "m.hlo"))] == ["m"]
     x = [[(7 * i + 5 * j) % 11 - 5.0 for j in range(6)] for i in range(4)]
     b = [0.5 * j - 1 for j in range(6)]
@@ -94,8 +97,8 @@ def test_unoptimised(target: str, tmp_path: Path) -> None:
     assert floats(sums) == [sum(y[6 * i:6 * i + 6]) for i in range(4)]
 
 
-# Two fusions in a called computation, one used twice; a fusion in a fusion in a fusion; a copy and a reduce beside them; tuples in tuples as parameter
-# and result, one parameter passed through.
+# A called computation with two fusions, one of them used twice; a fusion in a fusion in a fusion; a copy and a reduce
+# next to fusions; tuples in tuples as parameter and result; one parameter that is returned unchanged.
 SEVERAL = ADD + """inner {
   p = f32[2,3]{1,0} parameter(0)
   q = (f32[3,2]{1,0}, f32[6]{0}) parameter(1)
@@ -152,8 +155,8 @@ ENTRY main {
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_several(target: str, tmp_path: Path) -> None:
-    """Each launched fusion is a kernel set, also in a called computation; inner fusions are inlined. The callee's other layout is a copy (of x), which
-    is its own copy back (c).
+    """Each fusion that is launched has kernels, also inside a called computation; fusions inside fusions are inlined. If
+    the callee has another layout for x, x is copied for the call, and c is copied back after it.
     """
     assert [f.name for f in hlo.fusions(hlo.parse(SEVERAL, "m.hlo"))] == ["m_x_in1", "m_c_in1", "m_twice", "m_outer", "m_s"]
     x, a, b = ([float(k % 5 - 2) for k in range(n, n + 6)] for n in (0, 3, 1))
@@ -164,7 +167,7 @@ def test_several(target: str, tmp_path: Path) -> None:
     assert [floats(r) for r in run(SEVERAL, [packed(x), packed(a), packed(b)], target, tmp_path)] == want
 
 
-# A callee whose layouts all differ from the caller's, in tuples too; its bitcasts follow its own layouts.
+# A callee whose layouts all differ from the caller's, in tuples too. Its bitcasts follow its own layouts.
 TURNED = """minus {
   p = f32[6]{0} parameter(0)
   ROOT n = f32[6]{0} negate(p)
@@ -190,7 +193,9 @@ ENTRY main {
 
 @pytest.mark.parametrize("launched", [False, True])
 def test_layouts_of_calls(launched: bool, tmp_path: Path) -> None:
-    """The callee is inlined into one fusion, and called apart for the fusion in it."""
+    """A callee with other layouts is right if it is inlined into one fusion, and if it has a fusion and is therefore
+    called.
+    """
     text = TURNED.replace("negate(d)", "fusion(d), kind=kLoop, calls=minus") if launched else TURNED
     assert (len(hlo.fusions(hlo.parse(text, "m.hlo"))) > 1) == launched
     a, b, few = [float(k) for k in range(1, 7)], [float(k * k) for k in range(1, 7)], bytes([7, 250])
@@ -203,7 +208,9 @@ def test_layouts_of_calls(launched: bool, tmp_path: Path) -> None:
 
 
 def test_entries_without_fusions() -> None:
-    """Calls of a computation with a fusion are opened at any depth; calls of one without are fusions of their own beside one."""
+    """Calls of a computation that contains a fusion are inlined at any depth. Beside a fusion, the call of a computation
+    without fusions is a fusion of its own.
+    """
     text = ADD + "".join(f"deep{k} {{\n  p = f32[] parameter(0)\n  ROOT c = f32[] {what}\n}}\n" for k, what in enumerate(
         ["fusion(p, p), kind=kLoop, calls=add", "call(p), to_apply=deep0", "call(p), to_apply=deep1"]))
     plain = "plain {\n  p = f32[2]{0} parameter(0)\n  ROOT n = f32[2]{0} negate(p)\n}\n"
@@ -224,7 +231,9 @@ def test_entries_without_fusions() -> None:
     ("(f32[2,3]{1,0}, /*index=1*/(f32[4,1]{0,1}))->f32[2,3]{0,1}", "5:8: 'negate': expected the layout of entry_computation_layout, f32[2,3]{0,1}"),
 ])
 def test_entry_computation_layout(signature: str, fault: str) -> None:
-    """Buffers have the layouts of ENTRY; a header that disagrees is an error. A dimension of one element has no place."""
+    """Buffers have the layouts of ENTRY, and a module head with other layouts is an error. The position of a dimension
+    of size 1 in the layout does not matter.
+    """
     text = f"HloModule m, entry_computation_layout={{{signature}}}\nENTRY e {{\n  p = f32[2,3] parameter(0)\n  q = (f32[4,1]) parameter(1)\n" \
         "  ROOT n = f32[2,3] negate(p)\n}\n"
     problem = hlo.unsupported(hlo.parse(text, "m.hlo"))
@@ -233,7 +242,7 @@ def test_entry_computation_layout(signature: str, fault: str) -> None:
 
 @pytest.mark.parametrize("launched", [False, True])
 def test_barriers(launched: bool, tmp_path: Path) -> None:
-    """opt-barrier returns its operand: inside a fusion, between fusions, for a tuple."""
+    """opt-barrier returns its operand: inside a fusion, between fusions, and for a tuple."""
     body = "  x = f32[3] parameter(0)\n  n = f32[3] negate(x)\n  t = (f32[3], f32[3]) tuple(x, n)\n  b = (f32[3], f32[3]) opt-barrier(t)\n" \
         "  l = f32[3] get-tuple-element(b), index=1\n  m = f32[3] opt-barrier(l)\n  r = f32[3] add(m, m)\n  ROOT all = (f32[3], (f32[3], f32[3])) tuple(r, b)\n}\n"
     text = "ENTRY e {\n" + body
@@ -243,16 +252,16 @@ def test_barriers(launched: bool, tmp_path: Path) -> None:
     assert [floats(r) for r in run(text, [packed([1, 2, 3])], "c", tmp_path)] == [[-2, -4, -6], [1, 2, 3], [-1, -2, -3]]
 
 
-# ---- a transformer block: as XLA divided it into fusions, and before ---------------------------------------------------
+# ---- a transformer block: divided into fusions by XLA, and the module before that ----
 
 BLOCK, UNCUT = ((ROOT / "tests" / "hlo" / f"transformer_block{name}.hlo").read_text() for name in ("", "_unoptimised"))
 FUSIONS, DOTS = 22, 6
 DIMS = {"x": (16, 32), "b1": (32,), "b2": (32,), "bo": (32,), "bqkv": (96,), "c1": (128,), "c2": (32,), "g1": (32,), "g2": (32,), "w1": (32, 128),
-        "w2": (128, 32), "wo": (32, 32), "wqkv": (32, 96)}     # in the order of the parameters
+        "w2": (128, 32), "wo": (32, 32), "wqkv": (32, 96)}    # in the order of the parameters
 
 
 def without_dots(text: str) -> str:
-    """Return the block's other fusions: the result of a dot is a parameter."""
+    """Return the block with each dot's result as a parameter, so that only the other fusions remain."""
     numbers = itertools.count(len(DIMS))
     text, count = re.subn(r"fusion\([^)]*\), kind=kCustom, calls=\S+", lambda _: f"parameter({next(numbers)})", text)
     assert count == DOTS
@@ -269,13 +278,13 @@ def check(text: str, folder: Path, target: str) -> "subprocess.CompletedProcess[
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_block_without_dots(target: str, tmp_path: Path) -> None:
-    """Layer norms, bias and GELU, softmax, transposes of heads, residual sums."""
+    """The fusions without dots are right: layer norms, bias and GELU, softmax, transposes of heads, residual sums."""
     done = check(without_dots(BLOCK), tmp_path, target)
     assert done.returncode == 0 and f" {target} {FUSIONS - DOTS}/{FUSIONS - DOTS} " in done.stdout.splitlines()[-1], done.stdout + done.stderr
 
 
 def block(given: "Dict[str, List[float]]") -> List[float]:
-    """Return the block in Python's floats, by its definition."""
+    """Compute the block in Python's floats, by its definition."""
     tokens, width, heads = 16, 32, 4
     depth = width // heads
     rows = {name: [data[k:k + DIMS[name][-1]] for k in range(0, len(data), DIMS[name][-1])] for name, data in given.items()}
@@ -307,7 +316,7 @@ def block(given: "Dict[str, List[float]]") -> List[float]:
 @pytest.mark.parametrize("text", [BLOCK, UNCUT], ids=["cut", "uncut"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_block(target: str, text: str, tmp_path: Path) -> None:
-    """The whole block runs through `gen run`: the fusions that XLA made, and the module before it as one fusion."""
+    """The whole block is right through `gen run`: as XLA's fusions, and as one fusion made of the original module."""
     assert len(hlo.fusions(hlo.parse(text, "m.hlo"))) == (FUSIONS if text is BLOCK else 1)
     draw = random.Random(8)
     given = {name: floats(packed([draw.gauss(1 if name[0] == "g" else 0, 0.3) for _ in range(math.prod(dims))])) for name, dims in DIMS.items()}
@@ -317,7 +326,7 @@ def test_block(target: str, text: str, tmp_path: Path) -> None:
 
 
 def test_block_is_checked(tmp_path: Path) -> None:
-    """The block is checked fusion by fusion, because the bound of the whole block is infinite."""
+    """The block is checked fusion by fusion, because errors over the whole block have no finite bound."""
     done = check(BLOCK, tmp_path, "c")
     assert done.returncode == 0 and f" c {FUSIONS}/{FUSIONS} " in done.stdout.splitlines()[-1], done.stdout + done.stderr
 
@@ -347,7 +356,9 @@ ENTRY e {
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_one_buffer_twice(target: str, tmp_path: Path) -> None:
-    """Two parameters are one argument of a kernel if every launch gives them one buffer; otherwise each has its own."""
+    """If every launch passes one buffer for two parameters, they are one argument of the kernel. Otherwise each
+    parameter has an argument.
+    """
     p, q = [(7 * k) % 11 - 5.0 for k in range(15)], [(5 * k) % 7 - 3.0 for k in range(15)]
     turned = [q[j * 3 + i] for i in range(3) for j in range(5)]
     x = [t - a * a for a, t in zip(p, turned)]
@@ -391,7 +402,9 @@ ENTRY e {
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("row, column", [("i", "j"), ("j", "i")])
 def test_updated_and_read(row: str, column: str, target: str, tmp_path: Path) -> None:
-    """A buffer that is updated in place and is another parameter too is allowed only if the element read is the element that is then written."""
+    """A buffer that is updated in place may also be passed as another parameter only if each element is read just before
+    it is written.
+    """
     for said in ("", ", output_to_operand_aliasing={{}: (4, {})}"):
         text = UPDATED.replace("ROW", row).replace("COLUMN", column).replace("calls=f\n", f"calls=f{said}\n")
         fusion = hlo.fusions(hlo.parse(text, "m.hlo"))[-1]

@@ -1,8 +1,9 @@
-"""Compile the CUDA text of every HLO file here, and of drawn rows and scans, with nvcc for sm_80 and sm_90: no warning, no spill, no local memory except
-that of CUDA's own sinf, cosf and tanf (the reduction of long arguments uses 28 bytes).
+"""Compile the CUDA text of every HLO file here, and of random rows and scans, with nvcc for sm_80 and sm_90. There is no
+warning, no spill, and no local memory except that of CUDA's own sinf, cosf and tanf (28 bytes to reduce large
+arguments).
 
-Many kernels share a compilation, each file's text in a namespace of its own. Each device takes every second file; SETT_ALL takes all (`ninja
-test-files`).
+Many kernels share a compilation, with each file's text in a separate namespace. Each device takes every second file;
+SETT_ALL takes all (`ninja test-files`).
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ FOLDERS = {"own": [ROOT / "tests" / name for name in ("kernels", "tilings", "hlo
            "peer": [PEER / name for name in ("seeds", "hlo", "fusions")]}
 AT_ONCE = 24
 NUMBERS = {"sm_80": 0, "sm_90": 1}
-# The includes of the texts, once and outside any namespace.
+# What the texts include, included once outside the namespaces.
 HEAD = "".join(f"#include <{name}>\n" for name in (
     "cuda_runtime.h", "cuda_fp16.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"))
 
 
 def written(paths: List[Path], device: str, folder: Path) -> List[Path]:
-    """Return the CUDA texts of all files that are not refused."""
+    """Write the CUDA texts of all files that are not refused, and return their paths."""
     texts = []
     for number, path in enumerate(paths):
         out = io.StringIO()
@@ -49,7 +50,8 @@ def written(paths: List[Path], device: str, folder: Path) -> List[Path]:
 
 
 def batches(texts: List[Path]) -> List[List[Path]]:
-    """Yield groups of texts with different names, because some of their kernels are extern "C"."""
+    """Group the texts such that the texts of a group have different names, because some of their kernels are extern "C".
+    """
     found: List[Dict[str, Path]] = []
     for text in texts:
         for batch in found:
@@ -62,7 +64,7 @@ def batches(texts: List[Path]) -> List[List[Path]]:
 
 
 def compiled(job: Tuple[int, List[Path], str, Path]) -> List[str]:
-    """Return the errors of a batch: nvcc's messages, and kernels with a stack or spills."""
+    """Compile a group. Return nvcc's messages, and the kernels that have a stack or spills."""
     number, texts, device, folder = job
     source = folder / f"batch{number}.cu"
     source.write_text(HEAD + "".join(f'namespace text{i} {{\n#include "{text}"\n}}\n' for i, text in enumerate(texts)))
@@ -76,14 +78,14 @@ def compiled(job: Tuple[int, List[Path], str, Path]) -> List[str]:
         wrong.append(f"{source}: status {done.returncode}, {len(frames)} of {kernels} kernels")
     long_arguments = " ".join(text.read_text() for text in texts if re.search(r"\b(sin|cos|tan)f\(", text.read_text()))
     for kernel, stack, stores, loads in frames:
-        name = re.sub(r".*\d(sett_\w+)ILb[01]E.*", r"\1", kernel)    # an instance of a template
+        name = re.sub(r".*\d(sett_\w+)ILb[01]E.*", r"\1", kernel)    # an instance of a C++ template
         if int(stores) or int(loads) or (int(stack) and not re.search(rf"\b{name}\(", long_arguments)):
             wrong.append(f"{kernel}: {stack} bytes of stack, {stores} and {loads} of spills")
     return wrong
 
 
 def refused(texts: List[Path], device: str, folder: Path) -> List[str]:
-    """Return the errors of all texts."""
+    """Compile all texts and return the errors."""
     jobs = [(number, batch, device, folder) for number, batch in enumerate(batches(texts))]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return [line for lines in pool.map(compiled, jobs) for line in lines]
@@ -91,7 +93,9 @@ def refused(texts: List[Path], device: str, folder: Path) -> List[str]:
 
 @pytest.mark.parametrize("device", ["sm_80", "sm_90"])
 def test_drawn_rows_and_scans(device: str, tmp_path: Path) -> None:
-    """Rows are in registers, for all sizes and types. (Scan 6115 was spilled if the compiler chose how many blocks share a processor.)"""
+    """Rows stay in registers, for all sizes and types. (nvcc spilled scan 6115 when it could choose the number of blocks
+    per multiprocessor.)
+    """
     if not shutil.which("nvcc"):
         pytest.skip("SKIP: no nvcc")
     drawn = [(test_rows, SEED * 5000 + k) for k in range(3 * COUNT)]
@@ -125,7 +129,9 @@ def test_every_file(whose: str, device: str, tmp_path: Path) -> None:
 
 
 def test_a_long_chain(tmp_path: Path) -> None:
-    """nvcc ends soon; in a template it would put the value of a constant at each place that reads it."""
+    """A long chain of ops compiles quickly. In a C++ template nvcc would insert the value of a constant at each place
+    that reads it.
+    """
     if not shutil.which("nvcc"):
         pytest.skip("no nvcc")
     of = "u32[1048576]{0}"
@@ -133,7 +139,7 @@ def test_a_long_chain(tmp_path: Path) -> None:
     for name, source in (("k", "p"), ("c", "cs")):
         lines += [f"  {name}1 = u32[1]{{0}} slice({source}), slice={{[0:1]}}", f"  {name} = u32[] reshape({name}1)"]
     lines += [f"  x0 = {of} broadcast(k), dimensions={{}}", f"  by = {of} broadcast(c), dimensions={{}}", f"  i = {of} iota(), iota_dimension=0"]
-    for n in range(24):     # as random bits are made
+    for n in range(24):    # the rounds of a random-bit generator
         lines += [f"  l{n} = {of} shift-left(x{n}, by)", f"  r{n} = {of} shift-right-logical(x{n}, by)", f"  o{n} = {of} or(l{n}, r{n})",
                   f"  s{n} = {of} add(x{n}, i)", f"  x{n + 1} = {of} xor(o{n}, s{n})"]
     lines += [lines.pop().replace("  x", "  ROOT x", 1), "}", ""]

@@ -1,7 +1,9 @@
-"""Run the OpenCL kernels of all heroes, and drawn rows and scans, in oclgrind: no data race, no access out of bounds, right results.
+"""Run the OpenCL kernels of all heroes, and random rows and scans, in oclgrind: there is no data race, no access out of
+bounds, and the results are right.
 
-Small shapes take every path: whole and moved-back tiles, several work-groups, parts and their second kernel, local memory and barriers on GPU
-classes. Then every SHARE-th small file of others runs, with SETT_ALL every one. It is slow (an interpreter), so it runs in `ninja test-peer` only.
+Small shapes take every path: whole tiles and tiles moved back to fit, several work-groups, reductions in parts with a
+second kernel, local memory and barriers on GPU classes. Then every SHARE-th small file of other projects runs (with
+SETT_ALL every file). oclgrind interprets the kernels and is slow, so only `ninja test-peer` runs these tests.
 """
 
 from __future__ import annotations
@@ -29,9 +31,9 @@ from gen.run import cost
 pytestmark = pytest.mark.skipif(not shutil.which("oclgrind"), reason="SKIP: no oclgrind")
 DEVICES = ("pocl-cpu", "opencl-gpu")
 PEER = Path(__file__).resolve().parents[3] / "shared" / "peer"
-# oclgrind 21.10 lacks some intrinsics that clang's optimiser uses, and extends vectors of single bits wrongly.
+# oclgrind 21.10 lacks some intrinsics that clang's optimiser uses, and extends vectors of i1 wrongly.
 AS_WRITTEN = ("--build-options", "-cl-opt-disable")
-SMALL = 20_000    # elements of all parameters and results of a file
+SMALL = 20_000    # maximum number of elements in all parameters and results of a file
 SHARE = 4
 
 
@@ -119,7 +121,8 @@ COMPLEX = """f {
 }
 """
 ADD = "add {{\n  a = {0}[] parameter(0)\n  b = {0}[] parameter(1)\n  ROOT s = {0}[] add(a, b)\n}}\n"
-# One of each op that reads or writes at other places: at indices that are read, in windows, sides, parts of elements.
+# One fusion for each op that reads or writes at computed places: at indices from a parameter, in windows, in the
+# operands of a concatenation, in parts of elements.
 OTHERS = {
     "dynamic-slice": "x = f32[40,70] parameter(0)\n  i = s32[] parameter(1)\n  j = s32[] parameter(2)\n"
                      "  ROOT r = f32[9,33] dynamic-slice(x, i, j), dynamic_slice_sizes={9,33}",
@@ -174,7 +177,7 @@ OTHERS = {
     "long fft": "x = c64[4400] parameter(0)\n  ROOT r = c64[4400] fft(x), fft_type=FFT, fft_length={4400}",
     "bits": "x = f32[37] parameter(0)\n  ROOT r = u8[37,4] bitcast-convert(x)",
 }
-# Results in their parameter's buffer, and in tiles whose padding is written too.
+# Results in a parameter's buffer, and results with tiled layouts, whose padding is written too.
 ENTRIES = {
     "in place": "HloModule m, input_output_alias={ {}: (0, {}, must-alias) }\nENTRY e {\n  x = f32[40,70] parameter(0)\n  u = f32[3,50] parameter(1)\n"
                 "  i = s32[] parameter(2)\n  ROOT r = f32[40,70] dynamic-update-slice(x, u, i, i)\n}\n",
@@ -203,7 +206,7 @@ STREAMED = [transpose("f32", (33, 40), (1, 0)), transpose("u16", (97, 64), (1, 0
 
 
 def grind(built: run.Built, *options: str) -> Tuple[str, str]:
-    """Check one fusion in oclgrind; return the messages of the harness and of oclgrind."""
+    """Check one fusion in oclgrind. Return what the harness and what oclgrind print."""
     library = run.compile_fusion(built, "opencl", True)
     done = subprocess.run(["oclgrind", "--data-races", "--uniform-writes", *options, str(run.harness("opencl")), "check", "", "1", "1", "300", "900", str(library)],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
@@ -220,7 +223,8 @@ def test_no_race_and_no_fault(text: str, device: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("module", (test_rows, test_scan), ids=("rows", "scans"))
 def test_drawn_rows_and_scans(module: Any, device: str, tmp_path: Path) -> None:
-    """Threads of a block share rows: all of them reach the barriers, and each value is written before it is read."""
+    """If threads of a block share a row, all of them reach each barrier, and each value is written before it is read.
+    """
     drawn = (module.Draw(SEED * 5000 + k) for k in itertools.count())
     for draw in itertools.islice((draw for draw in drawn if math.prod(draw.dims) <= 3000), COUNT):
         clean(draw.fusion(), device, tmp_path, *AS_WRITTEN)
@@ -228,7 +232,7 @@ def test_drawn_rows_and_scans(module: Any, device: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", STREAMED, ids=map(str, range(len(STREAMED))))
 def test_streamed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fusions with streaming stores, as for data larger than any cache, have no error in oclgrind."""
+    """Fusions with streaming stores, as for data larger than any cache, run in oclgrind without an error."""
     uncached(monkeypatch)
     clean(text, "pocl-cpu", tmp_path)
 
@@ -241,7 +245,7 @@ def clean(text: str, device: str, tmp_path: Path, *options: str) -> None:
 
 
 def faults(fusions: "Sequence[hlo.Fusion]", device: str, folder: Path, *options: str) -> str:
-    """Return the messages of oclgrind or the harness about the first fusion with an error."""
+    """Return the messages of oclgrind or of the harness about the first fusion that has an error."""
     for number, fusion in enumerate(fusions):
         out, said = grind(run.build(fusion, folder / str(number), "opencl", run.Options(schedule=device)), *options)
         results = [line for line in out.splitlines() if '"result"' in line]
@@ -251,7 +255,9 @@ def faults(fusions: "Sequence[hlo.Fusion]", device: str, folder: Path, *options:
 
 
 def small(file: Path) -> "Optional[List[hlo.Fusion]]":
-    """Return the fusions of a file that is small enough for oclgrind, else None; None for a refused file."""
+    """Return the fusions of a file if they are small enough for oclgrind. Return None for other files and for files that
+    gen refuses.
+    """
     try:
         fusions = hlo.fusions(run.load(str(file)))
     except hlo.HloError:
@@ -262,7 +268,7 @@ def small(file: Path) -> "Optional[List[hlo.Fusion]]":
 
 @pytest.mark.parametrize("types", [["f32"], ["s32", "f32"], ["u64"]])
 def test_sorts_in_parts(types: "List[str]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two work-items sort the ranges of one row, in its result or in one scratch buffer."""
+    """Two work-items sort the ranges of one row, in the row's result or in one scratch buffer."""
     test_sort.narrow(monkeypatch)
     clean("ENTRY e {".join(test_sort.sort(types, [450], 0, test_sort.comparator(types, 1)).rsplit("e {", 1)), "pocl-cpu", tmp_path, *AS_WRITTEN)
 
@@ -279,7 +285,9 @@ def test_what_others_wrote(device: str, tmp_path: Path) -> None:
 
 
 def test_faults_are_found(tmp_path: Path) -> None:
-    """A kernel in which two work-items store different values, and one that reads beyond its buffer, are reported."""
+    """A kernel in which two work-items store different values to one element is reported, and so is a kernel that reads
+    beyond its buffer.
+    """
     file = tmp_path / "case.hlo"
     file.write_text(transpose("f32", (32, 32), (1, 0)))
     fusion = hlo.fusions(run.load(str(file)))[0]

@@ -1,4 +1,6 @@
-"""Test computations that run once: in NAME_prepare, if they depend only on the weights, and before a loop that does not change them."""
+"""Test computations that are moved so that they run once: into NAME_prepare if they depend only on the weights, and
+before a loop if no iteration changes them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ STATE = "(s32[], f32[32,64], f32[64,64])"
 
 
 def loop(name: str, trips: str, body: str, passed: str = "w") -> str:
-    """Return a while's body and condition. The state is a counter, x and w. trips: the ops that give n, the number of iterations; passed: the next w."""
+    """Return the body and condition of a while loop, whose variables are a counter, x and w. trips: the ops that compute
+    n, the number of iterations; passed: the next w.
+    """
     return f"""
 {name} {{
   s = {STATE} parameter(0)
@@ -107,12 +111,12 @@ def file_of(text: str) -> Any:
 
 
 def writers(steps: "List[Step]", elements: int) -> "List[Launch]":
-    """Return the launches that write only arrays of this size."""
+    """Return the launches that write arrays of `elements` elements and nothing else."""
     return [step for step in steps if isinstance(step, Launch) and {a.shape.elements for a in step.writes} == {elements}]
 
 
 def places(text: str) -> "List[int]":
-    """Return the panel copies before all loops, and those in loops."""
+    """Return the number of launches that copy w into panels, and how many of them are inside loops."""
     steps = file_of(text).dialects[0].steps
     inside = [step for loop in steps if isinstance(loop, Repeat) for step in all_steps([loop])]
     return [len(writers(steps, 64 * 64)), len(writers(inside, 64 * 64))]
@@ -133,14 +137,16 @@ CASES = {
     "twice": (text_of(loop("outer", TWICE, PRODUCT)), [0, 1]),
     "nested": (text_of(loop("inner", COUNTED, PRODUCT), loop("outer", THRICE, INNER, "v")), [1, 0]),
     "nested in two": (text_of(loop("inner", COUNTED, PRODUCT), loop("outer", TWICE, INNER, "v")), [0, 1]),
-    "changed": (text_of(loop("outer", COUNTED, PRODUCT + NEGATED, "v")), [1, 2]),    # and w is copied to the state
+    "changed": (text_of(loop("outer", COUNTED, PRODUCT + NEGATED, "v")), [1, 2]),    # w is also copied into the loop's state
     "in an arm": (text_of(TIMES, loop("outer", COUNTED, SOMETIMES)), [0, 1]),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_panels_of_loops(name: str) -> None:
-    """An operand that no iteration changes is packed before the loop, unless the loop runs twice or is in an arm."""
+    """An operand that no iteration changes is copied into panels before the loop, unless the loop may run few times or
+    is inside a branch.
+    """
     text, wanted = CASES[name]
     assert places(text) == wanted
 
@@ -149,7 +155,7 @@ def test_panels_of_loops(name: str) -> None:
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if number % 3 == 0 else pytest.mark.peer)
                                   for number, name in enumerate(CASES)])
 def test_values(name: str, target: str, tmp_path: Path) -> None:
-    """The program that moves calls out of loops returns the same values as the program that runs them in each iteration."""
+    """The program that moves calls out of loops returns the reference's values."""
     checked(CASES[name][0], target, tmp_path)
 
 
@@ -171,7 +177,9 @@ ENTRY m {{
 
 @pytest.mark.parametrize("flags", [[], ["-DSETT_SCALAR"]])
 def test_replaced_weights(flags: "List[str]", tmp_path: Path) -> None:
-    """prepare packs panels of weights, and again for other weights; a run refuses a state that is not filled."""
+    """prepare copies the weights into panels, and again after the weights were replaced. A run is refused if prepare has
+    not filled the state.
+    """
     texts, about = pipeline.files(program_of(PERCEPTRON), ["c"])
     for name, text in texts.items():
         (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -187,7 +195,7 @@ def test_replaced_weights(flags: "List[str]", tmp_path: Path) -> None:
         given = [array.array("f", x).tobytes(), weights.tobytes()]
         return call(lambda params, results: library.m_c_run(params, results, scratch), given, [32 * 80 * 4])
 
-    with pytest.raises(AssertionError):     # the state is not filled
+    with pytest.raises(AssertionError):    # prepare has not run
         run_with(block)
     assert library.m_prepare(None, scratch) == 1
     replaced = array.array("f", block)
@@ -196,12 +204,13 @@ def test_replaced_weights(flags: "List[str]", tmp_path: Path) -> None:
         held = (ctypes.c_char * len(weights.tobytes())).from_buffer_copy(weights.tobytes())
         assert library.m_prepare((ctypes.c_void_p * 1)(ctypes.addressof(held)), scratch) == 0
         right = [float(sum(x[i * 96 + k] * weights[j * 96 + k] for k in range(96))) for i in range(32) for j in range(80)]
-        for _ in range(2):    # a run leaves the state unchanged
+        for _ in range(2):    # a run does not change the state
             assert run_with(weights) == [array.array("f", right).tobytes()]
 
 
 def test_prepared_once() -> None:
-    """The panel copy is not a launch of a run; in a check, and on a small machine, it is."""
+    """With prepare, a run does not copy the weights into panels. In OpenCL, and for the embedded profile, each run does.
+    """
     file = file_of(PERCEPTRON)
     assert "  state, bytes 64 to 30784: m 0" in explain._arena(file)
     assert len(writers(file.dialects[0].first, 80 * 96)) == 1 and not writers(file.dialects[0].steps, 80 * 96)
@@ -215,7 +224,9 @@ def test_values_of_weights(target: str, tmp_path: Path) -> None:
 
 
 def test_weights_of_a_loop(tmp_path: Path) -> None:
-    """prepare also packs weights of a loop's body: a value moved before the loop depends on nothing else."""
+    """prepare also copies weights that a loop's body reads: once moved before the loop, the copy depends on nothing
+    else.
+    """
     weights = f"  c = f32[64,64] constant({literal(matrix(64, 64, 5), [64, 64])})\n"
     text = text_of(loop("outer", COUNTED, weights + PRODUCT.replace("(x, w)", "(x, c)")))
     file = file_of(text)
@@ -224,20 +235,24 @@ def test_weights_of_a_loop(tmp_path: Path) -> None:
 
 
 def few_rows(of: str) -> str:
-    """Return the text with x of 4 rows and w of 512 rows, both of 512 columns."""
+    """Return the text with x of 4 rows and w of 512 rows, both with 512 columns."""
     for old, new in (("[32,64]", "[4,512]"), ("[64,64]", "[512,512]")):
         of = of.replace(old, new)
     return of
 
 
 def lanes(file: Any) -> "List[Launch]":
-    """Return the launches that write the sums of each vector lane separately."""
+    """Return the launches that write the sums of each vector lane separately, as kernels for a matrix that is read in
+    place do.
+    """
     steps = file.dialects[0].steps
     return [step for step in all_steps(steps) if isinstance(step, Launch) and any(a.shape.elements == 4 * 512 * 16 for a in step.writes)]
 
 
 def test_few_rows_are_packed_where_that_is_done_once() -> None:
-    """For few rows by a matrix with its neighbours along the sum, panels of weights are made once; other matrices are read in place."""
+    """For few rows, a matrix that is contiguous along the sum is copied into panels only if the copy is made once for a
+    loop. Otherwise it is read in place.
+    """
     for name, panels in (("counted", True), ("found", True), ("twice", False), ("changed", False), ("in an arm", False)):
         file = file_of(few_rows(CASES[name][0]))
         assert bool(lanes(file)) != panels, name

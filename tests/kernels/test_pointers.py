@@ -1,5 +1,8 @@
-"""CUDA and HIP accept pointers with the alignment of their elements: a kernel that accesses words of several elements has two forms, and the call
-chooses by the alignment of the pointers. `gen check` runs every kernel with both; here each pointer alone is misaligned, and all words are listed.
+"""Test the alignment of pointers in CUDA and HIP. Callers only have to align pointers to their elements. A kernel that
+accesses several elements at once therefore has two forms, and the call chooses by the pointers' alignment.
+
+`gen check` runs every kernel with both forms. Here each pointer is misaligned in turn, and the kernels' lists of such
+pointers are tested.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ body { p = (s32[], STATE) parameter(0)  n = s32[] get-tuple-element(p), index=0 
 BODY}
 """
 MODULES = {
-    # words of 16, 8 and 4 bytes; one pointer whose elements are accessed one by one
+    # accesses of 16, 8 and 4 bytes; one pointer whose elements are accessed one at a time
     "straight": """ENTRY e {
   a = f32[1024,1024] parameter(0)  b = bf16[1024,1024] parameter(1)  c = u8[1024,1024] parameter(2)  d = f32[1024] parameter(3)
   e = f32[1024,1024] convert(b)  f = f32[1024,1024] convert(c)  g = f32[1024,1024] broadcast(d), dimensions={0}
@@ -37,21 +40,21 @@ MODULES = {
   a = bf16[96,2,128] parameter(0)  b = bf16[128,2,96] parameter(1)  t = bf16[128,2,96] transpose(a), dimensions={2,1,0}
   ROOT r = bf16[128,2,96] maximum(t, b) }
 """,
-    # the kernel of the loop is launched separately, on the parameter, on the block of scratch and on the result
+    # the loop's kernel is launched three times: on the parameter, on scratch and on the result
     "loop": SUM + LOOP.replace("STATE", "f32[8,1024]").replace("BODY", """  x = f32[8,1024] get-tuple-element(p), index=1  z = f32[] constant(0)
   q = f32[8,1024] multiply(x, x)  s = f32[8] reduce(q, z), dimensions={1}, to_apply=sum  r = f32[8] rsqrt(s)
   w = f32[8,1024] broadcast(r), dimensions={0}  y = f32[8,1024] multiply(x, w)  ROOT t = (s32[], f32[8,1024]) tuple(m, y) """) + """ENTRY e {
   x = f32[8,1024] parameter(0)  z = s32[] constant(0)  t = (s32[], f32[8,1024]) tuple(z, x)
   w = (s32[], f32[8,1024]) while(t), condition=condition, body=body  ROOT y = f32[8,1024] get-tuple-element(w), index=1 }
 """,
-    # one block of threads runs the loop: a chain
+    # one block of threads runs the whole loop
     "chain": SUM + LOOP.replace("STATE", "f32[4], f32[4,1024]").replace("BODY", """  a = f32[4] get-tuple-element(p), index=1
   x = f32[4,1024] get-tuple-element(p), index=2  z = f32[] constant(0)  w = f32[4,1024] broadcast(a), dimensions={0}  q = f32[4,1024] multiply(x, w)
   s = f32[4] reduce(q, z), dimensions={1}, to_apply=sum  ROOT t = (s32[], f32[4], f32[4,1024]) tuple(m, s, x) """) + """ENTRY e {
   a = f32[4] parameter(0)  x = f32[4,1024] parameter(1)  z = s32[] constant(0)  t = (s32[], f32[4], f32[4,1024]) tuple(z, a, x)
   w = (s32[], f32[4], f32[4,1024]) while(t), condition=condition, body=body  ROOT y = f32[4] get-tuple-element(w), index=1 }
 """,
-    # elements of one byte are combined by atomic operations on words of 4 bytes
+    # elements of one byte are combined by atomic operations on 4-byte words
     "scatter": """add { a = u8[] parameter(0)  b = u8[] parameter(1)  ROOT c = u8[] add(a, b) }
 ENTRY e {
   x = u8[64] parameter(0)  i = s32[200,1] parameter(1)  u = u8[200] parameter(2)
@@ -59,8 +62,8 @@ ENTRY e {
 """,
 }
 
-# Call a program with all pointers aligned to 64 bytes, then with each at its minimum alignment, then with each a byte off. Print the calls with a
-# different error or different results.
+# Call a program with all pointers aligned to 64 bytes, then with each pointer in turn at its minimum alignment, then
+# with each pointer one byte off. Print the calls whose error or results differ.
 CALLS = r"""
 import ctypes, json, random, sys
 library, about = ctypes.CDLL(sys.argv[1]), json.loads(sys.argv[2])
@@ -95,7 +98,9 @@ print(json.dumps(wrong))
 
 @pytest.mark.parametrize("name", MODULES)
 def test_each_pointer(name: str, tmp_path: Path) -> None:
-    """Each pointer alone at its minimum alignment gives the same bits, without an access of words at a misaligned address, and below that an error."""
+    """With one pointer at its minimum alignment the results are the same bits, and no wide access is misaligned. With
+    one pointer below it the call returns an error.
+    """
     program = programs.program(parse(f"HloModule m\n{MODULES[name]}", "m.hlo"))
     texts, about = pipeline.files(program, ["cuda"], "sm_80")
     for file, text in texts.items():
@@ -120,7 +125,9 @@ def test_each_pointer(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["cuda", "hip"])
 def test_words_are_known(target: str) -> None:
-    """The pointers through which a kernel's text accesses words are those of its launch and of its manifest."""
+    """The launch and the manifest of a kernel list exactly the pointers that the kernel's text accesses several elements
+    at once through.
+    """
     files = sorted(file for folder in ("tests/kernels", "tests/goldens", "bench") for file in (ROOT / folder).glob("*.hlo"))
     heroes: "Set[str]" = set()
     for file in files:
@@ -132,7 +139,7 @@ def test_words_are_known(target: str) -> None:
         texts = dict(re.findall(r"^[^\n]*(?:__global__|__device__)[^\n]*? (sett_\w+)\((.*?)^}", made.text, re.M | re.S))
         for kernel in made.kernels:
             text = texts[kernel.name]
-            for name, pointer in re.findall(r"([ab]_at\[pass\]) = ([pqr]\d+) \+", text):      # an operand of a product
+            for name, pointer in re.findall(r"([ab]_at\[pass\]) = ([pqr]\d+) \+", text):    # an operand of a product
                 text = text.replace(f", {name}", f", {pointer}")
             words = r"(?:(?:load|store)_word<aligned>|copy_to_shared<aligned, (?:4|8|16)>)"
             found = set(re.findall(words + r"\(.*?, ([pqr]\d+) \+ ", text))

@@ -1,4 +1,6 @@
-"""Test a module of several fusions as one function: the arrays that each call reads and writes, their places, and the header."""
+"""Test a module of several fusions as one function: the arrays that each call reads and writes, their places in memory,
+and the header.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ BOTH = """both { a = s32[8] parameter(0)  p = s32[8] negate(a)  c = s32[8] const
 UPDATE = """update { a = s32[8] parameter(0)  b = s32[2] parameter(1)  c = s32[] constant(3)
   ROOT r = s32[8] dynamic-update-slice(a, b, c) }\n"""
 
-# Each text is the body of ENTRY; the expected values are those of the reference of the whole module, which has no calls.
+# Bodies of ENTRY. The expected values come from the reference of the whole module, in which all calls are inlined.
 ENTRIES = {
     "results that are read on": "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  z = s32[8] fusion(y, x), kind=kLoop, calls=add  ROOT r = (s32[8], s32[8]) tuple(y, z)",
     "one result twice": "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  ROOT r = (s32[8], s32[8]) tuple(y, y)",
@@ -80,7 +82,7 @@ def program(text: str, name: str = "m") -> Program:
 @in_parts
 @pytest.mark.parametrize("target", TARGETS)
 def test_entries(target: str, part: str, tmp_path: Path) -> None:
-    """Each call is compared with its reference, and the whole with that of the inlined module."""
+    """Each call agrees with its reference, and the whole program with the reference of the inlined module."""
     device_or_skip(target)
     builts = []
     for number, entry in enumerate(of_part(ENTRIES.values(), part)):
@@ -91,7 +93,9 @@ def test_entries(target: str, part: str, tmp_path: Path) -> None:
 
 
 def drawn_module(seed: int) -> str:
-    """Return fusions of integers on arrays of two sizes in any order: results are read once, often or never, and returned in any order."""
+    """Return a random module of integer fusions on arrays of two sizes in any order. A result is read once, often or
+    never, and results are returned in any order.
+    """
     draw = random.Random(seed)
     functions, lines, names = [], [], {8: ["x", "y"], 16: ["w"]}
     for number in range(draw.randint(2, 12)):
@@ -135,7 +139,8 @@ def test_drawn(target: str, part: str, tmp_path: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("target", TARGETS)
 def test_blocks_after_xla(target: str) -> None:
-    """Two transformer blocks in XLA:GPU's form are one function, in which each computation has its kernels once."""
+    """Two transformer blocks in XLA:GPU's form become one function, which contains the kernels of each computation once.
+    """
     device_or_skip(target)
     of = build.program(run.load(str(WHOLE)))
     assert (len(of.body), len(of.fusions)) == (24, 11)
@@ -145,7 +150,7 @@ def test_blocks_after_xla(target: str) -> None:
 
 @pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 200), marks=pytest.mark.peer)])
 def test_arrays_do_not_meet(seeds: "Sequence[int]") -> None:
-    """No two arrays that a launch reads or writes share bytes, nor does one that is needed later, on any target."""
+    """Two arrays never share bytes while both are needed, on any target."""
     for seed in seeds:
         of = program(drawn_module(seed))
         for target in ("c", "opencl", "cuda"):
@@ -168,24 +173,24 @@ def test_arrays_do_not_meet(seeds: "Sequence[int]") -> None:
 
 
 def test_equal_fusions_are_one() -> None:
-    """A module with the same computation twice has its kernel once."""
+    """A computation that a module contains twice has one kernel."""
     again = TWICE.replace("twice", "other").replace("a =", "z =").replace("add(a, a)", "add(z, z)")
     entry = "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  ROOT z = s32[8] fusion(y), kind=kLoop, calls=other"
     of = program(f"HloModule m\n{TWICE}{again}ENTRY main {{\n{entry}\n}}\n")
     assert len(of.body) == 2 and len(of.fusions) == 1
-    assert pipeline.target_file(of, "c").text.count("static void sett_m_twice(") in (1, 2)    # with vectors, and without
+    assert pipeline.target_file(of, "c").text.count("static void sett_m_twice(") in (1, 2)    # twice if the file has a version with vectors and one without
 
 
 def chain(op: str, before: str = "") -> Program:
-    """Return ten calls, each of the previous result."""
+    """Return a program of ten calls, each of which reads the previous result."""
     function = f"turn {{ a = s32[4096] parameter(0)  b = s32[4096] negate(a)  {before}  ROOT r = s32[4096] {op} }}\n"
     lines = ["v0 = s32[4096] parameter(0)", *(f"v{k + 1} = s32[4096] fusion(v{k}), kind=kLoop, calls=turn" for k in range(9))]
     return program(f"HloModule m\n{function}ENTRY main {{\n{chr(10).join(lines)}\nROOT r = s32[4096] fusion(v9), kind=kLoop, calls=turn\n}}\n")
 
 
 def test_scratch_is_shared() -> None:
-    """In a chain of calls two arrays are needed at a time, one of them in the result's own buffer, except in OpenCL. If each element is computed from
-    the element at its place, all arrays are one; not if other elements are read as well.
+    """In a chain of calls two arrays are needed at a time. One is the result's own buffer, except in OpenCL. If each
+    element of a call's result depends only on the same element of its operand, one array is enough.
     """
     turned, plain, shifted = chain("reverse(b), dimensions={0}"), chain("add(a, b)"), chain("add(a, c)", "c = s32[4096] reverse(a), dimensions={0}")
     assert pipeline.target_file(turned, "opencl", "opencl-gpu").storage.bytes == 2 * 4 * 4096
@@ -194,7 +199,7 @@ def test_scratch_is_shared() -> None:
         assert pipeline.target_file(plain, target).storage.bytes == 0
         assert pipeline.target_file(shifted, target).storage.bytes > 0
     text = pipeline.target_file(plain, "c").text
-    assert "int32_t *p0, int32_t *r0" in text and "restrict p0" not in text    # two pointers may be equal
+    assert "int32_t *p0, int32_t *r0" in text and "restrict p0" not in text    # the two pointers may be equal
 
 
 NAMES = """HloModule m
@@ -223,7 +228,9 @@ ENTRY m {
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer), pytest.param("cuda-on-cpu", marks=pytest.mark.peer)])
 def test_functions_have_names_of_their_own(target: str, tmp_path: Path) -> None:
-    """The kernels of `f`, one per operand, end with numbers, like the names of other fusions."""
+    """A fusion `f` with several kernels numbers their names. These names differ from those of other fusions that end in
+    a number.
+    """
     device_or_skip(target)
     results = run.check(written(tmp_path, NAMES), target, run.Options())
     assert {result.status for result in results} == {"PASS"}, results
@@ -251,14 +258,14 @@ ENTRY m {
 
 
 def test_order_of_launches(tmp_path: Path) -> None:
-    """An array for one launch is computed right before it, if that needs less memory."""
+    """If it saves memory, an array for one launch is computed right before that launch."""
     for target, device in (("c", "cpu"), ("opencl", "opencl-gpu")):
-        assert pipeline.target_file(program(ORDER), target, device).storage.bytes == 2 * 4 * 4096    # 3 in the text's order
+        assert pipeline.target_file(program(ORDER), target, device).storage.bytes == 2 * 4 * 4096    # 3 arrays in the order of the text
     assert {result.status for result in run.check(written(tmp_path, ORDER), "c", run.Options())} == {"PASS"}
 
 
 def test_apart(tmp_path: Path) -> None:
-    """--apart writes the files of each fusion."""
+    """`--apart` writes separate files for each fusion."""
     file = written(tmp_path, module(ENTRIES["results that are read on"]))
     done = gen("build", file, "-o", tmp_path / "out", "--target", "c", "--apart")
     assert done.returncode == 0, done.stderr
@@ -316,7 +323,9 @@ ENTRY main {
 
 @pytest.mark.parametrize("flags", ([], pytest.param(["-march=native"], marks=pytest.mark.peer), ["-DSETT_SCALAR"]))
 def test_the_header(flags: "List[str]", tmp_path: Path) -> None:
-    """The header has the function with types and names, sizes as macros, and the caller's threads; pointers need only the alignment of their elements."""
+    """The header declares the function with its types and names, macros for sizes, and the version that takes the
+    caller's threads. It demands only the alignment of the elements.
+    """
     texts, _ = pipeline.files(program(LARGE), ["c"])
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -333,7 +342,9 @@ TAKEN = "log nan j1l NULL M_PI size_t uint float4 vload4 index main restrict mat
 @pytest.mark.peer
 @pytest.mark.parametrize("target", TARGETS)
 def test_names_that_c_has(target: str, tmp_path: Path) -> None:
-    """Files may be named like a word of C or OpenCL, a name or a header of C's library, or one of their own functions."""
+    """Module files may be named like a keyword of C or OpenCL, a name or a header of C's library, or one of the
+    generated functions.
+    """
     device_or_skip(target)
     text = "ENTRY e { x = f32[9] parameter(0)  a = f32[9] exponential(x)  ROOT y = f32[9] add(a, x) }"
     builts = [run.build(program(text, name), tmp_path, target, run.Options()) for name in TAKEN]
@@ -378,8 +389,8 @@ ENTRY e {
 
 @pytest.mark.parametrize("text", (LOOPED, module(ENTRIES["results that are read on"])), ids=("loop", "calls"))
 def test_wrong_places_are_found(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays that are needed at the same time fail the check at one place, whichever is moved; so does a copy that is left out although its arrays are
-    distinct.
+    """The proof of a program fails if two arrays that are needed at the same time get one place. It also fails if a copy
+    between two places is left out.
     """
     proved: List[Any] = []
     monkeypatch.setattr(proof, "prove", lambda *given: proved.append(given))
@@ -404,8 +415,8 @@ def test_wrong_places_are_found(text: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_wrong_kernels_are_found(tmp_path: Path) -> None:
-    """A wrong statement in a loop's body fails the call that has it. A wrong statement only in the program, and not in the program whose results are all
-    arrays, fails the program.
+    """If a kernel in a loop's body is wrong, `gen check` names the call that has it. If the statement is wrong only in
+    the program, and not in its copy that keeps all values, the whole program fails.
     """
     found = {}
     for name, files in (("whole", ("m.c",)), ("both", ("m.c", "m_traced.c"))):
@@ -419,7 +430,7 @@ def test_wrong_kernels_are_found(tmp_path: Path) -> None:
 
 
 def test_what_no_input_reaches_is_said(tmp_path: Path) -> None:
-    """A branch that no input takes passes without being tested; the line says so."""
+    """A branch that no input takes passes untested, and the output says so."""
     text = """HloModule m
 same { ROOT p = s32[8] parameter(0) }
 twice { p = s32[8] parameter(0)  ROOT r = s32[8] add(p, p) }
@@ -439,7 +450,8 @@ ENTRY e {{ x = f32[16,16] parameter(0)  w = f32[16,16] parameter(1)
 
 
 def deep(steps: int) -> str:
-    """Return several divisions by a product with a matrix, after which the bound of the whole is unlimited."""
+    """Return a program of several divisions by a product of matrices, after which the error of the whole has no bound.
+    """
     lines = []
     for n in range(steps):
         of = f"q{n}" if n else "x"
@@ -449,7 +461,9 @@ def deep(steps: int) -> str:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_nests_are_compared_one_by_one(target: str, tmp_path: Path) -> None:
-    """All values of ordinary inputs are compared, although the whole has no bound."""
+    """All values are compared for ordinary inputs, although the error of the whole has no bound: the parts are compared
+    one by one.
+    """
     device_or_skip(target)
     results = run.check_built([run.build(program(deep(8)), tmp_path, target, run.Options())], target, run.Options(rounds=3))
     assert all(result.status == "PASS" for result in results) and len(results) > 4
@@ -457,8 +471,8 @@ def test_nests_are_compared_one_by_one(target: str, tmp_path: Path) -> None:
 
 
 def test_a_wrong_nest_is_named(tmp_path: Path) -> None:
-    """In a fusion of many nests, only the wrong nest fails."""
-    # products of two numbers by two are loops
+    """In a fusion of many parts only the wrong part fails."""
+    # products of 2 x 2 matrices are computed by loops
     of = run.build(program(deep(8).replace("[16,16]", "[2,2]")), tmp_path, "c", run.Options())
     for path in (tmp_path / "m.c", tmp_path / "m_traced.c"):
         path.write_text(path.read_text().replace("v_d5 = v_next", "v_d5 = 0.5f + v_next"))
@@ -467,7 +481,9 @@ def test_a_wrong_nest_is_named(tmp_path: Path) -> None:
 
 
 def test_a_scatter_of_nothing_is_a_part(tmp_path: Path) -> None:
-    """A scatter without updates is compared as a part: its result in scratch is a parameter, which parts read in place."""
+    """A scatter without updates is compared as a part of a fusion: its scratch array is a parameter of the parts that
+    read it.
+    """
     text = deep(5).replace("d0 = f32[16,16] dot(x,", """at = s32[0,1] constant({})  new = f32[0,16] constant({})
   same = f32[16,16] scatter(x, at, new), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
   d0 = f32[16,16] dot(same,""").replace("ENTRY", "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\nENTRY")
@@ -476,8 +492,8 @@ def test_a_scatter_of_nothing_is_a_part(tmp_path: Path) -> None:
 
 
 def test_a_call_after_a_wrong_one_does_not_pass(tmp_path: Path) -> None:
-    """A call after a wrong one is not compared, and the message says so."""
-    # products of two numbers by two are loops
+    """After a call that fails, later calls are not compared, and the message says so."""
+    # products of 2 x 2 matrices are computed by loops
     of = run.build(program(deep(8).replace("[16,16]", "[2,2]")), tmp_path, "c", run.Options())
     for path in (tmp_path / "m.c", tmp_path / "m_traced.c"):
         path.write_text(path.read_text().replace("v_d1 = v_next", "v_d1 = 0.5f + v_next"))

@@ -1,5 +1,5 @@
-"""Property: reductions of any rank, kept dimensions, size, type and combiner agree with the reference, alone and among other ops, on each class of
-device; nvcc compiles them well.
+"""Property: reductions of any rank, kept dimensions, size, type and combiner agree with the reference, alone and among
+other ops, on each class of device. nvcc compiles them without local memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST = 60000
 
 Value = Tuple[str, str, Sequence[int]]   # name, type, dims
 
-# the combiner of argmax as JAX writes it: NaNs first, then the larger, then the smaller index
+# argmax's combiner as JAX writes it: NaNs first, then the larger element, then the smaller index
 ARGMAX = """{name} {{
   a = {t}[] parameter(0)
   i = s32[] parameter(1)
@@ -159,7 +159,7 @@ class Draw:
 @pytest.mark.drawn
 @pytest.mark.parametrize("first, target, device", in_turn(range(0, COUNT, BATCH)))
 def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawn reductions agree with the reference; every second batch has streaming stores and is cut into parts."""
+    """Random reductions agree with the reference. Every second batch has streaming stores and is cut into parts."""
     if first // BATCH % 2:
         uncached(monkeypatch)
     agree({f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}, target, device, tmp_path)
@@ -175,7 +175,7 @@ def reduce(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", op: str = "
 
 
 def results(kinds: "Sequence[str]", reduces: "Sequence[str]", root: str) -> str:
-    """Return reduces of x f32[33,20,70] and y s32, with the ops after them."""
+    """Return a fusion that reduces x f32[33,20,70] and y s32, followed by the given ops."""
     combiners = PLAIN.format(name="add", t="f32", op="add") + PLAIN.format(name="count", t="s32", op="add") + PLAIN.format(name="high", t="f32", op="maximum")
     lines = ["x = f32[33,20,70] parameter(0)", "y = s32[33,20,70] parameter(1)", "z = f32[] constant(0)", "n = s32[] constant(0)"]
     lines += [f"r{k} = {kind} reduce({one}" for k, (kind, one) in enumerate(zip(kinds, reduces))]
@@ -193,7 +193,7 @@ BOTH = """both {
 }
 """
 ADD, COUNT_UP, HIGH = ("x, z), dimensions={2}, to_apply=add", "y, n), dimensions={2}, to_apply=count", "x, z), dimensions={2}, to_apply=high")
-FOUND = {  # inputs of errors that were found once
+FOUND = {  # fusions that once gave wrong results
     "results of one pass in two orders": results(["f32[33,20]{0,1}", "s32[33,20]{1,0}"], [ADD, COUNT_UP], "ROOT t = (f32[33,20]{0,1}, s32[33,20]{1,0}) tuple(r0, r1)"),
     "one reduce in two orders": BOTH + results(["(f32[33,20]{0,1}, s32[33,20]{1,0})"], ["x, y, z, n), dimensions={2}, to_apply=both"],
                                                "ROOT t = (f32[33,20]{0,1}, s32[33,20]{1,0}) tuple(g0, g1)").replace(
@@ -212,7 +212,9 @@ def test_found(target: str, device: str, part: str, tmp_path: Path, monkeypatch:
 
 
 def test_rows_in_several_places(tmp_path: Path) -> None:
-    """A kernel reads short rows in two streams and long rows in four; the last blocks overlap."""
+    """A kernel reads short rows in two streams and long rows in four. If the rows do not divide evenly, the last blocks
+    overlap.
+    """
     rows = {"short": (reduce("f32", [1000, 32], [1]), 2), "pairs": (reduce("bf16", [1000, 512], [1]), 2), "long": (reduce("f32", [1000, 300], [1]), 4)}
     agree({name: text for name, (text, _) in rows.items()}, "opencl", "pocl-cpu", tmp_path)
     for name, (_, places) in rows.items():
@@ -222,7 +224,9 @@ def test_rows_in_several_places(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", [16, 256, 272, 320, 400])
 def test_columns_under_many_rows_are_read_once(columns: int) -> None:
-    """A step is a whole number of rows of the columns, so a work-item per part reads them all."""
+    """In a reduction of many rows to few columns, a step covers all columns, so the work-item of a part reads each of
+    its rows once.
+    """
     (fusion,) = fusions(reduce("f32", [3000, columns], [0]))
     first = target_file(fusion, "c").kernels[0]
     assert first.blocks == first.loop.parts, first.loop.text()
@@ -231,22 +235,23 @@ def test_columns_under_many_rows_are_read_once(columns: int) -> None:
 @pytest.mark.parametrize("target, device", marked([("c", "cpu"), ("opencl", "pocl-cpu")]))
 @in_parts
 def test_wide_columns_are_read_row_by_row(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """Accumulators take a page, or more if that leaves enough work-items. Those that fit no registers are in memory, and 8 rows are folded into a group
-    of them before the next. The last of several blocks is moved back.
+    """For wide columns the accumulators of a work-item take a page, or more if enough work-items remain. Accumulators
+    that do not fit in registers are in memory, and 8 rows are added to a group of them before the next group. The
+    last of several blocks is moved back to end with the columns.
     """
     texts = {name: reduce(dtype, dims, [1]) for name, dtype, dims in (
         ("whole", "f32", [3, 37, 1024]), ("moved", "f32", [2, 21, 1000]), ("several", "f64", [2, 9, 5003]), ("few", "bf16", [2, 9, 300]),
         ("even", "s32", [2, 48, 512]), ("short", "f32", [2, 15, 512]), ("pages", "f32", [16, 35, 2051]))}
     texts["parts"], texts["digits"] = reduce("f32", [2051, 512], [0]), reduce("f32", [3, 2, 19, 512], [0, 2])
     records = [target_file(fusions(text)[0], target).kernels[0].text.record for text in texts.values()]
-    assert {(record.rows > 1, record.rest) for record in records} == {(False, False), (True, False), (True, True)}     # each walk is taken
+    assert {(record.rows > 1, record.rest) for record in records} == {(False, False), (True, False), (True, True)}    # each kind of loop occurs
     assert {record.groups > 1 for record in records} == {False, True}
     agree(texts, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 def test_same_bits(target: str, tmp_path: Path) -> None:
-    """A sum in many parts, on all threads, is the same each time."""
+    """A sum in many parts, on all threads, has the same bits every time."""
     draw = random.Random(SEED)
     (tmp_path / "sum.hlo").write_text(reduce("f32", [1000003], [0]))
     (tmp_path / "in").mkdir()
@@ -271,7 +276,8 @@ COMPILED = {"row": reduce("f32", [512, 4096], [1]), "bf16": reduce("bf16", [512,
 
 @pytest.mark.peer
 def test_compiled(tmp_path: Path) -> None:
-    """nvcc prints nothing and uses no local memory; lanes fold by shuffles if a row belongs to a warp."""
+    """nvcc prints nothing and uses no local memory. If a warp reduces a row, its lanes combine their values by shuffles.
+    """
     for number, (name, text) in enumerate(COMPILED.items()):
         found = ptx(text, ("sm_80", "sm_90")[number % 2], tmp_path)
         if name in ("row", "bf16", "whole", "short"):

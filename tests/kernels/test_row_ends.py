@@ -1,5 +1,5 @@
-"""Property: rows may end inside a register: operands along them, or constant along one, agree with the reference, and registers whose lanes are all in
-one row read them at once.
+"""Property: fusions agree with the reference if a row ends inside a register and operands vary along the row or are
+constant along it. Registers that are entirely in one row are read and computed at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ ENTRY e {
 
 
 def _drawn(random_: random.Random) -> str:
-    """Return a fusion of any rank whose operands lie along some of the dimensions, with an iota and a table of constants."""
+    """Return a random fusion of any rank whose operands vary along some of the dimensions, with an iota and a table of
+    constants.
+    """
     dims = [random_.choice([1, 2, 5, 8]) for _ in range(random_.randint(1, 2))] + [random_.choice(ROWS)]
     dims[0] = max(dims[0], -(-700 // dims[-1]))
     dtype, last = random_.choice(TYPES), len(dims) - 1
@@ -58,7 +60,9 @@ def test_rows_that_end_inside_of_a_register(target: str, device: str, part: str,
 
 @pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])
 def test_registers_inside_of_a_row_are_computed_at_once(device: str) -> None:
-    """Both the row's number and the place in it are computed for whole registers, lane by lane only at a row's end, without predicates in bytes."""
+    """The row number and the index in the row are computed for whole registers, lane by lane only at a row's end.
+    Comparisons are used as masks, without predicates in bytes.
+    """
     (fusion,) = fusions(ONE_HOT)
     (kernel,) = pipeline.target_file(fusion, DEVICES[device].language, device).kernels
     text = "\n".join(printed(kernel.report.code.text))
@@ -67,7 +71,7 @@ def test_registers_inside_of_a_row_are_computed_at_once(device: str) -> None:
 
 
 def _reversed(dtype: str, dims: "list[int]", some: "list[int]", added: bool = False) -> str:
-    """Return a reversed operand, alone or with a small one that is not reversed."""
+    """Return a fusion that reverses an operand, with or without adding a row that is not reversed."""
     whole, row = plain(dtype, dims), plain(dtype, dims[-1:])
     more = f"  y = {row} parameter(1)\n  b = {whole} broadcast(y), dimensions={{{len(dims) - 1}}}\n" if added else ""
     last = f"  r = {whole} reverse(x), dimensions={{{','.join(map(str, some))}}}\n  ROOT s = {whole} add(r, {'b' if added else 'r'})\n"
@@ -79,7 +83,7 @@ REVERSED = {
     "rows_and_more": (_reversed("s32", [40, 1024], [1], True), 64),
     "pairs": (_reversed("bf16", [6, 16, 256], [0, 2]), 8),
     "bytes": (_reversed("s8", [33, 640], [1]), 10),
-    "whole": (_reversed("f32", [37, 1001], [0, 1]), 2315),      # the first step is cut
+    "whole": (_reversed("f32", [37, 1001], [0, 1]), 2315),    # the first step is partial
     "odd_rows": (_reversed("f32", [41, 1001], [1]), 0),
     "odd_pairs": (_reversed("f16", [41, 333], [1]), 0),
     "other_rows": (_reversed("f32", [40, 1024], [0]), 0),
@@ -95,7 +99,9 @@ def test_reversed_rows(target: str, device: str, part: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])
 @pytest.mark.parametrize("name", REVERSED)
 def test_what_is_read_downwards_is_walked_upwards(name: str, device: str) -> None:
-    """Runs of whole steps are walked from their ends; in other rows whole registers are read too."""
+    """If an operand is read backwards in whole steps, the kernel walks it upwards from its end. With shorter rows, too,
+    registers are read as a whole.
+    """
     text, steps = REVERSED[name]
     (fusion,) = fusions(text)
     (kernel,) = pipeline.target_file(fusion, DEVICES[device].language, device).kernels

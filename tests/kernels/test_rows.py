@@ -1,4 +1,6 @@
-"""Property: stages over the same rows agree with the reference, in one kernel or in several, on each class of device; and the right stages share a kernel."""
+"""Property: stages over the same rows (such as a softmax) agree with the reference, in one kernel or several, on each
+class of device. The right stages share a kernel.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ Value = Tuple[str, Sequence[int]]    # name, dims
 
 
 class Text:
-    """A module of one type, line by line. stored: the type of its parameters and results, if different."""
+    """A module of one type, built line by line. stored: the type of its parameters and results, if different."""
 
     def __init__(self, dtype: str, dims: "Sequence[int]", gone: "Sequence[int]") -> None:
         self.dtype, self.dims, self.gone = dtype, list(dims), sorted(gone)
@@ -69,7 +71,9 @@ class Text:
         return self.emit([self.dims[k] for k in self.gone], f"reduce({of[0]}, {start[0]}), dimensions={{{','.join(map(str, self.kept))}}}, to_apply={op}_{self.dtype}")
 
     def spread(self, of: Value, over: "Sequence[int] | None" = None) -> Value:
-        """Return a value per row (over: per other dimensions) for each of its elements."""
+        """Broadcast a value per row to all elements of the row. over: the dimensions of the value, if it is not one per
+        row.
+        """
         return self.emit(self.dims, f"broadcast({of[0]}), dimensions={{{','.join(map(str, self.kept if over is None else over))}}}")
 
     def module(self, *results: Value) -> str:
@@ -90,7 +94,7 @@ def softmax(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", log: bool 
 
 
 def norm(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", sides: bool = False) -> str:
-    """Return a layer norm with weights; sides: with its mean and variance."""
+    """Return a layer norm with weights. sides: also return its mean and variance."""
     t = Text(dtype, dims, gone)
     x, weights, bias = t.parameter(dims), t.parameter([dims[k] for k in gone]), t.parameter([dims[k] for k in gone])
     count = t.constant(str(math.prod(dims[k] for k in gone)), [dims[k] for k in t.kept])
@@ -103,7 +107,7 @@ def norm(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", sides: bool =
 
 
 def rms(narrow: str, dims: "Sequence[int]") -> str:
-    """Return an RMS norm of rows of a narrow type, computed in f32, like a JAX model's."""
+    """Return an RMS norm of rows of a narrow type, computed in f32, as JAX models do."""
     rows, size = dims
     wide, small, row, one = plain("f32", dims), plain(narrow, dims), plain("f32", [rows]), plain(narrow, [size])
     return COMBINE.format(op="add", t="f32") + f"""ENTRY e {{
@@ -127,7 +131,7 @@ def rms(narrow: str, dims: "Sequence[int]") -> str:
 
 
 class Draw(Text):
-    """A random chain of stages over the same rows, which sometimes leaves them."""
+    """A random chain of stages over the same rows, sometimes followed by ops on other rows."""
 
     def __init__(self, seed: int) -> None:
         self.r = r = random.Random(seed)
@@ -173,7 +177,7 @@ class Draw(Text):
 @pytest.mark.drawn
 @pytest.mark.parametrize("first, target, device", in_turn(range(0, COUNT, BATCH)))
 def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawn rows agree with the reference; every second batch has streaming stores and many rows per work-item."""
+    """Random chains agree with the reference. Every second batch has streaming stores and many rows per work-item."""
     if first // BATCH % 2:
         uncached(monkeypatch)
         if DEVICES[device].cpu:
@@ -181,7 +185,7 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch
     agree({f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}, target, device, tmp_path)
 
 
-# ---- which nests are one kernel ----------------------------------------------------------------------------------------
+# ---- the nests that share a kernel ----
 
 
 TAKEN = {
@@ -211,7 +215,9 @@ def test_taken(target: str, device: str, part: str, tmp_path: Path) -> None:
 
 
 def gradient(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", epilogue: bool = False) -> str:
-    """Return the gradient of a norm: by its input, which needs its rows' totals, and by its weights and bias, which are sums over the rows."""
+    """Return the gradient of a layer norm: by its input, which needs totals of each row, and by its weights and bias,
+    which are sums over the rows.
+    """
     t = Text(dtype, dims, gone)
     x, dy = t.parameter(dims), t.parameter(dims)
     weights = t.parameter([dims[k] for k in gone])
@@ -226,7 +232,9 @@ def gradient(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", epilogue:
 
 
 def stopped() -> str:
-    """Return columns of elements that the row's total scales, whose totals scale the rows' elements: these need another pass."""
+    """Return a fusion that needs a second pass: rows are scaled by their totals, the scaled columns are summed, and
+    these sums scale the elements of the rows.
+    """
     t = Text("f32", [64, 100], [1])
     x = t.parameter(t.dims)
     y = t.op("multiply", x, t.spread(t.reduce(x, "maximum")))
@@ -248,7 +256,8 @@ COLUMNS = {
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_columns_in_the_pass_of_the_rows(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """A gradient of a norm is one pass, and a kernel that combines the parts of the columns."""
+    """The gradient of a norm is one pass over the rows, and a small kernel that adds the partial sums of the columns.
+    """
     for name, (text, how) in of_part(COLUMNS.items(), part):
         (fusion,) = fusions(text)
         found = target_file(fusion, target, device)
@@ -260,7 +269,7 @@ def test_columns_in_the_pass_of_the_rows(target: str, device: str, part: str, tm
 @pytest.mark.peer
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_columns_apart(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If other kernels compute the columns, rows are still one kernel."""
+    """If other kernels compute the sums of columns, the rows are still one kernel."""
     (fusion,) = fusions(stopped())
     assert [kernel.hero for kernel in target_file(fusion, target, device).kernels].count("rows") == 1
     monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], rows_cpu=replace(DEVICES[device].rows_cpu, kept_bytes=4 << 10)))
@@ -290,7 +299,9 @@ LATE = {
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_last_stage_of_the_row_before(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """Kept values are read for the results of a row just before the next row's values replace them; results that need more of their row do not wait."""
+    """A row's results are computed from kept values just before the values of the next row replace them. Results that
+    need more of their row are computed at once.
+    """
     for name, (text, late) in of_part(LATE.items(), part):
         (fusion,) = fusions(text)
         assert ("and the last stage of the row before" in target_file(fusion, target, device).text) == late, name
@@ -298,7 +309,7 @@ def test_last_stage_of_the_row_before(target: str, device: str, part: str, tmp_p
 
 
 def shifted(far: str) -> str:
-    """Return elements minus the maximum of another row."""
+    """Return elements of a row minus the maximum of another row."""
     t = Text("f32", [40, 64], [1])
     x = t.parameter(t.dims)
     e = t.op("exponential", t.op("subtract", x, t.spread(t.emit([40], far.format(t.reduce(x, "maximum")[0])))))
@@ -306,7 +317,9 @@ def shifted(far: str) -> str:
 
 
 def both_ways() -> str:
-    """Return the sum of a column after division by the sums of rows, and from that the rows' sums again."""
+    """Return a fusion that alternates directions: sums of rows scale the elements, the scaled columns are summed, and
+    these sums scale elements whose rows are summed again.
+    """
     t = Text("f32", [64, 64], [1])
     x = t.parameter(t.dims)
     scaled = t.op("multiply", x, t.spread(t.reduce(x, "add")))
@@ -326,7 +339,9 @@ APART = {
 
 @pytest.mark.peer
 def test_apart(tmp_path: Path) -> None:
-    """A nest that needs totals of other rows, or other kernels' results of a row, has a kernel of its own."""
+    """A nest that needs totals of other rows, or results that another kernel computes for the row, has a separate
+    kernel.
+    """
     for name, (text, count) in APART.items():
         (fusion,) = fusions(text)
         made = [kernel.hero for kernel in target_file(fusion, "c").kernels]
@@ -335,7 +350,7 @@ def test_apart(tmp_path: Path) -> None:
 
 
 def test_rows_too_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Rows larger than L2 are left to several kernels."""
+    """Rows that do not fit in L2 are computed by several kernels."""
     text = softmax("f32", [8, 3000], [1])
     (fusion,) = fusions(text)
     assert len(target_file(fusion, "c").kernels) == 1
@@ -346,7 +361,9 @@ def test_rows_too_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_kept_values_are_computed_once() -> None:
-    """The exponentials of a softmax are kept; the differences of a layer norm are computed again."""
+    """The exponentials of a softmax are kept for the next stage. The differences of a layer norm are cheap, so they are
+    computed again.
+    """
     (soft,), (layer,) = fusions(softmax("f32", [40, 4096], [1])), fusions(norm("f32", [40, 1024], [1]))
     kernel = target_file(soft, "opencl").kernels[0]
     assert [i.opcode for stage in kernel.nest.stages for i in stage.kept] == ["exponential"]
@@ -393,7 +410,9 @@ def test_compiled_rows_stay_in_registers(name: str, tmp_path: Path) -> None:
 
 
 def test_explained() -> None:
-    """The bytes of memory per element, the registers that hold a row, and shared memory are stated."""
+    """`explain` states the bytes of memory traffic per element, the number of registers that hold a row, and the bytes
+    of shared memory.
+    """
     (fusion,) = fusions(softmax("f32", [40, 4096], [1]))
     ((_, (choice,), context),) = choices(fusion, "cuda", "sm_80")
     lines = [choice.grids[0].loop.text(), *choice.hero.describe(choice, choice.grids[0], context)]
@@ -401,7 +420,7 @@ def test_explained() -> None:
 
 
 def test_writes_are_proved() -> None:
-    """The writes of one kernel and of its members are both checked."""
+    """The writes of a kernel of several stages are proved, and so are the writes of its stages."""
     (fusion,) = fusions(norm("f32", [40, 64], [1], sides=True))
     assert proofs.check(fusion) is None
     from gen.plan.nests import planned
@@ -413,8 +432,8 @@ def test_writes_are_proved() -> None:
 
 @pytest.mark.parametrize("kind, outer, size", [pytest.param("long", 2, 1000000, marks=pytest.mark.peer), pytest.param("mixed", 64, 4096, marks=pytest.mark.peer)])
 def test_as_accurate_as_xla(kind: str, outer: int, size: int, tmp_path: Path) -> None:
-    """Softmax and norms of long rows, and of rows of small and large magnitudes, are as near to double as XLA's. The errors of totals differ by chance,
-    so a quarter more is allowed.
+    """Softmax and norms are about as accurate as XLA's, for long rows and for rows of small or large magnitudes. Both
+    errors depend on chance, so ours may be a quarter larger.
     """
     try:
         import jax

@@ -1,5 +1,6 @@
-"""Property: windows that are prefixes, of any rank, dimension, size, type and combiner, forwards and in reverse, agree with the reference, alone and
-among other ops, on each class of device; and the right windows are prefixes.
+"""Property: windows that are prefix sums (scans) agree with the reference: any rank, dimension, size, type and combiner,
+forwards and in reverse, alone and among other ops, on each class of device. Exactly the right windows are recognised
+as scans.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ DIMS = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 64, 100, 129, 1023, 4097]
 MOST = 40000
 ROOT = Path(__file__).resolve().parents[2]
 
-# the combiner of cumlogsumexp as JAX writes it
+# cumlogsumexp's combiner as JAX writes it
 LOGADDEXP = """{name} {{
   a = {t}[] parameter(0)
   b = {t}[] parameter(1)
@@ -45,7 +46,7 @@ LOGADDEXP = """{name} {{
   ROOT r = {t}[] select(nan, sum, out)
 }}
 """
-# x[i] = a[i] * x[i - 1] + b[i], as a function of two such steps, whose order matters
+# the recurrence x[i] = a[i] * x[i - 1] + b[i], as a combiner of two steps, which is not commutative
 LINEAR = """{name} {{
   a = {t}[] parameter(0)
   b = {t}[] parameter(1)
@@ -163,8 +164,8 @@ def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: 
 
 
 def test_which_windows_are_prefixes() -> None:
-    """Windows that keep the dimension's size are prefixes if the elements of each window begin, or end, with the dimension, by the window's map. (A
-    window with a stride and two dilations that cancel is not a prefix.)
+    """A window that keeps the dimension's size is a scan if and only if the elements of each window, by its map, begin
+    or end with the first or last element. (A window with a stride and two dilations that cancel out is not taken.)
     """
     met = set()
     for size, stride, dilation, base, low, high in itertools.product(range(1, 9), (1, 2), (1, 2), (1, 2), range(9), range(9)):
@@ -175,7 +176,7 @@ def test_which_windows_are_prefixes() -> None:
         (fusion,) = fusions(PLAIN.format(name="f", t="s32", op="add") + "ENTRY e {\n  x = s32[2,5] parameter(0)\n  z = s32[] constant(0)\n"
                             f"  ROOT r = s32[2,5] reduce-window(x, z), window={{{window}}}, to_apply=f\n}}\n")
         (instruction,) = [i for i in fusion.computation.instructions if i.opcode == "reduce-window"]
-        places = []    # of the elements of each window
+        places = []    # the elements of each window
         for place in range(5):
             found = [algebra.evaluate(operand_map(instruction, 0), 1, place, 0, w) for w in range(size)]
             places.append([at[1] for at in found if at is not None])
@@ -188,7 +189,8 @@ def test_which_windows_are_prefixes() -> None:
 
 
 def test_rank_and_dimension() -> None:
-    """A window along two dimensions is not a scan; one that is longer than a single dimension is."""
+    """A window along two dimensions is not a scan. A window along one dimension that is longer than the dimension is.
+    """
     def first(dims: str, window: str) -> object:
         (fusion,) = fusions(PLAIN.format(name="f", t="s32", op="add") + f"ENTRY e {{\n  x = s32[{dims}] parameter(0)\n  z = s32[] constant(0)\n"
                             f"  ROOT r = s32[{dims}] reduce-window(x, z), window={{{window}}}, to_apply=f\n}}\n")
@@ -202,7 +204,9 @@ def test_rank_and_dimension() -> None:
 
 
 def test_bound_is_the_same_optimised(tmp_path: Path) -> None:
-    """gcc 12 vectorizes (double)(float)x, (double)(float)y of neighbours to x, y, so intervals would not be rounded."""
+    """The bound's intervals stay rounded when optimised. (gcc 12 drops the rounding of (double)(float)x for adjacent
+    values when it vectorizes.)
+    """
     text = LOGADDEXP.format(name="f", t="f32") + ("ENTRY e {\n  x = f32[16,64] parameter(0)\n  z = f32[] constant(-inf)\n"
                                                  "  ROOT r = f32[16,64] reduce-window(x, z), window={size=1x64 pad=0_0x63_0}, to_apply=f\n}\n")
     (fusion,) = fusions(text)
@@ -225,15 +229,15 @@ def test_bound_is_the_same_optimised(tmp_path: Path) -> None:
     ("f64", "64,100", "size=1x100 pad=0_0x99_0", PLAIN), ("s8", "64,9000", "size=1x9000 pad=0_0x8999_0", PLAIN),
     ("f32", "500,640", "size=500x1 pad=499_0x0_0", LOGADDEXP), ("f32", "500,640", "size=1x640 pad=0_0x0_639", LOGADDEXP)])
 def test_nvcc(dtype: str, dims: str, window: str, form: str, tmp_path: Path) -> None:
-    """Carried values, and a thread's own elements, are in registers."""
+    """Carried values and a thread's own elements stay in registers."""
     ptx(form.format(name="f", t=dtype, op="add") + f"ENTRY e {{\n  x = {dtype}[{dims}] parameter(0)\n  z = {dtype}[] constant(0)\n"
         f"  ROOT r = {dtype}[{dims}] reduce-window(x, z), window={{{window}}}, to_apply=f\n}}\n", "sm_80", tmp_path)
 
 
 @pytest.mark.parametrize("size, step", [(33, "1 x 1"), (300, "2 x 1"), (4100, "4 x 1")])
 def test_explained_on_gpus(size: int, step: str) -> None:
-    """The elements of a step, its registers, and the bytes of memory and of shared memory are stated; a step is at most a row, and the printed accesses
-    are inside the row.
+    """`explain` states the elements of a step, its registers, and the bytes of memory and shared memory. A step is at
+    most a row, and the printed accesses stay inside the row.
     """
     (fusion,) = fusions(PLAIN.format(name="f", t="f32", op="add") + f"""ENTRY e {{
   x = f32[7,{size}] parameter(0)
@@ -253,7 +257,7 @@ def test_explained_on_gpus(size: int, step: str) -> None:
 
 @pytest.mark.parametrize("level", ["-O2", pytest.param("-Os", marks=pytest.mark.peer)])
 def test_no_register_is_passed(level: str, tmp_path: Path) -> None:
-    """Shuffles are inlined: gcc warns about a function that returns a vector wider than the processor's, whatever a pragma says."""
+    """Shuffles are inlined, so gcc does not warn about functions that return vectors wider than the processor's."""
     (fusion,) = fusions((ROOT / "bench" / "cumsum_f32.hlo").read_text())
     for name, text in files(fusion, ["c"])[0].items():
         (tmp_path / name).write_text(text)

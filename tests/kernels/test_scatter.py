@@ -1,4 +1,6 @@
-"""Test the scatter hero: its results in every form, the atomics of GPUs, the order of updates on CPUs, and refusals."""
+"""Test the scatter hero: every form of scatter gives the right results, GPUs use the right atomic operations, CPUs keep
+the order of updates, and contradictory scatters are refused.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def combiner(body: str, t: str) -> str:
 
 def text(t: str, operand: str, indices: str, updates: str, body: str = "add", kind: str = "s32", layout: str = "", unique: bool = False, ordered: bool = False,
          **lists: str) -> str:
-    """Return a module. dims are text; lists: the attributes, update_window_dims as `window`, inserted_window_dims as `inserted`, the map as `to`."""
+    """Return a module with a scatter. The dims are text. lists: its attributes, where `window` means update_window_dims,
+    `inserted` inserted_window_dims, and `to` scatter_dims_to_operand_dims.
+    """
     names = {"window": "update_window_dims", "inserted": "inserted_window_dims", "to": "scatter_dims_to_operand_dims",
              "batching": "input_batching_dims", "rows": "scatter_indices_batching_dims"}
     given = {"window": "", "inserted": "", "to": "0", **lists}
@@ -77,7 +81,7 @@ def of(form: str, t: str, **more: object) -> str:
 
 
 def some() -> "Dict[str, str]":
-    """Return every form, every type with every combiner that it has, and indices of every kind."""
+    """Return scatters of every form, of every type with each of its combiners, and with every kind of indices."""
     r, found = random.Random(drawn.SEED), {}
     for n, form in enumerate(FORMS):
         found[f"f{n}"] = of(form, r.choice(["f32", "s32", "u8", "bf16", "f64"]), kind=r.choice(["s32", "s64", "u32"]))
@@ -97,13 +101,17 @@ def some() -> "Dict[str, str]":
 
 
 def unique() -> "Dict[str, str]":
-    """Return scatters that overwrite and sum with unique indices: no atomic operation, the same bits everywhere."""
+    """Return scatters with unique indices that overwrite or add. They need no atomic operations and give the same bits
+    everywhere.
+    """
     return {f"{body}_{n}_{t}": of(form, t, body=body, kind="s32", unique=True) for body in ("overwrite", "far", "add") for n, form in enumerate(
         ["rows", "scalars", "windows", "corners", "batching", "turned"]) for t in (("f32", "u8", "s4") if body == "far" else ("f64",))}
 
 
 def ordered() -> "Dict[str, str]":
-    """Return scatters with sorted indices, promised or not: in runs on GPUs, with equal rows and overlapping windows, and cases that go update by update."""
+    """Return scatters with sorted indices, with and without the promise indices_are_sorted. GPUs combine runs of equal
+    indices first; other cases are done update by update.
+    """
     found = {f"{n}_{t}_{body}": of(form, t, body=body, kind=kind, ordered=True) for n, (form, t, body, kind) in enumerate([
         ("rows", "f32", "add", "s32"), ("scalars", "s32", "add", "s64"), ("scalars", "f16", "maximum", "u32"), ("scalars", "pred", "or", "s16"),
         ("scalars", "u8", "multiply", "s32"), ("scalars", "c64", "add", "s32"), ("rows", "f64", "minimum", "s32"), ("scalars", "bf16", "add", "s32"), ("rows", "f32", "overwrite", "s32"),
@@ -157,9 +165,9 @@ e {
 }
 """
 CPUS = ("pocl-cpu", "cpu", "cpu-scalar")
-TORN = BOTH.replace("tuple(m, k)", "tuple(b, j)")      # two values that belong together
+TORN = BOTH.replace("tuple(m, k)", "tuple(b, j)")    # two results that must come from the same update
 TURNED = text("f32", "60,40", "30,1", "30,40", window="1", inserted="0").replace("ROOT s", "s")[:-2] + "  ROOT r = (f32[60,40]{0,1}) tuple(s)\n}\n"
-EVERY = text("f32", "256", "9", "9", kind="u8", inserted="0").replace("parameter(2)", "convert(i)")      # no index is out of range
+EVERY = text("f32", "256", "9", "9", kind="u8", inserted="0").replace("parameter(2)", "convert(i)")    # no index can be out of range
 NONE = text("f32", "0,4", "3,1", "3,4", window="1", inserted="0").replace("ROOT s", "s")[:-2] + """  z = f32[] constant(3)
   n = f32[4] reduce(s, z), dimensions={0}, to_apply=c
   k = f32[2,4] parameter(3)
@@ -175,7 +183,9 @@ WHOLE = {"computed": combiner("add", "f32") + COMPUTED, "both": BOTH, "apart": B
 @pytest.mark.drawn
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON))
 def test_agreement(target: str, device: str, tmp_path: Path) -> None:
-    """All cases run on every GPU class, and each on one CPU class; some types and combiners run on one class each. Another seed gives another class."""
+    """All cases agree on every GPU class, and each case on one of the CPU classes, which SETT_SEED selects. Rare
+    combinations of type and combiner run on one class each.
+    """
     every, shared = {**some(), **unique()}, [on for on in drawn.ON if on[1] in CPUS or drawn.COUNT < 60]
     if drawn.COUNT < 60:
         kept = random.Random(drawn.SEED).sample(sorted(set(every) - {f"f{n}" for n in range(len(FORMS))}), 16)
@@ -188,8 +198,9 @@ def test_agreement(target: str, device: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
 @drawn.in_parts
 def test_updates_are_read_in_the_order_of_memory(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """A window dimension with longer strides than the rows is walked outside them, unless an index moves it. Sums of one element keep their order, which
-    f32 and the last of overwriting updates show.
+    """If a dimension of the window has a longer stride in memory than the rows of updates, its loop is outside the rows'
+    loop, unless an index depends on it. Updates of one element keep their order, as f32 sums and overwriting updates
+    show.
     """
     every = {
         "shared": (text("f32", "6,40", "700,1", "6,700", window="0", inserted="1", to="1"), ["i0", "i1"]),
@@ -208,8 +219,9 @@ def test_updates_are_read_in_the_order_of_memory(target: str, device: str, part:
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
 @drawn.in_parts
 def test_rows_are_picked_by_owner(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """Indices in and out of range, in each of two parts, the last smaller: of all widths, of several dimensions, and rows of a few elements, which would
-    share lines if they were shared instead.
+    """If each of two parts handles the updates of its own rows, indices in and out of range are right: of all widths,
+    with several dimensions, with a smaller last part, and with rows so short that rows of both parts are in one cache
+    line.
     """
     every = {
         "bytes": text("s32", "200", "5003,1", "5003", inserted="0", kind="s8"),
@@ -256,7 +268,9 @@ class Buffer(ctypes.Structure):
 
 
 def test_sorted_indices_are_drawn(tmp_path: Path) -> None:
-    """Rows of the check's indices do not decrease, by the operand's dimensions, wherever a component is."""
+    """The sorted indices that a check draws do not decrease, in the order of the operand's dimensions, wherever the
+    dimension of index components is.
+    """
     library = tmp_path / "data.so"
     subprocess.run([run.c_compiler(), "-shared", "-fPIC", "-o", str(library), str(ROOT / "gen" / "run" / "harness" / "data.c"), "-lm"], check=True)
     draw = ctypes.CDLL(str(library)).data_fill
@@ -278,7 +292,9 @@ def test_sorted_indices_are_drawn(tmp_path: Path) -> None:
 
 
 def test_refused_index_is_dropped_whole(tmp_path: Path) -> None:
-    """Indices out of range at both ends, a window that reaches beyond, and one wrong component of two are dropped whole."""
+    """An update is dropped as a whole if its index is out of range at either end, if its window reaches beyond the
+    operand, or if one of two index components is wrong.
+    """
     indices = [(0, 0), (4, 0), (0, 4), (-1, 1), (3, 3)]
     given = [range(30), [n for pair in indices for n in pair], [100] * 30]
     wanted = list(range(30))
@@ -290,7 +306,7 @@ def test_refused_index_is_dropped_whole(tmp_path: Path) -> None:
 
 
 def answer(source: str, given: "Sequence[Sequence[int]]", target: str, folder: Path) -> "List[int]":
-    """Return the one result, of s32 like all parameters."""
+    """Return the only result, which is s32 like all parameters."""
     (data,) = gen_run.run(source, [struct.pack(f"<{len(values)}i", *values) for values in given], target, folder)
     return list(struct.unpack(f"<{len(data) // 4}i", data))
 
@@ -298,7 +314,7 @@ def answer(source: str, given: "Sequence[Sequence[int]]", target: str, folder: P
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 @pytest.mark.parametrize("rows, places", [(6000, 50), (300, 7), (9000, 9)])
 def test_cpus_take_updates_in_order(target: str, rows: int, places: int, tmp_path: Path) -> None:
-    """The last update of an element stays, whichever thread does it."""
+    """The last update of an element wins, whichever thread does it."""
     r = random.Random(rows)
     at, wanted = [r.randint(-2, places + 1) for _ in range(rows)], list(range(places))
     for n, one in enumerate(at):
@@ -311,7 +327,9 @@ def test_cpus_take_updates_in_order(target: str, rows: int, places: int, tmp_pat
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
 @drawn.in_parts
 def test_later_updates_are_prefetched(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Later updates are prefetched if the result is larger than the cache, for rows of any length; not for conditional reads, or in a loop."""
+    """Later updates are prefetched if the result is larger than the cache, for rows of any length. Conditional reads are
+    not prefetched, nor are updates in a loop.
+    """
     drawn.uncached(monkeypatch)
     rows = {name: text(t, f"90,{size}", "70,1", f"70,{size}", window="1", body=body, inserted="0")
             for name, t, size, body in (("whole", "f32", 256, "add"), ("odd", "bf16", 333, "add"), ("bytes", "s8", 1000, "overwrite"), ("maps", "f64", 77, "maximum"))}
@@ -338,7 +356,9 @@ ENTRY e {
 
 
 def how(source: str, target: str, device: "str | None" = None) -> str:
-    """Return the words in the schedule of the kernel of updates; the code has exactly the atomic operations that they name."""
+    """Return the schedule of the kernel that does the updates. Check that the code has exactly the atomic operations
+    that the schedule names.
+    """
     (fusion,) = drawn.fusions(source)
     program = pipeline.target_file(fusion, target, device)
     (kernel,) = [k for k in program.kernels if k.hero == "scatter"]
@@ -382,7 +402,9 @@ def test_manifest_says_what_varies() -> None:
     ("s32[300,1] reshape(i)", True), ("s64[300,1] convert(r)", True), ("s32[300,1] bitcast(i)", True), ("s32[300,1] copy(r)", True),
     ("s32[300,1] and(r, r)", False), ("s16[300,1] convert(r)", False), ("s32[300,1]{0,1} copy(r)", False)])
 def test_unique_indices_are_drawn_apart(step: str, apart: bool) -> None:
-    """Unique indices are also drawn behind ops that keep their order; if a check cannot draw them, it does not require the same bits twice."""
+    """A check draws unique indices even if they pass through ops that keep their order. If it cannot, it does not
+    require the same bits twice.
+    """
     source = text("f32", "8", "300,1", "300", body="overwrite", unique=True, inserted="0").replace("i = s32[300,1]", "i = s32[300]") \
         .replace("  ROOT s", ("  r = s32[300,1] reshape(i)\n" if "(r" in step else "") + f"  j = {step}\n  ROOT s").replace("(x, i, u)", "(x, j, u)")
     (fusion,) = drawn.fusions(source)
@@ -401,7 +423,7 @@ def test_nothing_is_known_where_unique_indices_meet() -> None:
 
 
 def test_subnormals_of_sums_in_cuda() -> None:
-    """atomicAdd of f32 flushes subnormals, which the bound of that target alone allows."""
+    """atomicAdd of f32 in CUDA flushes subnormals to zero. Only the bound for that target allows this."""
     assert "subnormals of f32 are zero" in how(of("rows", "f32"), "cuda") and "subnormals" not in how(of("rows", "f64"), "cuda")
     least, normal = 2.0 ** -149, 2.0 ** -126
     (fusion,) = drawn.fusions(text("f32", "3", "5,1", "5", inserted="0"))

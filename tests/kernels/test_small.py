@@ -1,4 +1,6 @@
-"""Test few elements, as in loops of programs: vectors of fewer lanes, orders of floats on vectors, results over operands."""
+"""Test kernels of few elements, which occur in the loops of programs: vectors with fewer lanes, comparisons of floats in
+vectors, and results in the buffers of operands.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from drawn import ON_CPUS, agree, in_parts, marked
 from gen import hlo, pipeline, run
 from gen.program import build
 
-# sizes, with the lanes of their vectors; 0: one by one
+# number of elements -> lanes of the vectors; 0: computed one by one
 SIZES = {3: 0, 4: 4, 7: 0, 12: 4, 16: 16, 17: 16, 20: 16, 24: 8, 36: 16, 40: 8, 56: 8, 60: 16, 64: 16, 256: 16, 2004: 16}
 
 
@@ -26,13 +28,13 @@ def c_text(text: str) -> str:
 
 
 def vectors(text: str) -> str:
-    """Return the part of a C file that has vectors."""
+    """Return the part of a C file for compilers with vectors."""
     return text.split("/* ---- without vectors", maxsplit=1)[0]
 
 
 @pytest.mark.parametrize("size, lanes", SIZES.items())
 def test_lanes(size: int, lanes: int) -> None:
-    """Functions of few elements use vectors that the elements fill."""
+    """Functions of few elements use vectors whose lanes are all used."""
     text = c_text(f"HloModule m\nENTRY e {{ x = f32[{size}] parameter(0)  ROOT y = f32[{size}] tanh(x) }}\n")
     assert [int(n) for n in re.findall(r"float\d+ v_y = tanh_f32_(\d+)", text)] == [lanes] * (lanes > 0)
     assert ("tanhf(" in vectors(text)) == (lanes == 0 or size % lanes > 0)
@@ -40,8 +42,8 @@ def test_lanes(size: int, lanes: int) -> None:
 
 @pytest.mark.parametrize("size, lanes", [(4, 16), (8, 8), (12, 4), (5, 16)])
 def test_rows_of_lanes(size: int, lanes: int) -> None:
-    """Rows of a small product use vectors that they fill, unless the product is one vector."""
-    one = f"s64[{size},{size}]"    # in f32 it is straight code
+    """The rows of a small product use vectors whose lanes are all used, unless the whole product is one vector."""
+    one = f"s64[{size},{size}]"    # f32 products of these sizes are written without loops
     text = vectors(c_text(f"HloModule m\nENTRY e {{ a = {one} parameter(0)  b = {one} parameter(1)\n"
                           f"ROOT c = {one} dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}} }}\n"))
     assert {int(n) for n in re.findall(r"\bconst long(\d+) v_", text)} == {lanes}
@@ -49,7 +51,7 @@ def test_rows_of_lanes(size: int, lanes: int) -> None:
 
 
 def of_types(size: int) -> "Dict[str, str]":
-    """Return fusions with elements in several orders, of several types."""
+    """Return fusions on elements of several types, with comparisons in several orders."""
     text = {}
     for dtype in ("f32", "f64", "bf16", "f16", "s8", "s64"):
         one = f"{dtype}[{size}]"
@@ -72,7 +74,7 @@ def test_few_elements(target: str, device: str, part: str, tmp_path: Path) -> No
 
 
 def floats(dtype: str) -> "List[int]":
-    """Return bit patterns of floats of each kind, with both signs."""
+    """Return bit patterns of every kind of float, with both signs."""
     width, mantissa = {"f32": (32, 23), "f64": (64, 52), "bf16": (16, 7)}[dtype]
     infinite = (1 << width - 1) - (1 << mantissa)
     some = [0, 1, 1 << mantissa, infinite >> 1, infinite, infinite + 1, (1 << width - 1) - 1, infinite - 1]
@@ -81,7 +83,7 @@ def floats(dtype: str) -> "List[int]":
 
 @pytest.mark.parametrize("dtype, code", [("f32", "I"), ("f64", "Q"), ("bf16", "H")])
 def test_total_order(dtype: str, code: str, tmp_path: Path) -> None:
-    """Vectors of floats are compared by their bits: -NaN lowest, -0 below 0."""
+    """TOTALORDER compares vectors of floats by their bits: -NaN is lowest, and -0 is below 0."""
     some = floats(dtype)
     pairs, count = [(a, b) for a in some for b in some], len(some) ** 2
     one = f"{dtype}[{count}]"
@@ -119,8 +121,8 @@ ENTRY e {
 
 
 def test_carried_in_place(tmp_path: Path) -> None:
-    """Two arrays that one kernel computes from each other, element by element, are carried without a copy. The loop stays one of the program because
-    tanh is not exact.
+    """Two arrays that one kernel computes from each other, element by element, are updated in the loop without a copy.
+    (tanh keeps the loop out of the kernel, because it is not exact.)
     """
     made = stated.built(build.program(hlo.parse(FIBONACCI, "m.hlo")), tmp_path, "c")
     body = (tmp_path / "m.c").read_text().split("IN_ORDER;\n", 1)[1].split("}", 1)[0]

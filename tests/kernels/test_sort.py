@@ -1,4 +1,6 @@
-"""Test sort and topk: every form agrees with the reference and with NumPy; orders are proved from the graph alone."""
+"""Test sort and topk: every form agrees with the reference and with NumPy, and the generator recognises a comparator's
+order from its graph alone.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ TYPES = (*FLOATS, "pred", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64")
 
 
 def canonical(x: str, t: str) -> str:
-    """Return the value by which JAX compares floats: one zero, one NaN."""
+    """Return the value by which JAX compares a float: all zeros are equal, and so are all NaNs."""
     return f"""
   n{x} = pred[] compare({x}, {x}), direction=NE
   nan{x} = {t}[] constant(nan)
@@ -41,7 +43,9 @@ def canonical(x: str, t: str) -> str:
 
 
 def comparator(types: Sequence[str], keys: int, direction: str = "LT", plain: bool = False) -> str:
-    """Return the comparator that JAX writes for operands of these types with the first `keys` operands as keys. plain: floats are compared by value."""
+    """Return the comparator that JAX writes for operands of these types, whose first `keys` operands are the keys.
+    plain: floats are compared by value.
+    """
     lines = [f"  {side}{k} = {t}[] parameter({2 * k + n})" for k, t in enumerate(types) for n, side in enumerate("ab")]
     before = ""
     for k in reversed(range(keys)):
@@ -85,7 +89,9 @@ ODD = """c {
 
 
 def of_bits(t: str, bits: str, most: int) -> str:
-    """Return the comparator that XLA makes of TOTALORDER: of bits as integers, with those of negative numbers inverted."""
+    """Return the comparator that XLA makes of TOTALORDER: it compares the bits as integers, with the bits of negative
+    numbers inverted.
+    """
     sides = "".join(f"""  i{x} = {bits}[] bitcast({x})
   n{x} = pred[] compare(i{x}, zero), direction=LT
   x{x} = {bits}[] xor(most, i{x})
@@ -157,21 +163,21 @@ def test_drawn(seed: int, target: str, device: str, tmp_path: Path) -> None:
 # ---- ranges and constants ----
 
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use schedules that sort even short rows by ranges, and in parts."""
+    """Use schedules that sort even short rows by ranges of keys, and in parts."""
     for name, device in schedule.DEVICES.items():
         numbers = replace(device.sort_cpu, held_bytes=256, inserted=4, parted=300, sampled=32, range_digit=3, range_size=16, words=16, long_range=32)
         monkeypatch.setitem(schedule.DEVICES, name, replace(device, sort_cpu=numbers))
 
 
 def schedule_of(text: str, target: str = "c") -> str:
-    """Return the form of the sorts in a text, then the types and sizes of their scratch."""
+    """Return the schedule of the sort in a text, then the types and sizes of its scratch arrays."""
     kernels = pipeline.target_file(drawn.fusions(text)[0], target).kernels
     scratch = {buffer: f"{buffer.shape.dtype}[{buffer.shape.elements}]" for kernel in kernels for buffer in kernel.buffers if buffer.role is Role.SCRATCH}
     return "; ".join([kernels[0].loop.text(), *scratch.values()])
 
 
 def by(key: str, t: str = "s32", others: Sequence[str] = ()) -> str:
-    """Return the comparator LT of a key, which is the text of ops on x."""
+    """Return a comparator "less than" on keys; `key` is the text of the ops that compute a key k from x."""
     sides = ""
     for n, side in enumerate("ab"):
         sides += f"  {side} = {t}[] parameter({n})\n" + re.sub(r"\b([a-z]\w*)(?= =|[,)])", rf"{side}\1", key).replace(f"{side}x", side)
@@ -179,7 +185,7 @@ def by(key: str, t: str = "s32", others: Sequence[str] = ()) -> str:
     return f"c {{\n{sides}{rest}  ROOT r = pred[] compare(ak, bk), direction=LT\n}}\n"
 
 
-# of x: the key is x, or a constant if x has some value. "swapped": each of two values has the other as its key
+# keys: x, or a constant for some value of x; "swapped": two values have each other as key
 KEYS = {
     "constant": "  five = s32[] constant(5)\n  e = pred[] compare(x, five), direction=EQ\n  seven = s32[] constant(7)\n  k = s32[] select(e, seven, x)\n",
     "small": "  z = s32[] constant(-1)\n  e = pred[] compare(x, z), direction=GT\n  k = s32[] select(e, x, z)\n",
@@ -191,7 +197,7 @@ KEYS = {
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 @pytest.mark.parametrize("short", [pytest.param(False, marks=pytest.mark.peer), True])
 def test_constants(target: str, short: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Elements that the comparator takes for a constant keep their order and their bits."""
+    """Elements with a constant key keep their order and their bits."""
     if short:
         narrow(monkeypatch)
     cases = {}
@@ -206,7 +212,9 @@ def test_constants(target: str, short: bool, tmp_path: Path, monkeypatch: pytest
 
 
 def test_other_keys() -> None:
-    """Keys that are neither an element nor a constant, and several keys with constants, are sorted with their places."""
+    """Keys that are neither an element nor a constant, and several keys with constants, are sorted together with their
+    indices.
+    """
     twice = "  k = s32[] add(x, x)\n"
     assert "indices" in schedule_of(sort(["s32"], [300], 0, by(twice)))
     other = "  five = s32[] constant(5)\n  e = pred[] compare(x, five), direction=EQ\n  y = s32[] negate(x)\n  k = s32[] select(e, x, y)\n"
@@ -216,7 +224,9 @@ def test_other_keys() -> None:
 
 
 def test_scratch() -> None:
-    """One operand is sorted in its result; several share one array of words, on the stack if it is short."""
+    """One operand is sorted in its result's buffer. Several operands share one scratch array of words, which is on the
+    stack if it is short.
+    """
     for text, wanted in (
         (sort(["f32"], [1 << 20], 0, comparator(["f32"], 1)), "1 row in 2 parts, ranges, digits of 11 bits"),
         (sort(["f64"], [5000], 0, comparator(["f64"], 1)), "1 item of 1 row, ranges, digits of 11 bits"),
@@ -248,7 +258,9 @@ def test_ranges(seed: int, target: str, device: str, tmp_path: Path, monkeypatch
 
 
 def test_places(tmp_path: Path) -> None:
-    """A sort computes an operand that is an iota along the sorted dimension; another iota is an array."""
+    """An operand that is an iota along the sorted dimension is not read but computed from the index. Any other iota is
+    an array.
+    """
     for iota, kernels in (("s32[5,300] iota(), iota_dimension=1", 1), ("s32[5,300] iota(), iota_dimension=0", 2),
                           ("s8[5,300] iota(), iota_dimension=1", 2), ("s32[5,300] broadcast(n), dimensions={1}", 1)):
         t = iota[:iota.index("[")]
@@ -267,7 +279,9 @@ def test_places(tmp_path: Path) -> None:
 @with_numpy
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_over_the_operand(target: str, tmp_path: Path) -> None:
-    """A short row is sorted in its operand's buffer, with zeros and NaNs in their order, unless the operand is needed later."""
+    """A short row is sorted in its operand's buffer, with zeros and NaNs in their order, unless the operand is needed
+    later.
+    """
     rng = numpy.random.default_rng(4)
     x = rng.integers(-4, 4, (40, 201)).astype(numpy.float32)
     x[rng.random(x.shape) < 0.1] = -0.0
@@ -293,7 +307,7 @@ def keys_of(body: str) -> "List[order.Key]":
 
 
 def test_orders() -> None:
-    """Each key has its direction; if the graph does not prove an order, there is none."""
+    """Each key has a direction, ascending or descending. If the graph does not prove an order, the sort has none."""
     pair = ["f32", "s32"]
     assert [(k.dtype, k.descending) for k in keys_of(comparator(pair, 2))] == [("f32", False), ("s32", False)]
     assert [k.descending for k in keys_of(comparator(pair, 1, "GT"))] == [True]
@@ -314,14 +328,14 @@ def test_orders() -> None:
         assert not keys_of(no_order), no_order
 
 
-# ---- beside NumPy ----
+# ---- compared with NumPy ----
 
 LONG = ("few", "equal", "bytes", "in_order", "floats", "zeros", "doubles")
-Case = Tuple[str, List[Any], List[Any]]     # a text, the parameters, the results
+Case = Tuple[str, List[Any], List[Any]]    # a text, the parameters, the results
 
 
 def right(cases: "Dict[str, Case]", target: str, folder: Path) -> None:
-    """Check that the results are NumPy's, bit for bit."""
+    """Check that the results equal NumPy's, bit by bit."""
     found = stated.results({name: (text, [x.tobytes() for x in params]) for name, (text, params, _) in cases.items()}, target, folder)
     for name, (_, _, wanted) in cases.items():
         assert found[name] == [x.tobytes() for x in wanted], name
@@ -330,7 +344,8 @@ def right(cases: "Dict[str, Case]", target: str, folder: Path) -> None:
 @with_numpy
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_beside_numpy(target: str, tmp_path: Path) -> None:
-    """Ties, NaNs and zeros of both signs have the order of numpy.argsort(kind="stable"), and moved elements keep every bit."""
+    """Ties, NaNs and zeros of both signs have the order of numpy.argsort(kind="stable"), and elements keep every bit.
+    """
     rng, cases = numpy.random.default_rng(0), {}
     for name, size in (("plain", 700), ("odd", 700), ("short", 20)):
         x = rng.integers(-9, 9, size).astype(numpy.float32)
@@ -348,7 +363,9 @@ def test_beside_numpy(target: str, tmp_path: Path) -> None:
 @with_numpy
 @pytest.mark.parametrize("target, kinds", [*((target, ("few", "doubles")) for target in ("c", "opencl")), *(pytest.param(target, LONG[1:-1], marks=pytest.mark.peer) for target in ("c", "opencl"))])
 def test_long_rows(target: str, kinds: Sequence[str], tmp_path: Path) -> None:
-    """Rows are sorted in parts: drawn elements, few values, all equal, in order, and with zeros and NaNs that compare as equal."""
+    """Long rows are sorted in parts: random elements, few different values, all equal, already sorted, and with zeros
+    and NaNs that compare as equal.
+    """
     rng, size, cases = numpy.random.default_rng(3), (1 << 18) + 5, {}
     drawn_floats = rng.standard_normal(size)
     for name, x in {"few": rng.integers(-3, 3, size).astype(numpy.int32), "equal": numpy.full(size, 7, numpy.int32),
@@ -367,7 +384,7 @@ def test_long_rows(target: str, kinds: Sequence[str], tmp_path: Path) -> None:
 @with_numpy
 @pytest.mark.parametrize("target, sizes", [("c", range(2, 17)), ("opencl", (7, 16)), pytest.param("opencl", range(2, 16), marks=pytest.mark.peer)])
 def test_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> None:
-    """All rows of zeros and ones are sorted, so rows of any elements are sorted (the 0-1 principle)."""
+    """The sorting networks sort all rows of zeros and ones, so they sort all rows (the 0-1 principle)."""
     cases = {}
     for size in sizes:
         rows = max(16, 1 << size)
@@ -383,8 +400,8 @@ def test_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> None:
 @pytest.mark.parametrize("target, sizes", [("c", (17, 31, 32, 33, 63, 100, 127, 128)), ("opencl", (128,)),
                                            pytest.param("opencl", (17, 31, 32, 33, 63, 100, 127), marks=pytest.mark.peer)])
 def test_longer_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> None:
-    """Steps of each length, for the longest rows of a network: one 1 or one 0 at any place, sorted halves, and drawn rows; then with both zeros and
-    NaNs, whose order shows their origin.
+    """Networks for their longest rows sort rows with one 1 or one 0 at any place, sorted halves, and random rows. Rows
+    with both zeros and NaNs also show that the sort is stable.
     """
     rng, cases = numpy.random.default_rng(2), {}
     for size in sizes:
@@ -402,7 +419,9 @@ def test_longer_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> N
 
 @with_numpy
 def test_topk_in_any_order(tmp_path: Path) -> None:
-    """Rows that rise, fall, are all equal or are the smallest and largest keys; of equal elements the first wins."""
+    """topk is right for rows that rise, fall, are all equal, or are the smallest and largest keys. Of equal elements the
+    first wins.
+    """
     rows, size, cases = 6, 333, {}
     x = numpy.zeros((rows, size), numpy.uint32)
     x[0], x[1] = numpy.arange(size), numpy.arange(size)[::-1]
@@ -416,7 +435,7 @@ def test_topk_in_any_order(tmp_path: Path) -> None:
 
 
 def test_custom_call(tmp_path: Path) -> None:
-    """XLA's custom call for top-k is the op."""
+    """XLA's custom call for top-k is treated like the op."""
     text = """HloModule m
 g {
   a = f32[] parameter(0)

@@ -1,8 +1,10 @@
-"""Test values that are read at several places: the plan stores some and computes others again, and results are right either way.
+"""Test values that several places read. The plan stores some of them and computes others again at each place; results
+are right either way.
 
-Drawn graphs have rolls, shifts, reversals, transposes, gathers, broadcasts and reductions of values with several readers. NumPy computes their
-results, bit for bit: integers wrap, and floats are rounded after each op. `ninja test-storing` runs 2,000 of them on each target. SETT_TARGET names
-targets, SETT_SEED and SETT_COUNT draw others and more.
+Random graphs have rolls, shifts, reversals, transposes, gathers, broadcasts and reductions of values with several
+readers. NumPy computes their results bit by bit: integers wrap, and floats are rounded after each op. `ninja
+test-storing` runs 2,000 graphs on each target. SETT_TARGET names targets, SETT_SEED and SETT_COUNT select other
+graphs and their number.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ SIZES = (1, 2, 3, 4, 5, 8, 12, 16, 17, 33, 64)
 
 @dataclass
 class Graph:
-    """A drawn computation: its text, and its function in NumPy."""
+    """A random graph: its text, and the values of its nodes by NumPy."""
 
     random: random.Random
     dtype: str
@@ -65,7 +67,7 @@ class Graph:
         return self.add(f"parameter({len(self.params) - 1})", array, dtype, value)
 
     def pick(self, recent: int = 4) -> "Tuple[str, Any]":
-        """Return a value, usually one of the last."""
+        """Return a value, usually a recent one."""
         return self.random.choice(self.values[-recent:] if self.random.random() < 0.8 else self.values)
 
     # ---- moves ----
@@ -116,7 +118,7 @@ class Graph:
                         f"index_vector_dim=1, slice_sizes={{{sizes}}}", y, value=False), y
 
     def halves(self, name: str, x: Any) -> "Tuple[str, Any]":
-        """Return even elements before odd ones, by strided slices."""
+        """Return the even elements, then the odd elements, by strided slices."""
         n = x.shape[0]
         if n < 2:
             return name, x
@@ -126,7 +128,7 @@ class Graph:
         return self.add(f"concatenate({', '.join(parts)}), dimensions={{0}}", y, value=False), y
 
     def broadcast(self, name: str, x: Any) -> "Tuple[str, Any]":
-        """Return a row repeated for all rows, so that a chain of few elements is read often."""
+        """Return one row repeated for all rows, so that each of its few elements is read often."""
         if x.ndim < 2:
             return name, x
         row = self.add(f"slice({name}), slice={{[0:1]{''.join(f', [0:{m}]' for m in x.shape[1:])}}}", x[:1], value=False)
@@ -138,7 +140,9 @@ class Graph:
         return self.add(f"broadcast({row}), dimensions={{{','.join(map(str, range(1, x.ndim)))}}}", y, value=False), y
 
     def summed(self, name: str, x: Any) -> "Tuple[str, Any]":
-        """Return sums along a dimension, for all its elements; of integers, whose order is free."""
+        """Return the sums along a dimension, repeated along it. Only for integers, whose sums do not depend on the
+        order.
+        """
         if self.dtype != "u32":
             return name, x
         axis = self.random.randrange(x.ndim)
@@ -169,7 +173,7 @@ class Graph:
             if opcode == "multiply" and self.dtype != "u32":
                 opcode = "add"
             parts = [self.apply(opcode, parts[0], parts[1], len(parts) == 2), *parts[2:]]
-        if self.dtype == "f32":     # keeps numbers from growing
+        if self.dtype == "f32":    # keeps the numbers from growing
             quarter = self.add("constant(0.25)", np.float32(0.25), value=False)
             spread = np.full(x.shape, 0.25, np.float32)
             of = self.add(f"broadcast({quarter}), dimensions={{}}", spread, value=False)
@@ -177,7 +181,7 @@ class Graph:
             self.apply("multiply", parts[0], (of, spread))
 
     def text(self) -> "Tuple[str, List[Any]]":
-        """Return the module, with the last value and some others as results, and the results."""
+        """Return the module's text, with the last value and some others as results, and the values of the results."""
         chosen = [self.values[-1]]
         if self.random.random() < 0.4:
             chosen += self.random.sample(self.values, min(len(self.values), 2))
@@ -187,7 +191,7 @@ class Graph:
 
 
 def drawn(number: int) -> "Tuple[str, List[Any], List[Any]]":
-    """Return a graph's text, its parameters and its results."""
+    """Return the text of a random graph, its parameters and its results."""
     r = random.Random(SEED * 1000003 + number)
     graph = Graph(r, r.choice(("u32", "u32", "f32")))
     dims = tuple(r.choice(SIZES) for _ in range(r.choice((1, 1, 2, 2, 3))))
@@ -229,11 +233,11 @@ def test_drawn_graphs(target: str, tmp_path: Path) -> None:
         assert not wrong, "\n\n".join(f"{name}: {reason}\n{texts[name]}" for name, reason in wrong.items())
 
 
-# ---- the choice ----
+# ---- the choice between storing and computing ----
 
 
 def steps(dtype: str, count: int) -> str:
-    """Return steps of u = roll(u, 1) + u, each of which reads the previous step at two places."""
+    """Return a chain of u = roll(u, 1) + u, in which each step reads the previous one at two places."""
     lines = [f"u0 = {dtype}[64] parameter(0)"]
     for k in range(count):
         lines += [f"a{k} = {dtype}[63] slice(u{k}), slice={{[1:64]}}", f"b{k} = {dtype}[1] slice(u{k}), slice={{[0:1]}}",
@@ -243,8 +247,8 @@ def steps(dtype: str, count: int) -> str:
 
 
 def test_what_is_said(tmp_path: Path) -> None:
-    """`gen build` says where a plan computes much more than the graph, because elements of 4 bits cannot be stored for others. `gen explain` gives the
-    decision for each value, and what storing it would save.
+    """If values are computed much more often than in the graph, because 4-bit elements cannot be stored, `gen build`
+    says so. `gen explain` prints the decision for each value, and the time that storing it would save or cost.
     """
     said = {}
     for dtype in ("s4", "s32"):
@@ -261,7 +265,7 @@ def test_what_is_said(tmp_path: Path) -> None:
 
 
 def test_one_nest_writes_a_result_and_what_others_read(tmp_path: Path) -> None:
-    """A stored value that is also a result is neither computed twice nor copied."""
+    """A value that is stored for others and is also a result is computed once, into the result's buffer."""
     text = steps("f32", 1).replace("u0 = f32[64] parameter(0)", "x = f32[64] parameter(0)\n  u0 = f32[64] power(x, x)").replace(
         "ROOT u1 =", "u1 =").replace("add(c0, u0)\n", "add(c0, u0)\n  ROOT t = (f32[64], f32[64]) tuple(u0, u1)\n").replace("[64]", "[65536]").replace(
         "[63]", "[65535]").replace("[1:64]", "[1:65536]")
@@ -272,7 +276,9 @@ def test_one_nest_writes_a_result_and_what_others_read(tmp_path: Path) -> None:
 
 
 def test_buffers_are_shared() -> None:
-    """Steps alternate between two buffers: a step's buffer is free when the next step is stored. One is the result's own buffer, except in OpenCL."""
+    """The steps of a chain alternate between two buffers: a step's buffer is free when the next step is stored. One of
+    the two is the result's own buffer, except in OpenCL.
+    """
     (fusion,) = fusions(steps("f32", 12).replace("[64]", "[65536]").replace("[63]", "[65535]").replace("[1:64]", "[1:65536]"))
     assert len(nests.planned(fusion).nests) > 6
     for target, count in (("c", 1), ("opencl", 2)):
@@ -280,7 +286,7 @@ def test_buffers_are_shared() -> None:
 
 
 def files() -> "Iterator[Tuple[str, hlo.Fusion]]":
-    """Return the fusions of all files of others that the generator takes."""
+    """Yield the fusions of all files of other projects that the generator takes."""
     for path in sorted(PEER.glob("**/*.hlo")) if PEER.exists() else []:
         try:
             module = run.load(str(path), 1)
@@ -292,7 +298,9 @@ def files() -> "Iterator[Tuple[str, hlo.Fusion]]":
 
 
 def within(name: str, fusion: hlo.Fusion) -> int:
-    """Check the bounds of a fusion's plans; return the number of values that may be stored."""
+    """Check that the chosen plan is not slower than storing nothing or everything. Return the number of values that may
+    be stored.
+    """
     computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(fusion.computation)))
     evaluations = storing.Evaluations(computation, leaves, {i for i in computation.instructions if plan.stops(i)})
     for cpu, costs in ((True, schedule.CPU_COSTS), (False, schedule.GPU_COSTS)):
@@ -309,7 +317,9 @@ def within(name: str, fusion: hlo.Fusion) -> int:
 @with_numpy
 @pytest.mark.drawn
 def test_bounds_of_drawn_graphs() -> None:
-    """The estimated time of a plan exceeds neither that of storing every value with several reads nor that of storing none."""
+    """By the estimated time, a plan is never slower than storing every value with several readers, nor than storing
+    none.
+    """
     counts = [within(f"graph{n}", *fusions(drawn(n)[0], f"graph{n}")) for n in range(COUNT)]
     assert sum(counts) > 2 * COUNT, "the graphs have too few values to choose from"
 

@@ -1,5 +1,6 @@
-"""Property: products whose rows are reduced, strip by strip, agree with the reference: attention with any masks, grouped heads, one query and many,
-batches and orders of dimensions; softmax and layer norm of a product's rows.
+"""Property: a product whose rows are then reduced is computed in strips of rows and agrees with the reference. This
+covers attention with any mask, grouped heads, one query or many, batches and orders of dimensions, and softmax and
+layer norm of a product's rows.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SUM = "sum {\n  a = T[] parameter(0)\n  b = T[] parameter(1)\n  ROOT s = T[] add
 
 
 class Text:
-    """The lines of a module."""
+    """A module, built line by line."""
 
     def __init__(self, dtype: str) -> None:
         self.dtype, self.parameters = dtype, 0
@@ -68,7 +69,7 @@ def attention(seed: int) -> str:
     batch, heads, groups = r.choice([1, 1, 2]), r.choice([1, 2, 3]), r.choice([1, 1, 2])
     queries, keys = r.choice([1, 2, 8, 13, 16, 24, 32, 48]), r.choice([16, 17, 31, 32, 48, 65, 96, 128])
     size, out = r.choice([8, 16, 20]), r.choice([8, 16, 17, 24])
-    late = r.random() < 0.3                                       # heads after queries, as jax.nn has them
+    late = r.random() < 0.3    # the dimension of heads after that of queries, as in jax.nn
 
     def operand(name: str, length: int, size: int, heads: int) -> str:
         dims = [batch, heads, length, size]
@@ -117,7 +118,9 @@ def by_keys(queries: int, keys: int, dtype: str = "f32") -> str:
 
 
 def values_first() -> str:
-    """Return attention as jax.nn prints it: the values are the first operand, whose result is transposed."""
+    """Return attention as jax.nn prints it: the values are the first operand of the second product, and its result is
+    transposed.
+    """
     text = Text("f32")
     q, k, v = (text.parameter(name, [length, 2, 64]) for name, length in (("q", 96), ("k", 128), ("v", 128)))
     dims = [2, 96, 128]
@@ -130,7 +133,7 @@ def values_first() -> str:
 
 
 def projected() -> str:
-    """Return attention with a separate softmax, whose values are computed after the scores."""
+    """Return attention with a separate softmax, in which the values are computed after the scores."""
     text = Text("f32")
     x, size = text.parameter("x", [64, 64]), 64
     text.softmax(x, [64, 64])
@@ -154,7 +157,7 @@ def projected() -> str:
 
 
 def by_rows(kind: str, m: int, n: int, k: int) -> str:
-    """Return a product with a bias, whose rows are reduced."""
+    """Return a product with a bias, followed by reductions of its rows."""
     text = Text("f32")
     text.parameter("x", [m, k])
     text.parameter("w", [k, n])
@@ -183,7 +186,7 @@ def by_rows(kind: str, m: int, n: int, k: int) -> str:
 
 
 def by_pixels(lines: int, pixels: int) -> str:
-    """Return the softmax of the features of a padded convolution."""
+    """Return the softmax over the features of a padded convolution."""
     text, dims = Text("f32"), [2, lines, pixels, 32]
     text.parameter("x", [2, lines, pixels, 8])
     text.parameter("w", [3, 3, 8, 32])
@@ -213,7 +216,7 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
     pytest.param(*param.values, marks=param.marks if param.values[1] == "c" else pytest.mark.peer)
     for param in ATTENTIONS if param.values[1:] in ON_CPUS])
 def test_short_strips(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small matrices with several strips, like large ones, agree with the reference."""
+    """Small matrices, cut into several strips like large ones, agree with the reference."""
     numbers = DEVICES[device]
     assert numbers.panels
     panels = numbers.panels._replace(least_steps=1, filled_steps=1, strip_rows=8, least_strip_rows=1)
@@ -226,29 +229,31 @@ def test_short_strips(first: int, target: str, device: str, tmp_path: Path, monk
 @in_parts
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_attention_is_one_kernel(target: str, device: str, part: str) -> None:
-    """Most drawn attentions are one kernel, without a buffer of scores."""
+    """Most random attentions are one kernel, and no buffer holds the scores."""
     texts = of_part(drawn(0, 40).values(), part)
     files = [target_file(fusion, target, device) for text in texts for fusion in fusions(text)]
     found = [kernel for file in files for kernel in file.kernels if kernel.hero == "strips"]
     assert len(found) > len(texts) // 2
     assert not any(buffer in kernel.nest.between for kernel in found for buffer in kernel.buffers)
-    # in several panels, with two strips of each matrix
+    # products in several panels; each matrix has two strips
     assert [strips.count for strips in strips_of(by_keys(96, 128))] == [2] and [
         strips.count for strips in strips_of(by_keys(80, 192))] == [2]
-    # values of few columns are multiplied as small matrices, by a separate kernel
+    # if the values have few columns, a separate kernel multiplies them as small matrices
     small = [kernel for file in files if any(isinstance(kernel.loop, SmallProductsSchedule) for kernel in file.kernels)
              for kernel in file.kernels]
     assert all(len(kernel.sections) == (2 if kernel in small else 3) for kernel in found)
 
 
 def test_the_order_of_the_reader() -> None:
-    """A product is stored in the order of its reader: neither weights nor results are transposed."""
+    """A product is stored in the order in which it is read next, so neither weights nor results are transposed."""
     (fusion,) = fusions(values_first())
     assert [kernel.hero for kernel in target_file(fusion, "c", "cpu").kernels] == ["transpose", "strips"]
 
 
 def test_a_product_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stages are joined across a product that does not need them; the results of a later stage are compared separately."""
+    """Stages are joined into strips although a product that they do not need is computed between them. The results of a
+    later stage are compared separately.
+    """
     monkeypatch.setattr(parts, "MOST_TOGETHER", 1)
     (fusion,) = fusions(projected())
     plan = nests.planned(fusion, DEVICES["cpu"].plan_class)

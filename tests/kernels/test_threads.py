@@ -1,4 +1,6 @@
-"""Test how many threads a kernel on a CPU uses: the blocks of a program in C, the harness' threads, and chains of OpenCL."""
+"""Test how many threads a kernel on a CPU uses: the blocks of a program in C, the harness's threads, and chains of
+kernels in OpenCL.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ SUM = "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(
 
 
 def worth(body: str, before: str = "") -> "List[int]":
-    """Return the threads of each launch of the program with vectors, at most its number of items."""
+    """Return the number of threads of each launch of a fusion in C. Check that it is at most the launch's number of
+    work-items.
+    """
     fusion = hlo.fusions(hlo.parse(f"HloModule m\n{before}ENTRY e {{\n{body}\n}}\n", "m.hlo"))[0]
     launches = pipeline.target_file(fusion, "c").launches
     assert all(1 <= launch.threads <= max(1, launch.kernel.blocks) for launch in launches)
@@ -68,7 +72,8 @@ def test_what_computes_more_is_shared_earlier() -> None:
 
 
 def test_matrix_instructions_need_fewer_threads() -> None:
-    """The compiler knows whether there are matrix instructions."""
+    """With matrix instructions a product uses fewer threads. The compiler decides, because it knows the instructions.
+    """
     def product(dtype: str) -> "Tuple[str, List[Tuple[int, int]]]":
         text = f"""HloModule m
 ENTRY e {{
@@ -93,8 +98,8 @@ def test_more_threads_for_more_bytes() -> None:
 
 
 def chains(size: int, device: str = "pocl-cpu") -> "List[int]":
-    """Return, for five steps in OpenCL that each read the previous step at two rows, the number of kernels in the chain of each launch, 0 for a single
-    kernel.
+    """Return the number of kernels in the chain of each OpenCL launch (0: a single kernel), for a program of five steps
+    that each read two rows of the previous step.
     """
     steps = "".join(f"""a{k} = f32[{size},{size}] slice(u{k}), slice={{[1:{size}], [0:{size}]}}
         b{k} = f32[1,{size}] slice(u{k}), slice={{[0:1], [0:{size}]}}
@@ -109,7 +114,7 @@ def chains(size: int, device: str = "pocl-cpu") -> "List[int]":
     about = pipeline.files(fusion, ["opencl"], device)[1]["targets"]["opencl"]["kernels"]
     assert [k.get("chain", k["name"]) for k in about] == [
         kernel.name for kernel in launched for _ in getattr(kernel, "kernels", [kernel])]
-    # the header creates the kernels that the file declares
+    # the header creates exactly the kernels that the file declares
     assert re.findall(r"^__kernel .*? void (\w+)\(", made.text, re.M) == [kernel.name for kernel in launched]
     return [len(getattr(kernel, "kernels", [])) for kernel in launched]
 
@@ -121,7 +126,7 @@ def test_small_kernels_are_one_launch() -> None:
     assert not any(chains(16, "opencl-gpu"))
 
 
-# A program whose items record their thread, and wait up to 20 seconds until a second thread has begun one.
+# A program whose work-items record their thread, and wait up to 20 seconds for a second thread to start one.
 SLOW = """
 #include "fusion.h"
 #include <pthread.h>

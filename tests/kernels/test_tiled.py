@@ -1,7 +1,9 @@
-"""Property: parameters and results of any fusion may have tiled layouts; padding is written with zeros and never read as data.
+"""Property: parameters and results of any fusion may have tiled layouts. Padding is written as zeros and never read as
+data.
 
-Drawn fusions (loops, transposes, reductions, several results) agree with the reference on each class of device: padding has drawn inputs too, and
-results are compared at every position. `gen run` on files is compared with a model of the definition in this file.
+Random fusions (loops, transposes, reductions, several results) agree with the reference on each class of device.
+Inputs have random values in their padding too, and results are compared at every position. `gen run` on files is
+compared with a model of the definition in this file.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ FLOATS = ["bf16", "f16", "f32", "f64"]
 DIMS = [1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 100, 128, 130, 256, 300]
 FORMATS = ["(8,128)", "(2,128)", "(4,128)", "(8,128)(2,1)", "(8,128)(4,1)", "(32,128)(32,1)", "(256)", "(8,16)", "(4,32)(2,1)", "(3,5)", "(2,3,4)",
            "(2)", "(4,4)(2,2)", "(1024)(128)(2,1)", "(*,8)", "(2,*,16)", "(4,1)", "(5)(2)(3)", "(16,16)(4,4)(2,1)"]
-MOST = 40000    # positions of an array
+MOST = 40000    # maximum number of positions of an array
 
 
 def layout(order: "Sequence[int]", tiles: str = "", tail: int = 0) -> str:
@@ -44,7 +46,7 @@ def layout(order: "Sequence[int]", tiles: str = "", tail: int = 0) -> str:
 
 
 class Draw:
-    """One random fusion of arrays that are drawn with layouts."""
+    """A random fusion whose arrays have random layouts."""
 
     def __init__(self, seed: int) -> None:
         self.r = random.Random(seed)
@@ -53,7 +55,7 @@ class Draw:
         self.dtype = self.r.choice(DTYPES)
 
     def shape(self, dtype: str, dims: "List[int]", share: float = 0.7) -> str:
-        """Return a shape with a random layout whose padding is not too large."""
+        """Return a shape with a random layout that adds little padding."""
         while True:
             order = list(range(len(dims)))[::-1]
             if self.r.random() < 0.4:
@@ -76,7 +78,7 @@ class Draw:
         return self.emit(dtype, dims, f"parameter({self.parameters - 1})")
 
     def step(self, of: "Tuple[str, str, List[int]]") -> "Tuple[str, str, List[int]]":
-        """Return a value computed from a value; exactly, if the type has no roundings."""
+        """Return a value computed from another, without rounding if the type is exact."""
         name, dtype, dims = of
         kind = self.r.choice(["copy", "unary", "binary", "transpose", "slice", "broadcast", "convert", "reshape", "reverse", "pad"])
         if kind == "unary":
@@ -151,7 +153,7 @@ def test_drawn(batch: int, target: str, device: str, tmp_path: Path, monkeypatch
     agree({f"t{n}": Draw(SEED * 1000 + n).fusion() for n in range(batch, min(COUNT, batch + BATCH))}, target, device, tmp_path)
 
 
-# A copy to and from each; always the first few, with SETT_ALL all.
+# Copies between the two layouts, in both directions. The first few always run, all with SETT_ALL.
 COPIES = [("bf16[33,390]{1,0}", "bf16[33,390]{1,0:T(8,128)(2,1)}"), ("f32[30,300]{0,1}", "f32[30,300]{1,0:T(8,128)}"),
           ("s8[64,256]{1,0}", "s8[64,256]{1,0:T(8,128)(4,1)}"), ("bf16[32,384]{0,1}", "bf16[32,384]{1,0:T(8,128)(2,1)}"),
           ("f32[24,256]{1,0}", "f32[24,256]{1,0:T(8,128)}"), ("f32[24,256]{0,1}", "f32[24,256]{1,0:T(8,128)}"), ("f32[30,300]{1,0}", "f32[30,300]{1,0:T(8,128)}"),
@@ -168,7 +170,9 @@ COPIES = [("bf16[33,390]{1,0}", "bf16[33,390]{1,0:T(8,128)(2,1)}"), ("f32[30,300
 
 @pytest.mark.parametrize("target, device", ON if ALL else [on for on in ON if on[1] not in ("opencl-gpu", "cpu-scalar")])
 def test_copies(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Copies to and from the formats of TPUs and others, whole tiles and partial ones, as for data larger than any cache."""
+    """Copies to and from the formats of TPUs and others agree: whole and partial tiles, with the schedules for data
+    larger than any cache.
+    """
     uncached(monkeypatch)
     monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     texts = {}
@@ -205,14 +209,16 @@ SEVERAL = {"sum": """e {
 
 @pytest.mark.parametrize("target, device", ON)
 def test_several_formats(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Computation between arrays of different tiles, in whole tiles with vectors."""
+    """Computations between arrays with different tiles agree, in whole tiles with vectors."""
     uncached(monkeypatch)
     monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     agree(SEVERAL, target, device, tmp_path)
 
 
 def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole tiles are moved by lines, and so is everything but the partial ends of large arrays."""
+    """Whole tiles are moved in whole cache lines. In a large array with partial tiles at its ends, everything but these
+    ends is.
+    """
     for name, schedules in (("f32_8_128", ("lanes 16", "lanes 16", "16 x 32", "16 x 32")), ("bf16_8_128_2_1", ("2 rows interleaved", "2 rows interleaved", "2 elements joined", "2 elements joined")),
                             ("s8_8_128_4_1", ("4 rows interleaved", "4 rows interleaved", "4 elements joined", "4 elements joined"))):
         for fusion, wanted in zip(hlo.fusions(hlo.parse((TILINGS / f"{name}.hlo").read_text(), name)), schedules):
@@ -221,12 +227,14 @@ def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     (ragged,) = fusions("e {\n  p = bf16[100,400]{1,0} parameter(0)\n  ROOT c = bf16[100,400]{1,0:T(8,128)(2,1)} copy(p)\n}\n")
     made = pipeline.target_file(ragged, "c")
-    assert len(made.kernels) == 4 and all("2 rows interleaved" in made.kernels[n].loop.text() for n in (0, 2))   # 96 x 384; rows; 16 columns; padding
+    assert len(made.kernels) == 4 and all("2 rows interleaved" in made.kernels[n].loop.text() for n in (0, 2))  # four kernels: 96 x 384 elements in whole tiles; the last rows; the last 16 columns; padding
     assert "padding of result 0" in made.text
 
 
 def told_of_bursts(bursts: Optional[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the schedules of `uncached`; for C with bursts of prefetches (1), without (0), or as on this processor (None)."""
+    """Use the schedules for data larger than any cache. In C, use prefetches in bursts (1), without bursts (0), or as
+    this processor prefers (None).
+    """
     uncached(monkeypatch)
     native = c_target.native()
     monkeypatch.setattr(c_target, "native", lambda: native if bursts is None else (*native, f"-DSETT_BURSTS={bursts}"))
@@ -234,7 +242,7 @@ def told_of_bursts(bursts: Optional[int], monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both walks work: that of processors that prefetch lines in bursts, and that of others."""
+    """Both kinds of prefetch give right results: in bursts of lines, and one line at a time."""
     told_of_bursts(bursts, monkeypatch)
     monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     texts = {}
@@ -250,7 +258,7 @@ def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_tiles_prefetch_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without bursts, large transposes prefetch lines of later tiles; gcc must not remove the prefetches."""
+    """Without bursts, large transposes prefetch lines of later tiles. The prefetches must survive gcc's optimiser."""
     told_of_bursts(bursts, monkeypatch)
     monkeypatch.setitem(DEVICES, "cpu", replace(DEVICES["cpu"], cache=1 << 16))
     shape, tiling = "f32[176,384]", "{1,0:T(8,128)}"
@@ -274,9 +282,11 @@ def test_tiles_prefetch_without_bursts(bursts: int, tmp_path: Path, monkeypatch:
         assert (len(re.findall(r"\bprefetch", text)) >= 16) == (bursts == 0), name
 
 
-@pytest.mark.parametrize("target,bursts", [("opencl", None), ("c", 0), ("c", 1)])   # OpenCL's are the device's
+@pytest.mark.parametrize("target,bursts", [("opencl", None), ("c", 0), ("c", 1)])  # in OpenCL the device class decides
 def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large transposes of bytes read a line of each row once, with bursts and without, for sizes that divide and that do not."""
+    """Large transposes of bytes read each cache line of a row once, with and without bursts, also if sizes do not divide
+    evenly.
+    """
     told_of_bursts(bursts, monkeypatch)
     device = "cpu" if target == "c" else "pocl-cpu"
     monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], cache=1 << 16))
@@ -286,14 +296,16 @@ def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp
     for name, text in texts.items():
         (fusion,) = fusions(text)
         made = pipeline.target_file(fusion, target)
-        assert ("load_pieces" in made.text) == (name != "t8"), name    # here only eight rows are a stride apart
-        assert ("pieces[tile % 2]" in made.text) == (name < "t7"), name    # lines that begin anywhere are carried over, a whole tile at a time
+        assert ("load_pieces" in made.text) == (name != "t8"), name    # in t8 only eight rows are adjacent
+        assert ("pieces[tile % 2]" in made.text) == (name < "t7"), name    # rows that begin inside a cache line carry a whole tile over to the next
     agree(texts, target, device, tmp_path)
 
 
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_lines_are_carried_one_or_two_tiles_down(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With bursts, two tiles are carried at a time; the matrices of a batch begin at one place of a line, at several, and at all."""
+    """With bursts two tiles are carried at a time. The matrices of a batch begin at one position in a cache line, at
+    several, or at any.
+    """
     told_of_bursts(bursts, monkeypatch)
     texts = {f"t{n}": f"e {{\n  p = {dtype}[{a},{b},{c}] parameter(0)\n  ROOT c = {dtype}[{a},{c},{b}] transpose(p), dimensions={{0,2,1}}\n}}\n"
              for n, (dtype, a, b, c) in enumerate((("f32", 1, 95, 129), ("f32", 3, 95, 129), ("f32", 18, 51, 67), ("bf16", 3, 99, 101)))}
@@ -308,8 +320,8 @@ def test_lines_are_carried_one_or_two_tiles_down(bursts: int, tmp_path: Path, mo
 @pytest.mark.parametrize("dtype,columns,block", [("bf16", 2048, 8192), ("bf16", 16384, 65536), ("bf16", 32768, 131072), ("s8", 8192, 32768)])
 @pytest.mark.parametrize("target", ["opencl", "c"])
 def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, target: str) -> None:
-    """Rows that are read side by side are followed by the next rows: the prefetch distance is the number of elements walked, and the prefetched rows are
-    read next. Blocks above 64 KiB are not prefetched.
+    """If rows are read side by side, the kernel prefetches the rows that it reads next. The prefetch distance is the
+    number of elements until then. Blocks above 64 KiB are not prefetched.
     """
     size = 2 if dtype == "bf16" else 1
     elements = (1 << 24) // size
@@ -331,7 +343,7 @@ def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, targ
 @pytest.mark.parametrize("name", sorted(path.stem for path in TILINGS.glob("*.hlo")) if ALL else ["f32_2_128", "pred_32_128_32_1"])
 @pytest.mark.parametrize("target", ["opencl", "c", "cuda-on-cpu"] if ALL else ["opencl"])
 def test_tilings(name: str, target: str) -> None:
-    """The catalogue of formats."""
+    """The catalogue of tiled formats passes its checks."""
     device_or_skip(target)
     results = run.check(str(TILINGS / f"{name}.hlo"), target, run.Options())
     assert [r.status for r in results] == ["PASS"] * 4, [r.line() for r in results]
@@ -347,7 +359,7 @@ def test_c_without_warnings(name: str, tmp_path: Path) -> None:
 
 
 def test_there_and_back(tmp_path: Path) -> None:
-    """Through tiles and back, an array is unchanged."""
+    """An array copied into tiles and back is unchanged."""
     data = [bytes(random.Random(n).randrange(2) for _ in range(96 * 512)) for n in range(2)]
     for n, one in enumerate(data):
         (tmp_path / f"p{n}.bin").write_bytes(one)
@@ -355,7 +367,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert [(tmp_path / f"r{n}.bin").read_bytes() for n in range(2)] == data
 
 
-# ---- functions on registers, by their laws ----
+# ---- functions on registers ----
 
 LAW = r"""
 #define INTERLEAVED(interleave, separate, N, T)                                                  \
@@ -387,7 +399,9 @@ LAW = r"""
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("machine", ["native", "x86-64-v3", "x86-64"])
 def test_words_are_interleaved(compiler: str, machine: str, tmp_path: Path) -> None:
-    """Elements are interleaved and separated again; registers are joined; tiles with rows in groups of lanes are loaded and stored."""
+    """Elements are interleaved and separated again, registers are joined, and tiles whose rows are in groups of lanes
+    are loaded and stored.
+    """
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     if machine == "x86-64-v3" and not {"avx2", "fma"} <= set(Path("/proc/cpuinfo").read_text().split()):
@@ -430,10 +444,12 @@ def test_words_are_interleaved(compiler: str, machine: str, tmp_path: Path) -> N
     assert subprocess.run([str(tmp_path / "law")]).returncode == 0
 
 
-# ---- against a model of the definition ----
+# ---- compared with a model of the definition ----
 
 def positions(dims: "Sequence[int]", order: "Sequence[int]", tiles: "Sequence[Sequence[int]]") -> "Tuple[List[Optional[Tuple[int, ...]]], int]":
-    """Return the index at every position: the array as a list of its indices, padded, reshaped and transposed by each tile in turn."""
+    """Return the index of the element at every position: the list of all indices, padded, reshaped and transposed by
+    each tile in turn.
+    """
     sizes = [dims[d] for d in reversed(order)]
     cells: "List[Optional[Tuple[int, ...]]]" = [tuple(x for _, x in sorted(zip(reversed(order), index))) for index in itertools.product(*map(range, sizes))]
     for tile in tiles:
@@ -458,7 +474,7 @@ def positions(dims: "Sequence[int]", order: "Sequence[int]", tiles: "Sequence[Se
     ((30, 200), (1, 0), "(8,128)"), ((30, 200), (0, 1), "(8,128)(2,1)"), ((3, 5), (1, 0), "(2,2)"), ((2, 9, 10), (2, 0, 1), "(4,4)(2,1)"), ((7,), (0,), "(4)"),
     ((33, 128), (1, 0), "(32,128)(32,1)")])
 def test_run_agrees_with_the_definition(dims: "Tuple[int, ...]", order: "Tuple[int, ...]", tiles: str, tmp_path: Path) -> None:
-    """gen run reads and writes raw buffers in the shapes' own layouts."""
+    """`gen run` reads and writes raw buffers in the layouts of the shapes."""
     model = [[int(n) for n in tile.split(",")] for tile in re.findall(r"\(([^)]*)\)", tiles)]
     cells, count = positions(dims, order, model)
     plain = layout(range(len(dims))[::-1])

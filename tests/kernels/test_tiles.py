@@ -1,4 +1,6 @@
-"""Test register tiles by their law, out[r][l] = from[l * stride + r], and back: C with each compiler, shuffles and loops; OpenCL."""
+"""Test loading and storing register tiles by their law, out[r][l] = from[l * stride + r]: in C with each compiler, with
+shuffles and with loops, and in OpenCL.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from gen.targets import TARGETS
 OPENCL = TARGETS["opencl"]
 C = TARGETS.get("c") or dataclasses.replace(OPENCL, name="c", pointer="", types={f"u{n}": f"uint{n}_t" for n in (8, 16, 32, 64)})
 
-# (width, lanes, rows, bytes of a load; 0: load_lines, by load_pieces and join_pieces)
+# (width of an element in bits, lanes, rows, bytes of a load). 0 bytes: load_lines, made of load_pieces and join_pieces.
 SHAPES: "List[Tuple[int, int, int, int]]" = [
     (32, 16, 16, 64), (32, 16, 16, 32), (32, 16, 16, 16), (32, 16, 4, 16), (64, 8, 8, 64), (64, 8, 8, 16), (64, 8, 2, 16),
     (16, 32, 32, 64), (16, 32, 32, 16), (16, 32, 8, 16), (16, 16, 16, 32), (16, 16, 16, 16), (16, 16, 8, 16),
@@ -27,13 +29,13 @@ SHAPES: "List[Tuple[int, int, int, int]]" = [
     (32, 16, 2, 16), (32, 2, 16, 16), (8, 64, 4, 4), (8, 64, 32, 16), (16, 32, 4, 8), (16, 32, 16, 32), (64, 2, 8, 16), (8, 2, 2, 2),
     (8, 64, 64, 0), (16, 32, 32, 0), (32, 16, 16, 0), (64, 8, 8, 0)]
 
-# (width, lanes, rows, pitch, length, tiles down): rows of `length` elements as whole lines
+# (width, lanes, rows, pitch, length, tiles down): rows of `length` elements are stored as whole cache lines.
 ROWS: "List[Tuple[int, int, int, int, int, int]]" = [
     (32, 16, 16, 255, 255, 2), (32, 16, 16, 100, 99, 1), (32, 16, 2, 104, 104, 2), (32, 16, 16, 17, 17, 1), (32, 16, 4, 16, 16, 1),
     (64, 8, 8, 71, 71, 2), (16, 32, 32, 97, 97, 1), (16, 32, 32, 131, 95, 2), (8, 64, 64, 131, 131, 1), (8, 64, 16, 132, 131, 1),
     (32, 4, 4, 7, 7, 1), (32, 4, 2, 14, 13, 3)]
 
-# A tile in the middle of `again`, which is poisoned; the source is misaligned by one element.
+# The tile is stored into the middle of `again`, which is filled with poison. The source is misaligned by one element.
 CHECK = r"""
 #include <stdint.h>
 #include <stdio.h>
@@ -128,8 +130,8 @@ int main(int count, char **arguments)
 
 
 def text_of(d: Any, index: str) -> str:
-    """Return for each shape a function that loads a tile, writes it flat, and stores it back; and the shapes."""
-    stream = "#define UNROLL\n#define STREAM(value, pointer) (*(pointer) = (value))\n"    # a misaligned pointer faults in wide code
+    """Return, for each of SHAPES, a function that loads a tile, writes it row by row, and stores it back."""
+    stream = "#define UNROLL\n#define STREAM(value, pointer) (*(pointer) = (value))\n"    # a streaming store to a misaligned pointer would fault
     text = [register_tiles.prelude(), stream, *dict.fromkeys(register_tiles.typedef(d, width, lanes) for width, lanes, *_ in [*SHAPES, *ROWS])]
     for n, (width, lanes, rows, piece) in enumerate(SHAPES):
         kind, t = d.register(f"u{width}", lanes), d.types[f"u{width}"]
@@ -147,7 +149,7 @@ def text_of(d: Any, index: str) -> str:
 
 
 def rows_text(d: Any) -> "List[str]":
-    """Return for each of ROWS a function that copies 2 * rows rows tile by tile, as a transpose would store them."""
+    """Return, for each of ROWS, a function that copies 2 * rows rows tile by tile, as a transpose stores them."""
     text = []
     for n, (width, lanes, rows, pitch, length, down) in enumerate(ROWS):
         kind, t, full = d.register(f"u{width}", lanes), d.types[f"u{width}"], length // lanes
@@ -205,7 +207,9 @@ class Law(unittest.TestCase):
         return output
 
     def test_every_size_arrives(self) -> None:
-        """The generator follows each element and asserts its place."""
+        """For every size the generator can write a load and a store. It follows each element through the shuffles and
+        asserts where the element arrives.
+        """
         for width in (8, 16, 32, 64):
             for lanes in (1 << n for n in range(1, 10) if width << n <= 512):
                 for rows in (2, 4, 8, 16, 32, 64):
@@ -225,7 +229,7 @@ class Law(unittest.TestCase):
         calls += "".join(f"  prepare();\n  rows{n}((void *)source, (void *)moved, (void *)again);\n  bad += wrong_rows({', '.join(map(str, shape))});\n"
                          for n, shape in enumerate(ROWS))
         text = f"{CHECK}{text_of(C, 'size_t')}\nint main(void)\n{{\n  int bad = 0;\n{calls}  return bad != 0;\n}}\n"
-        loops = text.replace(register_tiles.prelude(), "#define SHUFFLES 0\n").replace("#ifdef __GNUC__", "#ifdef VECTORS")  # as other compilers see it
+        loops = text.replace(register_tiles.prelude(), "#define SHUFFLES 0\n").replace("#ifdef __GNUC__", "#ifdef VECTORS")  # as compilers without shuffles see it
         self.assertNotEqual(text, loops)
         wide = ("-mavx512f", "-mavx512bw", "-mavx512vl")
         for compiler in ("gcc", "clang"):

@@ -1,5 +1,5 @@
-"""Test fft: kernels against the reference, of all kinds, for lengths of all methods, several dimensions and layouts; the reference against the
-definition; CUDA compilation if nvcc is installed.
+"""Test fft: kernels agree with the reference, for all kinds, for lengths that take each method, several dimensions and
+layouts. The reference agrees with the definition. The CUDA text compiles if nvcc is installed.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from gen.targets import TARGETS
 
 
 def text(kind: str, dims: "tuple[int, ...]", count: int, part: str = "f32", layout: str = "") -> str:
-    """Return a module of an fft over the last dimensions; dims: of the operand or result with all
-    elements; the other one may be half a spectrum."""
+    """Return a module with an fft over the last `count` dimensions. dims: of the operand or result that has all
+    elements; the other one may be half a spectrum.
+    """
     number = {"f32": "c64", "f64": "c128"}[part]
     half = (*dims[:-1], dims[-1] // 2 + 1)
     source, target = {"FFT": (dims, dims), "IFFT": (dims, dims), "RFFT": (dims, half), "IRFFT": (half, dims)}[kind]
@@ -55,7 +56,7 @@ CASES = {
 }  # fmt: skip
 
 
-# their references take n * n steps
+# computing their references takes n * n steps
 LONG = ["long", "long_double", "large_prime", "radices", "two_real"]
 
 
@@ -82,7 +83,9 @@ def test_who_writes() -> None:
 
 
 def test_long_ones_are_two_kernels() -> None:
-    """Long transforms along one dimension are two kernels; those that fit a work-item's own buffers are one."""
+    """A long transform along one dimension is two kernels. A transform whose buffers fit in one work-item's stack is
+    one.
+    """
     for n, count in ((1024, 1), (2048, 1), (4096, 2), (65536, 2)):
         (fusion,) = hlo.fusions(hlo.parse(text("FFT", (n,), 1), "e.hlo"))
         (nest,) = planned(fusion).nests
@@ -90,7 +93,7 @@ def test_long_ones_are_two_kernels() -> None:
 
 
 class Numbers:
-    """The constants of templates/parts/fft.j2, for Python."""
+    """The constants of templates/parts/fft.j2 as Python numbers."""
 
     number = staticmethod(repr)
 
@@ -103,7 +106,7 @@ class Numbers:
 
 @pytest.mark.parametrize("p", [2, 3, 4, 5, 7, 8, 11, 13])
 def test_sums(p: int) -> None:
-    """The statements of a radix are the transform by its definition."""
+    """The statements for a radix compute the transform by its definition."""
     values = [complex(math.sin(3 * k + 1), math.cos(5 * k)) for k in range(p)]
     known = {f"a{k}{c}": part for k, v in enumerate(values) for c, part in (("r", v.real), ("i", v.imag))}
     for line in macro("parts/fft.j2", "transform", r=Numbers(), f="double", p=p).splitlines():
@@ -122,7 +125,7 @@ def test_roots() -> None:
 
 
 def test_lengths() -> None:
-    """Radices and halves multiply to the length; the length of a convolution is sufficient."""
+    """The radices of a length multiply to the length. A convolution that replaces a large prime is long enough."""
     for n in range(1, 3000):
         if fft.is_smooth(n):
             assert math.prod(fft.radices(n)) == n == math.prod(fft.split(n, 16))
@@ -133,14 +136,14 @@ def test_lengths() -> None:
         assert abs(value - sum(v * cmath.exp(-2j * math.pi * j * k / 60) for j, v in enumerate(values))) < 1e-10
 
 
-# ---- blocks of threads of a GPU ----
+# ---- transforms by blocks of threads of a GPU ----
 
 LENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 16, 17, 19, 20, 24, 27, 31, 32, 35, 37, 41, 49, 60, 64, 77, 91, 96, 97, 100, 121, 127, 128]
 KINDS = ["FFT", "IFFT", "RFFT", "IRFFT"]
 
 
 def drawn(number: int) -> str:
-    """Return an fft of any kind, type and layout, over one to three dimensions."""
+    """Return a random fft of any kind, type and layout, over one to three dimensions."""
     r = random.Random(SEED * 7919 + number)
     rank, count = r.choice([(1, 1), (2, 1), (2, 1), (2, 2), (3, 2), (3, 3), (4, 1), (4, 3)])
     dims: "List[int]" = []
@@ -169,7 +172,9 @@ def axes(module: str, of: Context) -> "List[hero.Axis]":
 
 
 def test_blocks_take_what_fits() -> None:
-    """A length that fits shared memory is one kernel, a product of two factors that fit is two; other lengths are not for blocks."""
+    """A length that fits in shared memory is one kernel, a product of two such lengths is two kernels, and other lengths
+    are refused.
+    """
     for device, module, count in (("sm_90", text("FFT", (6144,), 1), 1), ("sm_90", text("FFT", (8192,), 1), 2), ("sm_90", text("FFT", (3200,), 1, "f64"), 2),
                                   ("gfx90a", text("FFT", (8192,), 1), 1), ("opencl-gpu", text("FFT", (8192,), 1), 2), ("sm_90", text("RFFT", (8192,), 1), 1),
                                   ("sm_90", text("IRFFT", (1 << 20,), 1), 2), ("sm_90", text("FFT", (2999,), 1), 1)):
@@ -182,7 +187,9 @@ def test_blocks_take_what_fits() -> None:
 
 @pytest.mark.parametrize("device", ["sm_90", pytest.param("gfx90a", marks=pytest.mark.peer), pytest.param("opencl-gpu", marks=pytest.mark.peer)])
 def test_shared_memory(device: str) -> None:
-    """Each element has a place of its own in shared memory, which is large enough; powers of two have no bank conflict there."""
+    """Different elements have different places in shared memory, which is large enough. For powers of two the accesses
+    have no bank conflict.
+    """
     of = context(device)
     for module in [text("FFT", (300, 1 << k), 1) for k in range(1, 12)] + [text("RFFT", (40, 360), 1), text("FFT", (60, 40), 2, "f64"), drawn(1), drawn(2)]:
         for axis in axes(module, of):
@@ -236,7 +243,7 @@ def test_compiled_for_cuda(name: str, tmp_path: Path) -> None:
 
 
 def test_plain_c(tmp_path: Path) -> None:
-    """The text is C11 without a warning."""
+    """The generated C compiles as C11 without a warning."""
     for name in ("plane_back", "long", "convolution", "columns"):
         (fusion,) = hlo.fusions(hlo.parse(CASES[name], f"{name}_.hlo"))
         pipeline.build_all(fusion, str(tmp_path), ["c"])
@@ -246,7 +253,7 @@ def test_plain_c(tmp_path: Path) -> None:
 
 
 def test_starts_of_rows_have_their_index_type() -> None:
-    """In other layouts, the position of a row is a sum with terms below zero."""
+    """In other layouts the position of a row is a sum with negative terms, so the index type must be signed."""
     (fusion,) = hlo.fusions(hlo.parse("""HloModule e
 ENTRY e {
   a = c64[5,37,16,8]{0,1,2,3} parameter(0)

@@ -1,6 +1,6 @@
-"""Property: transposes of any rank, permutation, size and type agree with the reference, alone and among other ops, on each class of device.
-
-Other tests: which results are walked together, the maps' proof that each element is written once, and the count of bank conflicts.
+"""Property: transposes of any rank, permutation, size and type agree with the reference, alone and among other ops, on
+each class of device. Other tests check which results share a kernel, the proof that each element is written once, and
+the number of bank conflicts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Draw:
         return name, dtype, dims
 
     def parameter(self, dtype: str, dims: "List[int]") -> Tuple[str, str, List[int]]:
-        """Return a parameter, sometimes in another layout."""
+        """Return a parameter, sometimes with another layout."""
         order = list(range(len(dims)))[::-1]
         if self.r.random() < 0.25:
             self.r.shuffle(order)
@@ -61,7 +61,7 @@ class Draw:
         return self.emit(dtype, [dims[k] for k in order], f"transpose({name}), dimensions={{{','.join(map(str, order))}}}")
 
     def unary(self, of: "Tuple[str, str, List[int]]") -> "Tuple[str, str, List[int]]":
-        """Return a computed value; exactly, if the type has no roundings."""
+        """Return a value computed from another, without rounding if the type is exact."""
         name, dtype, dims = of
         if dtype == "pred":
             return self.emit(dtype, dims, f"not({name})")
@@ -89,9 +89,9 @@ class Draw:
             k = self.r.randrange(len(t[2]))
             row = self.parameter(t[1], [t[2][k]])
             roots[0] = t = self.binary(t, self.emit(t[1], t[2], f"broadcast({row[0]}), dimensions={{{k}}}"))
-        if "side" in kinds:           # in the parameter's own order
+        if "side" in kinds:    # in the order of the parameter
             roots.append(self.unary(p))
-        if "second" in kinds:         # another hero of the same permutation
+        if "second" in kinds:    # another transpose with the same permutation
             roots.append(self.transposed(self.parameter(self.r.choice(DTYPES), self.dims), order))
         if "other" in kinds:          # and of another
             further = list(order)
@@ -116,7 +116,9 @@ def transpose(dtype: str, dims: "List[int]", order: "List[int]") -> str:
 @pytest.mark.drawn
 @pytest.mark.parametrize("first, target, device", in_turn(range(0, COUNT, BATCH)))
 def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawn transposes agree with the reference; every second batch is split into kernels as if a launch cost nothing, with streaming stores."""
+    """Random transposes agree with the reference. In every second batch the fusion is split into kernels as if a launch
+    cost nothing, with streaming stores.
+    """
     if first // BATCH % 2:
         uncached(monkeypatch)
         monkeypatch.setattr(grouping, "LAUNCH_BYTES", 0)
@@ -125,7 +127,9 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_repeated_rows(target: str, device: str, tmp_path: Path) -> None:
-    """Each row of a transposed matrix is repeated: if a vector has two of them, its elements are read one by one."""
+    """A transposed matrix in which each row is repeated agrees. If a vector contains two rows, its elements are read one
+    by one.
+    """
     agree({f"{dtype}_{size}": f"HloModule e\n\nENTRY e {{\n  x = {dtype}[15,{size}]{{0,1}} parameter(0)\n"
            f"  ROOT y = {dtype}[15,4,{size}]{{2,1,0}} broadcast(x), dimensions={{0,2}}\n}}\n"
            for dtype in ("f32", "bf16", "f64", "u8") for size in (2, 4, 16)}, target, device, tmp_path)
@@ -134,8 +138,8 @@ def test_repeated_rows(target: str, device: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_lines(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that begin anywhere in a line are written in whole lines: each width; remaining columns, batches (also those that begin at several places of
-    a line), parts.
+    """Rows that begin inside a cache line are written in whole lines: for each element width, with columns left over, in
+    batches (whose matrices begin at several positions in a line) and in parts.
     """
     uncached(monkeypatch)
     texts = {}
@@ -153,7 +157,9 @@ def test_lines(target: str, device: str, part: str, tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("first, second", [((2, 65), (5, 65)), ((5, 65), (5, 67))])
 def test_lines_of_two_kernels(first: "Tuple[int, int]", second: "Tuple[int, int]", target: str, device: str, tmp_path: Path,
                               monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two kernels of a file with rows of equal length, whose matrices begin or end at other places of a line."""
+    """One file has two kernels with rows of equal length, whose matrices begin or end at different positions in a cache
+    line.
+    """
     uncached(monkeypatch)
     (b, c), (d, e) = first, second
     text = f"""e {{
@@ -179,7 +185,9 @@ OVERLAP = """e {
 
 
 def channels(source: str, result: str, dims: "List[int]", order: "List[int]", weighted: int = -1) -> str:
-    """Return a transpose that converts, if the types differ, and multiplies by a weight per place along a dimension of the result."""
+    """Return a transpose that converts (if the types differ) and, with `weighted`, multiplies by a weight per index of
+    that dimension of the result.
+    """
     out = [dims[k] for k in order]
     lines = [f"p0 = {shape(source, dims, range(len(dims))[::-1])} parameter(0)",
              f"t = {shape(source, out, range(len(out))[::-1])} transpose(p0), dimensions={{{','.join(map(str, order))}}}"]
@@ -195,7 +203,9 @@ def channels(source: str, result: str, dims: "List[int]", order: "List[int]", we
 
 @pytest.mark.parametrize("first, target, device", in_turn(range(0, 16, BATCH)))
 def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A minor dimension of 2 to 8 moves to the front and back: every width, whole registers and rows that end inside one, converted, weighted by channel."""
+    """A minor dimension of 2 to 8 elements moves to the front and back: every width, rows that fill registers or end
+    inside one, with conversions and weights per channel.
+    """
     uncached(monkeypatch)
     first_of, last_of = [0, 2, 1], [0, 2, 1]
     cases = [("f32", "f32", [2, 640, 3], first_of, -1), ("f32", "f32", [2, 3, 640], last_of, -1), ("u8", "u8", [1, 1600, 3], first_of, -1),
@@ -215,7 +225,9 @@ def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, mo
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_few_neighbours_whose_places_are_no_single_stride(target: str, device: str, tmp_path: Path) -> None:
-    """Elements that are stored one by one keep their type: 2 or 3 rows side by side, which end inside a step, in a result of four dimensions."""
+    """Elements that are stored one by one keep their type: 2 or 3 interleaved rows that end inside a step, in a result
+    of four dimensions.
+    """
     cases = [("f32", [8, 13, 2, 130]), ("f32", [8, 13, 3, 131]), ("f64", [8, 13, 2, 129]), ("f16", [8, 13, 2, 130])]
     texts = {f"f{k}": channels(t, t, dims, [0, 1, 3, 2]).replace("HloModule drawn", f"HloModule f{k}") for k, (t, dims) in enumerate(cases)}
     agree(texts, target, device, tmp_path)
@@ -223,7 +235,9 @@ def test_few_neighbours_whose_places_are_no_single_stride(target: str, device: s
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_registers_of_two_widths_in_one_file(target: str, device: str, tmp_path: Path) -> None:
-    """Rows are interleaved in registers of one line if they are moved, and of two if they are computed."""
+    """One file interleaves rows in registers of one cache line (rows that are only moved) and of two lines (rows that
+    are computed).
+    """
     agree({"two": """HloModule two
 
 ENTRY e {
@@ -238,12 +252,15 @@ ENTRY e {
 
 
 def test_overlap() -> None:
-    """A tile that is moved back rewrites elements of the same work-item, so a NaN of two NaNs is the same each time."""
+    """A tile that is moved back to end with the array rewrites elements of the same work-item only, so the bits of NaNs
+    do not depend on timing.
+    """
     text = pipeline.target_file(fusions(OVERLAP)[0], "c", "cpu").text
     assert re.search(r"for \(uint32_t g2_tile = strip; g2_tile <= strip \+ \(strip == 2\); \+\+g2_tile\)", text)
 
 
-# ---- which results are walked together -----------------------------------------------------------------------------
+# ---- results that share a kernel
+# ---------------------------------------------------------------------------------------
 
 
 SIDE = """e {
@@ -264,7 +281,9 @@ APART = """e {
 
 
 def test_side_results() -> None:
-    """A parameter that two results read in two orders is read once, and one result is written in the other's order."""
+    """If two results read a parameter in two orders, the parameter is read once, and one result is written in the order
+    of the other.
+    """
     (fusion,) = fusions(SIDE)
     (nest,) = nests.planned(fusion).nests
     assert len(nest.partition.roots) == 2
@@ -274,7 +293,9 @@ def test_side_results() -> None:
 
 
 def test_orders_apart() -> None:
-    """No tile transposes along two digits: if a further kernel costs less than distant accesses, there is a further kernel."""
+    """A tile does not transpose along two dimensions at once. If an additional kernel costs less than distant accesses,
+    an additional kernel is written.
+    """
     (fusion,) = fusions(APART)
     made = pipeline.target_file(fusion, "cuda", "sm_80").kernels
     assert [k.hero for k in made] == ["transpose", "transpose"] and made[0].name.endswith("_part0")
@@ -286,7 +307,9 @@ def test_orders_apart() -> None:
 
 
 def test_conflicts() -> None:
-    """Known degrees: a column of 32 words, padded, rotated, 8- and 16-byte words, bytes of one word."""
+    """The conflict degree is right where it is known: columns of 32 words, padded columns, rotated rows, 8- and 16-byte
+    words, and bytes of one word.
+    """
     def count(text: str, word: int) -> int:
         return transpose_gpu.conflicts(DEVICES["sm_80"], f"(th_x) -> ({text}), domain: th_x in [0, 31]", word, 32, [()])
     assert [count(text, 4) for text in ("th_x", "th_x * 32", "th_x * 33", "th_x * 2", "th_x * 48", "0")] == [1, 32, 1, 2, 16, 1]
@@ -300,7 +323,7 @@ def test_conflicts() -> None:
                                                 ("bf16", 4096, "33 words of 4 bytes, rotated by 4 more words after each 8 lanes:"), ("bf16", 4097, "66 words of 2 bytes:"),
                                                 ("s8", 4096, "33 words of 4 bytes, rotated by 4 more words after each 16 lanes:"), ("f64", 4096, "32 words of 8 bytes, rotated by 1 more words after each 2 lanes:")])
 def test_tiles(dtype: str, size: int, pitch: str) -> None:
-    """Tiles have no conflicts, and the degree of a tile without padding is printed."""
+    """Tiles have no bank conflicts. `explain` prints the degree that a tile without padding would have."""
     (made,) = pipeline.target_file(fusions(transpose(dtype, [size, size], [1, 0]))[0], "cuda", "sm_90").kernels
     assert re.search(rf"tile_p0 in rows of {pitch} 1-way \(rows of \d+: \d+-way\)", made.loop.text()), made.loop.text()
 
@@ -316,7 +339,7 @@ COMPILED: "Dict[str, str]" = {
 
 @pytest.mark.peer
 def test_compiled(tmp_path: Path) -> None:
-    """nvcc prints nothing, uses no local memory, and moves 16 bytes at once if the maps prove it."""
+    """nvcc prints nothing, uses no local memory, and moves 16 bytes at once if the maps prove that this is possible."""
     for number, (name, text) in enumerate(COMPILED.items()):
         found = ptx(text, ("sm_80", "sm_90")[number % 2], tmp_path)
         assert "bar.sync" in found and ".shared" in found, name

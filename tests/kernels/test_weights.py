@@ -1,4 +1,6 @@
-"""Test large constants in NAME.weights: the contents of the file, its readers, and the constants that stay in the text."""
+"""Test large constants in the file NAME.weights: its contents, the code that reads it, and the constants that stay in
+the text.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ TARGETS = ["c", *(pytest.param(target, marks=pytest.mark.peer) for target in ("o
 
 
 def literal(values: "List[Any]", dims: "List[int]") -> str:
-    """Return the text of an array's values in row-major order."""
+    """Return the text of an array's values, row-major."""
     if not dims:
         return str(values[0])
     each = len(values) // dims[0]
@@ -39,7 +41,7 @@ NIBBLES = drawn(128 * 70, lambda draw: draw.randrange(-8, 8))
 BITS = drawn(64 * 70, lambda draw: draw.random() < 0.5)
 WORDS = drawn(600, lambda draw: draw.randrange(1 << 64))
 COMPLEX = drawn(20 * 30, lambda draw: (draw.randrange(9) / 2, -draw.randrange(9) / 2))
-# in memory order, in the layouts of RETURNED
+# the file's contents, in memory order of the layouts in RETURNED
 CONTENTS = [
     array.array("f", [FLOATS[row * 40 + column] for column in range(40) for row in range(50)]).tobytes(),
     bytes((NIBBLES[k] & 15) | (NIBBLES[k + 1] & 15) << 4 for k in range(0, len(NIBBLES), 2)),
@@ -59,7 +61,8 @@ ENTRY m {{
 }}
 """
 
-# The body has a table of indices and a matrix in a layout that is not row-major; the call sites of `twice` read different constants.
+# The loop's body reads a table of indices, and a matrix whose layout is not row-major. `twice` is called with different
+# constants.
 TABLE = drawn(16 * 130, lambda draw: draw.randrange(-3, 70))
 LOOP = f"""HloModule m
 
@@ -104,7 +107,7 @@ def written(folder: Path, text: str) -> str:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_values(target: str, tmp_path: Path) -> None:
-    """All types, and a layout, have the values of the text through the file."""
+    """Constants of all types, and with another layout, have the values of the text when they are read from the file."""
     device_or_skip(target)
     made = run.run(written(tmp_path, RETURNED), target, str(tmp_path), str(tmp_path / "out"))
     assert [path.read_bytes() for path in made] == CONTENTS
@@ -112,7 +115,7 @@ def test_values(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_loop(target: str, tmp_path: Path) -> None:
-    """Constants of a body are compared call by call and as a whole."""
+    """Programs with constants in a loop's body agree with the reference, call by call and as a whole."""
     device_or_skip(target)
     results = run.check(written(tmp_path, LOOP), target, run.Options(seed=5))
     assert [result.status for result in results] == ["PASS"] * len(results), results
@@ -120,7 +123,8 @@ def test_loop(target: str, tmp_path: Path) -> None:
 
 
 def test_loop_values(tmp_path: Path) -> None:
-    """The reference reads the file too, so the expected values come from plain Python here."""
+    """The values of the loop are compared with plain Python, because the reference reads the same file as the kernels.
+    """
     x = drawn(64, lambda draw: draw.randrange(-100, 100), 3)
     (tmp_path / "p0.bin").write_bytes(array.array("i", x).tobytes())
     w = drawn(4096, lambda draw: draw.randrange(-9, 9), 2)
@@ -131,8 +135,9 @@ def test_loop_values(tmp_path: Path) -> None:
     assert list(array.array("i", made.read_bytes())) == [(n + (1 << 31)) % (1 << 32) - (1 << 31) for n in x]
 
 
-# A table in a while's body, in a layout that is not row-major, and two in the arms of a conditional there; the second arm also has the body's table.
-# The state is a tuple in a tuple; one of its arrays is complex.
+# A while loop's body reads a table whose layout is not row-major, and the two branches of a conditional in it read two
+# more tables; the second branch also reads the body's table. The loop's state is a tuple in a tuple and contains a
+# complex array.
 NESTED = f"""HloModule m
 
 even {{
@@ -194,7 +199,7 @@ ENTRY m {{
 
 
 def test_replaced_inside_loops_and_branches(tmp_path: Path) -> None:
-    """The kernels and the reference use the values that the caller passes, wherever the constants are."""
+    """Kernels and reference use the weights that the caller passes, also for constants inside loops and branches."""
     texts, about = pipeline.files(program(NESTED), ["c"])
     for name, text in texts.items():
         (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -232,7 +237,7 @@ def program(text: str) -> Any:
 
 
 def test_file() -> None:
-    """The file, the header's table and the manifest agree; texts have no large constant."""
+    """The file, the header's table and the manifest agree. No source file contains a large constant."""
     texts, about = pipeline.files(program(RETURNED), ["c", "opencl", "cuda"])
     block, header = texts["m.weights"], texts["m.h"]
     assert isinstance(block, bytes) and isinstance(header, str)
@@ -254,7 +259,7 @@ def entry(lines: str) -> str:
 
 @pytest.mark.parametrize("count, where", [(1024, "text"), (1025, "file")])
 def test_limit(count: int, where: str) -> None:
-    """4 KiB are in the text; one more element is in the file."""
+    """A constant of 4 KiB is in the text; one with one more element is in the file."""
     values = literal([float(k) for k in range(count)], [count])
     texts, about = pipeline.files(program(entry(
         f"  c = f32[{count}] constant({values})\n  s = f32[1000] slice(c), slice={{[0:1000]}}\n"
@@ -264,14 +269,14 @@ def test_limit(count: int, where: str) -> None:
 
 
 def test_one_value() -> None:
-    """A constant whose elements are all equal is that value, however large it is."""
+    """A constant whose elements are all equal is written as that value, whatever its size."""
     values = literal([2.5] * 4096, [4096])
     texts, _ = pipeline.files(program(entry(f"  c = f32[4096] constant({values})\n  ROOT r = f32[4096] negate(c)")), ["c"])
     assert sorted(texts) == ["m.c", "m.h", "m.json", "m_ref.c"]
 
 
 def test_equal() -> None:
-    """Equal constants are in the file once, and fusions that differ only in their constants are one kernel."""
+    """Equal constants are in the file once. Fusions that differ only in their constants share a kernel."""
     one, two = (literal(drawn(2048, lambda draw: draw.randrange(99), seed), [2048]) for seed in (1, 2))
     parts = "".join(f"part{n} {{ a = s32[2048] parameter(0)  c = s32[2048] constant({text})  ROOT r = s32[2048] multiply(a, c) }}\n"
                     for n, text in enumerate([one, two, one]))
@@ -292,7 +297,7 @@ ENTRY m {{
 
 
 def test_update(tmp_path: Path) -> None:
-    """An update of a constant does not write to the block."""
+    """An update of a constant does not change the caller's weights."""
     text = entry(f"  i = s32[] parameter(1)\n  c = f32[2048] constant({literal(drawn(2048, lambda draw: draw.randrange(99)), [2048])})\n"
                  "  ROOT r = f32[2048] dynamic-update-slice(c, x, i)")
     (result,) = run.check(written(tmp_path, text), "c", run.Options())
@@ -301,7 +306,7 @@ def test_update(tmp_path: Path) -> None:
 
 
 def test_written_whole(tmp_path: Path) -> None:
-    """The file is replaced as a whole, and only if it changed."""
+    """The file is replaced in one step, and only if its contents change."""
     path = tmp_path / "m.weights"
     pipeline.write(path, b"\x00\xff\r\n")
     before = path.stat()

@@ -1,4 +1,5 @@
-"""Test bitcast-convert and bitcast between types of different widths: bits stay in place for all types and layouts."""
+"""Test bitcast-convert and bitcast between types of different widths: bits keep their place, for all types and layouts.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def module(lines: "List[str]", results: "List[Tuple[str, str]]") -> str:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_bytes_stay(target: str, tmp_path: Path) -> None:
-    """In row-major order, the bytes of the result are the operand's: any bits, including NaNs."""
+    """In row-major order the result's bytes are the operand's bytes, for any bits including NaNs."""
     draw, lines, results, params = random.Random(3), [], [], []
     for number, (wide, narrow) in enumerate(PAIRS):
         for opcode in ("bitcast-convert", "bitcast"):
@@ -54,7 +55,9 @@ def test_bytes_stay(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target, device", ON)
 def test_layouts(target: str, device: str, tmp_path: Path) -> None:
-    """A bitcast follows the memory order, a bitcast-convert does not; values in between are used further."""
+    """A bitcast follows the order in memory, a bitcast-convert the order of dimensions. Both can be used in the middle
+    of a fusion.
+    """
     draw, texts = random.Random(4), {}
     for part in range(2):
         lines: "List[str]" = []
@@ -95,7 +98,7 @@ def test_refused(lines: "List[str]", reason: str) -> None:
 
 
 def counted(rng: random.Random, dims: "Sequence[int]", number: int) -> "List[str]":
-    """Return lines of a 64-bit value that is computed from iotas and constants, then of 32 bits of it; its name is x{number}."""
+    """Return lines that compute a 64-bit value from iotas and constants, then take 32 bits of it as x{number}."""
     wide, narrow = rng.choice(["u64", "s64"]), rng.choice(["u32", "s32"])
     of, name, values = array(wide, dims), f"v{number}", []
     lines = []
@@ -119,7 +122,9 @@ def counted(rng: random.Random, dims: "Sequence[int]", number: int) -> "List[str
 
 @pytest.mark.parametrize("target, device", ON)
 def test_counted(target: str, device: str, tmp_path: Path) -> None:
-    """Kernels compute 32 bits of values that depend only on iotas and constants, like the positions of random numbers."""
+    """If only 32 bits of a 64-bit value are used and the value depends only on iotas and constants, kernels compute 32
+    bits. (This is how positions of random numbers are made.)
+    """
     rng, texts = random.Random(5), {}
     for part in range(3):
         dims = rng.choice([(40,), (3, 50), (2, 3, 17)])
@@ -130,7 +135,7 @@ def test_counted(target: str, device: str, tmp_path: Path) -> None:
 
 
 def test_counts_in_32_bits() -> None:
-    """The positions of JAX's random bits need no 64 bits; those of values above 2^32 do."""
+    """The counters of JAX's random bits are computed in 32 bits. If a value exceeds 2^32 they are computed in 64."""
     def opcodes(size: int, by: int) -> "List[Tuple[str, str]]":
         text = f"""ENTRY e {{
   i = u64[{size}] iota(), iota_dimension=0

@@ -1,5 +1,6 @@
-"""Property: windows and stencils whose rows are vectors agree with the reference: pooling, its gradient, sums of slices and of pads, with any stride,
-padding and dilation, ranks 1 to 5, every type; borders and rows that are not whole vectors.
+"""Property: windows and stencils whose rows are computed in vectors agree with the reference: pooling, its gradient, and
+sums of slices and pads. This covers any stride, padding and dilation, ranks 1 to 5, every type, borders, and rows
+that are not whole vectors.
 """
 
 from __future__ import annotations
@@ -114,7 +115,9 @@ def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_elements_a_few_apart(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """Neighbours of a register that are 2 to 4 elements apart are picked from whole vectors, up to the last element of an array, in every width."""
+    """Elements of a register that are 2 to 4 apart in memory are picked from whole vectors, up to the last element of an
+    array, for every width.
+    """
     texts = {}
     for number, (dtype, step, first) in enumerate([("f32", 2, 1), ("f32", 3, 0), ("bf16", 2, 0), ("f16", 2, 3), ("f64", 2, 0), ("u8", 3, 2), ("pred", 2, 0), ("s8", 5, 0)]):
         size = 7 * (47 * step + first + 1)
@@ -133,7 +136,9 @@ def test_elements_a_few_apart(target: str, device: str, part: str, tmp_path: Pat
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_elements_in_reverse(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """A register whose elements go backwards is one reversed vector, from the first element of an array on, in every width."""
+    """A register whose elements go backwards in memory is one vector, reversed. This works from the first element of an
+    array on, for every width.
+    """
     texts = {}
     for number, dtype in enumerate(["f32", "bf16", "f16", "f64", "u8", "pred", "s32"]):
         shape = plain(dtype, [3, 5, 64])
@@ -149,8 +154,8 @@ def test_elements_in_reverse(target: str, device: str, part: str, tmp_path: Path
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_whole_lines_of_odd_rows(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If rows of a result begin anywhere in a line, vectors are aligned to lines, in batches too; not for short rows, vectors smaller than a line, or
-    windows that reach beyond a border.
+    """If the rows of a result begin inside cache lines, vectors are aligned to cache lines, also in batches. Short rows,
+    vectors smaller than a line, and windows that reach beyond a border are not aligned.
     """
     uncached(monkeypatch)
     texts = {}
@@ -166,14 +171,14 @@ def test_whole_lines_of_odd_rows(target: str, device: str, part: str, tmp_path: 
         (kernel,) = target_file(fusions(text, name)[0], target, device).kernels
         whole = name in ("blur0", "blur2", "blur6")
         assert kernel.hero == "window" and ("in whole lines" in kernel.loop.text()) == ("STREAM" in " ".join(printed(kernel.report.code.text))) == whole, name
-        edges = [" ".join(printed(edge.text)) for edge in kernel.text.record.edges]    # elements of lines are not stored a second time
+        edges = [" ".join(printed(edge.text)) for edge in kernel.text.record.edges]    # elements in whole lines are not stored a second time
         assert edges and all(("++lane) r0[" in edge) == whole for edge in edges), (name, edges)
     agree(texts, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_rows_that_look_up(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows whose lanes look up a table one by one have no whole lines."""
+    """Rows that look up table entries element by element are not aligned to cache lines."""
     uncached(monkeypatch)
     table = ", ".join(str(k * k % 97) for k in range(127))
     text = f"""HloModule m
@@ -197,7 +202,9 @@ ENTRY e {{
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_borders_of_whole_rows(target: str, device: str, tmp_path: Path) -> None:
-    """A pad along dimensions other than the minor one tests its border once per row, and divides nothing in it."""
+    """A pad along dimensions other than the minor one tests for the border once per row. The code for a row has no
+    division.
+    """
     texts = {f"pad_{t}": f"e {{\n  x = {t}[2,5,6,{n}] parameter(0)\n  z = {t}[] constant(1)\n"
              f"  ROOT r = {t}[2,7,9,{n}] pad(x, z), padding=0_0x1_1x0_3x0_0\n}}\n" for t, n in (("f32", 64), ("bf16", 32), ("u8", 48))}
     for name, text in texts.items():
@@ -210,7 +217,7 @@ def test_borders_of_whole_rows(target: str, device: str, tmp_path: Path) -> None
     ((8, 100), "size=1x9 pad=0_0x4_4", (4, 96)), ((8, 100), "size=3x9 pad=1_1x0_8", (0, 92)), ((8, 100), "size=1x3 stride=1x2 pad=0_0x1_1", (1, 50)),
     ((8, 100), "size=3x1 pad=1_1x0_0", (0, 100)), ((4, 5, 64), "size=1x3x3 pad=0_0x1_1x1_1", (1, 63))])
 def test_columns_without_a_border(dims: "Sequence[int]", window: str, inside: "Sequence[int]") -> None:
-    """Vectors are in the columns where no window reaches beyond the row, and their code has no test that names a column."""
+    """Columns where no window reaches beyond the row are computed in vectors. Their code has no test on the column."""
     text = PLAIN.format(name="f", t="f32", op="add") + (f"ENTRY e {{\n  x = {plain('f32', dims)} parameter(0)\n  z = f32[] constant(0)\n"
                                                        f"  ROOT r = f32[{{out}}] reduce-window(x, z), window={{{{{window}}}}}, to_apply=f\n}}\n").replace("{{", "{").replace("}}", "}")
     out = [*dims[:-1], 50 if "stride" in window else dims[-1]]
@@ -222,7 +229,7 @@ def test_columns_without_a_border(dims: "Sequence[int]", window: str, inside: "S
 
 def _gradient(t: str, base: str, places: str, window: str, direction: str = "GE", combine: str = "add",
               order: str = "", init: str = "") -> str:
-    """Return a select-and-scatter whose source is computed; init: an op on a parameter that gives its first value."""
+    """Return a select-and-scatter whose source is computed. init: an op on a parameter that gives the initial value."""
     given = f"  y = s32[] parameter(2)\n  z = {t}[] convert(y)\n" if init else f"  z = {t}[] parameter(2)\n"
     return PLAIN.format(name="f", t=t, op=combine) + SELECT.format(name="s", t=t, direction=direction) + f"""ENTRY e {{
   x = {t}[{base}]{order} parameter(0)
@@ -248,8 +255,8 @@ GRADIENTS = {
 @pytest.mark.parametrize("target, device", marked(ON))
 @in_parts
 def test_windows_select_along_rows(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """On CPUs, selected elements of windows along the contiguous dimension are combined window by window: parts that windows reach from both sides,
-    ties, NaNs, windows without elements.
+    """On CPUs, a select-and-scatter along the contiguous dimension combines the selected elements window by window. It
+    agrees where parts meet, for ties, NaNs, and windows without elements.
     """
     for name, source in GRADIENTS.items():
         (fusion,) = fusions(source)
@@ -271,15 +278,17 @@ PADS = {
     "outer": _pad("f64", "9,5,33", "-2_1_4x2_0x0_-30", "40,7,3"),
     "columns": _pad("f32", "17,30", "0_0_1x3_3", "33,36", "{0,1}"),
     "one": _pad("u16", "1,300,2", "0_0x1_1x0_0_1", "1,302,3"),
-    "none": _pad("f32", "2,300,5", "-3_4x0_0x0_0", "3,300,5"),    # no element of the operand is left
-    "rows": _pad("f16", "30,10,13", "2_2x0_0x0_0", "34,10,13"),    # rows that are all padding, or none
+    "none": _pad("f32", "2,300,5", "-3_4x0_0x0_0", "3,300,5"),    # the negative padding removes all elements of the operand
+    "rows": _pad("f16", "30,10,13", "2_2x0_0x0_0", "34,10,13"),    # some rows are all padding, others have none
 }
 
 
 @pytest.mark.parametrize("target, device", marked(ON))
 @in_parts
 def test_pads_between_elements(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """Padding is cut off, before, after and between elements, for rows of few elements, in every dimension."""
+    """Padding between elements, before and after them, and negative padding agree, for short rows and in every
+    dimension.
+    """
     for name, source in PADS.items():
         (fusion,) = fusions(source)
         heroes = [kernel.hero for kernel in target_file(fusion, target.replace("-on-cpu", ""), device).kernels]
@@ -297,7 +306,7 @@ def _pool(t: str, op: str, base: str, out: str, window: str, order: str = "", in
 
 
 POOLS = {
-    "blocks": _pool("f32", "add", "300,320", "9,10", "size=32x32 stride=32x32"),    # 12 rows are left out
+    "blocks": _pool("f32", "add", "300,320", "9,10", "size=32x32 stride=32x32"),    # 12 rows are in no window
     "batch": _pool("bf16", "add", "9,80,96", "9,10,12", "size=1x8x8 stride=1x8x8", init="constant(3)"),
     "overlap": _pool("bf16", "maximum", "260,300", "258,300", "size=5x7 pad=1_1x3_3"),
     "dilated": _pool("s8", "add", "2,200,200", "2,195,199", "size=1x4x9 pad=0_0x0_1x4_3 rhs_dilate=1x2x1"),
@@ -310,7 +319,9 @@ POOLS = {
 @pytest.mark.parametrize("target, device", marked(ON))
 @in_parts
 def test_windows_of_outer_dimensions_first(target: str, device: str, part: str, tmp_path: Path) -> None:
-    """The contiguous dimension of a window goes last, as a window of a reduce or of a window: init counts once, with padding and holes in either dimension."""
+    """A large window is computed in two kernels: first its outer dimensions, then the contiguous one. The initial value
+    counts once, and padding and dilation work in either dimension.
+    """
     for name, source in POOLS.items():
         (fusion,) = fusions(source)
         assert len(target_file(fusion, target.replace("-on-cpu", ""), device).kernels) >= 2, name
@@ -319,8 +330,8 @@ def test_windows_of_outer_dimensions_first(target: str, device: str, part: str, 
 
 @pytest.mark.parametrize("source", [
     _pool("f32", "subtract", "300,320", "9,10", "size=32x32 stride=32x32"),      # keeps its order
-    _pool("f32", "add", "300,320", "150,160", "size=2x2 stride=2x2"),            # picked from whole vectors
-    _pool("f32", "add", "96,100,64", "95,99,64", "size=2x2x1"),                  # whole registers along the minor one
+    _pool("f32", "add", "300,320", "150,160", "size=2x2 stride=2x2"),    # elements are picked from whole vectors
+    _pool("f32", "add", "96,100,64", "95,99,64", "size=2x2x1"),    # whole registers along the minor dimension
     _pool("f32", "add", "64,64", "2,2", "size=32x32 stride=32x32"),              # small
 ])
 def test_windows_at_once(source: str) -> None:

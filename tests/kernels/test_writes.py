@@ -1,4 +1,5 @@
-"""Every position of every result is written once: the algebra proves it for all files, and finds a wrong map."""
+"""Every position of every result is written exactly once. The algebra proves this for all files, and finds wrong maps.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ def test_drawn_fusions() -> None:
 
 
 def side_by_side(*sides: str, dimension: int = 1, after: str = "") -> str:
-    """Return a concatenation of parameters, and an op after it."""
+    """Return a concatenation of parameters, followed by an op."""
     shapes = [hlo.shape(side) for side in sides]
     dims = [sum(s.dims[d] for s in shapes) if d == dimension else n for d, n in enumerate(shapes[0].dims)]
     of = drawn.plain(shapes[0].dtype, dims)
@@ -91,7 +92,7 @@ e {
 
 
 def shifted(root: str, by: int = 1) -> str:
-    """Return a write map whose last index is another one."""
+    """Return a write map whose last index is moved by `by`."""
     return root.replace("), domain", f" + {by}), domain")
 
 
@@ -120,7 +121,9 @@ def test_wrong_maps_are_found(fault: str) -> None:
 
 
 def test_wrong_map_of_a_loop_is_found() -> None:
-    """A transposed write of a square is right, and of another shape it is not; a result that no nest writes is found."""
+    """For a square array a transposed write is accepted, for another shape it is found. A result that nothing writes is
+    found too.
+    """
     (fusion,) = drawn.fusions(REDUCED)
     made = nests.planned(fusion).nests
     where = proofs.places(fusion, made)
@@ -130,7 +133,7 @@ def test_wrong_map_of_a_loop_is_found() -> None:
     assert isinstance(nest, plan.Reduction) and nest.sides
     side = nest.inputs.roots[-1]
     nest.inputs.roots[-1] = replace(side, map=side.map.replace("(i0, i1),", "(i0, 639 - i1 * 1),"))
-    assert proofs.written_once(made, where) is None    # each once, but at other places
+    assert proofs.written_once(made, where) is None    # each element once, but at other places
     nest.inputs.roots[-1] = replace(side, map=side.map.replace("(i0, i1),", "(i0, (i1 * 2) mod 640),"))
     assert proofs.written_once(made, where) is not None
 
@@ -152,7 +155,8 @@ e {
 
 
 def test_reads_and_updates_beyond_the_end_are_found() -> None:
-    """Reads and updates beyond the end are found: of a parameter, of scratch, and the place of an update."""
+    """Reads and updates beyond the end of an array are found: of a parameter, of scratch, and at the place of an update.
+    """
     (fusion,) = drawn.fusions(SCATTERED)
     made = nests.planned(fusion).nests
     assert proofs.all_inside(made) is None
@@ -184,14 +188,14 @@ e {
     assert proofs.written_once(made[:1], where) is not None
 
 
-# ---- the walk: each position once, whatever the schedule ----
+# ---- the loop over a result reaches each position once, whatever the schedule ----
 
 @pytest.mark.parametrize("elements, loop", [(n, loop) for n in (1, 31, 640, 4095) for loop in (
     LoopSchedule(), LoopSchedule(threads=4, chunks=3, vec=2, lanes=16, blocked=True), LoopSchedule(threads=32, vec=4), LoopSchedule(threads=2, chunks=2, vec=2, lanes=16, interleaved_pairs=True, blocked=True))] +
     [(35 * 9, LoopSchedule(threads=2, chunks=3, lanes=16, blocked=True, row=35)), (1023 * 8, LoopSchedule(chunks=4, lanes=16, vec=2, blocked=True, row=1023)),
      (33 * 5, LoopSchedule(threads=8, chunks=2, vec=4, row=33))], ids=str)
 def test_walks(elements: int, loop: LoopSchedule) -> None:
-    """The walk reaches each position once, by counting the kernel's variables and by the algebra."""
+    """A loop reaches each position once, by counting the values of the kernel's variables and by the algebra."""
     found = loop.thread_map(elements)
     back = algebra.call("map", "inverse", algebra.call("map", "dims", found))
     assert not back.startswith("no: ") and f"d0 in [0, {elements - 1}]" in back, back
@@ -244,7 +248,9 @@ def test_concatenations(target: str, device: str, tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("name, heroes", [(name, {"transpose": 1, "loop": 1} if name == "turned" else {"concatenate": 1}) for name in FORMS])
 def test_heroes(name: str, heroes: "Dict[str, int]") -> None:
-    """A concatenate is one kernel that does not test which operand an element comes from. A transposed operand has a kernel of its own."""
+    """A concatenate is one kernel that never tests which operand an element comes from. A transposed operand has a
+    separate kernel.
+    """
     (fusion,) = drawn.fusions(FORMS[name])
     for target in ("opencl", "c"):
         program = pipeline.target_file(fusion, target)
@@ -255,10 +261,10 @@ def test_heroes(name: str, heroes: "Dict[str, int]") -> None:
 
 
 @pytest.mark.parametrize("text", [
-    side_by_side("s4[8,3]", "s4[8,5]"), side_by_side("s4[7,201]", "s4[7,127]"),    # pieces that share a byte
+    side_by_side("s4[8,3]", "s4[8,5]"), side_by_side("s4[7,201]", "s4[7,127]"),    # operands that share a byte
     side_by_side(*["f32[2,64]"] * 9),                                               # too many
     side_by_side("f32[64,64]", "f32[64,64]").replace("ROOT c =", "c =").replace("\n}\n", "\n  ROOT r = f32[128,64]{0,1} copy(t)\n}\n").replace(
-        "  ROOT r", "  t = f32[128,64] transpose(c), dimensions={1,0}\n  ROOT r").replace("{0,1} copy", "{1,0} copy"),  # at another place than its own
+        "  ROOT r", "  t = f32[128,64] transpose(c), dimensions={1,0}\n  ROOT r").replace("{0,1} copy", "{1,0} copy"),  # the operands are not at their own place
 ], ids=["nibbles", "odd nibbles", "many", "turned"])
 def test_no_hero(text: str) -> None:
     (fusion,) = drawn.fusions(text)
