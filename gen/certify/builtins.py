@@ -5,6 +5,7 @@ use.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, Callable, Dict, List
 
 from gen.certify import terms, types
@@ -126,7 +127,10 @@ def builtin(walk: "Any", name: str, arguments: "List[Node]", at: Token) -> "Valu
     if _SHUFFLES.fullmatch(name):
         values = [walk._value(argument) for argument in arguments]
         value = values[1] if name.endswith("_sync") and not name.startswith("__reduce") else values[0]
-        return walk._fresh(value.type, True)
+        made = walk._fresh(value.type, True)
+        if name == "__shfl_sync" and isinstance(value, Number) and value.pointer is not None and len(values) == 3:
+            made = replace(made, pointer=_of_lane(walk, value.pointer, values[2], at))
+        return made
     if _ATOMIC.fullmatch(name):
         return _atomic(walk, arguments, at)
     if name in _OF_TYPES:
@@ -161,6 +165,20 @@ def builtin(walk: "Any", name: str, arguments: "List[Node]", at: Token) -> "Valu
             return walk._fresh(result if name in ("popcount", "clz", "rotate", "mul_hi", "abs") else Float(64), True)
         return walk._fresh(result, True)
     raise Unknown(f"unknown function {name}", at)
+
+
+def _of_lane(walk: "Any", pointer: Address, lane: "Value", at: Token) -> "Address":
+    """Return the pointer that another lane of the warp has at this place. That lane must reach this place too."""
+    assert isinstance(lane, Number)
+    if not walk.item.free or pointer.offset.free & walk.found.varying - walk.item.free or pointer.memory is None:
+        raise Unknown("a pointer of another lane", at)
+    own = walk.item.parts[0][0]
+    other = terms.quotient(walk.item, 32).times(32) + terms.modulo(walk._observed(lane, at), 32)
+    for condition in walk.path:
+        if condition.free & walk.found.varying:
+            there = terms.chosen(terms.substituted(condition, own, other), terms.ONE, terms.ZERO)
+            walk._oblige(there, 1, 1, at)
+    return replace(pointer, offset=terms.substituted(pointer.offset, own, other))
 
 
 def _bits(walk: "Any", value: "Value", to: "types.Type", at: Token) -> "Value":

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import gcd
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
@@ -119,11 +119,7 @@ class Questions:
                     if a is b and _determined(a, atoms, self.solvers):
                         continue
                     printer, question, line = self._race(a, [b], groups)
-                    before = len(self.failures)
                     self._ask(printer, [line], (), [a.offset, b.offset, *a.path, *b.path], question, a)
-                    if len(self.failures) > before and (a.atomic and not b.write or b.atomic and not a.write):
-                        said = f"{question} (a plain read beside an atomic operation, as a loop around atomicCAS begins)"
-                        self.failures[-1] = replace(self.failures[-1], kind="unknown", question=said)
 
     def _race(self, a: Access, others: "List[Access]", groups: bool) -> "Tuple[Printer, str, str]":
         """Return the query that is true if an access overlaps with one of the others: its printer, its description, its
@@ -440,6 +436,11 @@ def _count(path: "Sequence[Condition]", free: "Set[Atom]") -> "Optional[int]":
         for atom in group:
             points *= atom.hi - atom.lo + 1
         if conditions:
+            interval = _interval(group, conditions)
+            if interval is not None:
+                total *= interval
+                atoms -= group
+                continue
             if points > MOST_POINTS:
                 return None
             ordered = list(group)
@@ -448,6 +449,39 @@ def _count(path: "Sequence[Condition]", free: "Set[Atom]") -> "Optional[int]":
         total *= points
         atoms -= group
     return total
+
+
+def _interval(group: "Set[Atom]", conditions: "Sequence[Condition]") -> "Optional[int]":
+    """Return the number of values for which the conditions hold, if the variables are the digits of a number x and each
+    condition is a limit on x without its lowest digits: x / n <= c or x / n >= c. Return None otherwise.
+    """
+    longest = max((c.of[0] for c in conditions if c.kind == "le"), key=lambda t: len(t.parts), default=None)   # type: ignore[attr-defined]
+    if not isinstance(longest, Term) or {atom for atom, _ in longest.parts} != group:
+        return None
+    lo, hi, place, digits = 0, 1, 1, []     # type: int, int, int, List[Tuple[Atom, int]]
+    for atom, factor in sorted(longest.parts, key=lambda p: abs(p[1])):
+        if atom.kind != "var" or atom.lo or abs(factor) != place * abs(min(longest.parts, key=lambda p: abs(p[1]))[1]):
+            return None
+        digits.append((atom, place))
+        place *= atom.hi + 1
+    hi = place - 1
+    for c in conditions:
+        if c.kind != "le":
+            return None
+        term = c.of[0]
+        assert isinstance(term, Term)
+        inner = dict(term.parts)
+        lowest = next((n for n, (atom, _) in enumerate(digits) if atom in inner), None)
+        if lowest is None or len(inner) != len(digits) - lowest:
+            return None
+        scale, unit = inner.get(digits[lowest][0], 0), digits[lowest][1]
+        if any(inner.get(atom) != scale * (at // unit) for atom, at in digits[lowest:]):
+            return None
+        if scale > 0:       # scale * (x / unit) <= -constant
+            hi = min(hi, (-term.constant // scale) * unit + unit - 1)
+        else:               # x / unit >= constant / -scale
+            lo = max(lo, -(-term.constant // -scale) * unit)
+    return max(0, hi - lo + 1)
 
 
 def _enumerated(writes: "Sequence[Access]", bytes_of: int) -> "Tuple[bool, str]":

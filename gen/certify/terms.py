@@ -306,6 +306,11 @@ def _atom_bounds(atom: Atom, assumed: "Sequence[Condition]") -> Range:
         return min(al, bl), max(ah, bh)
     lo, hi = atom.lo, atom.hi
     if assumed:
+        if atom.kind == "div":
+            inner, by = atom.of
+            assert isinstance(inner, Term) and isinstance(by, int)
+            al, ah = bounds(inner, assumed)
+            lo, hi = max(lo, al // by), min(hi, ah // by)
         term = of(atom)
         for condition in assumed:
             lo, hi = _narrowed(term, condition, lo, hi)
@@ -317,6 +322,10 @@ def _narrowed(term: Term, condition: Condition, lo: int, hi: int) -> Range:
         for part in condition.of:
             lo, hi = _narrowed(term, part, lo, hi)      # type: ignore[arg-type]
         return lo, hi
+    if condition.kind == "not" and condition.of[0].kind == "and":    # type: ignore[attr-defined]
+        sides = [_narrowed(term, negated(part), lo, hi) for part in condition.of[0].of]     # type: ignore[attr-defined]
+        sides = [(low, high) for low, high in sides if low <= high]
+        return (min(low for low, _ in sides), max(high for _, high in sides)) if sides else (lo, hi)
     if condition.kind not in ("le", "eq"):
         return lo, hi
     limit = condition.of[0]

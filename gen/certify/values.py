@@ -31,13 +31,16 @@ class Memory:
 @dataclass(frozen=True)
 class Number:
     """A scalar. term: its value if it is an integer, else None. data: true if it depends on values that were read from
-    memory. condition: the condition whose truth value it is, if there is one.
+    memory. condition: the condition whose truth value it is, if there is one. pointer: the pointer whose bits it is, if it
+    is one. bits: the bits of a floating-point number, if the walk follows them.
     """
 
     type: "types.Scalar"
     term: "Optional[Term]"
     data: bool
     condition: "Optional[Condition]" = None
+    pointer: "Optional[Address]" = None
+    bits: "Optional[Term]" = None
 
 
 @dataclass(frozen=True)

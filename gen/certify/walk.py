@@ -13,6 +13,7 @@ induction.
 
 from __future__ import annotations
 
+import struct
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
@@ -29,6 +30,7 @@ from gen.certify.types import INT, LONG, ULONG, Array, Float, Int, Pointer, Reco
 MOST_STEPS = 300_000        # nodes that a walk visits before it gives up
 # maximum number of walks; from the middle one on, a range that grows becomes the full range of its type
 MOST_TURNS = 12
+MOST_TRIED = 3              # maximum depth of loops whose steps are tried inside each other
 MOST_UNROLLED = 64          # maximum number of steps of an unrolled loop
 
 
@@ -67,6 +69,16 @@ class _Frame:
     result: Type = field(default_factory=Void)
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """A store to a private array. path: the conditions under which it is done."""
+
+    place: Address
+    type: Type
+    value: "Optional[Value]"
+    path: "Tuple[Condition, ...]"
+
+
 class Walk:
     """Walks the kernels of a file."""
 
@@ -95,6 +107,11 @@ class Walk:
             self.phase, self.steps, self.order = ZERO, 0, 0
             self.pure: "Dict[object, Type]" = {}
             self.loaded: "Dict[object, Value]" = {}
+            self.stores: "Dict[object, _Stored]" = {}       # the last store to each private array
+            self.active: "Set[Atom]" = set()                # the steps of the loops around the place of the walk
+            self.recent: "Dict[object, Value]" = {}         # values that places of private memory hold, until a store
+            self.trying = 0
+            self.guesses: "Set[int]" = set()                # reads whose value a compare-and-swap checks, by the tree's id
             self.pointers: "Dict[Memory, Dict[Token, Tuple[Address, Optional[Value]]]]" = {}
             for memory in buffers.values():
                 self.new_fixed[memory, "written"] = False
@@ -349,7 +366,7 @@ class Walk:
                 self._oblige(value.term, lo, hi, at)
             return Number(type, value.term, value.data)
         if isinstance(value, Number) and isinstance(type, Float):
-            return Number(type, None, True)
+            return value if value.type == type else Number(type, None, True)
         if isinstance(value, Number) and isinstance(type, Vector):
             element = self._converted(value, type.element, at)
             return self._splat(element, type)
@@ -358,9 +375,12 @@ class Walk:
         if isinstance(value, (Address, Either)) and isinstance(type, Pointer):
             return self._cast_pointer(value, type.to, at)
         if isinstance(value, Number) and isinstance(type, Pointer):
+            if value.pointer is not None:
+                return self._cast_pointer(value.pointer, type.to, at)
             raise Unknown("an integer becomes a pointer", at)
         if isinstance(value, (Address, Either)) and isinstance(type, Int):
-            return self._fresh(type, True)
+            made = self._fresh(type, True)
+            return replace(made, pointer=value) if isinstance(value, Address) and type.bits == 64 else made   # type: ignore[arg-type]
         if isinstance(type, Void):
             return Opaque(type)
         if isinstance(value, Opaque) and isinstance(type, (Record, Array)):
@@ -417,7 +437,7 @@ class Walk:
         if value.memory is None:
             if by.is_constant and by.constant == 0:
                 return value
-            raise Unknown("a pointer beside a variable", at)
+            return replace(value, offset=value.offset.times(value.unit) + by.times(size(value.to)), unit=1)
         width = size(value.to)
         if width % value.unit == 0:
             return replace(value, offset=value.offset + by.times(width // value.unit))
@@ -426,6 +446,14 @@ class Walk:
         return replace(value, offset=value.offset.times(value.unit) + by.times(width), unit=1)
 
     # ---- memory ----
+
+    def _inside(self, value: Address, type: Type, at: Token) -> None:
+        """Require that an access through a pointer to a variable stays inside of the variable."""
+        assert value.cell is not None
+        if size(type) > size(value.cell.type):
+            raise Unknown("an access beside a variable", at)
+        if value.offset != ZERO:
+            self._oblige(value.offset.times(value.unit), 0, size(value.cell.type) - size(type), at)
 
     def _touch(self, value: Value, type: Type, write: bool, at: Token, atomic: bool = False) -> None:
         if isinstance(value, Either):
@@ -436,13 +464,16 @@ class Walk:
             return
         assert isinstance(value, Address)
         if value.memory is None:
-            if value.cell is None or size(type) > size(value.cell.type) or value.offset != ZERO:
-                raise Unknown("an access beside a variable", at)
+            assert value.cell is not None
+            self._inside(value, type, at)
             if write:
                 self._set(value.cell, self._fresh(value.cell.type, True))
             return
         if write and value.memory.space == "global":
             self.new_fixed[value.memory, "written"] = True
+        if write and value.memory.space == "private":
+            self._counted_store(value.memory, 1)
+            self._forget(value.memory)
         width, offset, unit = size(type), value.offset, value.unit
         if width % unit:
             offset, unit = offset.times(unit // least(type)) if unit % least(type) == 0 else offset.times(unit), \
@@ -451,32 +482,45 @@ class Walk:
         self.found.accesses.append(Access(value.memory, offset, width // unit, unit, write, atomic, tuple(self.path),
                                           self.phase, at, self.order))
 
-    def _load(self, value: Value, type: Type, at: Token) -> Value:
+    def _load(self, value: Value, type: Type, at: Token, atomic: bool = False) -> Value:
         if isinstance(value, Either):
             with self._under(value.condition):
-                a = self._load(value.a, type, at)
+                a = self._load(value.a, type, at, atomic)
             with self._under(negated(value.condition)):
-                b = self._load(value.b, type, at)
+                b = self._load(value.b, type, at, atomic)
             merged = self._merged(value.condition, a, b, at)
             assert merged is not None
             return merged
         assert isinstance(value, Address)
         if value.memory is None:
             assert value.cell is not None
-            if size(type) > size(value.cell.type):
-                raise Unknown("an access beside a variable", at)
-            if value.cell.value is None:
+            self._inside(value, type, at)
+            if value.cell.value is None or value.offset != ZERO:
                 return self._fresh(type, True)
             return self._converted(value.cell.value, type, at) if value.cell.type == type else self._fresh(type, True)
         if isinstance(type, Array):
             return replace(value, to=type.element)
-        self._touch(value, type, False, at)
+        self._touch(value, type, False, at, atomic)
         if isinstance(type, Pointer):
             return self._kept_pointer(value, at)
         element = type.element if isinstance(type, Vector) else type
         span = None
         if isinstance(element, Int) and value.memory.space not in ("global",):
             span = self._known((value.memory.key, element), element)
+        place = value.memory, value.offset.times(value.unit), type
+        if isinstance(type, Int) and value.memory.space == "private":
+            kept = self._kept_number(value, type)
+            if kept is not None:
+                return kept
+        if value.memory.space == "private" and isinstance(type, (Int, Float)) and type.bits == 32:
+            if place not in self.recent:
+                if isinstance(type, Int):
+                    self.recent[place] = self._fresh(type, True, self._known((value.memory.key, type), type), value.memory.name)
+                else:
+                    bits = terms.variable("bits", 0, (1 << 32) - 1, False)
+                    self.found.varying |= bits.free
+                    self.recent[place] = Number(type, None, True, bits=bits)
+            return self.recent[place]
         varies = self._varies(value.offset) or value.memory.space == "private"
         if value.memory.space == "global" and isinstance(type, Int) and not self.fixed.get((value.memory, "written"), True):
             # a buffer that the kernel never writes holds one value at each place
@@ -487,6 +531,34 @@ class Walk:
                     self.found.common |= terms.all_free([self.loaded[key].term])    # type: ignore[union-attr]
             return self.loaded[key]
         return self._fresh(type, varies, span, value.memory.name)
+
+    def _forget(self, memory: "Optional[Memory]" = None) -> None:
+        """Forget the values that private memory holds."""
+        self.recent = {key: value for key, value in self.recent.items() if memory is not None and key[0] is not memory}    # type: ignore[index]
+
+    def _counted_store(self, memory: Memory, count: int) -> None:
+        self.new_fixed[memory.key, "stores"] = self.new_fixed.get((memory.key, "stores"), 0) + count
+
+    def _kept_number(self, place: Address, type: Int) -> "Optional[Number]":
+        """Return the integer that a private array holds at a place, if a loop over the whole array, which is over, is the
+        array's only store. The integer may depend on nothing but ids and the steps of loops that are not over.
+        """
+        assert place.memory is not None
+        stored = self.stores.get(place.memory.key)
+        if stored is None or self.fixed.get((place.memory.key, "stores")) != 1 or stored.place.memory is not place.memory:
+            return None
+        to, value = stored.place, stored.value
+        if stored.type != type or to.unit != place.unit or not isinstance(value, Number) or value.term is None or value.type != type:
+            return None
+        if len(to.offset.parts) != 1 or to.offset.constant or to.offset.parts[0][1] != 1:
+            return None
+        step = to.offset.parts[0][0]
+        alive = self.active | self.found.groups | self.found.items
+        if step in self.active or step.kind != "var" or (step.hi + 1) * to.unit != place.memory.bytes or step.lo:
+            return None
+        if not set(stored.path) <= set(self.path) or not value.term.free - {step} <= alive:
+            return None
+        return Number(type, terms.substituted(value.term, step, place.offset), value.data)
 
     def _kept_pointer(self, place: Address, at: Token) -> Value:
         """Return the pointer that an array of pointers holds at a place. The array must have one store only: at that same
@@ -515,12 +587,13 @@ class Walk:
         assert isinstance(value, Address)
         if value.memory is None:
             assert value.cell is not None
-            if size(type) > size(value.cell.type):
-                raise Unknown("an access beside a variable", at)
-            same = value.cell.type == type and stored is not None
+            self._inside(value, type, at)
+            same = value.cell.type == type and stored is not None and value.offset == ZERO
             self._set(value.cell, stored if same else self._fresh(value.cell.type, True))
             return
         self._touch(value, type, True, at)
+        if value.memory.space == "private":
+            self.stores[value.memory.key] = _Stored(value, type, stored, tuple(self.path))
         if isinstance(type, Pointer):
             self.pointers.setdefault(value.memory, {})[at] = value, stored
         element = type.element if isinstance(type, Vector) else type
@@ -572,18 +645,20 @@ class Walk:
         results: "List[Any]" = []
         written: "List[Dict[Cell, Optional[Value]]]" = []
         phases: "List[Term]" = []
-        before = self.phase
+        before, recent, kept = self.phase, self.recent, []
         for side, what in ((condition, then), (negated(condition), other)):
             self.logs.append({})
-            self.phase = before
+            self.phase, self.recent = before, dict(recent)
             with self._under(side):
                 results.append(what() if side.kind != "false" else None)
             log = self.logs.pop()
             written.append({cell: cell.value for cell in log})
             phases.append(self.phase)
+            kept.append(self.recent)
             for cell, old in log.items():
                 cell.value = old
         self.phase = chosen(condition, phases[0], phases[1])
+        self.recent = {key: value for key, value in recent.items() if all(of.get(key) is value for of in kept)}
         for cell in {**written[0], **written[1]}:
             one, two = (side_of.get(cell, cell.value) for side_of in written)
             self._set(cell, self._merged(condition, one, two, at))
@@ -602,6 +677,7 @@ class Walk:
 
     def _do_block(self, node: Node) -> _Exits:
         exits = _Exits()
+        self.guesses |= _guesses(node)
         with self._scope():
             for statement in node.parts[0]:
                 left = self._statement(statement)
@@ -663,10 +739,18 @@ class Walk:
             return values[0]
         return Opaque(type)
 
+    def _union(self, memory: Memory, type: Record, value: Value) -> None:
+        """Remember the bits of a union's first value, as a float and as an unsigned integer."""
+        if isinstance(value, Number) and value.bits is not None and all(size(of) == 4 for _, of in type.fields):
+            for of, held in ((value.type, value), (types.UINT, Number(types.UINT, value.bits, True))):
+                self.recent[memory, ZERO, of] = held
+
     def _initialise(self, memory: Memory, type: Type, initial: "Optional[Node]", static: bool) -> None:
         element: Type = type
         while isinstance(element, Array):
             element = element.element
+        if initial is not None or static:
+            self._counted_store(memory, 2)
         if initial is None:
             if static:
                 self._remember(memory, element, Number(element, ZERO, False) if isinstance(element, Int) else None)
@@ -678,21 +762,26 @@ class Walk:
             self._spoil(memory)
             return
         waiting, count = list(initial.parts[0]), 0
+        held: "Optional[Value]" = None
         while waiting:
             node = waiting.pop()
             if node.kind == "braces":
                 waiting += node.parts[0]
                 continue
             count += 1
-            value = self._value(node)
+            held = value = self._value(node)
             if isinstance(type, Array):
                 self._remember(memory, element, value)
         if isinstance(type, Array) and isinstance(element, Int):
             self._remember(memory, element, Number(element, ZERO, False))    # elements that the braces leave out are 0
         if not isinstance(type, Array):
             self._spoil(memory)
+        if isinstance(type, Record) and type.union and count == 1 and held is not None:
+            self._union(memory, type, held)
 
     def _spoil(self, memory: Memory) -> None:
+        self._counted_store(memory, 2)
+        self._forget(memory)
         for of in (Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (False, True)):
             self._join((memory.key, of), *of.range)
 
@@ -827,10 +916,23 @@ class Walk:
             cell for name in sorted(changed) for cell in [self._lookup(name.removesuffix("[]"))]
             if isinstance(cell, Cell) and cell.memory is None and not isinstance(cell, _Reference)
             and not (name.endswith("[]") and isinstance(cell.type, Pointer))))
+        inductive = self._inductive(body, step, changed)
+        entry: "Dict[Cell, Optional[Value]]" = {cell: cell.value for cell in cells}
+        moves: "Dict[Cell, Tuple[Value, Term]]" = {}
+        for cell in cells:
+            moved = self._moves(cell, inductive) if counted is None or cell is not counted[0] else None
+            if moved is not None:
+                moves[cell] = cell.value, moved     # type: ignore[assignment]
+        open_ones = [cell for cell in cells if cell not in moves and (counted is None or cell is not counted[0])]
+        moves.update(self._tried(node, open_ones, cells))
+        cycles = {cell: of for cell in open_ones if cell not in moves for of in [self._cycle(cell, body, step)] if of is not None}
+        if counted is None and condition is not None:
+            counted = self._counts(condition, moves, changed)
         variable = None
         if counted is not None:
             variable, start, by = counted
-            trips = self._trips(condition, variable, start, by)
+            moves.pop(variable, None)
+            trips = self._trips(condition, variable, start, by, changed)
             most = trips.constant if trips is not None and trips.is_constant else None
             if most is not None and most <= 0:
                 return _Exits()
@@ -840,18 +942,9 @@ class Walk:
                     self._value(step)
                 return _Exits(returns=exits.returns)
             k = terms.variable(f"{variable.name}", 0, (most if most is not None else self._most_trips(
-                condition, variable, start, by)) - 1, True)
+                condition, variable, start, by, changed)) - 1, True)
         else:
             k = terms.variable("turn", 0, 1 << 62, False)
-        inductive = self._inductive(body, step, changed)
-        entry: "Dict[Cell, Optional[Value]]" = {cell: cell.value for cell in cells}
-        moves: "Dict[Cell, Tuple[Value, Term]]" = {}
-        for cell in cells:
-            if cell is variable:
-                continue
-            moved = self._moves(cell, inductive)
-            if moved is not None:
-                moves[cell] = cell.value, moved     # type: ignore[assignment]
         breaks_before = self.fixed.get((key, "breaks"), True) if _has(body, ("break", "return")) else False
         per_step = self.fixed.get((key, "barriers"), ZERO)
         phase = self.phase
@@ -859,6 +952,7 @@ class Walk:
             per_step = ZERO
         self.phase = phase + terms.product(per_step, k)
         length = len(self.path)
+        self._forget()
         if breaks_before:
             self.path.append(terms.open_condition("continues"))
 
@@ -871,6 +965,10 @@ class Walk:
                     continue
                 if cell in moves:
                     self._set(cell, self._advanced(moves[cell][0], terms.product(moves[cell][1], count), body.at))
+                elif cell in cycles:
+                    at, length = cycles[cell]
+                    assert at.term is not None
+                    self._set(cell, Number(at.type, terms.modulo(at.term + count, length), False))
                 else:
                     self._open(cell, entry[cell], (key, cell.name, "cell"))
 
@@ -881,14 +979,17 @@ class Walk:
             continues = self._truth(condition)
             if continues.kind != "true":
                 self.path.append(continues)
+        outer = self.active
+        self.active = self.active | k.free
         exits = self._statement(body)
+        self.active = outer
         stays = negated(terms.either(exits.breaks, exits.returns))
         self.new_fixed[key, "breaks"] = self.new_fixed.get((key, "breaks"), False) or stays.kind != "true"
         if step is not None:
             with self._under(stays):
                 self._value(step)
         for cell in cells:
-            if cell is not variable and cell not in moves:
+            if cell is not variable and cell not in moves and cell not in cycles:
                 self._joined_cell((key, cell.name, "cell"), cell.value)
         gained = self.phase - (phase + terms.product(per_step, k))
         if gained.free & set(k.free) or not gained.is_constant:
@@ -896,6 +997,7 @@ class Walk:
         self.new_fixed[key, "barriers"] = gained
         del self.path[length:]
         # behind the loop
+        self._forget()
         if trips is not None and trips.is_constant and not breaks_before:
             total = trips
         else:
@@ -917,12 +1019,41 @@ class Walk:
             returned = terms.open_condition("returned")
         return _Exits(returns=returned)
 
-    def _trips(self, condition: Node, variable: Cell, start: Term, by: int) -> "Optional[Term]":
+    def _counts(self, condition: Node, moves: "Dict[Cell, Tuple[Value, Term]]",
+                changed: "Set[str]") -> "Optional[Tuple[Cell, Term, int]]":
+        """Return a variable that each step moves by a constant towards a limit in the loop's condition, as `_counted` does.
+        """
+        for cell, (value, by) in moves.items():
+            if isinstance(value, Number) and value.term is not None and by.is_constant and by.constant:
+                if self._trips(condition, cell, value.term, by.constant, changed) is not None:
+                    return cell, value.term, by.constant
+        return None
+
+    def _cycle(self, cell: Cell, body: Node, step: "Optional[Node]") -> "Optional[Tuple[Number, int]]":
+        """Return the first value of a variable and n if each step of a loop changes it to (value + 1) % n."""
+        value = cell.value
+        parts = [s.parts[0] for s in (body.parts[0] if body.kind == "block" else [body]) if s.kind == "expression"]
+        if step is not None:
+            parts += step.parts[0] if step.kind == "comma" else [step]
+        counts = _assignments(body) + (_assignments(step) if step is not None else [])
+        if not isinstance(value, Number) or value.term is None or value.data or counts.count(cell.name) != 1 \
+                or _has(body, ("continue", "break", "return")) or self._lookup(cell.name) is not cell:
+            return None
+        for part in parts:
+            if part.kind != "assign" or _plain(part.parts[1]).kind != "name" or _plain(part.parts[1]).parts[0] != cell.name:
+                continue
+            length = _cycle_of(part, cell.name)
+            lo, hi = bounds(value.term)
+            if length is not None and 0 <= lo and hi < length:
+                return value, length
+        return None
+
+    def _trips(self, condition: Node, variable: Cell, start: Term, by: int, changed: "Set[str]") -> "Optional[Term]":
         """Return the number of steps if the condition is one comparison with a loop-invariant value; else None."""
         parts = self._conjuncts(condition)
         if len(parts) != 1:
             return None
-        limit = self._limit(parts[0], variable)
+        limit = self._limit(parts[0], variable, changed)
         if limit is None:
             return None
         op, end = limit
@@ -931,9 +1062,10 @@ class Walk:
             return None
         return terms.quotient(distance + number(abs(by) - 1), abs(by))
 
-    def _limit(self, node: Node, variable: Cell) -> "Optional[Tuple[str, Term]]":
+    def _limit(self, node: Node, variable: Cell, changed: "Set[str]") -> "Optional[Tuple[str, Term]]":
+        """Return the comparison and the limit of a condition on a loop's variable; None if the loop may change the limit."""
         op, left, right = node.parts if node.kind == "binary" else ("", None, None)
-        if op not in ("<", "<=", ">", ">="):
+        if op not in ("<", "<=", ">", ">=") or _names(node) & (changed - {variable.name}):
             return None
         with self._unrecorded():
             a, b = self._value(left), self._value(right)
@@ -941,15 +1073,18 @@ class Walk:
         if not (isinstance(a, Number) and isinstance(b, Number) and isinstance(own, Number)) or a.term is None or \
                 b.term is None or own.term is None:
             return None
+        lasting = terms.all_free([value.term for value in self.loaded.values() if isinstance(value, Number)])
+        if any(not atom.known and atom not in lasting for atom in b.term.free) and _has(right, ("index", "unary", "call", "member")):
+            return None
         shift = a.term - own.term       # v + ROWS <= rows
         if not shift.is_constant:
             return None
         return op, b.term - shift
 
-    def _most_trips(self, condition: Node, variable: Cell, start: Term, by: int) -> int:
+    def _most_trips(self, condition: Node, variable: Cell, start: Term, by: int, changed: "Set[str]") -> int:
         most = 1 << 62
         for part in self._conjuncts(condition):
-            limit = self._limit(part, variable)
+            limit = self._limit(part, variable, changed)
             if limit is None or (by > 0) != (limit[0] in ("<", "<=")):
                 continue
             op, end = limit
@@ -995,6 +1130,63 @@ class Walk:
         if isinstance(cell.value, Number) and (cell.value.term is None or cell.value.data or by.data):
             return None
         return by.term if op == "+" else by.term.times(-1)
+
+    def _tried(self, node: Node, open_ones: "Sequence[Cell]", cells: "Sequence[Cell]") -> "Dict[Cell, Tuple[Value, Term]]":
+        """Return those variables that each step of a loop moves by the same amount, also where an inner loop moves them,
+        with their first values and these amounts. The body is walked from arbitrary values of all variables that the
+        loop changes, and nothing is recorded.
+        """
+        _, condition, step, body = node.parts
+        tried = [cell for cell in open_ones if self._lookup(cell.name) is cell and cell.name in _assigned_inside(body)
+                 and (isinstance(cell.value, Address) and cell.value.memory is not None
+                      or isinstance(cell.value, Number) and cell.value.term is not None and not cell.value.data)]
+        if not tried or _has(body, ("continue", "return")) or _breaks(body) or self.trying == MOST_TRIED:
+            return {}
+        known = (dict(self.joined), dict(self.new_fixed), self.phase, self.pointers, self.loaded, len(self.path), dict(self.stores))
+        newest = terms.variable("newest", 0, 1, True).parts[0][0].number
+        markers: "Dict[Cell, Tuple[Value, Term]]" = {}
+        self.logs.append({})
+        self.pointers, self.loaded = {}, {}
+        self._forget()
+        self.trying += 1
+        found: "Dict[Cell, Tuple[Value, Term]]" = {}
+        try:
+            with self._unrecorded():
+                for cell in cells:
+                    if cell in tried:
+                        value = cell.value
+                        assert isinstance(value, (Number, Address))
+                        lo, hi = value.type.range if isinstance(value, Number) and isinstance(value.type, Int) else \
+                            (-(1 << 62), 1 << 62)
+                        mark = terms.variable("before", lo, hi, True)
+                        markers[cell] = value, mark
+                        self._set(cell, replace(value, term=mark, condition=None) if isinstance(value, Number)
+                                  else replace(value, offset=value.offset + mark))
+                    else:
+                        self._set(cell, None if isinstance(cell.type, Pointer) else self._fresh(cell.type, True))
+                with self._under(terms.open_condition("tried")):
+                    self._statement(body)
+                    if step is not None:
+                        self._value(step)
+            for cell, (value, mark) in markers.items():
+                after, amount = cell.value, None
+                if isinstance(value, Number) and isinstance(after, Number) and after.term is not None:
+                    amount = after.term - mark
+                elif isinstance(value, Address) and isinstance(after, Address) and after.memory is value.memory \
+                        and after.unit == value.unit:
+                    amount = after.offset - value.offset - mark
+                if amount is not None and all(atom.number < newest for atom in amount.free):
+                    found[cell] = value, amount
+        except Unknown:
+            pass
+        finally:
+            for cell, old in self.logs.pop().items():
+                cell.value = old
+            self.trying -= 1
+            self.joined, self.new_fixed, self.phase, self.pointers, self.loaded, length, self.stores = known
+            self._forget()
+            del self.path[length:]
+        return found
 
     def _advanced(self, value: Value, by: Term, at: Token) -> Value:
         if isinstance(value, Number):
@@ -1056,7 +1248,8 @@ class Walk:
         plain = text.rstrip("uUlL")
         hexadecimal = plain[:2].lower() == "0x"
         if any(c in plain for c in ("p", "P", ".")) or not hexadecimal and any(c in plain for c in "eEfFhH"):
-            return Number(Float(32 if plain[-1] in "fF" else 16 if plain[-1] in "hH" else 64), None, True)
+            kind = Float(32 if plain[-1] in "fF" else 16 if plain[-1] in "hH" else 64)
+            return Number(kind, None, True, bits=_float_bits(plain[:-1]) if kind.bits == 32 else None)
         value = int(plain, 0) if hexadecimal or plain in ("0",) or not plain.startswith("0") else int(plain, 8)
         words = text[len(plain):].lower()
         for type in (INT, types.UINT, LONG, ULONG):
@@ -1089,7 +1282,9 @@ class Walk:
                     raise Unknown(f"pointer {name} is open here", node.at)
                 return self._fresh(found.type, True, None, name)
             return found.value
-        if name in ("INFINITY", "NAN", "HUGE_VALF", "M_PI"):
+        if name == "INFINITY":
+            return Number(Float(32), None, True, bits=number(_INFINITE))
+        if name in ("NAN", "HUGE_VALF", "M_PI"):
             return Number(Float(32), None, True)
         if name in ("true", "false"):
             return Number(types.BOOL, number(int(name == "true")), False)
@@ -1208,7 +1403,7 @@ class Walk:
             pointer = self._value(inner)
             if not isinstance(pointer, (Address, Either)):
                 raise Unknown("* of no pointer", node.at)
-            return self._load(pointer, self._first(pointer).to, node.at)
+            return self._load(pointer, self._first(pointer).to, node.at, id(node) in self.guesses)
         value = self._value(inner)
         if op == "!":
             if isinstance(value, Lanes):
@@ -1284,7 +1479,7 @@ class Walk:
         compares = op in ("<", ">", "<=", ">=", "==", "!=")
         if isinstance(a.type, Float) or isinstance(b.type, Float):
             if compares:
-                made = terms.open_condition("float")
+                made = _compared(op, a, b) or terms.open_condition("float")
                 self.found.varying |= made.free
                 return self._truth_value(made)
             return Number(self._usual(a.type, b.type), None, True)
@@ -1822,6 +2017,121 @@ def _assignments(node: Node) -> "List[str]":
                         found.append(inner.parts[0])
         return found
     return _cached("assignments", node, made)
+
+
+def _plain(node: "Any") -> "Any":
+    while isinstance(node, Node) and node.kind == "group":
+        node = node.parts[0]
+    return node
+
+
+_INFINITE = 0x7f800000
+
+
+def _float_bits(text: str) -> "Optional[Term]":
+    """Return the bits of a literal of 32 bits."""
+    try:
+        value = float.fromhex(text) if text[:2].lower() == "0x" else float(text)
+        return number(struct.unpack("<I", struct.pack("<f", value))[0])
+    except (ValueError, OverflowError):
+        return None
+
+
+def _compared(op: str, a: Number, b: Number) -> "Optional[Condition]":
+    """Return the condition x > c or x < c on the bits of a float x, for a positive constant c; None for other comparisons.
+    Of nonnegative floats, a larger one has larger bits. Infinity has the largest, then come NaN and negative floats.
+    """
+    if op in ("<", ">") and a.bits is not None and a.bits.is_constant:
+        op, a, b = "<" if op == ">" else ">", b, a
+    if op not in ("<", ">") or a.type != Float(32) or b.type != Float(32) or a.bits is None or b.bits is None:
+        return None
+    if a.bits.is_constant or not b.bits.is_constant or not 0 < b.bits.constant <= _INFINITE:
+        return None
+    if op == ">":
+        return both(terms.less(b.bits, a.bits), terms.at_most(a.bits, number(_INFINITE)))
+    sign = number(1 << 31)
+    negative = both(terms.at_most(sign + ONE, a.bits), terms.at_most(a.bits, sign + number(_INFINITE)))
+    return terms.either(terms.less(a.bits, b.bits), terms.equal(a.bits, sign), negative)
+
+
+def _cycle_of(assignment: Node, name: str) -> "Optional[int]":
+    """Return n if an assignment is x = x + 1 < n ? x + 1 : 0, x = (x + 1) % n, x ^= 1 or x = 1 - x."""
+    op, _, right = assignment.parts
+    right = _plain(right)
+
+    def is_number(node: Node, text: str) -> bool:
+        return node.kind == "number" and node.parts[0].rstrip("uUlL") == text
+
+    def is_next(node: Node) -> bool:
+        node = _plain(node)
+        return node.kind == "binary" and node.parts[0] == "+" and _plain(node.parts[1]).parts == (name,) \
+            and is_number(_plain(node.parts[2]), "1")
+
+    def value(node: Node) -> "Optional[int]":
+        node = _plain(node)
+        return int(node.parts[0].rstrip("uUlL")) if node.kind == "number" and node.parts[0].rstrip("uUlL").isdigit() else None
+
+    if op == "^" and is_number(right, "1"):
+        return 2
+    if op:
+        return None
+    if right.kind == "binary" and right.parts[0] == "-" and is_number(_plain(right.parts[1]), "1") \
+            and _plain(right.parts[2]).parts == (name,):
+        return 2
+    if right.kind == "binary" and right.parts[0] == "%" and is_next(right.parts[1]):
+        return value(right.parts[2])
+    if right.kind == "choose":
+        test, then, other = (_plain(of) for of in right.parts)
+        if test.kind == "binary" and test.parts[0] == "<" and is_next(test.parts[1]) and is_next(then) and is_number(other, "0"):
+            return value(test.parts[2])
+    return None
+
+
+def _guesses(block: Node) -> "Set[int]":
+    """Return the ids of the reads in a block that a loop around a compare-and-swap follows:
+
+        T seen = *word, was;
+        do { was = seen; ..; seen = atomicCAS(word, was, ..); } while (seen != was);
+
+    The value that is read is only a guess: the loop ends with a value that the compare-and-swap has seen.
+    """
+    def made() -> "Set[int]":
+        found: "Set[int]" = set()
+        for first, loop in zip(block.parts[0], block.parts[0][1:]):
+            if first.kind != "declare" or loop.kind != "do" or loop.parts[0].kind != "block" or not loop.parts[0].parts[0]:
+                continue
+            body, last = loop.parts[0].parts[0], loop.parts[0].parts[0][-1]
+            for seen, _, initial, _ in first.parts[1]:
+                read, test = _plain(initial), _plain(loop.parts[1])
+                if not isinstance(read, Node) or read.kind != "unary" or read.parts[0] != "*" or _plain(read.parts[1]).kind != "name":
+                    continue
+                word = _plain(read.parts[1]).parts[0]
+                swap, keep = (_plain(of.parts[0]) if of.kind == "expression" else of for of in (last, body[0]))
+                if test.kind != "binary" or test.parts[0] != "!=" or {keep.kind, swap.kind} != {"assign"}:
+                    continue
+                call, was = _plain(swap.parts[2]), _plain(keep.parts[1])
+                names = [_plain(of).parts[0] for of in call.parts[1][:2] if _plain(of).kind == "name"] if call.kind == "call" else []
+                if was.kind == "name" and names == [word, was.parts[0]] and call.parts[0].kind == "name" and \
+                        call.parts[0].parts[0] == "atomicCAS" and not keep.parts[0] and not swap.parts[0] and \
+                        [_plain(of).parts for of in (keep.parts[2], swap.parts[1])] == [(seen,), (seen,)] and \
+                        {tuple(_plain(of).parts) for of in test.parts[1:]} == {(seen,), (was.parts[0],)} and \
+                        sorted(_assignments(loop.parts[0]).count(name) for name in (seen, was.parts[0])) == [1, 1] and \
+                        not {word, f"{word}[]"} & _assigned(loop.parts[0]):
+                    found.add(id(read))
+        return found
+    return _cached("guesses", block, made)
+
+
+def _assigned_inside(node: Node) -> "Set[str]":
+    """Return the names that the loops and branches in a tree assign to."""
+    return _cached("inside", node, lambda: {name for one in _all(node) if one.kind in ("for", "do", "if")
+                                            for name in _assigned(one)})
+
+
+def _breaks(node: Node) -> bool:
+    """Return true if a break leaves the loop whose body a tree is."""
+    return _cached("breaks", node, lambda: node.kind == "break" or node.kind not in ("for", "do", "switch")
+                   and any(_breaks(one) for one in _children(node)))
 
 
 def _assigned(node: Node) -> "Set[str]":
