@@ -9,8 +9,9 @@ from gen.hlo import Shape
 
 
 class Role(IntEnum):
-    """The role of a buffer in a program, in the order of a kernel's arguments. A scratch buffer passes values from one
-    kernel to another; a table has constants of the generator."""
+    """The role of a buffer in a program, in the order in which a kernel takes its arguments. A scratch buffer passes
+    values from one kernel to another. A table contains constants that the generator computes.
+    """
 
     PARAMETER = 0
     SCRATCH = 1
@@ -23,9 +24,11 @@ _POINTERS = {Role.PARAMETER: "p", Role.SCRATCH: "q", Role.RESULT: "r"}
 
 @dataclass(frozen=True, order=True)
 class Buffer:
-    """A buffer, identified by its role and its number among the buffers of that role. name: the name of the value in
-    it, and of variables that read it in C. own: true for an array of the work-item. parts: true if its elements are the
-    real and imaginary parts of the complex numbers in memory."""
+    """A buffer, identified by its role and by its number among the buffers of that role.
+    name: the name of the value in the buffer. C variables that are read from the buffer are named after it.
+    own: true for an array that each work-item has for itself.
+    parts: true if the buffer contains complex numbers, and `shape` is the array of their real and imaginary parts.
+    """
 
     role: Role
     number: int

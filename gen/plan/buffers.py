@@ -1,4 +1,4 @@
-"""The buffers that a function reads, and the positions of a shape's elements."""
+"""Find the buffers that a function reads, and the map from an index to a position in a buffer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gen.plan.partition import EMPTY, PARTS, Function, Partition, Read, Region, 
 
 
 def memory_map(shape: Shape) -> str:
-    """Return the map from the logical index to the position in the buffer."""
+    """Return the map from a logical index to the element's position in the buffer."""
     index = algebra.call("shape", "map", shape.text)
     return compose(index, shape.place) if shape.place else index
 
 
 def scheduled_map(shape: Shape) -> str:
-    """Return the same map for schedules, which compute with numbers. A leading dimension of the caller is replaced by
-    the length of a row plus one. No address is derived from this map.
+    """Return `memory_map` with a number in place of the leading dimension that the caller gives at run time. The number
+    is the length of a row plus one. Schedules compare strides by this map; no address is computed from it.
     """
     index = memory_map(shape)
     return algebra.substitute(index, **{name: least + 1 for name, (least, _) in leads_of([shape]).items()}) \
@@ -29,7 +29,9 @@ def scheduled_map(shape: Shape) -> str:
 
 
 def leads_of(shapes: "Iterable[Shape]") -> "Dict[str, Tuple[int, int]]":
-    """Return the leading dimensions that are runtime variables in the shapes' maps, with their bounds."""
+    """Return the bounds of each leading dimension that the caller gives at run time, by the name of its runtime
+    variable.
+    """
     return {v.name: (v.lo, v.hi) for shape in dict.fromkeys(shapes) if shape.lead
             for v in algebra.info(shape.place).of_kind("rt")}
 
@@ -43,7 +45,7 @@ def strides_of(shape: Shape) -> "Tuple[int, ...]":
 
 @lru_cache(maxsize=65536)
 def first_leaf(parameter: Instruction) -> int:
-    """Return the number of a parameter's first buffer, with tuples flattened."""
+    """Return the number of a parameter's first buffer. The buffers of a tuple are numbered one by one."""
     assert parameter.computation is not None
     before = parameter.computation.parameters[:parameter.parameter_number or 0]
     return sum(len(p.shape.leaves()) for p in before)
@@ -63,8 +65,8 @@ def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
 
 
 def operand_buffer(partition: Partition, read: Read) -> "Optional[Buffer]":
-    """Return the buffer that a product's operand is read from, as `buffer_of` does. If the operand is the parts of
-    complex numbers, return the buffer of these numbers as an array of parts.
+    """Return the buffer that a product's operand is read from, or None, as `buffer_of` does. If the operand is the real
+    and imaginary parts of complex numbers, return the buffer of the complex numbers, marked with `parts`.
     """
     source = read.source
     if source in partition.cuts or not source.attributes.get(PARTS):
@@ -89,7 +91,9 @@ def buffers_of(partition: Partition, function: Function) -> "List[Buffer]":
 
 
 def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, Region]]":
-    """Yield every operand that a function's own code reads, and the roots of the kernel."""
+    """Yield each read in the function's own code, with the region that reads. The reads are those of operands, of
+    runtime variables, and, in the entry function, of the kernel's roots and scalars.
+    """
     for region in regions(function.body):
         for entry in region.entries:
             if entry.callee is None:
@@ -108,12 +112,12 @@ def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, 
 
 
 def touches(nest: Nest, kinds: "Iterable[str]") -> bool:
-    """Return true if a nest reads, computes or writes elements of one of the types."""
+    """Return true if a nest reads, computes or writes elements of a type in `kinds`."""
     return has_types(nest.partition, kinds)
 
 
 def has_types(partition: Partition, kinds: "Iterable[str]") -> bool:
-    """Return true if a partition reads, computes or writes elements of one of the types."""
+    """Return true if a partition reads, computes or writes elements of a type in `kinds`."""
     roots = {root.shape.dtype for root in partition.roots}
     inner = {leaf.dtype for f in partition.functions for read, _ in reads_of(partition, f)
              for leaf in read.source.shape.leaves()}

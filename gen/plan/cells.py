@@ -1,9 +1,9 @@
 """Split a convolution's window along one dimension into cells.
 
-A place is a position of the window, and a tap is an element of the window. At each place, the taps cover elements of
-the base, padding, or the holes of base dilation; only the first are elements. A cell is a set of places and a set of
-taps, each evenly spaced, such that every tap of the cell covers an element of the base at every place of the cell.
-Each pair of a place and a tap that covers an element is in exactly one cell.
+A place is a position of the window, and a tap is an element of the window. At a given place, a tap covers an element of
+the base, or padding, or a hole that base dilation inserts. A cell is a set of places and a set of taps. The places of a
+cell are evenly spaced, and so are its taps. At every place of a cell, every tap of the cell covers an element of the
+base. If a tap covers an element at a place, exactly one cell contains both the place and the tap.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from gen.schedule import FEW_ROWS, SHORT_SUM
 
 
 class Cell(NamedTuple):
-    """A cell: its first place, its first tap, and its numbers of places and taps."""
+    """A cell of the window. place, tap: the first place and the first tap. places, taps: the numbers of places and
+    taps.
+    """
 
     place: int
     places: int
@@ -25,12 +27,15 @@ class Cell(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """The evenly spaced places of a window that have the same taps over elements of a base with holes. These places
-    form a window over the base without its holes.
+    """Places of a window, evenly spaced, at which the same taps cover elements of a base with holes. At these places,
+    the taps form a window over the base without its holes.
 
-    first, places: the first place, and the number of places.
-    tap, taps: the first tap, and the number of taps, which are `taps_every` apart; 0 if no tap covers an element.
-    stride, dilation, low, high: stride, dilation and padding of the window over the base without holes.
+    first: the first place.
+    places: the number of places.
+    tap: the first tap that covers an element.
+    taps: the number of taps that cover an element; 0 if there is none.
+    taps_every: the distance between these taps.
+    stride, dilation, low, high: the stride, dilation and padding of the window over the base without holes.
     """
 
     first: int
@@ -45,7 +50,7 @@ class Phase(NamedTuple):
 
 
 def phases(convolution: Instruction, k: int) -> "List[Phase]":
-    """Return the phases of dimension k of the window; phase n begins at place n."""
+    """Return the phases of the window along dimension k. Phase n begins at place n."""
     window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
     size, places = convolution.operands[0].shape.dims[labels.lhs[2 + k]], convolution.shape.dims[labels.out[2 + k]]
     stride, dilation, holes, low = window.stride[k], window.dilation[k], window.base_dilation[k], window.low[k]
@@ -63,7 +68,9 @@ def phases(convolution: Instruction, k: int) -> "List[Phase]":
 
 
 class Along(NamedTuple):
-    """The cells of a dimension. every, taps_every: the distance between the places, and between the taps, of a cell."""
+    """The cells of a window along one dimension. every: the distance between the places of a cell. taps_every: the
+    distance between the taps of a cell.
+    """
 
     every: int
     taps_every: int
@@ -71,10 +78,12 @@ class Along(NamedTuple):
 
 
 def along(convolution: Instruction, k: int) -> Along:
-    """Return the cells of dimension k of the window. A cell contains the taps that have the same places. If that
-    gives fewer cells, or if sums would be short otherwise, a cell contains the places that have the same taps. A long
-    window with few places (as for a gradient of weights) is a single cell if its product has few other rows, because
-    its places then become rows of a tile.
+    """Return the cells of the window along dimension k.
+
+    By default, the taps that cover elements at the same places form a cell. Instead, the places at which the same taps
+    cover elements form a cell, if that gives fewer cells, or if the sums of taps would be short. A window with more
+    taps than places, such as that of a gradient of weights, is divided by taps if its product has few other rows,
+    because its places then become rows of a tile.
     """
     window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
     size = convolution.operands[0].shape.dims[labels.lhs[2 + k]]
@@ -87,8 +96,8 @@ def along(convolution: Instruction, k: int) -> Along:
     def position(place: int, tap: int) -> int:
         return place * stride + tap * dilation - window.low[k]
 
-    # for places that are `every` apart: the first tap that is not over a hole; every taps_every-th tap after it is not
-    # either
+    # For the first `every` places: the first tap that is not over a hole, or the number of taps if there is none. From
+    # this tap on, every taps_every-th tap is not over a hole.
     first = [next((tap for tap in range(min(taps_every, window.size[k])) if position(place, tap) % holes == 0),
                   window.size[k]) for place in range(min(every, places))]
     for place in range(places):
@@ -105,8 +114,8 @@ def along(convolution: Instruction, k: int) -> Along:
 
 
 def _alike(of: "Dict[int, List[int]]", every: int) -> "List[Tuple[Tuple[int, ...], List[int]]]":
-    """Group numbers that have equal partners. Return lists of evenly spaced numbers, ascending, each with its
-    partners.
+    """Group the keys of `of` that have equal values and the same remainder mod `every`. Return each group's value,
+    followed by the keys of the group in ascending order.
     """
     alike: "Dict[Tuple[int, Tuple[int, ...]], List[int]]" = {}
     for number, others in sorted(of.items()):

@@ -1,5 +1,6 @@
-"""A concatenation as one nest for each operand: a nest has the operand's shape and writes at the operand's place in the
-result."""
+"""Split a concatenation into one nest per operand. Each nest has the operand's shape, and writes the operand's elements
+to their positions in the result.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +17,15 @@ from gen.plan.partition import Entry, Partition, Read, Root, compose
 from gen.schedule import LINE
 
 MOST_OPERANDS = 8
-# maximum number of ops of all parts together; a value that several parts use is computed in each of them
+# maximum number of ops of all parts together; a value that several parts use is computed in each part
 MOST_OPS = 2000
 
 
 class SideBySide(NamedTuple):
-    """Rows of the output, `pitch` elements each, one after another. Each row has a run of elements of every part. The
-    run of part k begins at `starts[k]` and has `runs[k]` elements, which are contiguous in the part too."""
+    """Parts of a concatenation that lie next to each other in each row of the output. A row has `pitch` elements, and
+    row follows row. In each row, part k fills `runs[k]` elements from column `starts[k]` on. These elements are
+    contiguous in the part as well.
+    """
 
     rows: int
     pitch: int
@@ -32,10 +35,12 @@ class SideBySide(NamedTuple):
 
 @dataclass(eq=False)
 class Concatenate(Nest):
-    """A nest, and the same nest in parts, one for each operand.
+    """A concatenation as one nest, and as one nest for each operand (`parts`).
 
-    together: true if a walk of its own can write each part, because the part is contiguous memory or pieces of whole
-        lines. rows: the parts' positions in rows that may end within a line, or None.
+    together: true if each part can be written efficiently by a loop of its own, because the part is contiguous in the
+        output, or because it fills whole cache lines.
+    rows: the columns that each part fills in the rows of the output, if some parts do not fill whole cache lines; else
+        None.
     """
 
     parts: List[Nest]
@@ -48,8 +53,10 @@ class Concatenate(Nest):
 
 
 def with_parts(nest: Nest, rows: bool) -> Nest:
-    """Return the nest with its parts, if it has one result that is a concatenation and a walk over each part writes it
-    efficiently. rows: parts that fill rows together are acceptable too."""
+    """Return the nest as `Concatenate` if its only result is a concatenation, and a loop over each operand writes its
+    part efficiently. Return the nest unchanged otherwise. rows: operands that together fill the rows of the output are
+    accepted too.
+    """
     body = nest.partition.entry.body
     if len(nest.partition.roots) != 1 or nest.layout or not any(entry.instruction.opcode == "concatenate"
                                                                 for entry in body.entries):
@@ -92,8 +99,8 @@ def _parts(nest: Nest) -> "Optional[List[Nest]]":
 
 
 def _hero(nest: Nest) -> Optional[Entry]:
-    """Return the only concatenation that the nest computes element by element, at the same position in memory; None
-    if there is none or several.
+    """Return the concatenation that the nest computes element by element at the same position in memory. Return None if
+    there is none, or more than one.
     """
     heroes = [e for e in nest.partition.entry.body.entries if e.instruction.opcode == "concatenate"
               and e.callee is None]
@@ -109,12 +116,13 @@ def _placed(concatenate: Instruction, operand: int) -> str:
 
 
 class _Piece(NamedTuple):
-    """The elements of the output that a part writes: runs of `run` elements, of which the first begins at `start`.
+    """The elements of the output that one part writes: runs of `run` contiguous elements. The first run begins at
+    `start`.
 
-    even: true if there are `rows` runs, each `pitch` elements after the one before it.
-    lines: true if there is one run, or if runs are whole lines.
-    together: true if a walk over the part writes it efficiently: `lines` holds, or elements are bytes and a run is at
-        least a line.
+    even: true if there are `rows` runs, and each begins `pitch` elements after the run before it.
+    lines: true if there is only one run, or if every run fills whole cache lines.
+    together: true if a loop over the part writes it efficiently: `lines` is true, or elements are bytes and a run is at
+        least a cache line long.
     """
 
     start: int
@@ -127,8 +135,9 @@ class _Piece(NamedTuple):
 
 
 def _piece(nest: Nest) -> Optional[_Piece]:
-    """Return the piece that the nest of a part writes; None if the algebra finds no constant strides, or if packed
-    elements share a byte."""
+    """Return the elements that a part's nest writes, as runs. Return None if the algebra finds no constant strides, or
+    if a run of packed elements begins or ends within a byte.
+    """
     (root,) = nest.partition.roots
     flat = compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, memory_map(root.shape)))
     digits, width = strides(flat), dtypes.storage_bytes(root.shape.dtype)
@@ -153,7 +162,7 @@ def _piece(nest: Nest) -> Optional[_Piece]:
 
 
 def _side_by_side(pieces: List[_Piece]) -> Optional[SideBySide]:
-    """Return the rows that the pieces of all parts fill; None if they do not fill rows."""
+    """Return the columns of each part, if the parts together fill rows of the output without gaps; else None."""
     first, end = pieces[0], 0
     for piece in pieces:
         if (piece.rows, piece.pitch, piece.start, piece.even) != (first.rows, first.pitch, end, True):

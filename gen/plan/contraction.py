@@ -1,17 +1,18 @@
-"""A nest around a product of two matrices, around many such products, or around a convolution.
+"""Nests that multiply in register tiles: a product of two matrices, a batch of such products, or a convolution.
 
-The positions of the result, in the order of memory, are digits: the outer loops, the rows, and the columns, which are
-the minor digit. An element of the result is a sum over the digits of the steps. A summand is the product of an
-element of `single` and an element of `units`, or of groups of neighbours.
+The position of a result in memory is split into mixed-radix digits: first the outer digits, among them the rows, and
+last the columns. Columns are computed in units. A unit is a vector of adjacent columns, at most 64 bytes of them. A
+result is a sum over further digits, the steps. Each summand is a product of an element of the operand `single` and an
+element of the operand `units`. If the machine multiplies groups of narrow numbers, a summand is a product of two groups
+of adjacent elements.
 
-Along the columns, `single` does not move, and neighbours in a unit of `units` are neighbours in memory. As an
-exception, `single` is read in units too if each lane has a sum of its own. Along the rows and the lines, `units` does
-not move. A tile converts narrow numbers of `units` while it loads them. gen/plan/products.py arranges products in
-this way.
+`units` is read a whole unit at a time: its elements for adjacent columns are adjacent in memory. `single` is read one
+element at a time, because its element is the same for all columns. The exception is a product in which each lane has a
+sum of its own; then `single` is read in units too. `units` is the same for all rows. A tile converts narrow numbers of
+`units` while it loads them. gen/plan/products.py brings products into this form.
 
-Padding and holes of a convolution's base are not elements. A window is therefore divided into cells
-(gen/plan/cells.py), in each of which the operands move by constant strides. The algebra proves that no cell has
-elements outside of the base.
+Padding and the holes of base dilation are not stored. A window is therefore divided into cells (gen/plan/cells.py).
+Within a cell, both operands move by constant strides. The algebra proves that a cell reads only elements of the base.
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ from gen.plan.tiled_product import tiled_product
 from gen.schedule import FEW_ROWS, LINE, SHORT_SUM
 
 
-# types that no vector holds
+# types that vectors cannot hold
 SCALAR = [name for name, of in dtypes.TABLE.items()
           if name in dtypes.PACKED or of.kind == "complex" or (of.kind == "float" and of.bits <= 8)]
 
 
 class Digit(NamedTuple):
-    """A digit of the result or of the sum, and the strides of its steps in each operand.
+    """A digit of the result's position or of the sum, and the distances by which one step of the digit moves.
 
-    size: number of steps; the maximum over places if it differs from place to place.
-    single, units: strides of a step in the operands.
-    strips: number of strips that a step moves, if the nest is a part of strips (gen/plan/strips.py).
-    window: number of the window whose places, or whose elements, the digit counts.
-    each: number of the digit's steps for a place or an element of the window.
+    size: the number of steps. If cells of a window have different sizes, it is the maximum.
+    single, units: the distance of one step in each operand.
+    strips: the number of strips that one step moves, if the nest is part of strips (gen/plan/strips.py).
+    window: the number of the window whose places or taps the digit counts; None if it counts neither.
+    each: the number of the digit's steps per place or tap of the window.
     """
 
     size: int
@@ -69,8 +70,9 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Window:
-    """A window along a dimension, in several cells. digit: the number of the outer digit that counts its places; every:
-    the distance between places of a cell."""
+    """A window along a dimension, divided into several cells. digit: the number of the outer digit that counts its
+    places. every: the distance between the places of a cell.
+    """
 
     digit: int
     every: int
@@ -84,26 +86,28 @@ class Window:
 
 @dataclass(eq=False)
 class Contraction(Nest):
-    """A contraction: the nest of a product.
+    """The nest of a product, in the form that register tiles compute.
 
     dot: the product.
-    epilogue: the computation of the results from the product's elements (`partition` computes these elements too).
-    single, units: the operands.
-    starts: for each operand, the map from the digits of the result, a unit and a lane to the position at the first
-        step, in the first cell of each window.
-    wide: stride of units in `single`, if a unit has an element of `single` for each lane, or for each part of its
-        lanes; None: a unit has one element of `single`.
-    part: number of lanes of such a part, and distance of parts in `single`; None: units have no parts.
+    epilogue: the computation of the results from the elements of the product. `partition` computes the product as well.
+    single, units: the operands (see the top of this file).
+    starts: for each operand, the map from the outer digits, the unit and the lane to a position in the operand. It
+        gives the position of the first step, in the first cell of each window.
+    wide: None if a unit needs one element of `single`. Otherwise, `single` is read in units, and `wide` is the distance
+        between these.
+    part: None, or the number of adjacent lanes that share an element of `single`, and the distance between these
+        elements.
     outer: the digits before the columns.
-    rows: number of the outer digit whose elements share units, or None.
-    lines: number of another such digit, or None.
-    order: numbers of the other outer digits, in the order of work-items.
-    columns: number of elements of the minor digit.
-    unit: number of elements of a unit. If the columns are not whole units, the last unit shares some columns with the
-        unit before it, if there is one.
-    next_unit, last_unit: distances in memory from the first unit to the second unit and to the last unit.
+    rows: the number of the outer digit that becomes the rows of a tile, or None. All rows read the same elements of
+        `units`.
+    lines: the number of another outer digit for which this holds, or None.
+    order: the numbers of the remaining outer digits, in the order in which work-items take them.
+    columns: the number of columns.
+    unit: the number of columns in a unit. If the columns are not a multiple of it, the last unit begins earlier and
+        overlaps the unit before it, if there are several units.
+    next_unit, last_unit: the distance in `units` from the first unit to the second, and to the last.
     steps: the digits of the sum, major first.
-    group: number of neighbouring elements that each operand has for a step and a column.
+    group: the number of adjacent elements of each operand that one step multiplies for a column.
     windows: the windows that are divided into several cells.
     """
 
@@ -128,33 +132,33 @@ class Contraction(Nest):
 
     @property
     def sizes(self) -> "List[int]":
-        """Return the sizes of the digits of the result, major first."""
+        """Return the sizes of the outer digits, followed by the number of columns."""
         return [*(digit.size for digit in self.outer), self.columns]
 
     @property
     def row(self) -> Digit:
-        """Return the digit of the rows; if there is none, a digit of one element."""
+        """Return the digit of the rows, or a digit of size 1 if there is none."""
         return Digit(1, 0, 0) if self.rows is None else self.outer[self.rows]
 
     @property
     def line(self) -> Digit:
-        """Return the digit of the lines; if there is none, a digit of one element."""
+        """Return the digit of the lines, or a digit of size 1 if there is none."""
         return Digit(1, 0, 0) if self.lines is None else self.outer[self.lines]
 
     @property
     def covered(self) -> bool:
-        """Return true if each element of the result is in exactly one cell."""
+        """Return true if exactly one cell of each window computes each element of the result."""
         return all(window.covers(self.outer[window.digit].size // self.outer[window.digit].each)
                    for window in self.windows)
 
     @property
     def all_units(self) -> int:
-        """Return the units of a row; the last one may be partial."""
+        """Return the number of units in a row. The last unit may be partial."""
         return -(-self.columns // self.unit)
 
     @property
     def overlap(self) -> int:
-        """Return the number of columns that the last unit shares with the one before it."""
+        """Return the number of columns by which the last unit overlaps the unit before it."""
         return -self.columns % self.unit if self.columns > self.unit else 0
 
 
@@ -165,8 +169,8 @@ def _products(nest: Nest) -> "List[Entry]":
 
 
 def lost(nest: Nest) -> "List[Instruction]":
-    """Return the products in a nest that neither become register tiles there nor are results. Such products may have
-    kernels of their own.
+    """Return the products that are arranged for tiles, but that this nest computes neither in tiles nor as results.
+    Such a product may get a kernel of its own.
     """
     if type(nest) is not Nest:
         return []
@@ -175,9 +179,13 @@ def lost(nest: Nest) -> "List[Instruction]":
 
 
 def tiled(nest: Nest, strip: int = 0) -> Nest:
-    """Return the nest of the product that is arranged for tiles. Return the nest itself if it has none or several, if
-    its maps are not sums of strides, or if the epilogue has a type that vectors do not hold. strip: the elements of a
-    strip of an array that the nest leaves for another one, or reads from another one (gen/plan/strips.py)."""
+    """Return the nest as a nest of register tiles or of shared-memory tiles, or as a small product. Return the nest
+    unchanged if it does not contain exactly one arranged product, if its operands do not move by constant strides, or
+    if the epilogue has a type that vectors cannot hold.
+
+    strip: the number of elements of a strip, if the product writes or reads strips of an array (gen/plan/strips.py);
+    else 0.
+    """
     found = _products(nest)
     if type(nest) is not Nest or nest.layout or len(found) != 1 \
             or found[0] not in nest.partition.entry.body.entries:
@@ -206,8 +214,13 @@ def tiled(nest: Nest, strip: int = 0) -> Nest:
 
 
 class _Operands(NamedTuple):
-    """The operands' buffers, and the maps from an index of some of the product's columns and from the loops over the
-    sum to the indices in them. positions: the maps to the positions there, in the terms of gen/plan/leads.py."""
+    """The operands of some of a product's columns.
+
+    buffers: the operands' buffers.
+    indices: for each operand, the map from the result's index and the variables of the sum to the operand's index.
+    loops: the variables of the sum, with their numbers of steps.
+    positions: `indices` followed by the map to positions in memory. Their strides are numbers as in gen/plan/leads.py.
+    """
 
     buffers: Tuple[Buffer, ...]
     indices: Tuple[str, ...]
@@ -219,8 +232,10 @@ class _Operands(NamedTuple):
 
 
 def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -> Optional[_Operands]:
-    """Return the operands of the columns from `start` to before `end` of the product's dimension `column`; None if an
-    operand is not in a buffer of its type."""
+    """Return the operands of the columns from `start` to before `end`; `column` is the number of the product's
+    dimension that contains the columns. Return None if an operand is not in a buffer, or if tiles do not multiply its
+    type.
+    """
     dims = dot.shape.dims
     part = tuple(end - start if d == column else size for d, size in enumerate(dims))
     index = compose(identity(part), algebra.call(
@@ -240,8 +255,8 @@ def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -
 
 
 def _group(dot: Instruction, operands: "Sequence[Buffer]") -> Optional[int]:
-    """Return the number of elements in a group of the operands; None if tiles do not multiply operands of these
-    types.
+    """Return the number of adjacent elements in a group that one instruction multiplies, or 1 if it multiplies single
+    elements. Return None if tiles do not multiply operands of these types.
     """
     sums, types = dot.shape.dtype, [buffer.shape.dtype for buffer in operands]
     of = dot.attributes[TILED]
@@ -253,9 +268,11 @@ def _group(dot: Instruction, operands: "Sequence[Buffer]") -> Optional[int]:
 
 
 class _Found(NamedTuple):
-    """A window along a dimension.
+    """A window along one dimension.
 
-    place, tap: variables of the window's places and of its elements. place is "" if one cell has all places.
+    along: its cells.
+    place: the variable that counts its places; "" if one cell contains all places.
+    tap: the variable that counts its taps.
     """
 
     along: Along
@@ -264,8 +281,9 @@ class _Found(NamedTuple):
 
 
 def _windows(dot: Instruction, sizes: "Sequence[int]", at: str, loops: "Sequence[str]") -> "Optional[List[_Found]]":
-    """Return the windows of a product; None if places are not a digit before the columns, or no element is inside of a
-    base."""
+    """Return the windows of a product. Return None if the places of a window with several cells are not exactly one of
+    the outer digits, or if no tap of a window covers an element.
+    """
     if dot.opcode != "convolution":
         return []
     found, split = [], compose(position(sizes), at)
@@ -283,7 +301,9 @@ def _windows(dot: Instruction, sizes: "Sequence[int]", at: str, loops: "Sequence
 
 
 def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) -> Optional[Contraction]:
-    """Return the contraction of a product, or None. at: the map from the position to the product's index."""
+    """Return the product as a contraction, or None if it is not one. at: the map from the result's position to the
+    product's index.
+    """
     column, of = next(d for d in dot.shape.minor_to_major if dot.shape.dims[d] > 1), dot.attributes[TILED]
     unit, features, groups = LINE // dtypes.storage_bytes(dot.shape.dtype), dot.shape.dims[column], group_count(dot)
     number = _strip_number(nest, dot, column, at, strip) if strip else ""
@@ -302,7 +322,8 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
     if main is None or sizes[-1] < features and sizes[-1] % unit:
         return None
     moved = None
-    if sizes[-1] == features == unit and len(sizes) > 1 and not each:   # units in which each lane has a sum of its own
+    # try units in which each lane has a sum of its own
+    if sizes[-1] == features == unit and len(sizes) > 1 and not each:
         merged = (*sizes[:-2], sizes[-2] * unit)
         moved = _moves(dot, main, merged, at, of, unit, merged[-1])
         if moved and (moved.strides[0]["lane"], moved.strides[0]["unit"]) == (1, 0) and moved.strides[1]["unit"]:
@@ -310,7 +331,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         else:
             moved = None
     moved = moved or _moves(dot, main, sizes, at, of, unit, whole, each)
-    if moved is None and whole == features:     # the columns are those of one panel
+    if moved is None and whole == features:     # the columns become those of one panel
         begins = algebra.substitute(compose(at, main.positions[of]), **{name: 0 for name in main.loops})
         sizes = digit_sizes(nest.shape.elements, [*split, begins]) or sizes
         moved = _moves(dot, main, sizes, at, of, unit, whole, each) if sizes[-1] % unit == 0 else None
@@ -318,7 +339,8 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         return None
     (single, units), found, group, columns = moved.strides, moved.found, _group(dot, main.buffers) or 1, sizes[-1]
     wide = single["unit"] if group == 1 and single["lane"] == 1 and single["unit"] in (0, unit) else None
-    if wide == 0 and not units["unit"] and columns > unit:      # one unit is whole, and no second one gives a stride
+    # there is one whole unit, and no second unit whose distance `wide` could be
+    if wide == 0 and not units["unit"] and columns > unit:
         wide = unit
     part = None
     if each:
@@ -366,8 +388,9 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
 
 
 def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int) -> str:
-    """Return the map from the position, and from the loops over the sum, to the number of its strip; "" if there is
-    none."""
+    """Return the map from the result's position, and in some cases the variables of the sum, to the number of the
+    strip. Return "" if the nest neither writes nor reads a strip.
+    """
     root, of = nest.partition.roots[0], dot.attributes[TILED]
     if root.shape.place:
         index, shape = compose(algebra.call("shape", "unmap", nest.shape.text), root.map), root.shape
@@ -381,10 +404,11 @@ def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int
 
 
 class _Moved(NamedTuple):
-    """The windows of a product, and the moves of its operands.
+    """How the operands of a product move.
 
-    begins: the positions at which `single` and `units` begin in the first cells.
-    strides: the strides of the operands along each variable.
+    found: the windows.
+    begins: the positions at which `single` and `units` begin, in the first cell of each window.
+    strides: for each operand, its stride along each variable.
     parts: the cells of each window.
     """
 
@@ -396,8 +420,9 @@ class _Moved(NamedTuple):
 
 def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, of: int, unit: int,
            whole: int, part: int = 0) -> Optional[_Moved]:
-    """Return the strides of the operands along the digits of the result, a unit and a lane; None if a stride is not
-    constant. part: lanes of a part of a unit (0: there are no parts)."""
+    """Return how the operands move along the digits of the result, the units, the lanes and the steps. Return None if a
+    stride is not constant. part: the number of lanes in a part of a unit, or 0 if units have no parts.
+    """
     found = _windows(dot, sizes, at, list(main.loops))
     if found is None:
         return None
@@ -415,7 +440,8 @@ def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, o
             if here[0] is None or here[1] is None:
                 return None
             of_window.append(Part(cell, here[0].begin - first[0].begin, here[1].begin - first[1].begin))
-            for of_first, of_cell in ((first[0], here[0]), (first[1], here[1])):    # a cell of one place has no stride
+            # A cell with a single place has no stride, so take the stride from another cell.
+            for of_first, of_cell in ((first[0], here[0]), (first[1], here[1])):
                 of_first.strides.update((name, of_cell.strides[name]) for name in (each.place, each.tap)
                                         if of_cell.strides.get(name))
         parts.append(tuple(of_window))
@@ -423,8 +449,8 @@ def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, o
 
 
 def _strips(number: str, sizes: "Sequence[int]") -> "Optional[Dict[str, int]]":
-    """Return the number of strips that a step of each digit before the columns moves. Return None if such a number is
-    not constant, or if another variable moves to other strips.
+    """Return the number of strips that one step of each outer digit moves, by the digit's name. Return None if such a
+    number is not constant, or if columns or steps move to another strip.
     """
     if not number:
         return {}
@@ -436,15 +462,16 @@ def _strips(number: str, sizes: "Sequence[int]") -> "Optional[Dict[str, int]]":
 
 
 class _Affine(NamedTuple):
-    """The value of a map at zeros, and its stride along each variable."""
+    """An affine map: its value where all variables are 0, and its stride along each variable."""
 
     begin: int
     strides: Dict[str, int]
 
 
 def _affine(flat: str, found: "Sequence[_Found]", cells: "Sequence[Cell]") -> Optional[_Affine]:
-    """Return a map to a position as an affine one within some cells; None if a stride is not constant, or an element is
-    outside."""
+    """Return the map to a position as an affine map within the given cells, one for each window. Return None if a
+    stride is not constant, or if a cell reads outside of the base.
+    """
     if flat == EMPTY:
         return None
     bounds = {v.name: v.hi for v in algebra.info(flat).variables}
@@ -468,7 +495,7 @@ def _affine(flat: str, found: "Sequence[_Found]", cells: "Sequence[Cell]") -> Op
 
 
 def _begin(operands: _Operands, dot: Instruction, of: int, found: "Sequence[_Found]") -> Optional[int]:
-    """Return the position of the first element that is read of an operand, in the first cells."""
+    """Return the position of the first element that is read of an operand, in the first cell of each window."""
     values = {each.tap: each.along.cells[0].tap for each in found}
     if found:
         values.update((f"i{out}", each.along.cells[0].place)
@@ -480,7 +507,9 @@ def _begin(operands: _Operands, dot: Instruction, of: int, found: "Sequence[_Fou
 
 def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, strides: "Dict[str, int]", by: str,
            of: Shape) -> str:
-    """Return (g0, .., unit, lane) -> (position) in an operand, in the first cells, whose places are counted from 0."""
+    """Return the map (g0, .., unit, lane) -> (position) for an operand, in the first cell of each window. It does not
+    depend on digits that count places, because the kernel counts places from the beginning of a cell.
+    """
     names = [f"g{k}" for k in range(len(outer))]
     box = [f"{name} in [0, {digit.size - 1}]" for name, digit in zip(names, outer)]
     box += [f"unit in [0, {-(-columns // unit) - 1}]", f"lane in [0, {min(unit, columns) - 1}]"]
@@ -494,8 +523,9 @@ def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, stride
 
 
 def columns_map(sizes: "Sequence[int]", unit: int, columns: int, each: int = 0) -> str:
-    """Return (g0, .., unit, lane) -> (position) of the first columns of the minor digit, in units. each: lanes of a
-    part of a unit, whose number is the variable `part`; 0: there are no parts."""
+    """Return the map (g0, .., unit, lane) -> (position), where a unit is `unit` columns. each: the number of lanes in a
+    part of a unit, or 0. If it is not 0, `lane` counts within a part, and a variable `part` counts the parts.
+    """
     names = [f"g{k}" for k in range(len(sizes) - 1)]
     box = [f"{name} in [0, {size - 1}]" for name, size in zip(names, sizes)]
     box += [f"unit in [0, {-(-columns // unit) - 1}]", f"lane in [0, {(each or min(unit, columns)) - 1}]"]
@@ -509,8 +539,9 @@ def columns_map(sizes: "Sequence[int]", unit: int, columns: int, each: int = 0) 
 
 
 def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
-    """Return the digits without those of one element; neighbouring digits with continuing strides in both operands are
-    merged."""
+    """Return the digits without digits of size 1. Neighbouring digits are merged if the strides of both operands
+    continue from one digit to the next.
+    """
     merged: "List[Digit]" = []
     for digit in digits:
         above = merged[-1] if merged else None
@@ -524,8 +555,9 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
 
 
 def _rows_of_places(outer: "Tuple[Digit, ...]", every: "Sequence[int]") -> "Tuple[Digit, ...]":
-    """Return the digits, with the places of a window and the few rows below them merged to one digit, if no other
-    digit of rows is larger. every: for each window, the distance between the places of a cell.
+    """Return the digits, with the digit that counts a window's places merged with a short digit of rows after it. They
+    are merged only if no other digit of rows is larger than the result. every: for each window, the distance between
+    the places of a cell.
     """
     for k, (above, below) in enumerate(zip(outer, outer[1:])):
         size = above.size * below.size
@@ -541,8 +573,8 @@ def _goes_on(above: Digit, below: Digit) -> bool:
 
 
 def _longest_last(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
-    """Return the steps with the longest digit last if the last digit is short, because tiles go through the last
-    digit.
+    """Return the steps, with the longest digit moved to the end if the last digit is short. The inner loop of a tile
+    runs along the last digit.
     """
     longest = max(steps, key=lambda digit: digit.size, default=None)
     if longest is None or steps[-1].size >= SHORT_SUM or longest.size <= steps[-1].size:
@@ -551,8 +583,9 @@ def _longest_last(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
 
 
 def _joined(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
-    """Return the steps, with the last digit merged into the elements of a window before it if its strides continue
-    them."""
+    """Return the steps, with the last digit merged into the digit before it if that digit counts taps and the strides
+    continue.
+    """
     if len(steps) < 2 or steps[-1].window is not None or steps[-2].window is None or not _goes_on(*steps[-2:]):
         return steps
     above, below = steps[-2:]

@@ -1,11 +1,11 @@
 """Convolutions that are products of matrices.
 
-Along each spatial dimension of such a convolution, the window has one element, or it has one place; there is no padding
-below and no base dilation. The product keeps the dimensions of the first kind and sums over those of the second. It
-reads a slice of the base in place.
+Along each spatial dimension, the window of such a convolution has only one element, or it has only one place. There is
+no low padding and no base dilation. The product keeps a dimension along which the window has one element, and sums over
+every other spatial dimension. It reads a slice of the base in place.
 
-If the contiguous dimension of the result is a spatial one, a product on a CPU reads rows of pixels, after a copy if
-these are not contiguous. If the pixels of a row are few compared with its features, the op stays a convolution, which
+If the contiguous dimension of the result is spatial, a product on a CPU reads rows of pixels. They are copied first if
+they are not contiguous. If a row has few pixels compared with the number of features, the op stays a convolution, which
 reads rows of the kernel.
 """
 
@@ -19,21 +19,25 @@ from gen.hlo import Instruction, array_shape
 from gen.hlo.expansion import Expander
 from gen.plan.partition import STORED
 
-# returns the strides of an array's dimensions in memory; None if the array is not in memory in this form
+# Returns the strides of an array's dimensions in memory, or None if strides cannot describe its positions.
 Strides = Callable[[Instruction], Optional[Sequence[int]]]
 
 
 @dataclass(frozen=True)
 class AsDot:
-    """A convolution as a dot. dot: the product, with result [batch, image, features]. dims: the dims of this result
-    with separate image dimensions. order: the order of these dimensions in the convolution's result."""
+    """A convolution as a dot.
+
+    dot: the product, with the result [batch, image, features].
+    dims: the sizes of the result's dimensions, before image dimensions were merged.
+    order: for each dimension of the convolution's result, the dimension of `dims` that it is.
+    """
 
     dot: Instruction
     dims: Tuple[int, ...]
     order: Tuple[int, ...]
 
     def back(self, x: Expander, value: Instruction, convolution: Instruction) -> Instruction:
-        """Return the convolution's result, given the dot's."""
+        """Return the convolution's result, computed from the dot's result `value`."""
         value = x.reshape(value, self.dims)
         to = array_shape(value.shape.dtype, tuple(self.dims[d] for d in self.order))
         turned = x.add("transpose", to, [value], dimensions=self.order)
@@ -42,8 +46,10 @@ class AsDot:
 
 def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instruction]", strides: Strides,
            longer: int = 0) -> Optional[AsDot]:
-    """Return a convolution of one group as a dot, or None if it is not a product of matrices. longer: the most features
-    in a row of the kernel for each pixel of a row; 0: a product has no rows of pixels."""
+    """Return a convolution with one feature group as a dot, or None if it is not a product of matrices. longer: the
+    maximum number of features per pixel of a row with which the product still reads rows of pixels. If longer is 0, it
+    never does.
+    """
     window, labels, shape = convolution.attributes["window"], convolution.attributes["dim_labels"], convolution.shape
     kept: "List[int]" = []
     summed: "List[int]" = []
@@ -61,7 +67,7 @@ def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instructio
     kernel = _turned(x, operands[1], (labels.rhs[0], *(labels.rhs[2 + k] for k in summed), labels.rhs[1],
                                       *(labels.rhs[2 + k] for k in kept)))
     kernel = x.reshape(kernel, kernel.shape.dims[:len(summed) + 2])
-    # its dimensions in the order of the dot's result
+    # the dimensions of the convolution's result, in the order of the dot's result
     result = (labels.out[0], *(labels.out[2 + k] for k in kept), labels.out[1])
     order = tuple(result.index(d) for d in sorted(result))
     minor = [result.index(d) for d in shape.minor_to_major if d in result]
@@ -73,7 +79,7 @@ def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instructio
         base = x.reshape(base, (*joined[:2], *base.shape.dims[1 + len(kept):]))
         minor = [d if d == 0 else 1 if d < len(dims) - 1 else 2 for d in minor if d in (0, 1, len(dims) - 1)]
     if len(summed) > 1 and _in_a_row(base, base.shape.rank - len(summed), len(summed), strides) \
-            and _in_a_row(kernel, 1, len(summed), strides):       # the sum is along one dimension
+            and _in_a_row(kernel, 1, len(summed), strides):       # merge the summed dimensions into one
         taps = math.prod(base.shape.dims[base.shape.rank - len(summed):])
         base = x.reshape(base, (*base.shape.dims[:base.shape.rank - len(summed)], taps))
         kernel, summed = x.reshape(kernel, (kernel.shape.dims[0], taps, kernel.shape.dims[-1])), summed[:1]
@@ -83,7 +89,7 @@ def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instructio
         if dims[-1] > longer * row and _is_row(kernel, strides) \
                 or apart and minor[minor.index(len(kept)):][:len(kept)] != [*range(len(kept), 0, -1)]:
             return None
-        if apart:       # the pixels are copied, so that they become contiguous
+        if apart:       # copy the pixels so that they become contiguous
             base, joined, count = _of_pixels(x, base, len(kept)), (dims[0], row, dims[-1]), 1
             minor = list(dict.fromkeys(d if d == 0 else 1 if d < len(dims) - 1 else 2 for d in minor))
     dot = Instruction(
@@ -106,7 +112,7 @@ def _is_row(value: Instruction, strides: Strides) -> bool:
 
 
 def _of_pixels(x: Expander, base: Instruction, count: int) -> Instruction:
-    """Return the base as a copy in which neighbouring pixels are contiguous, with dimensions 1 to `count` merged."""
+    """Return a copy of the base in which neighbouring pixels are contiguous. Its dimensions 1 to `count` are merged."""
     dims, rank = base.shape.dims, base.shape.rank
     order = (*range(count, 0, -1), *range(rank - 1, count, -1), 0)
     copy = x.add("copy", array_shape(base.shape.dtype, dims, order), [base], **{STORED: True})
@@ -114,15 +120,17 @@ def _of_pixels(x: Expander, base: Instruction, count: int) -> Instruction:
 
 
 def _in_a_row(value: Instruction, first: int, count: int, strides: Strides) -> bool:
-    """Return true if `count` dimensions, from `first` on, can be merged to one in memory."""
+    """Return true if `count` dimensions, from dimension `first` on, have strides that allow them to be merged into one.
+    """
     found = strides(value)
     return found is not None and all(found[d] == found[d + 1] * value.shape.dims[d + 1]
                                      for d in range(first, first + count - 1))
 
 
 def _neighbours(base: Instruction, minor: "Sequence[int]", count: int, strides: Strides) -> bool:
-    """Return true if dimensions 1 to `count` can be merged in memory, both of the base and of a result whose dimensions
-    are `minor`, contiguous dimension first."""
+    """Return true if dimensions 1 to `count` can be merged, both in the base and in the result. minor: the dimensions
+    of the result, from the contiguous one to the slowest.
+    """
     found = strides(base)
     at = minor.index(count)
     return found is not None and list(minor[at:at + count]) == list(range(count, 0, -1)) \
@@ -137,7 +145,7 @@ def _sliced(x: Expander, value: Instruction, bounds: "Sequence[Tuple[int, int, i
 
 
 def _turned(x: Expander, value: Instruction, order: "Sequence[int]") -> Instruction:
-    """Return the transpose of the value that has dimension order[k] as dimension k."""
+    """Return the transpose of `value` whose dimension k is dimension order[k] of `value`."""
     if list(order) == list(range(value.shape.rank)):
         return value
     to = array_shape(value.shape.dtype, tuple(value.shape.dims[d] for d in order))

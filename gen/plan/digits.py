@@ -1,9 +1,9 @@
-"""Split the position in a nest's output into digits along which every access has a constant stride.
+"""Split the positions that a nest writes into digits along which every access has a constant stride.
 
-The position in the first root's memory counts 0, 1, 2, ... The maps of all reads and writes determine where it must be
-split: for a transpose f32[64,32] -> f32[32,64] it has two digits, of sizes 32 and 64. Neighbouring digits are merged if
-every access has one stride along both. An access without a constant stride along some digit is irregular; it is read
-element by element.
+The positions are those of the first result in memory: 0, 1, 2, ... The maps of all reads and writes determine the
+digits. A transpose f32[64,32] -> f32[32,64], for example, has two digits, of sizes 32 and 64. Neighbouring digits are
+merged if the strides of every access continue from one to the next. An access whose stride along a digit is not
+constant is irregular. An irregular access reads element by element.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ MOST_DIGITS = 12
 class StridedAccess:
     """An access to a buffer.
 
-    width: bytes of an element. bytes: bytes that are moved. strides: elements moved per step of each digit (None: the
-        access is irregular).
+    name: the buffer's name.
+    write: true for a write.
+    width: the bytes of an element.
+    bytes: the bytes that are read or written in all.
+    strides: the distance in elements of one step of each digit; None if the access is irregular.
     """
 
     name: str
@@ -38,8 +41,14 @@ class StridedAccess:
 
 
 class MemoryMap(NamedTuple):
-    """An access to a buffer: the buffer's name, true for a write, bytes of an element, bytes moved, and the map from
-    the index to the position in the buffer."""
+    """An access to a buffer.
+
+    name: the buffer's name.
+    write: true for a write.
+    width: the bytes of an element.
+    bytes: the bytes that are read or written in all.
+    map: the map from the index to the position in the buffer.
+    """
 
     name: str
     write: bool
@@ -50,7 +59,7 @@ class MemoryMap(NamedTuple):
 
 @dataclass(frozen=True)
 class IterationSpace:
-    """The positions that a kernel visits, split into digits, and the kernel's accesses. sizes: sizes of the digits,
+    """The positions that a kernel visits, split into digits, and the kernel's accesses. sizes: the sizes of the digits,
     major first.
     """
 
@@ -58,20 +67,20 @@ class IterationSpace:
     accesses: Tuple[StridedAccess, ...]
 
     def weights(self) -> Tuple[int, ...]:
-        """Return the number of positions in one step of each digit."""
+        """Return for each digit the distance between positions that differ by one step of it."""
         return tuple(math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes)))
 
 
 def _splits(flat: str) -> List[int]:
-    """Return the numbers by which a map of one variable divides that variable. The position must be split at these
-    numbers.
-    """
+    """Return the divisors of floor divisions and remainders of the map's first variable."""
     name = algebra.info(flat).variables[0].name
     return [division.period for division in algebra.divisions(flat) if division.variable == name]
 
 
 def digit_sizes(elements: int, flats: Sequence[str]) -> Tuple[int, ...]:
-    """Return the digits, major first, made of the splits that divide each other."""
+    """Return the sizes of the digits into which the maps split a position, major first. A divisor is used if it divides
+    `elements` and is a multiple of the smaller divisors that are used.
+    """
     chain = [1]
     for split in sorted({s for flat in flats for s in _splits(flat)}):
         if split > chain[-1] and split % chain[-1] == 0 and elements % split == 0:
@@ -82,7 +91,7 @@ def digit_sizes(elements: int, flats: Sequence[str]) -> Tuple[int, ...]:
 
 
 def position(sizes: Sequence[int]) -> str:
-    """Return the map (g0, g1, ..) -> (position)."""
+    """Return the map from digits to the position: (g0, g1, ..) -> (position)."""
     names = [f"g{k}" for k in range(len(sizes))]
     weights = [math.prod(sizes[k + 1:]) for k in range(len(sizes))]
     total = " + ".join(f"{n} * {w}" for n, w in zip(names, weights)) or "0"
@@ -92,9 +101,9 @@ def position(sizes: Sequence[int]) -> str:
 
 def iteration_space(partition: Partition, shape: Shape, further: "Sequence[Tuple[str, str]]" = (),
                     writes: "Optional[Sequence[Root]]" = None) -> Optional[IterationSpace]:
-    """Return the iteration space of a nest over the positions of `shape`; None if a write is irregular.
+    """Return the iteration space of a nest whose positions are those of `shape`; None if a write is irregular.
 
-    further: names and maps from the index to a number; each must have a constant stride along each digit, as a write
+    further: names, and maps from the index to a number that must have a constant stride along each digit, as a write
     must.
     """
     accesses = [MemoryMap(name, True, 0, 0, flat) for name, flat in further]
@@ -112,7 +121,8 @@ def iteration_space(partition: Partition, shape: Shape, further: "Sequence[Tuple
 
 
 def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[IterationSpace]:
-    """Return the space of the accesses, whose maps are from the index of `shape`; None if a write is irregular."""
+    """Return the iteration space of some accesses, whose maps take an index of `shape`; None if a write is irregular.
+    """
     unmap = algebra.call("shape", "unmap", shape.text)
     flats = [compose(unmap, access.map) for access in accesses]
     if shape.elements < 2 or any(flat == EMPTY for flat in flats):
@@ -135,8 +145,8 @@ def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[Iteratio
 
 
 def in_words(space: IterationSpace, lines: bool = False) -> bool:
-    """Return true if the elements that `interleaved` finds fill 32-bit words, and if its rows are whole registers.
-    lines: the rows must be whole cache lines too.
+    """Return true if the interleaved elements of the minor digit fill a 32-bit word, and the rows are a multiple of 16
+    elements. lines: the rows must be a multiple of a cache line too.
     """
     n = space.sizes[-1]
     return n in (2, 4) and space.sizes[-2] % (16 * n if lines else 16) == 0 and all(
@@ -145,11 +155,11 @@ def in_words(space: IterationSpace, lines: bool = False) -> bool:
 
 
 def interleaved(space: IterationSpace, lines: bool = False) -> int:
-    """Return the number of rows that some accesses interleave and all other accesses have one after another. It is
-    the size of the minor digit; 1 if there are no such rows.
+    """Return the number of rows that some accesses interleave while other accesses have row after row. It is the size
+    of the minor digit. Return 1 if there are no such rows.
 
-    Accesses that do not move along the rows are allowed. lines: rows of elements that are interleaved in 32-bit words
-    must be whole cache lines.
+    An access whose position does not change along a row is allowed. lines: if the interleaved elements fill 32-bit
+    words, rows must be a multiple of a cache line.
     """
     if len(space.sizes) < 2 or any(not a.strides for a in space.accesses):
         return 1
@@ -163,7 +173,9 @@ def interleaved(space: IterationSpace, lines: bool = False) -> int:
 
 
 def is_mixed_radix(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
-    """Return true if strides form a mixed radix: digits represent each number below their product exactly once."""
+    """Return true if digits of these strides and sizes represent each number below the product of the sizes exactly
+    once.
+    """
     below = 1
     for stride, size in sorted((s, n) for s, n in zip(strides, sizes) if n > 1):
         if stride != below:
@@ -173,8 +185,8 @@ def is_mixed_radix(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
 
 
 def block(read: StridedAccess, sizes: "Sequence[int]") -> int:
-    """Return the bytes of the block of rows that the last digit selects, if such blocks are read consecutively; else
-    0.
+    """Return the size in bytes of the block that the last digit goes through, if the read goes through such blocks one
+    after another in memory. Return 0 otherwise.
     """
     strides = read.strides or (0,)
     falling = all(high > low for high, low in zip(strides[:-1], strides[1:-1]))
@@ -182,8 +194,9 @@ def block(read: StridedAccess, sizes: "Sequence[int]") -> int:
 
 
 def merged_digits(digits: "Sequence[Tuple[int, Sequence[int]]]") -> "List[Tuple[int, Sequence[int]]]":
-    """Merge neighbouring digits along which every stride continues, and drop digits of size 1. digits: sizes with
-    strides."""
+    """Merge neighbouring digits if all their strides continue from one to the next, and drop digits of size 1. digits:
+    the size of each digit, with its strides.
+    """
     merged: "List[Tuple[int, Sequence[int]]]" = []
     for size, strides in digits:
         if size == 1:
@@ -196,8 +209,9 @@ def merged_digits(digits: "Sequence[Tuple[int, Sequence[int]]]") -> "List[Tuple[
 
 
 def _merged(space: IterationSpace) -> IterationSpace:
-    """Return the space without digits of size 1, with neighbouring digits merged if every access has one stride along
-    both."""
+    """Return the space without digits of size 1. Neighbouring digits are merged if the strides of every access continue
+    from one to the next.
+    """
     regular = [a.strides for a in space.accesses if a.strides is not None]
     joined = merged_digits([(size, column) for size, *column in zip(space.sizes, *regular)])
     sizes = [size for size, _ in joined]
@@ -208,16 +222,17 @@ def _merged(space: IterationSpace) -> IterationSpace:
 
 
 def reach(flat: str) -> Tuple[int, int]:
-    """Return the minimum and the maximum of a map of a position. They are found from its digits: sums of quotients
-    and remainders become sums of multiples.
+    """Return the minimum and the maximum of a map from a position. The position is split into digits first, because the
+    bounds of the map of digits are exact.
     """
     sizes = digit_sizes(algebra.info(flat).variables[0].hi + 1, [flat])
     return algebra.ranges(compose(position(sizes), flat))[0]
 
 
 def strides(flat: str) -> "Optional[Tuple[Tuple[int, ...], Tuple[int, ...]]]":
-    """Return the digit sizes of a map's only variable, and the map's stride along each digit; None if a stride is not
-    constant."""
+    """Return the sizes of the digits into which a map splits its only variable, and the stride along each digit. Return
+    None if a stride is not constant.
+    """
     sizes = digit_sizes(algebra.info(flat).variables[0].hi + 1, [flat])
     digits = compose(position(sizes), flat)
     steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
@@ -225,7 +240,9 @@ def strides(flat: str) -> "Optional[Tuple[Tuple[int, ...], Tuple[int, ...]]]":
 
 
 class Radix(NamedTuple):
-    """A map of positions whose values are consecutive from `start` on, each taken once: its digit sizes and strides."""
+    """A map from positions to values that takes each value from `start` to `start + positions - 1` exactly once. sizes,
+    strides: the digits of the position.
+    """
 
     start: int
     sizes: Tuple[int, ...]
@@ -236,13 +253,14 @@ class Radix(NamedTuple):
         return math.prod(self.sizes)
 
     def weights(self) -> List[int]:
-        """Return the number of positions in one step of each digit."""
+        """Return for each digit the distance between positions that differ by one step of it."""
         return [math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes))]
 
 
 def radix(flat: str) -> "Optional[Radix]":
-    """Return a map of positions as digits; None if their strides do not prove that its values are consecutive and
-    distinct."""
+    """Return a map from positions as digits. Return None if the strides do not prove that the values are consecutive
+    and distinct.
+    """
     info = algebra.info(flat)
     if len(info.variables) != 1 or info.variables[0].lo:
         return None
@@ -258,7 +276,7 @@ def radix(flat: str) -> "Optional[Radix]":
 def meeting(flat: str, other: str) -> Optional[str]:
     """Return the map from a position in one kernel to the position in another kernel that accesses the same element.
 
-    None if an element is accessed more than once.
+    Return None if this cannot be shown to be a bijection. flat, other: the kernels' maps from position to element.
     """
     here, there = radix(flat), radix(other)
     if here is None or there is None or here.start != there.start or here.positions != there.positions:
@@ -273,7 +291,9 @@ def meeting(flat: str, other: str) -> Optional[str]:
 
 
 def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
-    """Return the map from (th_x, bl_x) to one number below each count, and the number of groups."""
+    """Return the map (th_x, bl_x) -> (n0, n1, ..) from a thread to one number per entry of `counts`, each below its
+    count, and the number of thread blocks.
+    """
     items = math.prod(count for _, count in counts)
     blocks = -(-items // threads)
     item, results, weight = f"bl_x * {threads} + th_x", [], items
@@ -290,7 +310,7 @@ def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
 
 
 def moves(partition: Partition, space: IterationSpace) -> bool:
-    """Return true if a nest only moves elements."""
+    """Return true if a nest only moves elements, without computing any."""
     return (
         len({a.width for a in space.accesses}) == 1
         and all(a.strides for a in space.accesses)
@@ -315,8 +335,8 @@ def interleaving(nest: Nest) -> Interleaving:
 
 
 def row(nest: Nest) -> int:
-    """Return the length of a row if rows are contiguous in every access but do not follow each other in the output;
-    else 0.
+    """Return the length of a row if every access is contiguous along a row, but the rows that are written do not follow
+    each other in memory. Return 0 otherwise.
     """
     space = iteration_space(nest.partition, nest.shape)
     if space is None or len(space.sizes) < 2 or any(a.strides is None or a.strides[-1] not in (0, 1)
@@ -327,8 +347,8 @@ def row(nest: Nest) -> int:
 
 
 def falling(nest: Nest) -> int:
-    """Return the number of positions in a run along which more bytes are read towards lower addresses than towards
-    higher addresses; 0 if there is none.
+    """Return the length of a run of positions that reads mostly towards lower addresses, measured in bytes. Return 0 if
+    there is no such run.
     """
     space, run = iteration_space(nest.partition, nest.shape), 1
     reads = [(a.bytes, a.strides) for a in space.accesses if a.strides and not a.write] if space else []
@@ -341,7 +361,8 @@ def falling(nest: Nest) -> int:
 
 
 def transposed(space: IterationSpace) -> Optional[int]:
-    """Return the digit, other than the minor digit, along which most bytes are contiguous."""
+    """Return the digit along which most bytes are contiguous, other than the minor digit. Return None if there is none.
+    """
     bytes_along: Dict[int, int] = {}
     for access in space.accesses:
         for k, stride in enumerate((access.strides or ())[:-1]):

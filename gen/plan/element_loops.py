@@ -1,23 +1,29 @@
-"""Turn loops with independent elements into one op: each element runs a loop of its own, in registers.
+"""Turn a loop whose elements are independent into one op. In the op, each element runs a loop of its own, in registers.
 
-Such a `while` carries arrays that its body reads and writes at the same index. The variables of an element are the
-elements of carried arrays that its next values depend on; each is an array and a map from the index into it. They are
-found from the wanted results, until no new variable is read: z[.., 0] and z[.., 1], for example, are two variables of
-one element. A loop that reads neighbouring elements needs more and more variables, or computes one element at several
-places; it stays a loop of the program.
+Such a `while` carries arrays, and its body reads and writes them at the same index. The variables of an element are the
+elements of carried arrays on which its next values depend. A variable is an array and a map to an index in it. The
+search for variables begins with the results that are used, and ends when no step reads a new variable. For example,
+z[.., 0] and z[.., 1] are two variables of one element. A loop that reads neighbouring elements needs ever more
+variables, or computes an element in several places. It stays a loop of the program.
 
-The condition has one of two forms.
-1. A function of an element's own variables, such as a counter; all elements then run equally often.
-2. True if any element continues: a `reduce` by `or` of a predicate with one value per element, or `not` of a `reduce`
-by `and`; possibly `and` a predicate of the first form. A body that returns select(predicate, new, old) keeps a finished
-element unchanged. Its predicate stays false, so the element's own loop may end there. Variables that are not kept in
-this way may be counters, but must not be results.
+The condition has one of two forms:
+1. It depends only on the element's own variables, such as a counter. All elements then make the same number of steps.
+2. It is true if any element continues. It is a `reduce` by `or` of a predicate with one value per element, or `not` of
+    a `reduce` by `and`. It may be combined by `and` with a predicate of the first form.
 
-All ops of the body must be exact, so that a check can require the reference's very values after any number of steps.
+In the second form, the body returns select(predicate, new, old) to keep a finished element unchanged. The predicate of
+a finished element stays false, so that the element's own loop may end. A variable that the body does not keep in this
+way may be a counter, but not a result.
 
-The operands of `element-loop` are the first values of all variables, followed by the values that no step changes.
-`called` is one step: from these values, as scalars, to the predicate and the next values. The results are the first
-variables. `held`: for each variable, true if a finished element keeps it. `trips`: the trip count, if it is known.
+All ops of the body must be exact. A check then requires exactly the values of the reference, whatever the number of
+steps.
+
+The op is `element-loop`.
+operands: the first values of all variables, followed by the values that no step changes.
+called: one step on scalars, from the values of the operands to the predicate and the next values of the variables.
+results: the last values of the first variables.
+held: for each variable, true if a finished element keeps it.
+trips: the trip count, if it is known.
 """
 
 from __future__ import annotations
@@ -37,22 +43,27 @@ from gen.hlo.trips import trips
 from gen.plan.partition import compose, identity, only_side, operand_map, to_scalar
 
 OPCODE = "element-loop"
-MOST_VARIABLES = 16     # maximum number of variables of an element; more do not stay in registers
+MOST_VARIABLES = 16     # maximum number of variables of an element, so that they stay in registers
 MOST_OPS = 512          # maximum number of ops of a step
-LIMITED = 16            # further variables and ops allowed in a loop that a check limits
-MOST_PLACES = 8         # elements of an array with more dimensions that one element may use
-MOST_REDUCED = 8        # maximum number of elements that a reduce in a step combines
+LIMITED = 16            # number by which a loop may exceed MOST_VARIABLES and MOST_OPS when a check limits its steps
+MOST_PLACES = 8         # maximum number of elements that one element uses of an array with further dimensions
+MOST_REDUCED = 8        # maximum number of elements that a reduce within a step combines
 EXACT = ("pred", "f32", "f64", *(f"{sign}{bits}" for sign in "su" for bits in (8, 16, 32, 64)))
-UNKNOWN_STEPS = 16      # estimated trip count of a loop that has no known one
+UNKNOWN_STEPS = 16      # assumed trip count of a loop whose trip count is not known
 
 
 class Refused(Exception):
-    """The reason why a loop stays a loop of the program."""
+    """Raised with the reason why a loop stays a loop of the program."""
 
 
 class Key(NamedTuple):
-    """A scalar of a step: an op on scalars, given by number; or `state` (leaf, map), `outside` (leaf or instruction,
-    map), `constant` (bits)."""
+    """A scalar value of a step. The opcode tells its kind:
+
+    an op: `operands` are the numbers of scalars.
+    state: a variable; `value` is the number of the carried array, `map` the index in it.
+    outside: a value that no step changes; `value` is a carried array's number or an instruction, `map` the index in it.
+    constant: `value` is its bits.
+    """
 
     opcode: str
     dtype: str
@@ -63,8 +74,9 @@ class Key(NamedTuple):
 
 
 class Result(NamedTuple):
-    """An array that a walk computes. dropped: its dimensions that the walk does not have; an element of the walk has
-    all places along these."""
+    """An array that a walk computes. dropped: the dimensions of the array that the walk does not have. An element of
+    the walk computes all elements of the array along these dimensions.
+    """
 
     leaf: int
     dropped: Tuple[int, ...]
@@ -72,14 +84,17 @@ class Result(NamedTuple):
 
 @dataclass
 class Walk:
-    """The elements of one index space that run a loop. Scalars are given by number.
+    """A loop that each element of one index space runs for itself. Scalars are numbered by their position in `scalars`.
 
-    results: arrays of the loop.
-    variables: numbers of scalars. First come the elements of the results, row-major in the dropped dimensions, then
-        the further elements that these depend on.
-    outside: numbers of scalars whose values no step changes.
-    ends: the next value of each variable.
-    predicate: true if an element continues.
+    shape: the index space.
+    leaves: the numbers of the arrays that the walk computes.
+    results: these arrays, with their dropped dimensions.
+    variables: the numbers of the scalars that change from step to step. First come the elements of the results,
+        row-major in the dropped dimensions. The other variables on which they depend follow.
+    outside: the numbers of the scalars that no step changes.
+    ends: for each variable, the number of its next value.
+    held: for each variable, true if a finished element keeps it.
+    predicate: the number of the scalar that is true if the element continues.
     """
 
     shape: Shape
@@ -91,15 +106,16 @@ class Walk:
     ends: List[int] = field(default_factory=list)
     held: List[bool] = field(default_factory=list)
     predicate: int = -1
-    given: int = 0      # the number of first variables that are elements of results
+    given: int = 0      # number of variables that are elements of results
 
     def dtype(self, scalar: int) -> str:
         return self.scalars[scalar].dtype
 
 
 def walks(loop: Instruction, spare: int = 0) -> "List[Walk]":
-    """Return the walks of a loop; raise Refused if it has none. spare: the number of variables and ops by which the
-    limits may be exceeded."""
+    """Return the walks that together compute a loop; raise Refused if there are none. spare: the number of variables
+    and of ops by which a walk may exceed the limits.
+    """
     shapes, body = loop.shape.leaves(), loop.called[1]
     changing = [n for n in range(len(shapes)) if resolved(root_of(body), n) != Value(body.parameters[0], n)]
     wanted = [n for n in used(loop) if n in changing]
@@ -124,12 +140,13 @@ def walks(loop: Instruction, spare: int = 0) -> "List[Walk]":
     raise refused[0]
 
 
-Space = Tuple[Shape, List[int]]     # an index space, and the results that it computes
+Space = Tuple[Shape, List[int]]     # an index space, and the numbers of the results that a walk over it computes
 
 
 def _spaces(loop: Instruction, wanted: "Sequence[int]") -> "Iterator[List[Space]]":
-    """Yield ways to divide results among walks. If all elements decide together, the only walk has the predicate's
-    shape."""
+    """Yield the ways to divide the results among walks. If the condition depends on all elements, there is one walk,
+    and its index space is that of the predicate.
+    """
     shapes = loop.shape.leaves()
     by_shape: Dict[Tuple[Tuple[int, ...], Tuple[int, ...]], List[int]] = {}
     for n in wanted:
@@ -152,8 +169,9 @@ def _spaces(loop: Instruction, wanted: "Sequence[int]") -> "Iterator[List[Space]
 
 
 def _dropped(space: "Tuple[int, ...]", dims: "Tuple[int, ...]") -> "Optional[Tuple[int, ...]]":
-    """Return the dimensions to drop so that `dims` become those of a space, the last ones if there is a choice; None if
-    that is impossible, or if they have too many places."""
+    """Return the dimensions to drop from `dims` so that `space` is left, the last ones if several choices fit. Return
+    None if no choice fits, or if the dropped dimensions have too many elements.
+    """
     ways = combinations(reversed(range(len(dims))), len(dims) - len(space)) if len(dims) >= len(space) else ()
     for way in ways:
         if tuple(size for k, size in enumerate(dims) if k not in way) == space and math.prod(
@@ -163,7 +181,9 @@ def _dropped(space: "Tuple[int, ...]", dims: "Tuple[int, ...]") -> "Optional[Tup
 
 
 def used(loop: Instruction) -> "List[int]":
-    """Return the numbers of a loop's results that are read, or are results of its computation."""
+    """Return the numbers of the loop's results that are used. A result is used if an op reads it, or if the loop's
+    computation returns it.
+    """
     found: Set[int] = set()
     waiting = [(loop, 0)]
     while waiting:
@@ -182,7 +202,7 @@ def used(loop: Instruction) -> "List[int]":
 
 
 class _Walker:
-    """Finds the variables and the step of a walk."""
+    """The search for the variables and the step of one walk."""
 
     def __init__(self, loop: Instruction, walk: Walk, changing: "Sequence[int]", spare: int) -> None:
         self.loop, self.walk, self.changing, self.spare = loop, walk, frozenset(changing), spare
@@ -221,15 +241,16 @@ class _Walker:
         return walk
 
     def at(self, dims: "Tuple[int, ...]", places: "Dict[int, int]") -> str:
-        """Return the map to an array that has the walk's dimensions and others; `places` gives the index in each of the
-        others."""
+        """Return the map from the walk's index to the index of an array with further dimensions. places: the index
+        along each of the further dimensions.
+        """
         if not places:
             return self.own
         return compose(self.own, algebra.substitute(identity(dims), **{f"i{k}": at for k, at in places.items()}))
 
     def hold(self, asked: int) -> None:
-        """Find the variables that a finished element keeps, and their next values while the element continues. asked:
-        the predicate of each element.
+        """Find out which variables a finished element keeps, and replace the next value of each by its value while the
+        element continues. asked: the number of the predicate of an element.
         """
         walk = self.walk
         for n, (variable, end) in enumerate(zip(walk.variables, walk.ends)):
@@ -243,11 +264,11 @@ class _Walker:
             raise Refused("a finished element does not keep its values")
 
     def reads(self, scalar: int) -> Set[int]:
-        """Return the variables that a scalar depends on."""
+        """Return the numbers of the variables on which a scalar depends."""
         return {n for n in _below(self.walk.scalars, [scalar]) if self.walk.scalars[n].opcode == "state"}
 
     def add(self, key: Key) -> int:
-        """Return the number of a scalar; add it if it is new."""
+        """Return the number of a scalar. Add the scalar if it is new."""
         walk = self.walk
         if key.opcode == "not" and walk.scalars[key.operands[0]].opcode == "not":
             return walk.scalars[key.operands[0]].operands[0]
@@ -267,7 +288,9 @@ class _Walker:
     # ---- from arrays to scalars ----
 
     def scalar(self, value: Value, index: str) -> int:
-        """Return the number of the scalar that is an array's element at a map from the walk's index."""
+        """Return the number of the scalar that is an element of the array `value`. index: the map from the walk's index
+        to the array's.
+        """
         waiting = [(value, index)]
         while waiting:
             at = waiting[-1]
@@ -284,7 +307,9 @@ class _Walker:
         return self.known[value, index]
 
     def source(self, value: Value, index: str) -> "Tuple[Value, str]":
-        """Return the value and map that an element comes from, before moves."""
+        """Return the array from which an element comes, and the map to its index there. Ops that only move data are
+        skipped.
+        """
         while True:
             value = resolved(value.producer, value.leaf)
             if not value.shape.dims:
@@ -296,7 +321,9 @@ class _Walker:
             value = Value(value.producer.operands[side])
 
     def operands(self, value: Value, index: str) -> "List[Tuple[Value, str]]":
-        """Return the values that an op reads for one element, each before moves."""
+        """Return the values that an op reads to compute one element, each with the map to its index. Ops that only move
+        data are skipped.
+        """
         i = value.producer
         if i.opcode in ("parameter", "iota", "constant"):
             return []
@@ -318,7 +345,7 @@ class _Walker:
 
     @staticmethod
     def check(i: Instruction) -> None:
-        """Refuse an op that is not exact, or that does not work on single elements."""
+        """Raise Refused for an op that is not exact, or that does not compute element by element."""
         row = ELEMENTWISE.get(i.opcode)
         if row is None:
             raise Refused(f"{i.name} is a {i.opcode}")
@@ -347,7 +374,7 @@ class _Walker:
         return total
 
     def combined(self, combiner: Computation, x: "List[int]") -> int:
-        """Return the combiner of a reduce applied to two scalars."""
+        """Return the number of the scalar that the combiner of a reduce computes from two scalars."""
         known: Dict[Instruction, int] = {}
         for i in combiner.instructions:
             if i.opcode == "parameter":
@@ -366,10 +393,11 @@ def _op(i: Instruction, x: "Iterable[int]") -> Key:
 
 
 class Asked(NamedTuple):
-    """A part of a condition that depends on all elements.
+    """The part of a loop's condition that depends on all elements.
 
-    each: the predicate with one value per element. inverted: true if the predicate is false for an element that
-        continues. part: the scalar that is computed from the predicate.
+    each: the predicate with one value per element.
+    inverted: true if an element continues where the predicate is false.
+    part: the scalar that the condition computes from all values of the predicate.
     """
 
     each: Value
@@ -378,7 +406,7 @@ class Asked(NamedTuple):
 
 
 def _conjuncts(condition: Computation) -> "List[Value]":
-    """Return the predicates whose conjunction a condition is."""
+    """Return the predicates that the condition combines by `and`."""
     parts, waiting = [], [Value(root_of(condition))]
     while waiting:
         value = waiting.pop(0)
@@ -391,7 +419,7 @@ def _conjuncts(condition: Computation) -> "List[Value]":
 
 
 def asked_of(condition: Computation) -> "Optional[Asked]":
-    """Return the part of a condition that depends on all elements, or None."""
+    """Return the part of the condition that depends on all elements; None if there is none."""
     return next((asked for asked in map(_asked, _conjuncts(condition)) if asked), None)
 
 
@@ -411,7 +439,7 @@ def _asked(part: Value) -> "Optional[Asked]":
 
 
 def _below(scalars: "Sequence[Key]", roots: "Sequence[int]") -> "Set[int]":
-    """Return the scalars in `roots`, and all that they depend on."""
+    """Return the numbers in `roots` and the numbers of all scalars on which these depend."""
     found, waiting = set(), list(roots)
     while waiting:
         n = waiting.pop()
@@ -424,8 +452,8 @@ def _below(scalars: "Sequence[Key]", roots: "Sequence[int]") -> "Set[int]":
 # ---- the graph with the op ----
 
 def lowered(computation: Computation) -> Computation:
-    """Return the computation with each loop that can become an op replaced by that op; the computation itself if it
-    has no such loop.
+    """Return the computation with an `element-loop` in place of each loop that can become one. Return the computation
+    itself if it has no loop.
     """
     if not any(i.opcode == "while" for i in computation.instructions):
         return computation
@@ -447,7 +475,7 @@ def lowered(computation: Computation) -> Computation:
 
 def _loop(copied: Computation, loop: Instruction,
           known: "Dict[Instruction, Instruction]") -> "Dict[Value, Instruction]":
-    """Add the ops of a loop, and return the ops that give the loop's used results."""
+    """Add the ops that replace a loop, and return for each used result of the loop the op that computes it."""
     def add(name: str, opcode: str, shape: Shape, operands: "List[Instruction]", **attributes: Any) -> Instruction:
         return copied.add(Instruction(f"{loop.name}.{name}", opcode, shape, operands, attributes, line=loop.line,
                                       col=loop.col))
@@ -513,7 +541,7 @@ def _step(walk: Walk, name: str) -> Computation:
 
 
 def refusal(loop: Instruction) -> str:
-    """Return the reason why a loop stays a loop of the program; "" if a kernel contains it."""
+    """Return the reason why a loop stays a loop of the program; "" if it can run inside a kernel."""
     try:
         walks(loop)
     except Refused as refused:
@@ -522,10 +550,10 @@ def refusal(loop: Instruction) -> str:
 
 
 def steps(op: Instruction) -> int:
-    """Return the trip count of an element's loop, or an estimate."""
+    """Return the trip count of an `element-loop`, or an estimate if it is not known."""
     return estimate(op.attributes["trips"])
 
 
 def estimate(trip_count: Optional[int]) -> int:
-    """Return the trip count of a loop; an estimate if the given trip count is None."""
+    """Return the trip count, or an estimate if it is None."""
     return UNKNOWN_STEPS if trip_count is None else trip_count

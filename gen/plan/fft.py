@@ -1,16 +1,19 @@
-"""The stages of a discrete Fourier transform of one length: by mixed radices, or as a convolution.
+"""The stages of a discrete Fourier transform of a given length, by mixed radices or as a convolution.
 
-A length whose prime factors are at most 13 is written as n1 * n2. Element j1 * n2 + j2 is in row j1. First all columns
-are transformed (stages of length n1, with the inner loop along j2). Then result k1 of each column j2 is multiplied by
-w^(k1 * j2), the matrix is transposed, and all of its columns are transformed (length n2, along k1). Result
-k1 + n1 * k2 is then at its place. Stages are Stockham's: each goes from one buffer to another, and nothing needs
-reordering at the end.
+A length whose prime factors are at most 13 is written as n1 * n2. Element j1 * n2 + j2 is in row j1 and column j2 of a
+matrix. There are three steps:
+1. Transform all columns, by stages of length n1 whose inner loop is along j2.
+2. Multiply result k1 of column j2 by w^(k1 * j2), and transpose the matrix.
+3. Transform all columns, by stages of length n2 whose inner loop is along k1.
 
-Any other length n becomes a convolution (Bluestein): the elements are multiplied by c(j), convolved with
-b(k) = 1 / c(k), and multiplied by c(k) again, with c(k) = exp(-pi i k^2 / n). Transforms whose length has small prime
-factors compute the convolution.
+Result k1 + n1 * k2 is then at position k1 + n1 * k2. The stages are Stockham's: each reads one buffer and writes
+another, and the results need no reordering.
 
-The generator computes each root of unity separately; w = exp(-2 pi i / n).
+Any other length n becomes a convolution, by Bluestein's algorithm. With c(k) = exp(-pi i k^2 / n), the elements are
+multiplied by c(j), convolved with b(k) = 1 / c(k), and multiplied by c(k). The convolution is computed by transforms
+whose lengths have small prime factors.
+
+w = exp(-2 pi i / n). The generator computes each power of w by itself, because products of roots would add up errors.
 """
 
 from __future__ import annotations
@@ -27,8 +30,8 @@ LARGEST_RADIX = 13
 
 @dataclass(frozen=True)
 class RadixStage:
-    """A stage that combines `stride` transforms, interleaved, of `length` elements each. It reads `radix` elements at
-    distances of stride * length / radix, and writes them at distances of `stride`.
+    """A stage on `stride` interleaved transforms of `length` elements each. Each butterfly reads `radix` elements at a
+    distance of stride * length / radix, and writes `radix` elements at a distance of `stride`.
     """
 
     radix: int
@@ -41,7 +44,9 @@ class RadixStage:
 
 
 def root(index: int, length: int) -> complex:
-    """Return w^index, reduced to an eighth of the circle so that its parts are accurate to about the last bit."""
+    """Return exp(-2 pi i index / length). The angle is reduced to an eighth of the circle, so that both parts are
+    accurate to about the last bit.
+    """
     eighth, rest = divmod(8 * (index % length), length)
     if eighth % 2:
         rest = length - rest
@@ -74,7 +79,7 @@ def is_smooth(n: int) -> bool:
 
 
 def radices(n: int) -> List[int]:
-    """Return the radices of a length of small prime factors; 8 and 4 replace twos if possible."""
+    """Return the radices of a length with small prime factors. Radices 8 and 4 replace factors of 2 where possible."""
     twos, odd = factors(n).count(2), [p for p in factors(n) if p > 2]
     fours = {0: 0, 1: 2, 2: 1}[twos % 3] if twos > 1 else 0
     return [8] * ((twos - 2 * fours) // 3) + [4] * fours + [2] * (twos == 1) + odd
@@ -90,7 +95,9 @@ def stages(n: int, stride: int) -> List[RadixStage]:
 
 
 def split(n: int, lanes: int) -> Tuple[int, int]:
-    """Return n1 and n2 for a length: about equal, and multiples of a vector's lanes if that is close."""
+    """Return n1 and n2 for a length. They are about equal, and multiples of a vector's lanes if that changes them
+    little.
+    """
     def cost(a: int) -> Tuple[int, int]:
         return a + n // a + lanes * (a % lanes > 0) + lanes * (n // a % lanes > 0), a
 
@@ -102,7 +109,7 @@ def split(n: int, lanes: int) -> Tuple[int, int]:
 
 
 def padded(n: int) -> int:
-    """Return the length of the transforms in a convolution for length n."""
+    """Return the length of the transforms that compute the convolution for length n."""
     best = 1 << (2 * n - 2).bit_length()
     for odd in (3, 5, 9, 15):
         twos = max(1, -(-(2 * n - 1) // odd))
@@ -116,7 +123,7 @@ def chirp(k: int, n: int) -> complex:
 
 
 def transformed(values: Sequence[complex]) -> List[complex]:
-    """Return the transform of values, computed by the same radices."""
+    """Return the discrete Fourier transform of some values."""
     n = len(values)
     if n == 1:
         return list(values)
@@ -129,7 +136,7 @@ def transformed(values: Sequence[complex]) -> List[complex]:
 
 @lru_cache(maxsize=8)
 def kernel_of_convolution(n: int, m: int) -> Tuple[complex, ...]:
-    """Return the transform of b, divided by m, the length of the transforms."""
+    """Return the transform of b (see the top of this file), divided by the length m of the transforms."""
     b = [0j] * m
     for k in range(n):
         b[k] = b[-k if k else 0] = chirp(k, n).conjugate() / m

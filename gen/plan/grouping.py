@@ -1,17 +1,19 @@
-"""Decide which results share a kernel, and the order of memory in which each kernel works.
+"""Decide which results share a kernel, and the order of memory in which each kernel computes its results.
 
-One kernel can write results with equal numbers of elements, position by position in the memory of the first result.
-Another result is then written at the same position of its own memory, or at the position where it reads the same
-element of a parameter as an earlier result: with transpose(p) beside log(p), p is read once, and log(p) is written in
-the other order. Results are added one by one, each in the cheapest way: to an existing kernel, in one of these orders,
-or as a kernel of its own. Two orders of adding are tried, the results' own order and transposing results first; the
-cheaper outcome is kept. The cost is the number of bytes moved, where each buffer counts once for each order in which it
-is accessed. Bytes that are not contiguous cost STRIDED_COST times as much, unless a tile can transpose them, which it
-can for one digit only. A further kernel costs LAUNCH_BYTES.
+One kernel can write several results with equal numbers of elements. It goes through the positions of the first result
+in memory. It writes another result at the same position of that result's own memory, or at the position where both
+results read the same element of a parameter. For example, a kernel that computes transpose(p) and log(p) reads p once,
+and writes log(p) in the order of the transpose.
 
-A kernel that permutes whole lines (the minor dimension is kept) follows the order of its reads: a CPU prefetches
-contiguous reads by itself, and whole lines can be stored anywhere. The same holds if words are split into several rows,
-and if several rows, which are read in turn, are interleaved to words.
+Results are added one by one, each at the lowest cost: to an existing kernel, in one of these orders, or as a kernel of
+its own. They are added in two sequences, and the cheaper outcome is used: in the order of the results, and with
+transposing results first. The cost is the number of bytes moved. If a buffer is accessed in several orders, its bytes
+count once for each order. Bytes that are not contiguous cost STRIDED_COST times as much, except along one digit, which
+a tile can transpose. Each further kernel costs LAUNCH_BYTES.
+
+A kernel that permutes whole cache lines (the minor dimension is unchanged) follows the order of its reads instead. The
+CPU then prefetches the contiguous reads by itself, and can store whole lines anywhere. A kernel also follows the order
+of its reads if it splits 32-bit words into several rows, or interleaves several rows into such words.
 """
 
 from __future__ import annotations
@@ -27,22 +29,23 @@ from gen.plan.digits import (IterationSpace, MemoryMap, StridedAccess, interleav
 from gen.plan.partition import EMPTY, INLINE, Partition, Root, compose, identity
 from gen.schedule import LAUNCH_BYTES, LINE, STRIDED_COST
 
-MOST_RESULTS = 16    # larger groups are not rearranged
+MOST_RESULTS = 16    # groups of more results keep their order
 
-Kernel = List[Tuple[Leaf, str]]                 # results, each with the map from the kernel's position to its own
-Reads = List[MemoryMap]                         # maps of a position
+Kernel = List[Tuple[Leaf, str]]  # results, each with the map from the kernel's position to the result's position
+Reads = List[MemoryMap]                         # accesses, whose maps take a position
 
 
 def linear(group: "Sequence[Leaf]") -> "Tuple[Shape, List[Root]]":
-    """Return a kernel of all results, each at the same position of its memory."""
+    """Return a kernel that writes all results, each at the same position of its own memory."""
     space = _space(group)
     return space, [_root(leaf, space, None) for leaf in group]
 
 
 def arranged(computation: Computation, group: "Sequence[Leaf]",
              cuts: "Dict[Instruction, int]") -> "List[Tuple[Shape, List[Root]]]":
-    """Return results of equal numbers of elements as kernels: for each, the space of its index, and the results with
-    their maps from it."""
+    """Return the kernels of results with equal numbers of elements. A kernel is the shape of its index space, and its
+    results as roots.
+    """
     if len(group) > MOST_RESULTS or group[0].shape.elements < 2:
         return [linear(group)]
     reads = {leaf.number: _reads(computation, leaf, cuts) for leaf in group}
@@ -60,7 +63,7 @@ def arranged(computation: Computation, group: "Sequence[Leaf]",
 
 
 def _rooted(kernel: Kernel, space: Optional[IterationSpace], same: str) -> "Tuple[Shape, List[Root]]":
-    """Return the shape of a kernel's index, and the kernel's results with their maps from that index."""
+    """Return the shape of a kernel's index space, and its results as roots."""
     shape, order = _space([leaf for leaf, _ in kernel]), _as_read(space) if space else None
     if order:
         shape = _flat(shape)
@@ -68,11 +71,12 @@ def _rooted(kernel: Kernel, space: Optional[IterationSpace], same: str) -> "Tupl
 
 
 def _as_read(space: IterationSpace) -> "Optional[Tuple[str, str]]":
-    """Return two maps for a kernel that follows the order of its reads: from its position to the digits of the results'
-    position, and from these digits to that position. None if the order of the results is as good.
+    """Return two maps for a kernel that follows the order of its reads. The first goes from the kernel's position to
+    the digits of the position in the results, the second from these digits to the position in the results. Return None
+    if the order of the results is as good.
 
-    The order of reads is better if whole lines are permuted, or if words are split into lines. Both maps are kept,
-    because the algebra then knows the ranges of the digits.
+    The order of the reads is better if whole cache lines are permuted, or if words are split into rows of whole cache
+    lines. The maps are not composed here, because the algebra then knows the bounds of the digits.
     """
     accesses = [a for a in space.accesses if a.strides and any(a.strides)]
     reads = [a.strides for a in accesses if not a.write and a.strides and all(a.strides)]
@@ -99,7 +103,8 @@ def _as_read(space: IterationSpace) -> "Optional[Tuple[str, str]]":
 
 
 def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "Tuple[int, List[Kernel]]":
-    """Return the total cost and the kernels when each result in turn joins the cheapest kernel."""
+    """Return the total cost and the kernels, if each result in turn joins the kernel to which it adds the lowest cost.
+    """
     kernels: List[Kernel] = []
     costs: List[int] = []
     for leaf in group:
@@ -117,7 +122,8 @@ def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "T
 
 
 def _space(group: "Sequence[Leaf]") -> Shape:
-    """Return the first result's shape, or a flat shape of its positions if shapes differ."""
+    """Return the first result's shape; if the results' shapes differ, a shape of one dimension with as many elements.
+    """
     first = group[0].shape.dense
     if all((leaf.shape.dims, leaf.shape.minor_to_major) == (first.dims, first.minor_to_major) for leaf in group):
         return first
@@ -130,8 +136,8 @@ def _flat(first: Shape) -> Shape:
 
 
 def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[str, str]]" = None) -> Root:
-    """Return a result with the map to its index. The map starts at the same position, or goes through a map of
-    positions. order: the two maps of `_as_read`, which are applied first.
+    """Return a result as a root of a kernel over the index space `space`. at: the map from the kernel's position to the
+    result's position; None if they are equal. order: the two maps of `_as_read`, which are applied before `at`.
     """
     number, shape, instruction, output = leaf
     own, unmap = identity(space.dims), algebra.call("shape", "unmap", shape.text)
@@ -146,7 +152,9 @@ def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[st
 
 
 def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]") -> Reads:
-    """Return the accesses of a kernel of one result, as maps from the position in the result's memory."""
+    """Return the accesses of a kernel that computes only this result. Their maps take the position in the result's
+    memory.
+    """
     number, shape, instruction, output = leaf
     partition = Partition(computation, [Root(number, shape, instruction, output, identity(shape.dims))],
                           "alone", shape.dims, INLINE, cuts)
@@ -159,7 +167,7 @@ def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]")
             width = dtypes.storage_bytes(buffer.shape.dtype)
             flat = compose(unmap, compose(read.map, scheduled_map(buffer.shape)))
             start = algebra.evaluate(flat, *(v.lo for v in algebra.info(flat).variables)) if flat != EMPTY else None
-            # another part of the same buffer counts as another access
+            # reads of different parts of a buffer count as different accesses
             name = f"{buffer.pointer}+{start[0] if start else 0}"
             reads.append(MemoryMap(name, False, width, min(buffer.shape.bytes, shape.elements * width), flat))
     return reads
@@ -173,7 +181,7 @@ def _iteration_space(kernel: Kernel, reads: "Dict[int, Reads]") -> Optional[Iter
 
 
 def _contiguous(access: StridedAccess, row: Optional[int]) -> bool:
-    """Return true if an access is contiguous, or becomes so when a tile transposes the digit `row`."""
+    """Return true if an access is contiguous, or if it becomes contiguous when a tile transposes the digit `row`."""
     return access.strides is not None and (abs(access.strides[-1]) <= 1
                                            or (row is not None and access.strides[row] == 1))
 
@@ -184,8 +192,8 @@ def _cost(space: IterationSpace) -> int:
 
 
 def _least(space: IterationSpace) -> int:
-    """Return the cost that the accesses have if each buffer is accessed once, in the order of its memory. No order
-    costs less.
+    """Return the cost of the accesses if each buffer is accessed once, in the order of its memory. This is a lower
+    bound.
     """
     return sum({a.name: a.bytes for a in space.accesses}.values())
 
@@ -194,13 +202,14 @@ def _traffic(kernel: Kernel, reads: "Dict[int, Reads]") -> int:
     space = _iteration_space(kernel, reads)
     if space:
         return _cost(space)
-    # no order of the positions is known
+    # the maps do not have constant strides, so assume that no access is contiguous
     return STRIDED_COST * sum(read.bytes for leaf, _ in kernel for read in reads[leaf.number])
 
 
 def _ways(leaf: Leaf, kernel: Kernel, reads: "Dict[int, Reads]", same: str) -> List[str]:
-    """Return maps from a kernel's position to a result's: the identity, and those by which both read the same element
-    of a buffer."""
+    """Return the maps from a kernel's position to a result's position that are worth trying. They are the identity, and
+    each map with which the kernel and the result read the same element of a buffer.
+    """
     ways = {same: None}
     for own in reads[leaf.number]:
         for other, at in kernel:

@@ -1,9 +1,9 @@
-"""Strides that contain leading dimensions of the caller.
+"""Strides that contain a leading dimension that the caller gives at run time.
 
-A position in an array with such a dimension is row * lead + place. Each distance in it is therefore times * lead +
-rest for two numbers; rest is smaller than the number of the array's elements. Plans and schedules keep both numbers
-in one number, times * BASE + rest, where BASE is larger than any such array. They add, compare and multiply these
-distances as usual, and `text` prints them.
+A position in an array with such a dimension is row * lead + column. A distance between positions is therefore times *
+lead + rest, for two known numbers; `rest` is less than the number of the array's elements. Plans and schedules
+represent a distance as the single number times * BASE + rest, where BASE is larger than any such array. They add,
+compare and multiply distances as usual, and `text` prints them.
 """
 
 from __future__ import annotations
@@ -18,24 +18,26 @@ BASE = 1 << 31
 
 
 def stride_map(shape: Shape) -> str:
-    """Return the map from the logical index to the position in the buffer, with BASE as the leading dimension."""
+    """Return the map from a logical index to the position in the buffer, with the number BASE as the leading dimension.
+    """
     return algebra.substitute(memory_map(shape), **{shape.lead: BASE}) if shape.lead else memory_map(shape)
 
 
 def has_strides(shape: Shape) -> bool:
-    """Return true if BASE is large enough for an array."""
+    """Return true if the strides of an array can be represented with BASE."""
     return not shape.lead or shape.elements < BASE // 2
 
 
 def digits(distance: int) -> "Tuple[int, int]":
-    """Return a distance as the number of leading dimensions in it, and the rest."""
+    """Return `times` and `rest` of a distance."""
     times = (distance + BASE // 2) // BASE
     return times, distance - times * BASE
 
 
 def text(distance: int, lead: str) -> str:
-    """Return a distance as text for C and for maps. lead: the name of the leading dimension ("": the array has
-    none)."""
+    """Return a distance as text for C and for maps. lead: the name of the leading dimension, or "" if the array has
+    none.
+    """
     times, rest = digits(distance) if lead else (0, distance)
     terms = [lead if times == 1 else f"{lead} * {times}"] * (times != 0) + [str(rest)] * (rest != 0 or times == 0)
     return terms[0] if len(terms) == 1 and times in (0, 1) else f"({' + '.join(terms)})"

@@ -1,4 +1,4 @@
-"""Ops on matrices, which are the last two dimensions of arrays: sizes and costs."""
+"""The sizes and the costs of ops on matrices. A matrix is the last two dimensions of an array."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from gen.hlo.opcodes import TRIDIAGONAL
 
 
 class Sizes(NamedTuple):
-    """The sizes of an op: the number of its matrices, their rows and columns (of the right-hand sides, if the op
-    solves), and a third size, the number of right-hand sides or of reflectors."""
+    """The sizes of an op on matrices.
+
+    matrices: the number of matrices.
+    rows, columns: the size of a matrix; for a triangular solve, of the right-hand sides.
+    more: the number of reflectors, for a product of Householder reflections.
+    """
 
     matrices: int
     rows: int
@@ -28,20 +32,21 @@ def sizes_of(op: Instruction) -> Sizes:
 
 SWEEPS = 8      # typical number of sweeps of Jacobi's method
 
-# multiply-adds for one matrix
+# multiply-adds for one m by n matrix; k is `more`
 _STEPS: "Dict[str, Callable[[int, int, int], int]]" = {
     "cholesky": lambda m, n, k: n * n * n // 6,
-    "triangular-solve": lambda m, n, k: m * n * max(m, n) // 2,     # the side does not matter here
+    "triangular-solve": lambda m, n, k: m * n * max(m, n) // 2,     # an estimate for either side
     "lu": lambda m, n, k: m * n * min(m, n) // 2,
     "qr": lambda m, n, k: m * n * min(m, n),
     "householder-product": lambda m, n, k: 2 * m * n * k,
     **dict.fromkeys(TRIDIAGONAL, lambda m, n, k: m * (4 * n + 4)),
     "eigh": lambda m, n, k: SWEEPS * n * n * n * 3,
     "svd": lambda m, n, k: SWEEPS * min(m, n) ** 2 * max(m, n) * 4,
-    "lapack": lambda m, n, k: 10 * m * n * min(m, n),  # a value between those of a factorisation and of eigenvectors
+    # an estimate between the costs of a factorisation and of eigenvectors
+    "lapack": lambda m, n, k: 10 * m * n * min(m, n),
 }
 
 def steps_of(op: Instruction) -> int:
-    """Return the multiply-adds of all matrices of an op."""
+    """Return the number of multiply-adds of an op, for all its matrices."""
     sizes = sizes_of(op)
     return sizes.matrices * (sizes.rows + _STEPS[op.opcode](sizes.rows, sizes.columns, sizes.more))

@@ -13,23 +13,23 @@ TOO_LARGE = "the index does not fit 64 bits; instead, cut the arrays into severa
 
 
 class BuildError(Exception):
-    """Something cannot be generated; the message is for the user."""
+    """Raised if something cannot be generated. The message is for the user."""
 
 
 @dataclass(eq=False)
 class Nest:
-    """A nest, which becomes one kernel: results with equal numbers of elements, walked together in the memory order
-    of the first. Kinds of nests (a reduction, a scatter, ..) are subclasses, which use more of the following fields.
+    """The plan of one kernel. It computes results with equal numbers of elements, in the memory order of the first
+    result. Subclasses are the kinds of nests, such as a reduction or a scatter; they use more of the following fields.
 
-    sides: nests whose results are written in this nest's pass.
-    further: further partitions that it reads.
-    layout: the nested layout that distributes it on a GPU.
-    aliases: results that are parameters' buffers, updated in place, with the parameters.
-    reads_first: all reads of a step precede its writes.
-    members: nests that become separate kernels if no hero takes this one.
-    inner: the scratch buffers between the members, which this nest does not write.
-    stored: its results are values that storing.py chose to store.
-    loops: the reason, for people, why a product that could be tiled is a loop here.
+    sides: nests whose results this nest's pass over its input writes as well.
+    further: further partitions that the nest computes.
+    layout: the nested layout that distributes the results over the threads of a GPU.
+    aliases: results that are stored in a parameter's buffer, each with the parameter.
+    reads_first: true if a step makes all its reads before its first write.
+    members: the nests that this nest combines. They become kernels of their own if no hero takes this nest.
+    inner: the scratch buffers that only pass values between members. This nest does not write them.
+    stored: true if the results are values that gen/plan/storing.py decided to store.
+    loops: the reason why a product that could be tiled is computed by loops, for `gen explain`.
     """
 
     name: str
@@ -47,26 +47,27 @@ class Nest:
 
     @property
     def partitions(self) -> "List[Partition]":
-        """Return the partitions of its elements: one for each stage, if it has several."""
+        """Return the partitions that compute the nest's elements. There are several if the nest has several stages."""
         return [self.partition, *(self.further if self.members else ())]
 
     def undivided(self) -> "List[Nest]":
-        """Return the nests that become kernels if no hero takes combined nests."""
+        """Return the nests that become kernels if no hero takes a nest that combines others."""
         return [part for member in self.members for part in member.undivided()] if self.members else [self]
 
     @property
     def shared(self) -> "Set[Buffer]":
-        """Return the buffers that share memory with another one."""
+        """Return the buffers that are updated in place, both as parameters and as results."""
         return {*self.aliases, *self.aliases.values()}
 
     def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
-        """Return the roots that the nest writes at the positions of a walk, each with the shape that is walked.
-        divided: for a hero that takes the parts of the nest one by one."""
+        """Return the results that the nest writes while it goes through index spaces, each with its space. divided:
+        true if a hero computes the parts of the nest one after another.
+        """
         return [(self.shape, root) for root in self.partition.roots if not root.at] + [
             (side.shape, root) for side in self.sides for root in side.partition.roots]
 
     def only(self, opcode: str) -> Optional[Instruction]:
-        """Return the op with this opcode if the nest computes nothing else but scalars; else None."""
+        """Return the only op on arrays in the nest, if it is the result and has this opcode. Return None otherwise."""
         partition = self.partition
         if len(partition.functions) > 1 or len(partition.roots) != 1:
             return None
@@ -76,10 +77,10 @@ class Nest:
         return read.source if plain and read.map == partition.entry.index else None
 
     def mapped(self) -> "List[str]":
-        """Return the lines that `gen explain` prints about maps outside the partition."""
+        """Return the lines that `gen explain` prints about maps that are not in the partition."""
         return []
 
 
 def divided(nests: "Sequence[Nest]") -> "List[Nest]":
-    """Return the nests, with combined nests replaced by their members."""
+    """Return the nests, with the members of a nest that combines others in its place."""
     return [part for nest in nests for part in (nest.members or [nest])]

@@ -18,15 +18,17 @@ from gen.plan.update import Update
 from gen.schedule import CPU_COSTS, GPU_COSTS, SMALL_COSTS, Costs, Panels, PlanClass
 
 
-MOST_STORED = 4     # maximum number of stored values of one nest
+MOST_STORED = 4     # maximum number of stored values that one nest computes
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A fusion's nests in order: first the nests that write scratch buffers, then the nests that write the results.
+    """A fusion's nests in the order in which they run. Nests that write scratch buffers come before nests that write
+    results.
 
-    updated: text that says how dynamic-update-slice results are written, and why; "" if there are none. storage: the
-        choice of stored values; None if the fusion is only an update in place.
+    updated: says how dynamic-update-slice results are written, and why; "" if there are none.
+    storage: the choice of stored values; None if the fusion consists of an update in place, or of one op on whole
+        arrays.
     """
 
     nests: List[Nest]
@@ -35,13 +37,14 @@ class Planned:
 
 
 def planned(fusion: Fusion, of: PlanClass = PlanClass()) -> Planned:
-    """Return the plan for a class of devices."""
+    """Return the plan of a fusion for a class of devices."""
     op = whole.whole_of(fusion.computation)
     if op is not None:
         return Planned([whole.nest(fusion, op)] if any(leaf.elements for leaf in op.shape.leaves()) else [], "")
     graph = products.arranged(fusion.computation, of, fusion.lasting)
     computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(graph)))
-    for instruction in computation.instructions:    # an op on a submatrix took the submatrix's shape
+    # the result of an op on a submatrix has no leading dimension of its own
+    for instruction in computation.instructions:
         if instruction.shape.lead and instruction.opcode != "parameter":
             instruction.shape = instruction.shape.dense
     leaves = [leaf._replace(shape=fusion.placed.get(leaf.number, leaf.shape)) for leaf in leaves]
@@ -59,14 +62,14 @@ def planned(fusion: Fusion, of: PlanClass = PlanClass()) -> Planned:
 
 
 class Alike(NamedTuple):
-    """The properties that results in one group share.
+    """The properties that results must share to be planned as one group.
 
-    elements: their number of elements.
-    key: key of the reductions or scans that they come from.
-    place: the part of an array that they are. The other fields separate results that share no group: alone: a
-        result's number, or the product that its group has to itself.
-    layout: the nested layout that distributes it.
-    order: the order of its elements.
+    elements: the number of elements.
+    key: the key of the reductions or scans from which the results are computed; None if there are none.
+    place: the map to the part of an array that a result is; "" if it is a whole array.
+    alone: a value that no other group has: the result's number, or the product that is computed in the group's nest.
+    layout: the nested layout that distributes the results over threads; "" if there is none.
+    order: the dimensions of the results and their order in memory, if there is a layout.
     """
 
     elements: int
@@ -80,15 +83,15 @@ class Alike(NamedTuple):
 def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Costs, panels: Optional[Panels],
            update: "Optional[Update]" = None,
            apart: "Sequence[Instruction]" = ()) -> "Tuple[List[Nest], Storage]":
-    """Return the nests that write the leaves, followed by the update of what is written, and the choice of stored
-    values. title: the prefix of the nests' names. apart: products whose results go through scratch buffers.
+    """Return the nests that write the leaves and then the update, and the choice of stored values. title: the prefix of
+    the nests' names. apart: products that have kernels of their own.
     """
     storage = storing.storage(computation, leaves, costs)
     stored = dict.fromkeys(storage.stored)
     divided = plan.plan(computation, leaves, stored, apart)
     groups: Dict[Alike, List[Leaf]] = {}
     direct = {number for numbers in divided.scatters.values() for number in numbers}
-    # results that are stored values themselves: one nest writes both
+    # stored values that are results too; one nest writes both the scratch buffer and the result
     both = {leaf.number: leaf.value for leaf in leaves if leaf.value in stored and leaf.shape == leaf.value.shape
             and not distribution.layout_of(leaf.value)}
     direct.update(both)
@@ -96,7 +99,7 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
         shape = leaf.shape
         if shape.elements and leaf.number not in direct:
             heroes = divided.fused.get(leaf.number, [])
-            # it is walked in its own order, in whole bytes
+            # packed elements need a nest of their own, which writes whole bytes in the result's order
             alone = leaf.number if shape.dtype in dtypes.PACKED else divided.products.get(leaf.number)
             layout = distribution.layout_of(leaf.value)
             alike = Alike(shape.elements, plan.key_of(heroes[0]) if heroes else None, shape.place, alone, layout,
@@ -126,7 +129,7 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
             continue
         name = next(names)
         roots = [plan.value_root(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
-        if reduce.attributes.get(STORED):       # an operand that is stored in a buffer of its own
+        if reduce.attributes.get(STORED):       # the operand of this copy is what is stored
             roots = [replace(roots[0], value=reduce.operands[0])]
         nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
         result.append(_led(nest, [reduce]) if plan.leads(reduce) else contraction.tiled(nest))
@@ -156,8 +159,9 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
 
 def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Dict[Instruction, int]",
             name: str, results: "Sequence[int]" = ()) -> Nest:
-    """Return a nest that stores values of one shape that do not depend on each other. results: the numbers of
-    the results that the last `len(results)` values give."""
+    """Return a nest that stores values of the same shape, none of which depends on another. results: the numbers of the
+    results that the last `len(results)` values are.
+    """
     count = len(values) - len(results)
     roots = [plan.value_root(value, 0, cuts[value], True) for value in values[:count]]
     roots += [plan.value_root(value, 0, number) for value, number in zip(values[count:], results)]
@@ -169,7 +173,9 @@ def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Di
 
 def _passes(computation: Computation, divided: plan.Plan,
             stored: "Collection[Instruction]") -> "List[List[Instruction]]":
-    """Return the cuts in a possible order of computation; stored values that are computed together are neighbours."""
+    """Return the values that are stored in scratch buffers, in an order in which they can be computed. Each list
+    contains the values that one nest computes.
+    """
     if not stored:
         return [[cut] for cut in divided.cuts]
     levels = storing.levels(computation, divided.cuts)
@@ -194,13 +200,13 @@ def _passes(computation: Computation, divided: plan.Plan,
 
 
 def _led(nest: Nest, heroes: List[Instruction]) -> Nest:
-    """Return a nest around reduces, or around scans."""
+    """Return a nest as a nest around reduces, or around scans."""
     return scan.scan(nest, heroes) if scan.prefix(heroes[0]) else plan.reduction(nest, heroes)
 
 
 def _with_sides(kernels: List[Nest]) -> List[Nest]:
-    """Let the pass of a reduction also write other results, if these are as large as the reduction's input and read
-    the same elements.
+    """Let the pass of a reduction also write other results. These results must be as large as the reduction's input,
+    and read the same elements. Return the remaining nests.
     """
     written: List[Nest] = []
     for n, nest in enumerate(kernels):

@@ -1,5 +1,6 @@
-"""Find operands that a nest may overwrite with its results: each element is read only at the position where it is then
-written."""
+"""Find operands that a nest may overwrite with its results, because it reads each element only at the position that it
+then writes.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +16,12 @@ from gen.plan.whole import Whole
 
 
 def overwritable(nest: Nest) -> "List[Tuple[Buffer, Buffer]]":
-    """Return buffers that the nest may overwrite, each with the result's buffer, as the maps prove: all results at an
-    index are computed from elements at their own positions, and stored after everything for that index has been
-    computed. For a sort: each operand and its result of the same layout; the schedule must read a row before it writes
-    the row."""
+    """Return pairs of buffers: one that the nest reads, and one of a result that may be stored in its place.
+
+    The maps prove it. To compute the results at an index, the nest reads the first buffer only at the position that it
+    then writes. All results at an index are stored after all of them have been computed. For a sort, an operand and the
+    result of the same layout are such a pair, if the schedule reads a row before it writes the row.
+    """
     if isinstance(nest, Whole):
         return _of_sort(nest)
     roots, partition = nest.partition.roots, nest.partition

@@ -1,11 +1,13 @@
-"""Cut a fusion into functions, with one indexing map for every value in a function.
+"""Divide a fusion into functions. In a function, one indexing map for each value says which element is computed.
 
-A value that all its users need at the same index is computed where they are. A value needed at several indices becomes
-a function, which is called at each. Ops that only move data (transpose, slice, broadcast, ..) never become functions:
-they are composed into the maps of the reads. The code is therefore linear in the size of the graph.
+If all users of a value need it at the same index, it is computed where its users are computed. If they need it at
+different indices, it becomes a function, which is called at each index. Ops that only move data (transpose, slice,
+broadcast, ..) never become functions: they are composed into the maps of the reads. The code is therefore linear in the
+size of the graph.
 
-Inside a function, regions describe when code runs: the body, the loop of a reduce, the guarded side of a pad or
-concatenate. The loop of a window or of a sum of products has a guarded part, for positions inside the unpadded base.
+The code of a function is divided into regions, which say when code runs: the body, the loop of a reduce, or the guarded
+code of an operand of pad or concatenate. The loop of a window, or of a sum of products, contains a guarded region for
+positions inside the base.
 """
 
 from __future__ import annotations
@@ -23,20 +25,25 @@ from gen.schedule import MOST_DIVISIONS
 
 MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tuple-element".split())
 LEAVES = frozenset("parameter constant iota".split())
-# ops with the first operand where its map is defined, else the second (tile: gen/lower/tiled_layouts.py)
+# ops whose value is the first operand where the first operand's map is defined, and the second operand elsewhere (for
+# `tile` see gen/lower/tiled_layouts.py)
 PADS = ("pad", "tile")
-INLINE = 256         # entries that a function may repeat in order to compute a value at each index where it is read
-MOST_REGIONS = 24    # depth of nested regions
+# maximum number of entries that a function repeats, because it computes a value at each index at which the value is
+# read
+INLINE = 256
+MOST_REGIONS = 24    # maximum depth of nested regions
 
 EMPTY = "KNOWN EMPTY"
-PARTS = "parts"  # attribute of a concatenate of the real and imaginary parts of complex numbers, in the order of memory
-STORED = "stored"    # attribute of a copy that has a buffer of its own, so that readers do not compute it again
+# attribute of a concatenate that interleaves the real and imaginary parts of complex numbers, as in memory
+PARTS = "parts"
+STORED = "stored"    # attribute of a copy that is stored in a buffer, so that readers do not compute it again
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """A variable whose value is read at run time and clamped to 0 .. last. The read belongs to the region that contains
-    the entry."""
+    """A variable of a map whose value is read at run time and clamped to 0 .. last. The read is made in the region that
+    contains the entry to which the map belongs.
+    """
 
     name: str
     read: "Read"
@@ -45,20 +52,25 @@ class Runtime:
 
 @dataclass(eq=False)
 class Region:
-    """Code that runs under the same conditions. kind: body; loop (of a reduce, a window, ..); guard (of an operand of
-    pad or concatenate, of the update of a dynamic-update-slice, or of the part of a loop inside the base); read (of an
-    operand at an index that is read)."""
+    """Code that runs under the same conditions. The kinds are:
+
+    body: the code of a function.
+    loop: the body of a loop over summed or reduced elements, or over the elements of a window.
+    guard: code that runs where a condition holds. It reads an operand of pad or concatenate, the update of a
+        dynamic-update-slice, or the elements of a window inside the base.
+    read: code that reads an operand at an index that is known at run time.
+    """
 
     kind: str
     function: "Function"
     parent: "Optional[Region]" = None
-    map: str = ""                                      # guard: the map to the operand, whose domain is the condition
-    # loop, and a guard in it: names of the loop variables, outermost first
+    map: str = ""  # guard: the map to the operand; the condition is the map's domain
+    # loop, and guard within a loop: the names of the loop variables, outermost first
     ranges: Tuple[str, ...] = ()
     entries: "List[Entry]" = field(default_factory=list)
-    runtimes: "Tuple[Runtime, ...]" = ()               # read, guard: values of the step's runtime variables
-    step: str = ""    # the map from the entry's own index to the operand's, in these names
-    owner: "Optional[Entry]" = None     # the entry whose operand is read in the region
+    runtimes: "Tuple[Runtime, ...]" = ()               # read, guard: the runtime variables of `step`
+    step: str = ""    # the map from the entry's index to the operand's index, with the names of these variables
+    owner: "Optional[Entry]" = None     # the entry whose operand is read in this region
 
     @property
     def depth(self) -> int:
@@ -67,28 +79,30 @@ class Region:
 
 @dataclass(eq=False)
 class Entry:
-    """A value computed in a region, by an op or a call of a function. map: from the function's index to the value's
-    index."""
+    """A value that a region computes, by an op or by the call of a function. map: the map from the function's index to
+    the value's index.
+    """
 
     instruction: Instruction
     region: Region
     map: str
     callee: "Optional[Function]" = None
-    # reduce: its loop; pad: the guard; concatenate: one per operand; LOOPS: a loop, and the guard in it
+    # reduce: its loop; pad: a guard; concatenate: one guard per operand; LOOPS: a loop, and a guard within the loop
     regions: "List[Region]" = field(default_factory=list)
 
 
 @dataclass(eq=False)
 class Function:
-    """A function with index variables i0, i1, .. root: the value that it computes; None for the kernel's own body,
-    which may compute several."""
+    """A function of the index variables i0, i1, .. root: the value that it returns; None for the body of the kernel,
+    which may compute several values.
+    """
 
     name: str
     dims: Tuple[int, ...]
     root: Optional[Instruction] = None
     body: Region = field(init=False)
     ops: int = 0
-    again: int = 0      # ops that it repeats
+    again: int = 0      # number of ops that the function repeats
 
     def __post_init__(self) -> None:
         self.body = Region("body", self)
@@ -100,14 +114,18 @@ class Function:
 
     @property
     def nowhere(self) -> str:
-        """Return the map to a scalar, which has no results."""
+        """Return the map from the function's index to the index of a scalar."""
         return to_scalar(self.dims)
 
 
 @dataclass(frozen=True)
 class Read:
-    """The source of an operand's value after moves are composed away: an op or a leaf, its map, and the leaf of its
-    shape."""
+    """The value from which an operand's element comes, after ops that only move data were composed into the map.
+
+    source: the instruction, which computes or is a parameter or a constant.
+    map: the map to the index in it.
+    output: the number of the array, if the instruction's shape is a tuple.
+    """
 
     source: Instruction
     map: str
@@ -116,8 +134,14 @@ class Read:
 
 @dataclass(frozen=True)
 class Root:
-    """A leaf of the fusion's result, and the map from the kernel's index to the leaf's index. scratch: true for a
-    buffer between kernels. own: true for an array of the work-item."""
+    """An array of the fusion's result, and how the kernel writes it.
+
+    result: the number of the array among the results, or of the scratch buffer.
+    value, output: the instruction that computes the array, and the number of the array in the instruction's shape.
+    map: the map from the kernel's index to the array's index.
+    scratch: true for a buffer between kernels.
+    own: true for an array that each work-item has for itself.
+    """
 
     result: int
     shape: Shape
@@ -125,8 +149,9 @@ class Root:
     output: int
     map: str
     scratch: bool = False
-    at: str = ""      # the map to where it is written, if that differs from `map`; it has runtime variables
-    # runtime variables: the name, and the scalar that is its value, clamped to 0 .. last
+    # the map to the index where the element is written, if it differs from `map`; it has runtime variables
+    at: str = ""
+    # the runtime variables of `at`
     starts: "Tuple[Start, ...]" = ()
     own: bool = False
 
@@ -137,21 +162,22 @@ class Root:
 
 
 def window_words(window: Window) -> "List[str]":
-    """Return a window as words of the algebra."""
+    """Return a window as arguments of the algebra's command."""
     lists = {"window": window.size, "stride": window.stride, "low": window.low, "high": window.high,
              "base_dilation": window.base_dilation, "window_dilation": window.dilation, "reversal": window.reversal}
     return [f"{name}={algebra.numbers(values)}" for name, values in lists.items()]
 
 
 def pad_words(padding: "Sequence[Tuple[int, int, int]]") -> "List[str]":
-    """Return the padding of each dimension as words of the algebra."""
+    """Return the padding of each dimension as arguments of the algebra's command."""
     low, high, interior = zip(*padding) if padding else ((), (), ())
     return [f"low={algebra.numbers(low)}", f"high={algebra.numbers(high)}", f"interior={algebra.numbers(interior)}"]
 
 
 def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
-    """Return the trip count of each loop of an op: over reduced dimensions, a window, the input features of a group, or
-    contracted dimensions."""
+    """Return the trip counts of an op's loops: over the dimensions that a reduce combines, over the elements of a
+    window, over the input features of a group, or over contracted dimensions.
+    """
     attributes = instruction.attributes
     if instruction.opcode == "reduce":
         return tuple(instruction.operands[0].shape.dims[k] for k in sorted(attributes["dimensions"]))
@@ -164,12 +190,12 @@ def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
 
 @lru_cache(maxsize=65536)
 def operand_map(instruction: Instruction, operand: int) -> str:
-    """Return the indexing map of an op from its output to an operand."""
+    """Return the map from an op's output index to the index of an operand."""
     opcode, attributes = instruction.opcode, instruction.attributes
     source = instruction.operands[operand].shape
     out = instruction.shape.leaves()[0]
     words = [f"out={algebra.numbers(out.dims)}"]
-    if "map" in attributes:      # a bitcast between tiled layouts
+    if "map" in attributes:      # a bitcast between arrays with different tiled layouts
         return attributes["map"]
     if opcode == "tile" and operand == 0:
         return algebra.call("shape", "unmap", attributes["layout"])
@@ -227,13 +253,17 @@ def operand_map(instruction: Instruction, operand: int) -> str:
     return algebra.call("op", "elementwise", str(operand), *words)
 
 
-# ops with an operand at an index that is read, with the operand's number
+# ops that read an operand at an index known at run time, with the number of the operand
 RUNTIME = {"dynamic-slice": 0, "dynamic-update-slice": 1, "gather": 0}
 
 
 class IndexRead(NamedTuple):
-    """A read of a runtime variable: its name, the number of the operand that it is read from, its largest value, and
-    the map into the operand."""
+    """The value of a runtime variable of an op.
+
+    name: the name of the variable.
+    operand: the number of the operand from which the value is read.
+    map: the map from the op's output index to the index in that operand.
+    """
 
     name: str
     operand: int
@@ -241,7 +271,9 @@ class IndexRead(NamedTuple):
 
 
 class Start(NamedTuple):
-    """A runtime variable given by a scalar operand: its name, the operand, its largest value."""
+    """A runtime variable whose value is a scalar: the name, the scalar, and the largest value. The scalar is clamped to
+    0 .. last.
+    """
 
     name: str
     operand: Instruction
@@ -249,8 +281,9 @@ class Start(NamedTuple):
 
 
 def runtime_map(instruction: Instruction) -> "Tuple[str, List[IndexRead]]":
-    """Return the map from an op's output to the operand that is read at a run-time index, and the reads of its runtime
-    variables."""
+    """Return the map from an op's output index to the index of the operand that is read at run-time indices, and the
+    reads that give the map's runtime variables their values.
+    """
     opcode, attributes, out = instruction.opcode, instruction.attributes, instruction.shape.dims
     operand = RUNTIME[opcode]
     words = [f"out={algebra.numbers(out)}",
@@ -273,7 +306,7 @@ def runtime_map(instruction: Instruction) -> "Tuple[str, List[IndexRead]]":
 
 
 def _known(source: Instruction, last: int) -> Optional[int]:
-    """Return the start index if it is a constant; None if it is read at run time."""
+    """Return the start index if it is a constant; None if its value is known only at run time."""
     values = set(source.literal or []) if source.opcode == "constant" else set()
     if last == 0 or len(values) != 1:
         return 0 if last == 0 else None
@@ -281,8 +314,9 @@ def _known(source: Instruction, last: int) -> Optional[int]:
 
 
 def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Start, ...]]":
-    """Return the map from an update's index to the result's index, and its runtime variables, whose names begin with
-    the prefix."""
+    """Return the map from the index of an update to an index of the result, and the map's runtime variables. Their
+    names begin with `prefix`.
+    """
     index = algebra.call("op", "dynamic-update-slice", "1", f"out={algebra.numbers(dus.shape.dims)}",
                          f"in={algebra.numbers(dus.operands[1].shape.dims)}", "from=operand")
     known: Dict[str, int] = {}
@@ -305,7 +339,7 @@ def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Start, ...]]"
 
 @lru_cache(maxsize=1024)
 def _named(op: str, dims: "Tuple[int, ...]", operand: "Tuple[int, ...]") -> str:
-    """Return the map of an op from a function's index i0, i1, .. to an operand."""
+    """Return the map of an op from a function's index i0, i1, .. to the operand's index."""
     text = algebra.call("op", op, "0", f"out={algebra.numbers(dims)}", f"in={algebra.numbers(operand)}")
     return algebra.rename(text, *(f"i{k}" for k in range(len(dims)))) if dims and text != EMPTY else text
 
@@ -321,8 +355,7 @@ def to_scalar(dims: "Tuple[int, ...]") -> str:
 
 
 def numbers_of(parts: Instruction) -> Instruction:
-    """Return the complex numbers whose parts a concatenate contains; its operands are reshapes of their real and
-    imaginary parts."""
+    """Return the complex numbers whose real and imaginary parts a concatenate interleaves."""
     real = parts.operands[0]
     while real.opcode != "real":
         real = real.operands[0]
@@ -330,16 +363,19 @@ def numbers_of(parts: Instruction) -> Instruction:
 
 
 def moves_only(instruction: Instruction) -> bool:
-    """Return true if an op gives elements of its operand unchanged, at other indices (a bitcast to another type does
-    not)."""
+    """Return true if each element of an op is an unchanged element of its operand. A bitcast to another type changes
+    elements.
+    """
     if instruction.opcode == "bitcast":
         return instruction.shape.dtype == instruction.operands[0].shape.dtype
     return instruction.opcode in MOVES
 
 
 def only_side(instruction: Instruction, index: str) -> Optional[int]:
-    """Return the operand that an op's value at an index comes from unchanged: a move's operand, or the operand of a
-    concatenate or pad that the index always falls on. None if the op computes, or chooses at run time."""
+    """Return the number of the operand from which all elements at `index` come unchanged. It is the operand of a move,
+    or an operand of a concatenate or pad if the whole index space falls on that operand. Return None if the op computes
+    elements, or if the operand differs from element to element.
+    """
     if moves_only(instruction):
         return 0
     if index == EMPTY or instruction.opcode not in ("concatenate", *PADS):
@@ -352,18 +388,22 @@ def only_side(instruction: Instruction, index: str) -> Optional[int]:
 
 
 class Partition:
-    """The functions of one kernel: `entry`, the kernel's body, then the functions that it calls, callers before
-    callees."""
+    """The functions of one kernel. The first is `entry`, the body of the kernel. The functions that it calls follow,
+    callers before callees.
+    """
 
     def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]",
                  inline: int = INLINE, cuts: "Optional[Dict[Instruction, int]]" = None,
                  given: "Sequence[Instruction]" = (), scalars: "Sequence[Instruction]" = ()) -> None:
-        """inline: the number of repeated entries up to which a value needed at several indices is computed at each
-        index, not called. cuts: values that another kernel has left in scratch buffers, with the number of their first
-        leaf. given: values that are already computed. scalars: further wanted values of rank 0."""
+        """|inline: the maximum number of entries that a function repeats. A value that is needed at several indices is
+        computed at each of them up to this number, and becomes a function beyond it.
+        cuts: the values that other kernels store in scratch buffers, each with the number of its first buffer.
+        given: values that the caller of the code has already computed.
+        scalars: scalars that are computed in addition to the roots.
+        """
         self.computation, self.inline, self.cuts, self.given = computation, inline, cuts or {}, frozenset(given)
         self.scalars = tuple(scalars)
-        # for cuts in a smaller buffer: the map from their positions to its positions
+        # for values in a buffer of fewer elements: the map from a position in the value to the position in the buffer
         self.places: Dict[Instruction, str] = {}
         self.entry = Function(name, dims)
         self.functions: List[Function] = [self.entry]
@@ -371,8 +411,8 @@ class Partition:
         self._reads: Dict[Tuple[Entry, int, Optional[Region]], Read] = {}
         self.roots = roots
         self._uses: Dict[Instruction, Dict[Tuple[Region, str], None]] = {}
-        self._found: List[Instruction] = []     # used values that are not placed yet
-        # loop variables: the trip count; runtime variables: the number of values
+        self._found: List[Instruction] = []     # values that are used, but not yet placed
+        # for each loop variable, its trip count; for each runtime variable, its number of possible values
         self.ranges: Dict[str, int] = {}
         self._use_roots()
         self._place_values()
@@ -387,7 +427,7 @@ class Partition:
             self._use(self.scalar_read(scalar), self.entry.body)
 
     def _place_values(self) -> None:
-        """Place every used value, users before operands; then sort the entries of each region."""
+        """Place every value that is used, after all its users. Then sort the entries of each region."""
         order = order_of(self.computation)
         waiting: "List[int]" = []
         while waiting or self._found:
@@ -406,12 +446,13 @@ class Partition:
         return self._resolve(scalar, self.entry.nowhere, 0, self.entry)
 
     def starts(self, root: Root) -> "Tuple[Runtime, ...]":
-        """Return the runtime variables of the map to where a root is written."""
+        """Return the runtime variables of the map to the index where a root is written."""
         return tuple(Runtime(name, self.scalar_read(scalar), last) for name, scalar, last in root.starts)
 
     def operand(self, entry: Entry, operand: int, region: Optional[Region] = None) -> Read:
-        """Return the read of an entry's operand, seen from one of the entry's regions or from the region that contains
-        the entry."""
+        """Return the read of an entry's operand. region: the region of the entry in which the operand is read; None if
+        it is read in the region that contains the entry.
+        """
         key = (entry, operand, region)
         if key not in self._reads:
             moved = self._into(entry, operand, region)
@@ -419,7 +460,7 @@ class Partition:
         return self._reads[key]
 
     def home(self, read: Read, region: Region) -> Region:
-        """Return the region in which a read's value is computed; a scalar's region is the body."""
+        """Return the region in which the value of a read is computed. A scalar is computed in the body."""
         return region if read.source.shape.leaves()[read.output].dims else region.function.body
 
     # ---- placing ----
@@ -434,8 +475,9 @@ class Partition:
         return compose(entry.map, step)
 
     def _bind(self, entry: Entry, kind: str) -> Region:
-        """Return the region of an operand that is read at a run-time index; start indices that are constants are
-        substituted."""
+        """Return the region of an operand that is read at a run-time index. Start indices that are constants become
+        part of the map.
+        """
         instruction, function = entry.instruction, entry.region.function
         step, indices = runtime_map(instruction)
         runtimes: Dict[str, Runtime] = {}
@@ -496,7 +538,7 @@ class Partition:
             return
         shape = instruction.shape.leaves()[0]
         name = f"{self.entry.name}_{c_identifier(instruction.name)}"
-        while name in self._names:      # C identifiers may be equal although the names of the instructions differ
+        while name in self._names:      # instructions with different names may have the same C identifier
             name += "_"
         self._names.add(name)
         function = Function(name, shape.dims, instruction)
@@ -507,7 +549,7 @@ class Partition:
         self._compute(instruction, function.body, function.index)
 
     def _inlined(self, instruction: Instruction, region: Region) -> bool:
-        """Return true if a value with one reader is computed where it is read."""
+        """Return true if a value that is used at only one index is computed where it is used."""
         return region.depth < MOST_REGIONS
 
     def _compute(self, instruction: Instruction, region: Region, index: str) -> None:
@@ -537,7 +579,7 @@ class Partition:
             self._use(self.operand(entry, operand, inner), inner or region)
 
     def _keep_read(self, entry: Entry, region: Region) -> None:
-        """Keep only those runtime variables of a region that the value read in it depends on."""
+        """Remove the runtime variables on which the map of the value read in the region does not depend."""
         index = self.operand(entry, 0, region).map
         names = set() if index == EMPTY else {name for of in algebra.info(index).results for name in of.variables}
         region.runtimes = tuple(runtime for runtime in region.runtimes if runtime.name in names)
@@ -550,8 +592,10 @@ class Partition:
         entry.regions.append(Region("loop", parent.function, parent, ranges=names))
 
     def operands(self, entry: Entry) -> "Iterator[Tuple[int, Optional[Region]]]":
-        """Yield each operand of an entry with the region of the entry in which it is read (None: the region that
-        contains the entry). A call reads no operand itself."""
+        """Yield the number of each operand of an entry, with the region of the entry in which the operand is read. The
+        region is None if the operand is read in the region that contains the entry. The call of a function has no
+        operands.
+        """
         if entry.callee is not None:
             return
         instruction = entry.instruction
@@ -569,7 +613,7 @@ class Partition:
         elif instruction.opcode == "concatenate":
             for operand in range(count):
                 yield operand, entry.regions[operand]
-        elif instruction.opcode in RUNTIME:      # the region's runtime variables read the indices
+        elif instruction.opcode in RUNTIME:      # the region's runtime variables read the operands that are indices
             for operand in range(RUNTIME[instruction.opcode] + 1):
                 yield operand, entry.regions[0] if operand == RUNTIME[instruction.opcode] else None
         else:
@@ -579,12 +623,12 @@ class Partition:
 
 @lru_cache(maxsize=4)
 def order_of(computation: Computation) -> "Dict[Instruction, int]":
-    """Return the number of each instruction."""
+    """Return the position of each instruction in the computation."""
     return {instruction: n for n, instruction in enumerate(computation.instructions)}
 
 
 def regions(region: Region) -> "Iterator[Region]":
-    """Yield a region and those inside it, outermost first."""
+    """Yield a region and all regions inside it, outer regions before inner regions."""
     waiting = [region]
     while waiting:
         here = waiting.pop()
@@ -595,7 +639,7 @@ def regions(region: Region) -> "Iterator[Region]":
 
 
 def divisions(index: str) -> int:
-    """Return the number of quotients and remainders in a map."""
+    """Return the number of divisions and remainders in a map."""
     return 0 if index == EMPTY else len(algebra.divisions(index))
 
 

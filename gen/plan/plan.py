@@ -1,11 +1,15 @@
-"""Decide which kernels a fusion becomes: nests of results that are walked together, and reductions.
+"""Decide which values of a fusion are stored in scratch buffers, and which reductions are computed together with the
+results that read them.
 
-A reduce is computed once. If a result has one element for each of its elements, at the same place, the reduction and
-the ops after it form one nest: the reduce is the hero, the ops are its epilogue. If it is read elsewhere or more often
-(in a softmax, by every element of a row), a kernel of its own leaves it in a scratch buffer. Reductions over the same
-dimensions of operands with the same space share a nest, and so one pass over the input; so do results that are as large
-as that input and read it. Sums of products and windows are also computed once: in the nest of a result that reads each
-element once, at the same place, or into scratch.
+A reduce is computed once. If a result reads each element of a reduce exactly once, at its own position in memory, the
+reduce and the ops after it form one nest. The reduce is the hero of the nest, and the ops after it are the epilogue. If
+a reduce is read at other positions or more often, a kernel of its own stores it in a scratch buffer. In a softmax, for
+example, every element of a row reads the row's maximum.
+
+Reductions over the same dimensions of equally large operands share a nest, and with it one pass over the input. A
+result that is as large as this input and reads it is written in the same pass. Sums of products and windows are also
+computed once: in the nest of a result that reads each element exactly once at its own position, or into a scratch
+buffer.
 """
 
 from __future__ import annotations
@@ -23,15 +27,19 @@ from gen.plan.partition import EMPTY, INLINE, STORED, Partition, Read, Root, com
 from gen.plan.scan import Prefix, prefix
 
 
-# attribute of a product that is tiled (gen/plan/products.py): the operand that register tiles read in units; None for
-# tiles in shared memory
+# Attribute of a product that is computed in tiles (gen/plan/products.py). Its value is the number of the operand that
+# register tiles read in units, or None for tiles in shared memory.
 TILED = "tiled"
 
 
 class Key(NamedTuple):
-    """The properties that reductions, or scans, must share to be computed in one pass. dims, minor_to_major: the
-    operand's dimensions and their order in memory. along: the reduced dimensions, or the dimension and direction of a
-    scan. orders: the orders of the results' dimensions; an op with several orders is in no nest."""
+    """The properties that reductions, or scans, must share to be computed in one pass.
+
+    dims, minor_to_major: the operand's dimensions and their order in memory.
+    along: the reduced dimensions, or the dimension and the direction of a scan.
+    orders: the orders of the results' dimensions in memory. If a reduction has several, it is not combined with an
+        epilogue.
+    """
 
     dims: Tuple[int, ...]
     minor_to_major: Tuple[int, ...]
@@ -44,9 +52,9 @@ class Reduction(Nest):
     """A nest around reduces.
 
     heroes: the reduces.
-    inputs: their operands and the side results, over the operands' index space.
-    space: the shape of the first operand; the others differ in type only.
-    epilogue: from the heroes' values to the results (`partition` computes the heroes itself).
+    inputs: computes the operands of the reduces, and the results of `sides`, at an index of the operands.
+    space: the shape of the first operand. The other operands have the same dimensions.
+    epilogue: computes the nest's results from the values of the reduces. `partition` computes the reduces as well.
     """
 
     sides: List[Nest]
@@ -70,7 +78,7 @@ class Reduction(Nest):
 
 
 def key_of(hero: Instruction) -> Key:
-    """Return the properties that a reduction, or a scan, shares with others in its pass."""
+    """Return the properties that a reduction or a scan must share with others to be computed in the same pass."""
     shape = hero.operands[0].shape
     orders = {tuple(d for d in leaf.minor_to_major if leaf.dims[d] > 1) for leaf in hero.shape.leaves()}
     return Key(shape.dims, tuple(shape.minor_to_major), prefix(hero) or tuple(sorted(hero.attributes["dimensions"])),
@@ -78,8 +86,9 @@ def key_of(hero: Instruction) -> Key:
 
 
 def stops(instruction: Instruction) -> bool:
-    """Return true if an element must not be recomputed wherever it is read: it is computed from several elements, or
-    the graph says that it is stored. A scatter always has kernels of its own."""
+    """Return true if an element must not be computed again at each read. That holds if an element is computed from
+    several elements, or if the graph says that the value is stored. A scatter always has kernels of its own.
+    """
     if instruction.opcode == "scatter":
         return instruction.shape.leaves()[0].elements > 0
     if instruction.opcode == element_loops.OPCODE or instruction.attributes.get(STORED):
@@ -93,14 +102,15 @@ def stops(instruction: Instruction) -> bool:
 
 
 def value_root(root: Instruction, output: int, number: int, scratch: bool = False) -> Root:
-    """Return a value as a root, walked in its own memory order."""
+    """Return a value as a root. The kernel's index is the value's own index."""
     shape = root.shape.leaves()[output]
     return Root(number, shape, root, output, identity(shape.dims), scratch)
 
 
 def is_free(reduce: Instruction) -> bool:
-    """Return true if partial results may be computed in any order (at least without NaNs), starting from known
-    values."""
+    """Return true if partial results of a reduce may be combined in any order and from known initial values. For some
+    reduces this holds only without NaNs.
+    """
     if reduce.opcode != "reduce":
         return False
     order = combiner.analyse(reduce)
@@ -108,12 +118,14 @@ def is_free(reduce: Instruction) -> bool:
 
 
 def leads(instruction: Instruction) -> bool:
-    """Return true if a nest may be built around an op: a reduce whose order is free, or a scan."""
+    """Return true if a nest can be built around an op. The op must be a reduce whose order is free, or a scan."""
     return is_free(instruction) or (prefix(instruction) is not None and stops(instruction))
 
 
 def same_place(read: Read, shape: Shape) -> bool:
-    """Return true if a value is read at the walk's own position, each element once."""
+    """Return true if the value is read exactly once per element, at the position in memory at which an array of `shape`
+    is written.
+    """
     source = read.source.shape.leaves()[read.output]
     if read.map == EMPTY or source.elements != shape.elements:
         return False
@@ -124,8 +136,9 @@ def same_place(read: Read, shape: Shape) -> bool:
 
 def _reads(computation: Computation, roots: Sequence[Root], shape: Shape,
            ends: Dict[Instruction, int]) -> "List[Tuple[Read, bool]]":
-    """Return the reads of the ops in `ends`, and true for each read that is unconditional and not in a called
-    function."""
+    """Return the reads of the values in `ends`. With each read, return true if it is unconditional and in the kernel's
+    own body, not in a function that the body calls.
+    """
     partition = Partition(computation, list(roots), "", shape.dims, cuts=ends)
     return [(read, function is partition.entry and region is function.body) for function in partition.functions
             for read, region in reads_of(partition, function) if read.source in ends]
@@ -135,10 +148,11 @@ def _reads(computation: Computation, roots: Sequence[Root], shape: Shape,
 class Plan:
     """The plan of a computation.
 
-    cuts: reduces, loops, scatters and stored values that go through scratch, with the number of their first buffer.
-    fused: the free reduces, or the scans, in the nest of each result.
-    products: for each result, the product that register tiles compute.
-    scatters: scatters whose leaves are exactly results with the same layout, with the results' numbers.
+    cuts: reduces, loops, scatters and other values that are stored in scratch buffers, each with the number of its
+        first buffer.
+    fused: for each result, the reduces or scans that are computed in its nest. The order of these reduces is free.
+    products: for each result, the product that is computed in tiles in its nest.
+    scatters: scatters that write results directly, without a scratch buffer, each with the numbers of the results.
     """
 
     cuts: Dict[Instruction, int]
@@ -149,8 +163,8 @@ class Plan:
 
 def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection[Instruction]" = (),
          apart: "Collection[Instruction]" = ()) -> Plan:
-    """Return the plan of a computation. stored: further values that go through scratch buffers. apart: products whose
-    results go through scratch buffers.
+    """Return the plan of a computation. stored: values that are stored in scratch buffers in any case. apart: products
+    that have kernels of their own, which store them in scratch buffers.
     """
     ends = {i: 0 for i in computation.instructions if stops(i) or i in stored}
     cut: Set[Instruction] = set(stored)
@@ -206,7 +220,7 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection
 
 
 def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = ()) -> Reduction:
-    """Return a nest with its heroes' inputs and with side results."""
+    """Return a nest as a nest around reduces. sides: nests whose results the same pass writes."""
     computation, cuts = nest.partition.computation, nest.partition.cuts
     space = heroes[0].operands[0].shape
     index = identity(space.dims)

@@ -1,33 +1,33 @@
-"""The arrangement of products for kernels of register tiles, or of tiles in a GPU's shared memory.
+"""Rewrite products so that kernels compute them in register tiles, or in tiles of a GPU's shared memory.
 
-A product's elements are sums of x[b, i, k] y[b, k, j]. The operand with j, the result's contiguous dimension, is read
-in units: 64 contiguous bytes along j. The other operand's elements are read one by one.
+An element of a product is a sum of x[b, i, k] y[b, k, j] over k. Let j be the contiguous dimension of the result. The
+operand with dimension j is read in units. A unit is 64 contiguous bytes along j. The elements of the other operand are
+read one by one.
 
-* Both operands are converted to the accumulator's type, and the result to its own type. Integers of up to 32 bits are
-  added as s32, whose low bits are those of any sum.
-* If there are few rows, the other operand is read in place: tiles convert narrow numbers of its units (WIDENED) while
-  they load them. If its neighbours are along the sum, each lane of a unit has a sum of its own, and these are added up
-  afterwards. An operand that is computed once for many launches is stored in panels all the same.
-* Operands of narrow numbers keep their type if the machine multiplies groups of them: pairs of bf16, fours of 8 bits. A
-  group is of neighbours along the sum; in panels, [.., J / width, K / group, width, group].
-* If one operand of such numbers has few rows, and the other is large with neighbours along the sum, the other is read
-  in place. The operand of few rows is stored in panels, even without j, and the result is transposed.
-* An operand that is computed is stored first: each of its elements is read for many results.
-* The operand with j is stored in panels, [.., J / width, K, width], if its units are not in memory, or if it is too
-  large to be read in place. A panel is as many units wide as a tile if that divides J, so that it is copied in long
-  pieces. The product reads it back through moves, which the composition of maps removes.
-* The other operand is stored with contiguous neighbours along the sum, if it is large and they are far apart.
-* A product of complex numbers, unless it is small, becomes a product of real numbers, with twice the rows or columns
-  and twice the steps. If it has few rows or columns, the larger operand is read in place, as an array of parts.
-* Products of small matrices are code without loops, whose vectors are rows of the result, unless neighbours are of the
-  batch in operands and result.
-* A product by a vector is a reduce of elementwise products: it takes the time of reading its matrix.
-* A convolution's result has contiguous output features, along which its kernel is read in units; a copy transposes it.
-  If each group has one input feature and one output feature, the base is read in units too; if a unit has several
-  groups, an element of the base is in the lanes of its group. A convolution whose window has one element is a dot
-  (gen/plan/convolution_as_dot.py). A convolution that sums over large images is the sum of convolutions over some
-  images each.
-* For a GPU the operands keep their type and may have any strides: tiles are converted while they are loaded.
+* Both operands are converted to the type of the sum, and the result to its own type. Integers of up to 32 bits are
+added as s32, because the low bits of a sum do not depend on the type. * If there are few rows, the operand with j is
+read in place. Its elements may have a narrower type (WIDENED), which tiles convert while they load units. If its
+contiguous dimension is along the sum, each lane of a unit has a sum of its own, and the lanes' sums are added at the
+end. An operand that is computed once for many launches is stored in panels in any case. * Operands of narrow numbers
+keep their type if the machine multiplies groups of them: two bf16, or four numbers of 8 bits. The elements of a group
+are adjacent along the sum. Panels are then [.., J / width, K / group, width, group]. * If one operand of narrow numbers
+has few rows, and the other is large and contiguous along the sum, the large one is read in place. The operand with few
+rows is stored in panels, even if it is not the one with j. The result is transposed. * An operand that is computed is
+stored first, because each of its elements is read for many results. * The operand with j is stored in panels, [.., J /
+width, K, width], if it has no contiguous units in memory, or if it is too large to be read in place. A panel is as many
+units wide as a tile if that width divides J. Reads of panels are moves, which are composed into the maps of the
+product. * The other operand is stored with adjacent elements along the sum, if it is large and its elements along the
+sum are far apart in memory. * A product of complex numbers becomes a product of real numbers with twice the rows or
+columns and twice the steps, unless it is small. If it has few rows or columns, the larger operand is read in place, as
+an array of real and imaginary parts. * Products of small matrices become code without loops. Its vectors are rows of
+the result, unless the batch is the contiguous dimension of the operands and the result. * A product by a vector becomes
+a reduce of elementwise products. It takes only the time to read its matrix. * The result of a convolution is computed
+with contiguous output features, and a copy transposes it to its own layout. The kernel is read in units along the
+output features. If each group has one input feature and one output feature, the base is read in units too. If a unit
+contains several groups, each lane reads the base's element for its group. A convolution whose window has one element is
+a dot (gen/plan/convolution_as_dot.py). A convolution that sums over large images becomes a sum of convolutions, each
+over some of the images. * For a GPU, the operands keep their types and may have any strides, because tiles are
+converted while they are loaded.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ from gen.plan.plan import TILED, stops
 from gen.schedule import LINE, Panels, PlanClass, SharedTiles
 
 
-# Types that register tiles convert to the type of a sum while they load units.
+# types that register tiles convert to the type of the sum while they load units
 WIDENED = {"f32": ("bf16", "s8", "u8")}
-# The value of the attribute TILED for products of small matrices, which are code without loops.
+# the value of the attribute TILED for a product of small matrices
 SMALL = "small"
 PRODUCTS = ("dot", "convolution")
-# The attribute with the reason why a product stays a loop, which `gen explain` prints.
+# the attribute with the reason why a product is computed by loops, which `gen explain` prints
 WHY_LOOP = "why_loop"
 
 WORD = 16       # bytes of a GPU's widest access
-# The types in which tiles of shared memory add, each with the types that are converted to it while they are loaded.
+# the types in which shared-memory tiles add, each with the types that are converted to it while tiles are loaded
 TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "s16", "u16", "u32")}
 
 
 @dataclass(frozen=True)
 class Sides:
-    """The dimensions of a product's operand: the dimensions of the batch, the dimensions that are kept, and the
-    dimensions that are contracted. For a convolution, these are the dimensions of its kernel.
+    """The dimensions of a product's operand: batch dimensions, dimensions that the result has too (`kept`), and
+    contracted dimensions. For a convolution, these are the dimensions of its kernel.
     """
 
     batch: Tuple[int, ...]
@@ -78,7 +78,7 @@ class Sides:
     @staticmethod
     def of(product: Instruction, operand: int) -> Sides:
         if product.opcode == "convolution":
-            of = product.attributes["dim_labels"].rhs       # input features, output features, window
+            of = product.attributes["dim_labels"].rhs       # the input features, the output features, and the window
             return Sides((), (of[1],), (*of[2:], of[0]))
         side = ("lhs", "rhs")[operand]
         rank, batch = product.operands[operand].shape.rank, tuple(product.attributes[f"{side}_batch_dims"])
@@ -87,9 +87,10 @@ class Sides:
 
 
 def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]" = ()) -> Computation:
-    """Return the computation with its products arranged; the computation itself if it has none, or the devices have no
-    such kernels. lasting: parameters, numbered after flattening; copies that depend on these alone are made once for
-    many launches."""
+    """Return the computation with its products rewritten for tiles. Return the computation itself if it has no
+    products, or if the class of devices has no such kernels. lasting: the numbers of parameters whose values many
+    launches share, counted with tuples flattened. A copy that depends only on these is made once.
+    """
     if not of.panels and not of.shared_tiles or not any(i.opcode in PRODUCTS for i in computation.instructions):
         return computation
     names = {i.name: 0 for i in computation.instructions}
@@ -107,7 +108,8 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
         if dtypes.is_complex(accumulator(product)):
             return _of_complex(x, product, operands, of)
         if of.panels:
-            if product.opcode == "convolution":     # the text identifies cells of windows by numbers
+            # the text of a kernel names the cells of windows by numbers, so leads must be known
+            if product.opcode == "convolution":
                 operands = [value if _strides(value, leads=False) or not _strides(value) else _stored(x, value)
                             for value in operands]
             read = _in_whole_units(_as_read(product, operands, users), of.panels)
@@ -137,7 +139,9 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
 
 
 def _lasting(computation: Computation, lasting: "Collection[int]") -> "Set[Instruction]":
-    """Return the lasting parameters, and the instructions that depend only on these and on constants."""
+    """Return the parameters whose values many launches share, and the instructions that depend only on these and on
+    constants.
+    """
     found: "Set[Instruction]" = set()
     leaf = 0
     for i in computation.parameters:
@@ -152,14 +156,14 @@ def _lasting(computation: Computation, lasting: "Collection[int]") -> "Set[Instr
 
 
 def _left(into: Computation, product: Instruction, operands: "List[Instruction]", of: PlanClass) -> Instruction:
-    """Return the product unchanged, with the reason why it is not arranged."""
+    """Return the product unchanged, with an attribute that gives the reason."""
     left = into.add_copy(product, operands)
     left.attributes = {**left.attributes, WHY_LOOP: _why_loop(product, of)}
     return left
 
 
 def _why_loop(product: Instruction, of: PlanClass) -> str:
-    """Return the reason why neither tiles nor code without loops compute a product."""
+    """Return the reason why a product is computed by loops, rather than in tiles or as code without loops."""
     steps, kind, is_dot = math.prod(loop_sizes(product)), accumulator(product), product.opcode == "dot"
     count = product.shape.elements * steps
     if not all(operand.shape.elements for operand in product.operands):
@@ -192,7 +196,9 @@ def _why_loop(product: Instruction, of: PlanClass) -> str:
 
 def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction]", panels: Panels,
               in_place: bool = False) -> Optional[Instruction]:
-    """Return the arranged product; None if it is not arranged. in_place: few rows read the other operand in place."""
+    """Return the product rewritten for register tiles, or as small products, or as a reduce. Return None if none of
+    them applies. in_place: true if few rows may read the large operand in place.
+    """
     value = _small(x, product, operands, panels) or in_place and (
         _turned(x, product, operands, panels) or _of_few_rows(x, product, operands, panels)) or None
     if product.opcode == "dot":
@@ -201,7 +207,7 @@ def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction
 
 
 def _sum_type(product: Instruction) -> str:
-    """Return the type in which tiles add up a product; "" if they add no such type."""
+    """Return the type in which tiles add the summands of a product; "" if tiles cannot add them."""
     kind = accumulator(product)
     if dtypes.TABLE[kind].kind in ("sint", "uint") and dtypes.TABLE[kind].bits <= 32:
         return "s32"
@@ -223,9 +229,10 @@ def _kept_size(dot: Instruction, operand: int) -> int:
 
 def _of_complex(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
                 of: PlanClass) -> Optional[Instruction]:
-    """Return a product of complex numbers as a product of real numbers, (re -im; im re) by (re; im), which has the real
-    and the imaginary parts; if it has few rows, columns or steps, `_of_parts` is used. Return None if the product of
-    real numbers would stay as it is."""
+    """Return a product of complex numbers as a product of real numbers, (re -im; im re) by (re; im). Its results are
+    the real and imaginary parts. If there are few rows, columns or steps, use `_of_parts` instead. Return None if the
+    product of real numbers would be computed by loops.
+    """
     kind, numbers, steps = accumulator(dot), of.panels or Panels(), math.prod(loop_sizes(dot))
     count = dot.shape.elements * steps
     if min(steps, *(_kept_size(dot, k) for k in (0, 1))) < numbers.complex_least or count < numbers.least_steps:
@@ -244,7 +251,7 @@ def _of_complex(x: Expander, dot: Instruction, operands: "Sequence[Instruction]"
             attributes[f"{name}_contracting_dims"] = tuple(n + 1 for n in side.contracted)
         else:
             both.append(x.concatenate((re, im), d))
-    at = batch + twice * len(sides[0].kept)     # the dimension of the parts
+    at = batch + twice * len(sides[0].kept)     # the dimension that separates real and imaginary parts
     dims = (*dot.shape.dims[:at], 2, *dot.shape.dims[at:])
     order = (*(n + (n >= at) for n in dot.shape.minor_to_major), at)
     real = Instruction(dot.name, "dot", array_shape(part, dims, order), both, attributes, line=dot.line, col=dot.col,
@@ -259,11 +266,13 @@ def _of_complex(x: Expander, dot: Instruction, operands: "Sequence[Instruction]"
 
 
 def _of_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
-    """Return a product of complex numbers with few rows or columns as a product of real numbers whose larger operand is
-    read in place: its parts are neighbours along its contiguous dimension. If that is a dimension of the sum, the other
-    operand is (re -im; im re), with its parts side by side, and the products are the parts of the result. Else the
-    other operand is (re; im), and the products of each with both parts are added up. Return None if the product of real
-    numbers would stay as it is."""
+    """Return a product of complex numbers with few rows or columns as a product of real numbers. The larger operand is
+    read in place: real and imaginary parts alternate along its contiguous dimension.
+
+    If that dimension is summed over, the other operand is (re -im; im re), with alternating parts too, and the results
+    are the real and imaginary parts. If not, the other operand is (re; im), and the results are products of one part
+    each, which are then added or subtracted. Return None if the product of real numbers would be computed by loops.
+    """
     large, before, batch = int(operands[1].shape.elements > operands[0].shape.elements), len(x.into), \
         len(Sides.of(dot, 0).batch)
     small, z, of, other = 1 - large, operands[large], Sides.of(dot, large), Sides.of(dot, 1 - large)
@@ -280,7 +289,7 @@ def _of_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", 
         del x.into[before:]
         return None
     if j in of.contracted:
-        d, wide = other.contracted[of.contracted.index(j)], batch + small * left    # dimensions of the result
+        d, wide = other.contracted[of.contracted.index(j)], batch + small * left  # `wide` is a dimension of the result
         rows = [_beside(x, row, d) for row in ((re, x.op("negate", im)), (im, re))]
         both[small] = _beside(x, rows, other.kept[0])
     else:
@@ -309,21 +318,21 @@ def _of_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", 
 
 
 def _halves(x: Expander, value: Instruction, d: int, dot: Instruction) -> "List[Instruction]":
-    """Return the even and the odd elements along dimension d, as arrays of the product's dimensions."""
+    """Return the even and the odd elements along dimension d, reshaped to the dimensions of the product."""
     dims = value.shape.dims
     pairs = x.reshape(value, (*dims[:d], dims[d] // 2, 2, *dims[d + 1:]))
     return [x.reshape(x.slice(pairs, d + 1, n, n + 1), dot.shape.dims) for n in (0, 1)]
 
 
 def _parts_of(x: Expander, value: Instruction) -> "List[Instruction]":
-    """Return the real and the imaginary parts."""
+    """Return the real and the imaginary parts of a value."""
     shape = array_shape(dtypes.TABLE[value.shape.dtype].part, value.shape.dims, value.shape.minor_to_major)
     return [x.add(opcode, shape, [value]) for opcode in ("real", "imag")]
 
 
 def _beside(x: Expander, both: "Sequence[Instruction]", d: int, of: Optional[Instruction] = None) -> Instruction:
-    """Return two values with their elements interleaved along dimension d. of: the complex numbers in memory,
-    contiguous along d, whose parts the two values are.
+    """Return two values with their elements interleaved along dimension d. of: the complex numbers of which the two
+    values are the parts, if these are to be read in place; they are contiguous along d.
     """
     dims = both[0].shape.dims
     new = [x.reshape(value, (*dims[:d + 1], 1, *dims[d + 1:])) for value in both]
@@ -337,8 +346,9 @@ def _beside(x: Expander, both: "Sequence[Instruction]", d: int, of: Optional[Ins
 
 def _by_vector(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
                least: int) -> Optional[Instruction]:
-    """Return a product with a vector on one side as a reduce; None if both sides are matrices, or the matrix has fewer
-    than `least` elements."""
+    """Return a product of a matrix and a vector as a reduce. Return None if neither operand is a vector, or if the
+    matrix has fewer than `least` elements.
+    """
     sizes = [_kept_size(dot, k) for k in (0, 1)]
     if min(sizes) > 1 or max(sizes) * math.prod(loop_sizes(dot)) < least:
         return None
@@ -346,11 +356,11 @@ def _by_vector(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     matrix, vector = (Sides.of(dot, k) for k in (m, 1 - m))
     x_matrix, x_vector = (x.convert(operands[k], kind) for k in (m, 1 - m))
     dims = x_matrix.shape.dims
-    along = (*matrix.batch, *matrix.contracted)         # dimensions of the matrix, in the order of the vector's own
+    along = (*matrix.batch, *matrix.contracted)  # the matrix's dimensions, in the order of the vector's dimensions
     order = (*vector.batch, *vector.contracted)
     turned = _transposed(x, x_vector, (*order, *vector.kept))
     flat = x.reshape(turned, tuple(dims[d] for d in along))
-    # a broadcast's dimensions increase
+    # the dimensions attribute of a broadcast must increase
     by_place = sorted(range(len(along)), key=lambda k: along[k])
     flat = _transposed(x, flat, by_place)
     spread = x.broadcast(flat, x_matrix.shape, sorted(along))
@@ -362,7 +372,7 @@ def _by_vector(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 
 def _transposed(x: Expander, value: Instruction, order: "Sequence[int]") -> Instruction:
-    """Return the value with dimension order[k] as dimension k."""
+    """Return the transpose of `value` whose dimension k is dimension order[k] of `value`."""
     if list(order) == list(range(value.shape.rank)):
         return value
     to = array_shape(value.shape.dtype, tuple(value.shape.dims[d] for d in order))
@@ -372,10 +382,11 @@ def _transposed(x: Expander, value: Instruction, order: "Sequence[int]") -> Inst
 # ---- many small products ----
 
 def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
-    """Return products of small matrices as code without loops, which computes one matrix after another. An operand
-    whose matrices are not contiguous is copied first. Return None for other products, and for products that are
-    faster in tiles. Return None also if neighbours are of the batch in both operands and in the result, because
-    vectors are then along the batch.
+    """Return a batch of products of small matrices in the form that becomes code without loops. The code computes one
+    matrix after another. An operand whose matrices are not contiguous is copied first.
+
+    Return None for other products, and for products that are faster in tiles. Return None also if the batch is the
+    contiguous dimension of both operands and of the result, because vectors then go along the batch.
     """
     if dot.opcode != "dot":
         return None
@@ -404,8 +415,9 @@ def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
 
 
 def _in_matrices(dot: Instruction) -> bool:
-    """Return true if the result stores one matrix after another, and in each matrix the dimensions of one operand
-    before those of the other."""
+    """Return true if the result stores one matrix after another, and within a matrix the dimensions of one operand are
+    outside those of the other operand.
+    """
     of, sides = contiguous(dot), [Sides.of(dot, k) for k in (0, 1)]
     if of is None:
         return False
@@ -419,8 +431,8 @@ def _in_matrices(dot: Instruction) -> bool:
 
 def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
                  panels: Panels) -> Optional[Instruction]:
-    """Return a product of few rows by a matrix that is read in place; None if `_tiled` reads the matrix in place, or
-    if the matrix must be copied.
+    """Return a product of few rows by a matrix that is read in place. Return None if `_tiled` reads the matrix in place
+    as well, or if the matrix must be copied.
     """
     kind, of = _sum_type(dot), int(_kept_size(dot, 1) > _kept_size(dot, 0))
     before, matrix = len(x.into), _loaded(operands[of], kind)
@@ -434,8 +446,8 @@ def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
 
 
 def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
-    """Return the value that tiles load in place of one that they add up in type `kind`: the value before a conversion
-    that tiles do themselves. Return None if tiles do not load its type.
+    """Return the value that tiles load if they add in type `kind`. It is the operand of a conversion that tiles make
+    while they load. Return None if tiles do not load values of its type.
     """
     types = (kind, *WIDENED.get(kind, ()))
     if value.opcode == "convert" and value.operands[0].shape.dtype in types and value.shape.dtype == kind:
@@ -445,13 +457,14 @@ def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
 
 def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, matrix: Instruction,
                panels: Panels) -> Optional[Instruction]:
-    """Return the product by a matrix whose neighbours are along the sum: the lanes of a unit are a dimension of the
-    batch, and are added up afterwards. Return None for other products."""
+    """Return a product by a matrix that is contiguous along the sum, or None if it is not. The sum is split into steps
+    and lanes. The lanes of a unit become a batch dimension, and a reduce adds them at the end.
+    """
     kind, bytes_, steps = _sum_type(dot), dtypes.storage_bytes(matrix.shape.dtype), math.prod(loop_sizes(dot))
     sides, unit = [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
     rows = _kept_size(dot, 1 - of)
     if rows == 1 or steps * bytes_ < LINE * rows or rows * _kept_size(dot, of) * steps < panels.least_steps:
-        # a reduction is as fast, or the lanes' sums have more bytes than the matrix, or the product is small
+        # A reduction is as fast, or the sums of all lanes are larger than the matrix, or the product is small.
         return None
     along = next((k for k, d in enumerate(sides[of].contracted) if _strides(matrix, d)), None)
     if along is None or loop_sizes(dot)[along] % unit:
@@ -461,7 +474,8 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
         value, d = matrix if k == of else x.convert(operands[k], kind), side.contracted[along]
         dims = value.shape.dims
         value = x.reshape(value, (*dims[:d], dims[d] // unit, unit, *dims[d + 1:]))
-        if k != of:     # rows side by side: rows that are far apart would share one set of the cache
+        # Store the rows next to each other, because rows that are far apart in memory may compete for one cache set.
+        if k != of:
             value = _stored(x, value, (*(n + (n > d) for n in side.kept), d + 1))
         both.append(value)
         attributes[f"{name}_batch_dims"] = (*(n + (n > d) for n in side.batch), d + 1)
@@ -476,7 +490,9 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 def _widened(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int,
              matrix: Instruction) -> Optional[Instruction]:
-    """Return the product by a matrix of narrow numbers whose neighbours are the result's; None for other products."""
+    """Return a product by a matrix of narrow numbers that is contiguous along the result's contiguous dimension, or
+    None for other products.
+    """
     kind, found = _sum_type(dot), contiguous(dot)
     if matrix.shape.dtype == kind or found is None or found[0] != of \
             or _last_size(dot) < LINE // dtypes.storage_bytes(kind) or not _strides(matrix, found[1]):
@@ -495,9 +511,10 @@ def _widened(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", o
 
 def _in_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
               panels: Panels) -> Optional[Instruction]:
-    """Return a product with long sums as the sum of products of parts, which are one more dimension of the batch. So a
-    long sum has few consecutive roundings, and threads share it. Return None if sums are short, or the parts' results
-    are large."""
+    """Return a product with a long sum as a sum of products over parts of the sum. The parts become a batch dimension.
+    A long sum then has fewer roundings one after another, and threads can share it. Return None if the sum is short, or
+    if the results of all parts would be large.
+    """
     if dot.opcode != "dot":
         return None
     sizes, kind = loop_sizes(dot), _sum_type(dot)
@@ -525,8 +542,8 @@ def _in_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 
 def _most_parts(dot: Instruction, panels: Panels) -> int:
-    """Return the maximum number of parts of a product's sum. It is above 1 if the sum is long, or if few work-items
-    would have much to multiply.
+    """Return the maximum number of parts into which a product's sum is divided. It is more than 1 if the sum is long,
+    or if the result has so few elements that work-items would be too few.
     """
     steps, kind, count = math.prod(loop_sizes(dot)), _sum_type(dot), dot.shape.elements
     if steps >= panels.long_sum:
@@ -539,9 +556,10 @@ def _most_parts(dot: Instruction, panels: Panels) -> int:
 
 def _as_read(product: Instruction, operands: "Sequence[Instruction]",
              users: "Mapping[Instruction, Sequence[Instruction]]") -> Instruction:
-    """Return the product in the layout in which the result of its elementwise users is in memory, so that no user
-    transposes it. Return the product itself if it has this layout, or if its rows would no longer be those of an
-    operand."""
+    """Return the product in the layout that its users' result has in memory, if only elementwise ops and moves lie
+    between them. Then no user transposes it. Return the product itself if it has this layout already, or if the
+    contiguous dimension would then not be contiguous in an operand.
+    """
     path = [product]
     while product.opcode == "dot" and len(users.get(path[-1], ())) == 1:
         (user,) = users[path[-1]]
@@ -567,8 +585,9 @@ def _as_read(product: Instruction, operands: "Sequence[Instruction]",
 
 
 def _in_whole_units(product: Instruction, panels: Panels) -> Instruction:
-    """Return the product in the layout in which more of its units are whole, if its result is small beside its
-    operands, so that a copy of it takes little time; else the product itself."""
+    """Return the product in the layout in which more of its units are whole. A copy then brings the result to its own
+    layout. Return the product itself if that saves little, or if the result is not small compared with the operands.
+    """
     found = contiguous(product) if product.opcode == "dot" else None
     sides = [Sides.of(product, k) for k in (0, 1)]
     if found is None or not _sum_type(product) or any(len(side.kept) != 1 for side in sides) \
@@ -588,8 +607,9 @@ def _in_whole_units(product: Instruction, panels: Panels) -> Instruction:
 
 def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
            panels: Panels) -> Optional[Instruction]:
-    """Return the product for register tiles; None if its result's contiguous dimension is of the batch, or too
-    short."""
+    """Return the product for register tiles. Return None if the result's contiguous dimension is a batch dimension, or
+    too short.
+    """
     kind = _sum_type(product)
     if product.opcode == "convolution":
         return _by_pixels(x, product, operands, panels) or _by_images(x, product, operands, panels) \
@@ -620,19 +640,21 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
 
 
 def _is_far(value: Instruction, contracted: "Sequence[int]", panels: Panels) -> bool:
-    """Return true if neighbours along the sum are far apart in memory."""
+    """Return true if adjacent elements along the sum are far apart in memory."""
     steps = _memory_strides(value)
     return steps is None or min((abs(steps[d]) for d in contracted if value.shape.dims[d] > 1), default=0) \
         * dtypes.storage_bytes(value.shape.dtype) > panels.near_bytes
 
 
 def _is_worth_it(product: Instruction, size: int, rows: int, panels: Panels) -> bool:
-    """Return true if rows of this size are enough for tiles."""
+    """Return true if the product is large enough for tiles."""
     return not _too_small(product, size, rows, panels)
 
 
 def _too_small(product: Instruction, size: int, rows: int, panels: Panels) -> str:
-    """Return the reason why rows of this size are not enough for tiles; "" if they are."""
+    """Return the reason why a product is too small for tiles; "" if it is not. size: the columns of a row. rows: the
+    number of rows.
+    """
     unit, steps = LINE // dtypes.storage_bytes(_sum_type(product)), math.prod(loop_sizes(product))
     if size < unit // 2 and product.opcode == "dot":
         return f"rows of {size} columns; tiles need at least {unit // 2}"
@@ -642,8 +664,8 @@ def _too_small(product: Instruction, size: int, rows: int, panels: Panels) -> st
 
 
 def _panel_width(size: int, kind: str, units: "Sequence[int]") -> int:
-    """Return the number of elements in a row of a panel, for `size` columns. units: possible widths of a panel in
-    units, the best first.
+    """Return the number of columns of a panel, if there are `size` columns in all. units: the possible numbers of units
+    in a panel, the best first.
     """
     unit = LINE // dtypes.storage_bytes(kind)
     return next((unit * n for n in units if size % (unit * n) == 0), unit)
@@ -651,20 +673,21 @@ def _panel_width(size: int, kind: str, units: "Sequence[int]") -> int:
 
 def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: int, size: int, rows: int,
            panels: Panels) -> Instruction:
-    """Return the operand that is read in units along its dimension j, of size `size`. It is in panels if its units
-    are not in memory, or if it is large.
+    """Return the operand that is read in units along its dimension j, of size `size`. It is copied to panels if its
+    units are not contiguous in memory, or if it is large.
     """
     kind, bytes_ = value.shape.dtype, dtypes.storage_bytes(value.shape.dtype)
     matrix = math.prod(loop_sizes(product)) * size * bytes_
     most = panels.dot_rows if product.opcode == "dot" else panels.in_place_rows
     in_place = size >= LINE // bytes_ and (rows <= most or matrix <= panels.in_place_bytes and rows < panels.many_rows)
-    box = tuple(size if d == j else count for d, count in enumerate(value.shape.dims))      # the elements of a group
+    # the sizes of one group's elements
+    box = tuple(size if d == j else count for d, count in enumerate(value.shape.dims))
     sides, steps, width = Sides.of(product, of), _memory_strides(value, box), _panel_width(size, kind, panels.units)
     is_panel = size == width and steps is not None and \
         min((abs(steps[d]) for d in sides.contracted if value.shape.dims[d] > 1), default=width) == width
     if (in_place or is_panel) and steps is not None and steps[j] == 1:
         return value
-    if product.opcode == "convolution" and steps:       # panels are copied in long pieces
+    if product.opcode == "convolution" and steps:       # the copy to panels then reads long contiguous runs
         sides = replace(sides, contracted=tuple(sorted(sides.contracted, key=lambda d: -abs(steps[d]))))
     return _in_panels(x, value, sides, j, width)
 
@@ -672,8 +695,9 @@ def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: in
 # ---- in groups of narrow numbers ----
 
 def narrow_type(dtype: str, sums: str) -> str:
-    """Return the type in whose groups a machine multiplies numbers of a type that are added up in type `sums`; "" if
-    there is none."""
+    """Return the type that a machine multiplies in groups, to which numbers of type `dtype` are converted without loss.
+    sums: the type of the sum. Return "" if there is no such type.
+    """
     if sums == "f32":
         return "bf16" if dtype == "bf16" else ""
     of = dtypes.TABLE[dtype]
@@ -682,8 +706,9 @@ def narrow_type(dtype: str, sums: str) -> str:
 
 def _groups(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
             panels: Panels) -> "List[Instruction]":
-    """Return the operands as [batch, kept, K / group, group]; none if tiles do not multiply groups of an operand's
-    numbers."""
+    """Return the operands as [batch, kept, K / group, group]. Return an empty list if tiles do not multiply groups of
+    these types.
+    """
     types = [narrow_type(operand.shape.dtype, _sum_type(dot)) for operand in operands]
     if not set(types) <= set(panels.groups):
         return []
@@ -694,7 +719,7 @@ def _groups(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, j: int,
              width: int, panels: Panels) -> Optional[Instruction]:
-    """Return the product in groups; None if tiles do not multiply groups of an operand's numbers."""
+    """Return the product of groups of narrow numbers. Return None if tiles do not multiply groups of these types."""
     both, side = _groups(x, dot, operands, panels), Sides.of(dot, of)
     if not both:
         return None
@@ -707,7 +732,7 @@ def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", o
 
 
 def _of_groups(x: Expander, shape: Shape, both: "Sequence[Instruction]", of: int, batch: int) -> Instruction:
-    """Return the product of operands in groups, with `batch` dimensions of the batch."""
+    """Return the product of two operands in groups. batch: the number of their batch dimensions."""
     attributes: Dict[str, object] = {TILED: of}
     for side, value in zip(("lhs", "rhs"), both):
         attributes[f"{side}_batch_dims"] = tuple(range(batch))
@@ -716,8 +741,9 @@ def _of_groups(x: Expander, shape: Shape, both: "Sequence[Instruction]", of: int
 
 
 def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
-    """Return the product in groups by a matrix that is read in place and whose neighbours are along the sum. The other
-    operand, of few rows, is stored in panels, and the result is transposed. Return None for other products."""
+    """Return a product of groups of narrow numbers by a matrix that is contiguous along the sum and is read in place.
+    The operand with few rows is stored in panels, and the result is transposed. Return None for other products.
+    """
     of, kind = int(_kept_size(dot, 1) <= _kept_size(dot, 0)), _sum_type(dot)
     rows, columns, steps = _kept_size(dot, of), _kept_size(dot, 1 - of), math.prod(loop_sizes(dot))
     if dot.opcode != "dot" or rows < (panels.turned_rows if kind == "f32" else 2) or rows * panels.turned_share > columns \
@@ -732,7 +758,7 @@ def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pa
     flat = x.reshape(both[of], (*dims[:batch], rows, *dims[-2:]))
     sides = Sides(tuple(range(batch)), (batch,), (batch + 1, batch + 2))
     both[of] = _in_panels(x, flat, sides, batch, _panel_width(rows, kind, panels.group_units), dims[-1])
-    at = batch + of * len(kept)     # the dimension of the rows
+    at = batch + of * len(kept)     # the dimension that counts the rows
     shape = array_shape(kind, (*dims[:batch], *kept[:at - batch], rows, *kept[at - batch:]))
     order = (at, *(d for d in shape.minor_to_major if d != at))
     value = x.reshape(_of_groups(x, array_shape(kind, shape.dims, order), both, of, batch), dot.shape.dims)
@@ -740,7 +766,7 @@ def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pa
 
 
 def _in_groups(x: Expander, value: Instruction, sides: Sides, group: int) -> Instruction:
-    """Return the value as [batch, kept, K / group, group], padded with zeros."""
+    """Return the value as [batch, kept, K / group, group]. The sum is padded with zeros to a multiple of `group`."""
     order = (*sides.batch, *sides.kept, *sides.contracted)
     dims = tuple(value.shape.dims[d] for d in order[:len(order) - len(sides.contracted)])
     steps = math.prod(value.shape.dims[d] for d in sides.contracted)
@@ -762,9 +788,9 @@ def _filled(x: Expander, value: Instruction, along: int, count: int) -> Instruct
 
 def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
               tiles: SharedTiles) -> Optional[Instruction]:
-    """Return the product for tiles of shared memory, or a product by a vector as a reduce. Return None if the product
-    is too small, or is not a product of rows by columns. An operand that is computed is stored first; operands of two
-    types are converted.
+    """Return the product for shared-memory tiles, or a product by a vector as a reduce. Return None if the product is
+    small, or if it does not multiply rows by columns. An operand that is computed is stored first. Operands of
+    different types are converted to the type of the sum.
     """
     by_vector = _by_vector(x, product, operands, tiles.vector_steps) if product.opcode == "dot" else None
     if by_vector or product.shape.elements * math.prod(loop_sizes(product)) < tiles.least_steps \
@@ -785,9 +811,9 @@ def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction
 
 def _features_beside(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                      tiles: SharedTiles) -> "List[Instruction]":
-    """Return the operands of a convolution, stored with contiguous features if contiguous elements of the base are
-    neighbours in the image and a window moves over them. Each element of such a base would be copied by itself, and a
-    copy of a few bytes takes as long as a copy of a whole word.
+    """Return the operands of a convolution. They are copied, so that features become contiguous, if the base is
+    contiguous along the image and a window moves along it. Without the copy, each element of the base would be copied
+    to shared memory by itself, which takes as long as a copy of a whole word.
     """
     base, kernel = operands
     labels, window = product.attributes["dim_labels"], product.attributes["window"]
@@ -800,8 +826,9 @@ def _features_beside(x: Expander, product: Instruction, operands: "Sequence[Inst
 
 
 def _by_phases(x: Expander, product: Instruction, operands: "Sequence[Instruction]", tiles: SharedTiles) -> Instruction:
-    """Return a convolution whose base has holes as convolutions of the base without them, one for each phase of the
-    places, so that no element of a hole is multiplied. Their results are interleaved in the result."""
+    """Return a convolution whose base has holes as several convolutions of the base without holes, one for each phase
+    of the window. No element of a hole is then multiplied. The results are interleaved.
+    """
     labels, shape = product.attributes["dim_labels"], product.shape
     along = [phases(product, k) for k in range(len(labels.out) - 2)]
 
@@ -840,7 +867,7 @@ def _by_phases(x: Expander, product: Instruction, operands: "Sequence[Instructio
 
 
 def _why_not_for_gpus(product: Instruction, tiles: SharedTiles) -> str:
-    """Return the reason why a product is not one of rows by columns for tiles of shared memory; "" if it is."""
+    """Return the reason why a product does not multiply rows by columns in shared-memory tiles; "" if it does."""
     if product.opcode == "dot":
         return "" if min(_kept_size(product, k) for k in (0, 1)) > 1 else "one of its operands is a vector"
     features, groups = product.shape.dims[product.attributes["dim_labels"].out[1]], group_count(product)
@@ -856,8 +883,8 @@ def _why_not_for_gpus(product: Instruction, tiles: SharedTiles) -> str:
 
 def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                panels: Panels) -> Optional[Instruction]:
-    """Return a convolution whose base is read in units; None for other convolutions. Such a convolution has one
-    group, and the result's contiguous dimension is a dimension of the image, along which the base has neither padding
+    """Return a convolution whose base is read in units along the image; None for other convolutions. It has one feature
+    group. The contiguous dimension of its result is a dimension of the image, along which the base has neither padding
     nor holes.
     """
     shape, labels, window = product.shape, product.attributes["dim_labels"], product.attributes["window"]
@@ -877,9 +904,10 @@ def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instructio
 
 def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                panels: Panels) -> Optional[Instruction]:
-    """Return a convolution that sums over images, such as the gradient of weights, as the sum of convolutions over
-    some images each. These images stay in cache while the kernel moves over all places. Each part is a group of
-    features. Return None for other convolutions, and if the parts' results are large in comparison with the operands.
+    """Return a convolution that sums over images as the sum of several convolutions, each over some of the images. A
+    gradient of weights is such a convolution. The images of a part stay in cache while the kernel moves over all
+    places. The parts become feature groups. Return None for other convolutions, and if the results of all parts would
+    not be small compared with the operands.
     """
     labels, kind = product.attributes["dim_labels"], _sum_type(product)
     (base, kernel), (inputs, outputs), dims = operands, labels.rhs[:2], product.shape.dims
@@ -890,7 +918,7 @@ def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instructio
     places, taps = math.prod(dims[d] for d in labels.out[2:]), math.prod(product.attributes["window"].size)
     groups, features = group_count(product), kernel.shape.dims[outputs]
     depthwise = product.attributes["batch_group_count"] == base.shape.dims[labels.lhs[0]] == features > 1
-    if depthwise:       # a copy of an operand would take longer
+    if depthwise:       # a copy of an operand would take longer than is saved
         depthwise = _strides(base, labels.lhs[0]) and _strides(kernel, outputs) and features % (LINE // bytes_) == 0
     if groups > 1 and not depthwise or parts == 1 or read < panels.images_bytes or not 1 < places < taps:
         return None
@@ -913,8 +941,8 @@ def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instructio
 
 
 def _in_groups_of_images(x: Expander, value: Instruction, images: int, features: int, parts: int) -> Instruction:
-    """Return the value with its images in parts: dimension `images` has the images of one part, and dimension
-    `features` has the number of the part as its major digit.
+    """Return the value with its images divided into parts. Dimension `images` then counts the images of one part. The
+    number of the part becomes the major digit of dimension `features`.
     """
     of = value.shape.dims
     apart = x.reshape(value, (*of[:images], parts, of[images] // parts, *of[images + 1:]))
@@ -928,8 +956,10 @@ def _in_groups_of_images(x: Expander, value: Instruction, images: int, features:
 
 def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruction]", panels: Panels,
                  part: int = 0) -> Optional[Instruction]:
-    """Return a convolution whose kernel is read in units along its output features, which are contiguous in the result;
-    None if a group has few. part: the features of a part of the images (0: there are no parts)."""
+    """Return a convolution whose kernel is read in units along the output features, which are contiguous in the result.
+    Return None if a group has too few features. part: the number of features that belong to one part of the images; 0
+    if the images are not divided.
+    """
     shape, labels, kind = product.shape, product.attributes["dim_labels"], _sum_type(product)
     groups, features = group_count(product), shape.dims[labels.out[1]]
     each, unit, rows = features // groups, LINE // dtypes.storage_bytes(kind), shape.elements // features
@@ -953,7 +983,7 @@ def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruct
     kernel = _units(x, product, kernel, 1, labels.rhs[1], features if part_of_unit else each, rows, panels)
     if part_of_unit:
         return _by_parts(x, product, base, kernel, order)
-    # along input features, if these are the longest sum, neighbours are read one after another
+    # If the longest sum is over the input features, make them contiguous in the base.
     steps = loop_sizes(product)
     if max(steps) == steps[-1] >= unit and not _strides(base, labels.lhs[1]):
         base = _stored(x, base, (labels.lhs[1],))
@@ -961,15 +991,16 @@ def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruct
 
 
 def parts_of_unit(groups: int, features: int, unit: int) -> int:
-    """Return the number of features in a group if a unit has several whole groups; else 0."""
+    """Return the number of features in a group if a unit contains several whole groups; else 0."""
     each = features // groups
     return each if groups > 1 and 1 < each < unit and unit % each == 0 and features % unit == 0 else 0
 
 
 def _by_parts(x: Expander, product: Instruction, base: Instruction, kernel: Instruction,
               order: "Sequence[int]") -> Instruction:
-    """Return a convolution of groups of few features, of which a unit has several: an element of the base is in the
-    lanes of its group."""
+    """Return a convolution with several groups of features in a unit. Each lane of a unit reads the base's element for
+    its group.
+    """
     labels = product.attributes["dim_labels"]
     wide = labels.lhs[0 if product.attributes["batch_group_count"] > 1 else 1]
     base = base if _strides(base, wide) else _stored(x, base, (wide,))
@@ -978,7 +1009,9 @@ def _by_parts(x: Expander, product: Instruction, base: Instruction, kernel: Inst
 
 def _laid_out(x: Expander, convolution: Instruction, both: "Sequence[Instruction]", order: "Sequence[int]",
               of: int) -> Instruction:
-    """Return the convolution in tiles, computed in an order of memory, then converted to its own layout."""
+    """Return the convolution for tiles, computed in the order `order` and then copied to its own layout. of: the number
+    of the operand that is read in units.
+    """
     shape = array_shape(both[of].shape.dtype, convolution.shape.dims, tuple(order))
     value = x.add("convolution", shape, both, **{**convolution.attributes, TILED: of})
     return x.laid_out(x.convert(value, convolution.shape.dtype), convolution.shape)
@@ -990,14 +1023,15 @@ def group_count(product: Instruction) -> int:
 
 
 def _stored(x: Expander, value: Instruction, minor: "Sequence[int]" = ()) -> Instruction:
-    """Return a copy of the value. minor: dimensions that become the contiguous ones."""
+    """Return a copy of the value that is stored in a buffer. minor: the dimensions that become contiguous, major first.
+    """
     order = (*minor[::-1], *(d for d in reversed(range(value.shape.rank)) if d not in minor))
     return x.add("copy", array_shape(value.shape.dtype, value.shape.dims, order), [value], **{STORED: True})
 
 
 def contiguous(product: Instruction) -> "Optional[Tuple[int, int]]":
-    """Return two numbers: the operand that has the result's contiguous dimension, and that dimension in the operand.
-    Return None if the dimension is of the batch.
+    """Return the number of the operand that has the result's contiguous dimension, and the number of this dimension in
+    the operand. Return None if it is a batch dimension.
     """
     at = next((d for d in product.shape.minor_to_major if product.shape.dims[d] > 1), None)
     if at is None:
@@ -1015,23 +1049,27 @@ def _last_size(product: Instruction) -> int:
 
 
 def _strides(value: Instruction, contiguous: "Optional[int]" = None, leads: bool = True) -> bool:
-    """Return true if a value is in memory, at a constant stride along each dimension, which is 1 along `contiguous`.
-    leads: the caller may give its leading dimension."""
+    """Return true if a value is stored in memory with a constant stride along each dimension. contiguous: the dimension
+    whose stride must be 1, or None. leads: true if the caller may give the leading dimension at run time.
+    """
     steps = _memory_strides(value, leads=leads)
     return steps is not None and (contiguous is None or steps[contiguous] == 1)
 
 
 def _are_neighbours(value: Instruction, d: int, count: int) -> bool:
-    """Return true if the first `count` elements of a value along a dimension are contiguous in memory."""
+    """Return true if the first `count` elements along dimension d are contiguous in memory."""
     box = tuple(min(size, count) if k == d else size for k, size in enumerate(value.shape.dims))
     steps = _memory_strides(value, box)
     return steps is not None and steps[d] == 1
 
 
 def _memory_strides(value: Instruction, box: "Tuple[int, ...]" = (), leads: bool = True) -> "Optional[List[int]]":
-    """Return the stride in memory along each dimension of a value; None if the value is not in memory or a stride is
-    not constant. Along a dimension of size 1 the stride is 0. box: sizes of the leading corner of the value; only the
-    elements in this corner need constant strides. leads: the leading dimension may be given at run time."""
+    """Return the stride in memory along each dimension of a value. Return None if the value is not stored, or if a
+    stride is not constant. The stride along a dimension of size 1 is 0.
+
+    box: the sizes of a corner of the value at index 0. Only elements in this corner must have constant strides.
+    leads: true if the caller may give the leading dimension at run time.
+    """
     index, of = identity(box or value.shape.dims), value
     while moves_only(of) and of.opcode != "get-tuple-element" and not of.attributes.get(STORED):
         index, of = compose(index, operand_map(of, 0)), of.operands[0]
@@ -1049,9 +1087,11 @@ def _memory_strides(value: Instruction, box: "Tuple[int, ...]" = (), leads: bool
 
 
 def _in_panels(x: Expander, value: Instruction, sides: Sides, j: int, width: int, group: int = 1) -> Instruction:
-    """Return the value as it is read back from panels. The last panel begins where it is whole, so that two panels may
-    share columns; fewer columns than a panel has are padded with zeros. group: the size of the last contracted
-    dimension, whose elements are contiguous; 1: none is."""
+    """Copy the value to panels, and return the value as read from the panels. If `width` does not divide the columns,
+    the last panel begins earlier and shares columns with the panel before it. A value with fewer columns than a panel
+    is padded with zeros. group: the size of the last contracted dimension, if its elements are to be contiguous; else
+    1.
+    """
     dims = value.shape.dims
     others = tuple(d for d in (*sides.batch, *sides.kept) if d != j)
     order = (*others, *sides.contracted, j)

@@ -1,13 +1,13 @@
-"""Stages over the same rows: reductions and elementwise results over one space, each of which reads from earlier ones
-only the totals of its own row.
+"""Combine reductions and elementwise results into stages that one kernel runs for each row.
 
-A row consists of the elements that one result of the reductions combines. If nests read each other's totals at their
-own row and nowhere else (in a softmax: the maximum of a row, the sum of its exponentials, the quotients), they can be
-one kernel, which runs one stage after another for each row, so that a row comes from memory once. The maps alone decide
-this: a total is read at the row that contains the position. Values that depend on the row alone are computed once for
-each row, between the stages. An expensive value that a later stage needs at the same position is kept by the stage that
-computes it first. A device decides whether rows are short enough (gen/heroes/rows_cpu.py); if not, the nests become
-kernels of their own.
+A row is the set of elements that one result of a reduction combines; that result is the row's total. In a softmax, the
+maximum of a row, the sum of its exponentials and the quotients are three stages. Nests can be combined if each of them
+reads the totals of others only at the row that it computes. The kernel then runs one stage after another for each row,
+and loads the row from memory once. Only the maps decide this.
+
+A value that depends only on the row is computed once per row, between the stages. An expensive value that a later stage
+needs at the same position is kept in registers by the stage that computes it first. The hero decides whether rows are
+short enough for the device (gen/heroes/rows_cpu.py). If not, the nests become kernels of their own.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from gen.schedule import KEPT_COST
 
 @dataclass(eq=False)
 class Stage:
-    """A pass over a row, and the values that follow from its totals.
+    """A pass over a row, followed by the values that are computed from the row's totals.
 
     heroes: the reduces of the pass.
-    inputs: computed over the space: their operands, then `writes`, then the operands of `columns`, then `kept`.
-    writes: results as large as the space.
-    columns: reduces by columns.
-    kept: values that later stages read again.
-    totals: computed over the rows: `row_writes`, then `row_values`, from the totals of this stage and of earlier
-        ones.
-    row_values: values that later stages read for their row.
+    inputs: computes, at a position: the operands of the reduces, then `writes`, the operands of `columns`, and `kept`.
+    writes: the results that the pass writes, one element per position.
+    columns: reduces across rows, which have a total for each element of a row.
+    kept: the values that the pass keeps in registers for later stages.
+    totals: computes, for a row: `row_writes`, then `row_values`. It reads the totals of this and of earlier stages.
+    row_writes: the results with one element per row.
+    row_values: the values of a row that later stages read.
     """
 
     heroes: List[Instruction]
@@ -55,18 +55,18 @@ class Stage:
 
 @dataclass(eq=False)
 class Rows(Nest):
-    """A nest of stages.
+    """A nest that runs several stages for each row.
 
     members: the nests that it combines.
-    space: the index space of all stages.
+    space: the index space of all positions.
     rows: the index space of the rows.
-    row_of: the map from an index of the space to the position of its row.
-    first_of: the map to the first index of its row. inner: the scratch buffers that only the stages read, which are
-        not written.
-    columns: members that reduce over the rows and give one total for each element of a row.
-    column_of: for each of these, the map from an index of the space to the position of its total.
-    strip: the number of elements of a strip, if some buffers have the rows of one strip only (gen/plan/strips.py);
-        else 0.
+    row_of: the map from an index of `space` to the position of its row.
+    first_of: the map from an index of `space` to the first index of its row.
+    inner: the scratch buffers that only the stages read. The kernel does not write them.
+    columns: the members that reduce across rows. They have a total for each element of a row.
+    column_of: for each of these members, the map from an index of `space` to the position of its total.
+    strip: the number of elements of a strip, if buffers contain the rows of one strip only (gen/plan/strips.py); else
+        0.
     """
 
     members: List[Nest]
@@ -93,8 +93,9 @@ class Rows(Nest):
         )
 
     def iteration_space(self) -> "Optional[IterationSpace]":
-        """Return the digits along which all accesses to the space have constant strides. The digit of the rows comes
-        first, then those of `columns`."""
+        """Return the positions split into digits along which all accesses have constant strides. Rows and columns are
+        separate digits: the digits of the rows come first, then those of `columns`.
+        """
         maps = [MemoryMap("row", True, 0, 0, self.row_of)]
         maps += [MemoryMap("column", True, 0, 0, column_of) for column_of in self.column_of]
         for stage in self.stages:
@@ -110,8 +111,9 @@ class Rows(Nest):
 
 
 def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -> "List[Nest]":
-    """Return the nests in a possible order, with nests over the same rows combined. cuts: values that go through
-    scratch. name: of the combined nest."""
+    """Return the nests in an order in which they can run, with nests over the same rows combined. cuts: values that are
+    stored in scratch buffers. name: the name of the combined nest if it is the only nest.
+    """
     groups: "List[List[Nest]]" = []
     needs = _needs(nests)
     for nest in nests:
@@ -126,7 +128,7 @@ def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -
     result: "List[Nest]" = []
     waiting = list(groups)
     done: "Set[Nest]" = set()
-    while waiting:      # each group runs as soon as all that it needs is done
+    while waiting:      # a group runs as soon as all nests that it needs have run
         group = next(group for group in waiting if all(need in done or need in group for nest in group
                                                        for need in needs[nest]))
         waiting.remove(group)
@@ -148,7 +150,9 @@ def _stages(
     nests: "Sequence[Nest]",
     cuts: "Dict[Instruction, int]",
 ) -> "Optional[Rows]":
-    """Combine nests over the same rows, if they have at least two stages."""
+    """Return the nests combined, with reductions across rows in `columns`. Return None if they do not have at least two
+    stages.
+    """
     whole = _rows(name, group, cuts, columns) if len(group) + len(columns) > 1 else None
     if not whole or len(whole.stages) < 2:
         return None
@@ -160,8 +164,10 @@ def _stages(
 def _with_columns(
     groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]", cuts: "Dict[Instruction, int]", name: str
 ) -> "Set[Nest]":
-    """Let reductions over rows join groups whose pass they share: the gradient of a layer norm gives totals of rows
-    and, summed over the rows, those of the weights. Return the nests that joined."""
+    """Add a reduction across rows to a group that reads the same input, so that they share a pass. The gradient of a
+    layer norm, for example, has totals for the rows, and totals across rows for the weights. Return the nests that were
+    added.
+    """
     joined_: "Set[Nest]" = set()
     for single in [group for group in groups if len(group) == 1]:
         nest = single[0]
@@ -182,7 +188,7 @@ def _with_columns(
 
 
 def _orderable(groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]") -> bool:
-    """Return true if the groups can run one after another."""
+    """Return true if the groups can run one after another, without needing each other in a circle."""
     waiting, done = list(groups), set()     # type: List[List[Nest]], Set[Nest]
     while waiting:
         ready = [g for g in waiting if all(need in done or need in g for nest in g for need in needs[nest])]
@@ -200,8 +206,9 @@ def _reads(nest: Nest) -> "Set[Buffer]":
 
 
 def _needs(nests: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
-    """Return, for each nest, the nests that must run before it: nests that write what it reads, and nests that read
-    or write what it overwrites. Nests of other kinds keep their place in the order.
+    """Return, for each nest, the nests that must run before it. These are nests that write what it reads, and nests
+    that read or write what it overwrites. A nest that is neither elementwise, a reduction nor a contraction keeps its
+    place in the order.
     """
     writers: "Dict[Buffer, Nest]" = {}
     readers: "Dict[Buffer, Set[Nest]]" = {}
@@ -224,7 +231,9 @@ def _needs(nests: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
 
 
 def _between(nest: Nest, group: "List[Nest]", groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]") -> bool:
-    """Return true if a nest needs a value that is computed from a group's totals outside of the group."""
+    """Return true if a nest needs a value that a nest outside the group computes from the group's totals. The nest
+    cannot be a stage of the group then.
+    """
     of = {member: other for other in groups for member in other}
     waiting = [member for member in needs[nest] if member not in group]
     seen: "Set[Nest]" = set()
@@ -240,7 +249,7 @@ def _between(nest: Nest, group: "List[Nest]", groups: "List[List[Nest]]", needs:
 
 
 def _candidate(nest: Nest, group: "List[Nest]") -> bool:
-    """Return true if a nest may be a stage of a group, as far as that is known without the nest's maps."""
+    """Return true if a nest may be a stage of a group, before its maps are checked."""
     first = group[0]
     if not isinstance(first, Reduction) or not _plain(first) or not _plain(nest):
         return False
@@ -253,7 +262,7 @@ def _candidate(nest: Nest, group: "List[Nest]") -> bool:
 
 
 def _plain(nest: Nest) -> bool:
-    """Return true if a nest is of a kind, and has types, that stages allow."""
+    """Return true if stages support a nest's kind, types and combiners."""
     if type(nest) not in (Nest, Reduction) or nest.layout or nest.stored:
         return False
     if any(root.at or root.shape.place and not root.shape.lead or root.shape.dtype in dtypes.PACKED
@@ -268,7 +277,7 @@ def _plain(nest: Nest) -> bool:
 
 
 def _without(whole: Rows, inner: "Set[Buffer]") -> Rows:
-    """Return the same stages without writes to buffers that only they read."""
+    """Return the nest without writes to `inner`, the scratch buffers that only its own stages read."""
     whole.inner = inner
     for stage in whole.stages:
         kept = [root for root in stage.row_writes if root.buffer not in inner]
@@ -290,7 +299,7 @@ def _partitions(whole: Rows) -> "List[Partition]":
 # ---- stages ----
 
 def _bitcast(of: Shape, to: Shape) -> str:
-    """Return the map from an index of one shape to the index of another shape at the same position in memory."""
+    """Return the map from an index of `of` to the index of `to` at the same position in memory."""
     step = algebra.call(
         "op",
         "bitcast",
@@ -304,7 +313,9 @@ def _bitcast(of: Shape, to: Shape) -> str:
 
 
 def _drop(space: Shape, gone: "Sequence[int]", kept: bool = False) -> str:
-    """Return the map from an index to the index of its row; if `kept`, the map to the first index of its row."""
+    """Return the map from an index of `space` to the index of its row, without the dimensions `gone`. If `kept`, return
+    the map to the first index of its row.
+    """
     names = [f"i{k}" for k in range(len(space.dims))]
     renamed = [n if k not in gone else "0" for k, n in enumerate(names) if kept or k not in gone]
     return algebra.simplify(
@@ -314,7 +325,7 @@ def _drop(space: Shape, gone: "Sequence[int]", kept: bool = False) -> str:
 
 
 class _Refused(Exception):
-    """The nests are not stages over the same rows."""
+    """Raised if nests are not stages over the same rows."""
 
 
 def _rows(
@@ -328,8 +339,11 @@ def _rows(
 
 @dataclass(eq=False)
 class _Stage:
-    """A stage under construction; see Stage. row_values: the values that later stages read for their row, each with
-    its result for a row. of_row, reads_kept: the values that the stage reads for its row, and at its position.
+    """A stage under construction; see Stage.
+
+    row_values: the values of a row that later stages read, each as a root over the rows.
+    of_row: the values of a row, computed by earlier stages, that this stage reads.
+    reads_kept: the values that earlier stages keep in registers and this stage reads.
     """
 
     heroes: List[Instruction] = field(default_factory=list)
@@ -343,8 +357,9 @@ class _Stage:
 
 
 class _Stages:
-    """The stages that nests form together, with reductions by columns. level: the stage of each reduce. places: for
-    each kept value, the map from an index of the space."""
+    """Builds the stages that some nests form together. columns: reductions across rows. level: for each reduce, the
+    number of its stage. places: for each kept value, the map from an index of the space to the value's index.
+    """
 
     def __init__(
         self, name: str, group: "List[Nest]", cuts: "Dict[Instruction, int]", columns: "Sequence[Nest]"
@@ -411,15 +426,16 @@ class _Stages:
         return self.stages[level - 1]
 
     def _same_rows(self, nest: Reduction) -> None:
-        """Check that each result of a reduction combines the positions of exactly one row of the space."""
+        """Raise _Refused unless each result of a reduction combines exactly the positions of one row."""
         own = compose(_bitcast(self.space, nest.space), compose(_drop(nest.space, nest.reduced),
                                                                 memory_map(nest.heroes[0].shape.leaves()[0])))
         if own != self.row_of:
             raise _Refused
 
     def _by_columns(self, nest: Reduction) -> str:
-        """Check that a reduction has one total for each element of a row, so that it can be in the last stage; return
-        the map to the positions of its totals."""
+        """Add a reduction across rows to the last stage, and return the map from an index of the space to the position
+        of its total. Raise _Refused unless the reduction has one total for each element of a row.
+        """
         totals = nest.heroes[0].shape.leaves()[0]
         everyone = (*self.group, *self.columns)
         scratch = {root.buffer for other in everyone for root in other.partition.roots if root.scratch}
@@ -439,18 +455,18 @@ class _Stages:
         return compose(_bitcast(self.space, nest.space), compose(_drop(nest.space, nest.reduced), memory_map(totals)))
 
     def _deepest(self, partition: Partition) -> int:
-        """Return the last stage whose totals a partition reads."""
+        """Return the number of the last stage whose totals a partition reads; 0 if it reads none."""
         return max((self.level[read.source] for f in partition.functions for read, _ in reads_of(partition, f)
                     if read.source in self.level), default=0)
 
     def _moved(self, root: Root, to: Shape) -> Root:
-        """Return a result at the same positions in memory, over the index of another shape."""
+        """Return a result with the same positions in memory, as a function of an index of `to`."""
         return Root(root.result, root.shape, root.value, root.output, _bitcast(to, root.shape), root.scratch)
 
     # ---- partitions ----
 
     def _inputs(self, stage: _Stage) -> Partition:
-        """Return the partition of the values that a stage computes for each position."""
+        """Return the partition of the values that a stage computes at each position."""
         operands = [o for hero in stage.heroes for o in hero.operands[:1]]
         roots = [Root(n, o.shape, o, 0, _bitcast(self.space, o.shape)) for n, o in enumerate(operands)]
         columns = [o for hero in stage.columns for o in hero.operands[:1]]
@@ -470,7 +486,7 @@ class _Stages:
             [hero.operands[1] for hero in stage.heroes],
         )
         if bound_in(partition):
-            raise _Refused      # its runtime variables would have the same names as totals
+            raise _Refused      # in C, a runtime variable could have the name of a total
         return partition
 
     def _partition(
@@ -481,7 +497,9 @@ class _Stages:
         shape: Shape,
         scalars: "Sequence[Instruction]" = (),
     ) -> Partition:
-        """Return a partition that may read totals, at the row of its position, but no other value of the stages."""
+        """Return a partition in which the totals of earlier stages are known. Raise _Refused if it reads a total of
+        another row than the row of the position.
+        """
         partition = Partition(self.computation, roots, name, shape.dims, INLINE, self.cuts, [*self.heroes, *given],
                               scalars)
         row = self.row_of if shape is self.space else compose(self.row, memory_map(self.rows))
@@ -495,10 +513,11 @@ class _Stages:
     # ---- values of a row, and kept values ----
 
     def _of_row(self, partition: Partition) -> "Dict[Instruction, Root]":
-        """Return the values that a partition computes from totals for a whole row and uses for its elements, as results
-        of the row."""
+        """Return the values that a partition computes from totals only, or the totals themselves, if it uses them for
+        the elements of the row. Each is a root over the rows.
+        """
         once = _once(partition)
-        alone: "Set[Instruction]" = set()       # values that depend on the row alone
+        alone: "Set[Instruction]" = set()       # values that depend only on totals
         roots: "Dict[Instruction, Root]" = {}
         for entry in partition.entry.body.entries:
             i = entry.instruction
@@ -512,8 +531,8 @@ class _Stages:
         return roots
 
     def _kept(self, number: int) -> "List[Instruction]":
-        """Return the values that a stage reads from earlier stages. If a value is worth keeping, the first stage that
-        computes it keeps it.
+        """Return the values that a stage reads from registers in which earlier stages keep them. A value is kept by the
+        first stage that computes it, if computing it costs at least KEPT_COST.
         """
         stage = self.stages[number]
         partition = self._inputs(stage)
@@ -546,7 +565,7 @@ class _Stages:
         return values
 
     def _cost(self, partition: Partition, entries: "Dict[Instruction, Entry]", entry: Entry) -> int:
-        """Return the number of vector instructions for a value and all that is computed for it."""
+        """Return the number of vector instructions that compute a value from what the partition reads."""
         waiting, seen = [entry.instruction], set()      # type: List[Instruction], Set[Instruction]
         while waiting:
             i = waiting.pop()
@@ -558,13 +577,13 @@ class _Stages:
 
 
 def _simple(entry: Entry) -> bool:
-    """Return true if an entry is computed from single elements."""
+    """Return true if one element of an entry is computed from one element of each operand."""
     return (entry.callee is None and not entry.regions and len(entry.instruction.shape.leaves()) == 1
             and entry.instruction.opcode in (*ELEMENTWISE, "map"))
 
 
 def _once(partition: Partition) -> "Set[Instruction]":
-    """Return the values that a partition computes at exactly one place, in its body."""
+    """Return the values that a partition computes only once, in its body."""
     count: "Dict[Instruction, int]" = {}
     for function in partition.functions:
         for region in regions(function.body):
@@ -579,7 +598,7 @@ def _inside(entry: Entry) -> "List[Region]":
 
 
 def _uses(partition: Partition) -> "List[Tuple[Read, Optional[Instruction]]]":
-    """Return the reads of a partition, each with the op that reads (None for a root)."""
+    """Return the reads in a partition's body, each with the op that reads, or None for the read of a root."""
     reads: "List[Tuple[Read, Optional[Instruction]]]" = [(partition.root_read(root), None) for root in partition.roots]
     for region in regions(partition.entry.body):
         for entry in region.entries:

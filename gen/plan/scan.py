@@ -1,9 +1,8 @@
-"""Windows that are prefixes: a reduce-window each of whose windows begins, or ends, at the end of a dimension, so that
-each window is its neighbour plus one element.
+"""Scans: a reduce-window in which each window has one element more than the window before it.
 
-JAX prints cumsum, cumprod, cummax, cummin and cumlogsumexp in this form: `window={size=1x4096 pad=0_0x4095_0}`, in
-reverse `pad=0_0x0_4095`. Forwards, a result is combiner(previous result, element), for any combiner. In reverse it is
-combiner(element, next result): HLO leaves the grouping open, and the order of the elements is kept.
+JAX prints cumsum, cumprod, cummax, cummin and cumlogsumexp in this form: `window={size=1x4096 pad=0_0x4095_0}`, and
+with `pad=0_0x0_4095` in reverse. A result is combiner(previous result, element), for any combiner. In reverse, a result
+is combiner(element, next result). HLO allows any grouping, and the order of the elements is preserved.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from gen.plan.partition import INLINE, Partition, Root, compose
 
 @dataclass(frozen=True)
 class Prefix:
-    """The dimension along which windows are prefixes. reverse: the windows are suffixes instead."""
+    """The dimension along which a scan goes. reverse: true if the scan begins at the end of the dimension."""
 
     dimension: int
     reverse: bool
@@ -29,7 +28,7 @@ class Prefix:
 
 @lru_cache(maxsize=65536)
 def prefix(instruction: Instruction) -> Optional[Prefix]:
-    """Return the prefix of a reduce-window that is a scan, else None."""
+    """Return the dimension and direction of a scan; None if the instruction is not a scan."""
     if instruction.opcode != "reduce-window":
         return None
     window, dims = instruction.attributes["window"], instruction.operands[0].shape.dims
@@ -47,14 +46,13 @@ def prefix(instruction: Instruction) -> Optional[Prefix]:
 class Scan(Nest):
     """A nest around scans.
 
-    heroes: the windows of the nest, all with the same `Prefix`.
-    inputs: their operands at the nest's index.
-    epilogue: the results, from the heroes' values, which are given.
-    steps: both, the results first.
-    inits: the initial values of the heroes.
-
-    A position in memory is (outer * size + place) * below + column: `place` counts along the dimension, `column`
-    counts the elements of the dimensions below it in memory.
+    heroes: the scans, all along the same dimension and in the same direction.
+    inputs: computes the operands of the scans at the nest's index.
+    epilogue: computes the results from the values of the scans.
+    steps: computes both, the results first.
+    inits: computes the initial values of the scans.
+    outer, size, below: a position in memory is (outer * size + place) * below + column. `place` counts along the scan's
+        dimension, and `column` counts the elements of the dimensions that are faster in memory.
     """
 
     heroes: List[Instruction]
@@ -69,7 +67,7 @@ class Scan(Nest):
 
 
 def scan(nest: Nest, heroes: List[Instruction]) -> Scan:
-    """Return a nest with the partitions that its heroes divide it into."""
+    """Return a nest as a nest around scans."""
     of, leaf = prefix(heroes[0]), heroes[0].shape.leaves()[0]
     assert of is not None
     computation, cuts, index = nest.partition.computation, nest.partition.cuts, nest.partition.entry.index

@@ -1,4 +1,6 @@
-"""A scatter as nests: copies of the operands, and the updates that are combined into the copies."""
+"""A scatter becomes a nest that copies the operand, for each operand, and a nest that combines the updates into the
+copies.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,13 @@ from gen.plan.partition import EMPTY, Partition, Root, identity
 
 @dataclass(eq=False)
 class Scatter(Nest):
-    """A nest of updates. Its shape is the shape of the updates, and its partition computes their values.
+    """A nest that combines updates into copies of the operands. Its shape is that of the updates, and its partition
+    computes their values.
 
-    indices: the indices that are read for an update.
-    lasts: the largest index in range, for each index.
-    place: the map from an update's index to the results' index, with runtime variables at0, at1, ..
+    indices: computes the start indices of an update.
+    lasts: for each start index, its largest valid value.
+    place: the map from an update's index to the results' index. Its runtime variables at0, at1, .. are the start
+        indices.
     targets: the results.
     """
 
@@ -31,7 +35,7 @@ class Scatter(Nest):
         self.further = [self.indices]
 
     def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
-        return []       # the copies have written everything else
+        return []       # other nests, which copy the operands, write the rest of the results
 
     def mapped(self) -> "List[str]":
         lines = [
@@ -47,7 +51,9 @@ class Scatter(Nest):
 
 def nests(computation: Computation, instruction: Instruction, targets: "List[Root]", cuts: "Dict[Instruction, int]",
           names: "Sequence[str]") -> "List[Nest]":
-    """Return the nests of the copies and of the updates. targets: the buffers that receive the op's leaves."""
+    """Return the nests that copy the operands, followed by the nest of the updates. targets: the buffers of the
+    results.
+    """
     count, copies = len(targets), []
     for target, operand, name in zip(targets, instruction.operands, names):
         root = Root(target.result, target.shape, operand, 0, identity(target.shape.dims), target.scratch)
@@ -70,8 +76,9 @@ def nests(computation: Computation, instruction: Instruction, targets: "List[Roo
 
 
 def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
-    """Return the map from an update's index to the result's index; for each runtime variable, its largest value in
-    range and the map to where it is read."""
+    """Return the map from an update's index to the result's index. With it, return for each runtime variable of the map
+    its largest valid value, and the map to the index from which it is read.
+    """
     a, count = instruction.attributes, len(instruction.operands) // 2
     words = [f"out={algebra.numbers(instruction.operands[0].shape.dims)}",
              *(f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands))]
@@ -95,7 +102,7 @@ def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
 
 
 def through(instruction: Instruction) -> Instruction:
-    """Return the value behind copies."""
+    """Return the value of which an instruction is a copy, or the instruction itself."""
     while instruction.opcode == "copy":
         instruction = instruction.operands[0]
     return instruction
@@ -107,8 +114,8 @@ def component(combiner: Computation, k: int) -> Instruction:
 
 
 def combined_by(combiner: Computation, k: int, count: int) -> "Optional[str]":
-    """Return the op if a result's combiner is one op of result k and update k, in either order; "overwrite" if the
-    combiner returns the update; otherwise None.
+    """Return the opcode with which a combiner computes result k from the old value and the update, in either order.
+    Return "overwrite" if the combiner returns the update. Return None if the combiner does anything else.
     """
     op = component(combiner, k)
     if op.opcode == "parameter":
@@ -119,15 +126,17 @@ def combined_by(combiner: Computation, k: int, count: int) -> "Optional[str]":
 
 
 def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
-    """Return true if a result has the same bits in any order of the updates. (A maximum of floats may be either zero,
-    or any of several NaNs.)"""
+    """Return true if a result has the same bits in whatever order its updates are combined. A maximum of floats is not
+    such a result: it may be either zero, or any of several NaNs.
+    """
     return combined_by(combiner, k, count) not in (None,
                                                    "overwrite") and dtypes.TABLE[dtype].kind not in ("float", "complex")
 
 
 def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]":
-    """Return the values that may differ between runs, when updates of one element are taken in any order. drawn: with
-    the indices that a check draws, which may repeat even if the text promises that they do not."""
+    """Return the values that may differ from run to run, because the updates of one element are combined in any order.
+    drawn: true if a check draws the indices, so that they may repeat even if the module says that they are unique.
+    """
     differing: "Set[Instruction]" = set()
     for instruction in computation.instructions:
         count = len(instruction.operands) // 2
@@ -142,7 +151,7 @@ def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]"
 
 
 def parameters_used(combiner: Computation) -> "Set[int]":
-    """Return the parameters that a combiner's result depends on."""
+    """Return the numbers of the parameters on which a combiner's result depends."""
     seen, waiting = set(), [combiner.root]
     while waiting:
         instruction = waiting.pop()

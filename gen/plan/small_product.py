@@ -1,5 +1,6 @@
-"""A nest around products of small matrices, which are contiguous in the result. Every row, column and step is known
-when the kernel is generated. The operands may have any strides within a matrix."""
+"""Nests that compute a batch of products of small matrices. A matrix is contiguous in the result, and its rows, columns
+and steps are numbers in the generated code. The operands may have any strides within a matrix.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ from gen.plan.tiled_product import Digit, StridedProduct, in_order, merged, move
 
 
 class SmallProduct(StridedProduct):
-    """A nest around products of small matrices, row-major in the result. The first operand has the rows."""
+    """A nest of products of small matrices. Each result is row-major. The first operand has the rows, the second the
+    columns.
+    """
 
     def begin_map(self, operand: int) -> str:
         """Return the map (batch) -> (position of a matrix's first element in an operand)."""
@@ -25,8 +28,9 @@ class SmallProduct(StridedProduct):
         return algebra.substitute(self.positions(1), row=0, group=0, vec=0)
 
     def offset_map(self, operand: int, name: str) -> str:
-        """Return the map (row), (column) or (step) -> (distance in elements from an operand's first row, column or
-        step)."""
+        """Return the map (row), (column) or (step), as `name` says, -> (distance in elements). It is the distance from
+        the operand's element at 0 to its element at this row, column or step.
+        """
         digits = {"row": self.rows, "column": self.columns, "step": self.steps}[name]
         return algebra.simplify(f"({name}) -> ({' + '.join(terms_of(name, digits, operand)) or '0'}), "
                                 f"domain: {name} in [0, {self.counts[name] - 1}]")
@@ -43,9 +47,12 @@ class SmallProduct(StridedProduct):
 
 def small_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str,
                   sides: "Sequence[int]") -> Optional[SmallProduct]:
-    """Return the nest around small products; None if a stride of an operand is not constant, or if the rows of the
-    result are not contiguous. at: the map from the position in the result to the product's index. sides: for each
-    operand, the total size of its dimensions that are neither batch dimensions nor contracted."""
+    """Return the nest of small products. Return None if a stride of an operand is not constant, or if the rows of the
+    result are not contiguous.
+
+    at: the map from the position in the result to the product's index.
+    sides: for each operand, the number of its rows or columns.
+    """
     found = moves(nest, dot, at)
     if found is None or found.conditions:
         return None

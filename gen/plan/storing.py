@@ -1,12 +1,13 @@
-"""Choose the values that are stored in scratch buffers because that costs less than computing them again.
+"""Choose the values that are stored in scratch buffers because that takes less time than computing them at each read.
 
-A value may be read at several indices (a stencil step by the next one), by several nests, or more often than it has
-elements (a chain of few elements that is broadcast, an operand of a product). It is then either computed once and
-stored, or computed again at each read. `Evaluations` counts, from the maps, how often each such value would be
-computed. `Evaluations.nanoseconds` estimates the time of a choice, with the costs of a class of devices. `chosen`
-visits the values, operands first, and stores a value if that costs less than computing it at each of its reads,
-including everything that it computes again itself. The estimate of the choice is never above the estimate of storing
-all such values, nor above that of storing none.
+The choice concerns values that are read more often than they have elements, or by several nests. A step of a stencil is
+read at several indices of the next step. A value with few elements may be broadcast, or be the operand of a product.
+Such a value is either computed once and stored, or computed again at each read.
+
+`Evaluations` counts from the maps how often each value is computed. `Evaluations.nanoseconds` estimates the time of a
+choice for a class of devices. `chosen` decides value after value, operands before users. It stores a value if that
+takes less time than computing the value at each read, together with all values on which it depends and that are not
+stored. The estimate of the result is never above the estimate of storing all values, nor above that of storing none.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ from gen.schedule import DIVISION_COST, SCATTERED_COST, SIDES_COST, STEP_COST, C
 
 
 MOST_ENTRIES = 1 << 20
-MOST_TRIED = 1 << 16  # largest product of stored values and all values for which leaving out each stored value is tried
+# maximum of (stored values * functions) for which the choice is tried without each stored value in turn
+MOST_TRIED = 1 << 16
 
 
 class Evaluation(NamedTuple):
-    """The decision for a value that may be stored.
+    """The decision about a value that may be stored.
 
-    reads: the total number of reads.
-    evaluations: how often it is computed.
-    stored: the decision.
-    saved: the nanoseconds that storing it alone saves.
+    reads: the number of reads in all.
+    evaluations: the number of times that an element of the value is computed.
+    stored: true if the value is stored.
+    saved: the nanoseconds that storing this value saves, with all other decisions unchanged.
     """
 
     value: Instruction
@@ -47,9 +49,14 @@ class Evaluation(NamedTuple):
 
 @dataclass(eq=False)
 class _Work:
-    """The work of one execution of a function: the instructions of its own code; the ops among them; the entries of
-    its text; true if an entry has sides; for each other function, the number of reads of its value and the number of
-    places in the text that read it.
+    """The work of one call of a function.
+
+    instructions: the number of vector instructions of its own code.
+    ops: the number of ops of the graph among them.
+    entries: the number of entries in its own code.
+    sides: true if it contains a pad or a concatenate.
+    reads: for each other function, the number of times that it is called.
+    sites: for each other function, the number of places in the code that call it.
     """
 
     instructions: float = 0.0
@@ -61,12 +68,15 @@ class _Work:
 
 
 class Evaluations(Partition):
-    """All values of a computation as one partition, with a function for each value that is written in any case (a
-    result, or a value of `ends`) and for each value that may be stored."""
+    """All values of a computation as one partition. Each value that is written in any case, and each value that may be
+    stored, is a function. Results and the values in `ends` are written in any case.
+    """
 
     def __init__(self, computation: Computation, leaves: "Sequence[Leaf]", ends: "Collection[Instruction]",
                  rows: bool = True) -> None:
-        """rows: true if kernels of rows compute values that depend on a row's totals once for each row."""
+        """rows: true if kernels of rows (gen/plan/rows.py) compute a value that depends only on a row's totals once per
+        row.
+        """
         self.leaves = leaves
         self.written: "Dict[Function, int]" = {}
         self._reached: "Set[Instruction]" = set()
@@ -74,7 +84,7 @@ class Evaluations(Partition):
         self._totals, self._known = _totals(computation, ends) if rows else {}, _known(computation)
         super().__init__(computation, [], "", (), inline=0, cuts={end: 0 for end in ends})
         self.work = {function: self._work(function) for function in self.functions}
-        # values that the written values read directly
+        # functions that the functions of written values call
         self.last = {callee for function in self.written for callee in self.work[function].reads}
         self.candidates = [function for function in self.functions
                            if function.root is not None and storable(function.root)
@@ -84,7 +94,7 @@ class Evaluations(Partition):
 
     def _use_roots(self) -> None:
         self.functions.clear()
-        walks: "Dict[Tuple[int, ...], Function]" = {}       # results of the same dimensions share a walk
+        walks: "Dict[Tuple[int, ...], Function]" = {}       # results with the same dimensions are computed in one loop
         for leaf in self.leaves:
             if leaf.shape.elements:
                 dims = leaf.value.shape.leaves()[leaf.output].dims
@@ -92,7 +102,7 @@ class Evaluations(Partition):
                 self._use(self._resolve(leaf.value, function.index, leaf.output, function), function.body)
 
     def _function(self, dims: "Tuple[int, ...]") -> Function:
-        """Add a function for a value that is written in any case."""
+        """Add a function for a value that is written in any case, with the dimensions `dims`."""
         function = Function("", dims)
         self.functions.append(function)
         self.written[function] = math.prod(dims)
@@ -117,8 +127,9 @@ class Evaluations(Partition):
                 self._place(instruction, list(self._uses[instruction]))
 
     def _inlined(self, instruction: Instruction, region: Region) -> bool:
-        """Return true if a value is computed where it is read: it is read about once per element, or it depends
-        elementwise on totals of a reduction, as kernels of rows compute it once for each row."""
+        """Return true if a value is computed where it is read. That holds if it is read less than twice per element, or
+        if a kernel of rows computes it once per row.
+        """
         reads, elements = self._weight(region) * math.prod(region.function.dims), instruction.shape.leaves()[0].elements
         return super()._inlined(instruction, region) and (reads < 2 * elements
                                                           or elements <= self._totals.get(instruction, 0))
@@ -168,12 +179,14 @@ class Evaluations(Partition):
         return work
 
     def counted(self, stored: "FrozenSet[Function]") -> "Dict[Function, Tuple[float, float]]":
-        """Return, for each function, the number of reads and the number of computations of its value."""
+        """Return, for each function, the number of times that its value is read and the number of times that it is
+        computed, if the functions in `stored` are stored.
+        """
         counts: "Dict[Function, Tuple[float, float]]" = {}
         reads: "Dict[Function, float]" = {}
         once: "Set[Function]" = set()
-        passes = set(self.written)      # values that a pass over their elements computes, each element once
-        for function in self.functions:     # callers come before callees
+        passes = set(self.written)      # functions that a nest computes once per element
+        for function in self.functions:     # callers come before the functions that they call
             elements = float(math.prod(function.dims))
             if function not in reads or (function in stored and function in self.last):
                 passes.add(function)
@@ -188,9 +201,9 @@ class Evaluations(Partition):
         return counts
 
     def _shared(self, passes: bool, function: Function, callee: Function) -> bool:
-        """Return true if a value is computed once for this reader and other readers of its kind. Nests that visit
-        each element of the value once share a pass. A value that depends elementwise on totals of a reduction and is
-        then broadcast is computed once for each row.
+        """Return true if a call of `callee` does not compute its value again, because other calls have computed it.
+        Nests that go once over all elements of the value share a pass. A value that depends elementwise on a
+        reduction's totals and is then broadcast is computed once per row.
         """
         work, elements = self.work[function], math.prod(callee.dims)
         reads = work.reads[callee] * math.prod(function.dims)
@@ -199,9 +212,11 @@ class Evaluations(Partition):
         return passes and abs(reads - elements) < 0.5
 
     def nanoseconds(self, stored: "FrozenSet[Function]", costs: Costs) -> float:
-        """Return the estimated time of the whole computation if these values are stored."""
+        """Return the estimated time of the whole computation in nanoseconds, if the functions in `stored` are stored.
+        """
         counts, again = self.counted(stored), self._again(stored)
-        factors: "Dict[Function, float]" = {}       # cost factor of the nest that computes a value
+        # factor by which a function's instructions cost more, because of the nest in which it is computed
+        factors: "Dict[Function, float]" = {}
         time = 0.0
         for function in self.functions:
             factor = factors.get(function, 1.0)
@@ -220,8 +235,9 @@ class Evaluations(Partition):
         return time
 
     def _again(self, stored: "FrozenSet[Function]") -> "Dict[Function, int]":
-        """Return the number of repeated entries in each function's text if all values that are not stored are
-        inlined."""
+        """Return, for each function, the number of entries that its code repeats, if all functions that are not stored
+        are inlined.
+        """
         entries: "Dict[Function, int]" = {}
         again: "Dict[Function, int]" = {}
         for function in reversed(self.functions):
@@ -231,8 +247,8 @@ class Evaluations(Partition):
 
     def _inline(self, function: Function, callees: "Sequence[Function]", entries: "Dict[Function, int]",
                 again: "Dict[Function, int]") -> None:
-        """Store two numbers for a function: in `entries` the number of entries in its text including its callees, in
-        `again` the number of these entries that are repeated.
+        """Count the entries of a function into which `callees` are inlined. Set entries[function] to their number, and
+        again[function] to the number of repeated entries among them.
         """
         sites = self.work[function].sites
         entries[function] = self.work[function].entries + sum(entries[callee] * sites[callee] for callee in callees)
@@ -241,20 +257,21 @@ class Evaluations(Partition):
                                                 for callee in callees))
 
     def chosen(self, costs: Costs) -> "FrozenSet[Function]":
-        """Return the values to store."""
+        """Return the functions whose values are to be stored."""
         stored: "Set[Function]" = set()
         readers: "Dict[Function, Dict[Function, float]]" = {}
         for function in self.functions:
             for callee, weight in self.work[function].reads.items():
                 readers.setdefault(callee, {})[function] = weight
-        time: "Dict[Function, float]" = {}  # time of one evaluation, including everything that it computes again
+        # time of one call, including the functions that it calls and that are not stored
+        time: "Dict[Function, float]" = {}
         entries: "Dict[Function, int]" = {}
         repeated: "Dict[Function, int]" = {}
         sides: "Dict[Function, bool]" = {}
         possible = set(self.candidates)
         passes = {function for function, (reads, _) in self.counted(frozenset()).items()
                   if function in self.written or reads <= math.prod(function.dims)}
-        for function in reversed(self.functions):   # operands come before users
+        for function in reversed(self.functions):   # functions come before their callers
             work, elements = self.work[function], float(math.prod(function.dims))
             factor = costs.sides if work.sides else 1.0
             time[function] = factor * work.instructions * costs.instruction + sum(
@@ -265,7 +282,7 @@ class Evaluations(Partition):
             self._inline(function, [callee for callee in work.sites if callee not in stored], entries, repeated)
             if function not in possible:
                 continue
-            # assume that each reader is computed once per element
+            # assume that each caller is computed once per element
             of = readers.get(function, {})
             alone = [weight * math.prod(reader.dims) for reader, weight in of.items()
                      if not self._shared(reader in passes or reader in stored, reader, function)]
@@ -281,8 +298,8 @@ class Evaluations(Partition):
         return self._improved(frozenset(stored), costs)
 
     def _improved(self, stored: "FrozenSet[Function]", costs: Costs) -> "FrozenSet[Function]":
-        """Return the best of four choices: these values, all values, the values that results read directly, and no
-        values. Each choice leaves out the values that cost more than they save.
+        """Return the fastest of four choices: `stored`, all values, the values that results read directly, and no
+        values. Each choice is first reduced by values that take more time than they save.
         """
         best, least = frozenset(), math.inf     # type: FrozenSet[Function], float
         tried = [stored, frozenset(self.candidates), frozenset(self.last.intersection(self.candidates)),
@@ -299,16 +316,18 @@ class Evaluations(Partition):
         return best
 
     def operations(self, stored: "FrozenSet[Function]") -> float:
-        """Return the number of ops on elements, without moves, if these values are stored."""
+        """Return the number of ops on elements, without moves, if the functions in `stored` are stored."""
         return sum(times * self.work[function].ops for function, (_, times) in self.counted(stored).items())
 
     def graph_operations(self) -> float:
-        """Return the number of ops on elements if each value is computed once."""
+        """Return the number of ops on elements, without moves, if each value is computed once."""
         return sum(float(math.prod(function.dims)) * self.work[function].ops for function in self.functions)
 
 
 def _totals(computation: Computation, ends: "Collection[Instruction]") -> "Dict[Instruction, int]":
-    """Return, for each value, the largest number of elements of a reduce that it depends on."""
+    """Return the number of totals on which a value depends. If it depends on several reduces, return the number of the
+    one with the most totals. Values that depend on no reduce are left out.
+    """
     most: "Dict[Instruction, int]" = {}
     for instruction in computation.instructions:
         counts = [max(most.get(o, 0), o.shape.leaves()[0].elements if o.opcode == "reduce" and o in ends else 0)
@@ -320,7 +339,7 @@ def _totals(computation: Computation, ends: "Collection[Instruction]") -> "Dict[
 
 @dataclass(frozen=True)
 class Storage:
-    """The choice of stored values among all `evaluations`."""
+    """The choice of the stored values. evaluations: all values. chosen: the functions whose values are stored."""
 
     evaluations: "Evaluations"
     chosen: "FrozenSet[Function]"
@@ -333,7 +352,7 @@ class Storage:
 
     @property
     def operations(self) -> float:
-        """Return the number of ops on elements that are computed."""
+        """Return the number of ops on elements, without moves."""
         return self.evaluations.operations(self.chosen)
 
     @property
@@ -343,7 +362,9 @@ class Storage:
         return self.operations / graph if graph else 1.0
 
     def values(self) -> "List[Evaluation]":
-        """Return the values that are stored, or are read more often than they have elements."""
+        """Return the values that are stored, and the values that are read more often than they have elements, with the
+        decisions.
+        """
         counts = self.evaluations.counted(self.chosen)
 
         def time(stored: "FrozenSet[Function]") -> float:
@@ -356,14 +377,14 @@ class Storage:
 
 
 def storage(computation: Computation, leaves: "Sequence[Leaf]", costs: Costs) -> Storage:
-    """Return the choice for a computation whose leaves are written."""
+    """Return the choice of stored values for a computation that writes `leaves`."""
     evaluations = Evaluations(computation, leaves, {i for i in computation.instructions if stops(i)},
                               costs.rows)
     return Storage(evaluations, evaluations.chosen(costs), costs)
 
 
 def levels(computation: Computation, cuts: "Collection[Instruction]") -> "Dict[Instruction, int]":
-    """Return, for each value, the length of the longest chain of cuts that it depends on."""
+    """Return, for each value, the maximum number of cuts on a path to it from the parameters."""
     level: "Dict[Instruction, int]" = {}
     for instruction in computation.instructions:
         level[instruction] = max((level[o] + (o in cuts) for o in instruction.operands), default=0)
@@ -371,7 +392,7 @@ def levels(computation: Computation, cuts: "Collection[Instruction]") -> "Dict[I
 
 
 def _known(computation: Computation) -> "Set[Instruction]":
-    """Return the scalars that depend on constants only; compilers fold them."""
+    """Return the scalars that depend only on constants. Compilers compute them."""
     known: "Set[Instruction]" = set()
     for instruction in computation.instructions:
         if not instruction.shape.dims and instruction.shape.kind == "array" and (
@@ -382,14 +403,15 @@ def _known(computation: Computation) -> "Set[Instruction]":
 
 
 def storable(instruction: Instruction) -> bool:
-    """Return true if a value may be in a scratch buffer: it is one array of whole bytes, and not a view of memory."""
+    """Return true if a value may be stored in a scratch buffer. It must be one array of whole bytes, and not the parts
+    of complex numbers that are read in place.
+    """
     return instruction.shape.kind == "array" and instruction.shape.dtype not in dtypes.PACKED \
         and not instruction.attributes.get(PARTS)
 
 
 def _reads_back(instruction: Instruction) -> bool:
-    """Return true if a value consists of moved elements of stored copies: they are already in memory in a suitable
-    order."""
+    """Return true if a value consists of elements of stored copies, at other indices. It need not be stored again."""
     waiting, seen = [instruction], {instruction}
     while waiting:
         value = waiting.pop()
@@ -403,7 +425,9 @@ def _reads_back(instruction: Instruction) -> bool:
 
 
 def instructions(instruction: Instruction) -> float:
-    """Return the vector instructions for one element of 4 bytes; for a loop, for one step."""
+    """Return the number of vector instructions that compute one element, or one step of a loop. Wider elements than 4
+    bytes count more.
+    """
     dtype = instruction.shape.leaves()[0].dtype
     factor = max(1.0, dtypes.storage_bytes(dtype) / 4) * (3 if dtypes.TABLE[dtype].kind == "complex" else 1)
     row = ELEMENTWISE.get(instruction.opcode)
@@ -419,7 +443,7 @@ def instructions(instruction: Instruction) -> float:
 
 
 def operations(instruction: Instruction) -> float:
-    """Return the ops for one element; for a loop, for one step. A move counts 0."""
+    """Return the number of ops that compute one element, or one step of a loop. A move counts 0."""
     if instruction.opcode in ELEMENTWISE:
         return 1.0
     if instruction.opcode in CONTRACTIONS:
@@ -443,8 +467,6 @@ def _per_byte(function: Function, costs: Costs) -> float:
 
 
 def _loaded(function: Function, costs: Costs) -> float:
-    """Return the time to read an element of a stored value: the time of one instruction and of moving the element's
-    bytes.
-    """
+    """Return the time in nanoseconds to read one element of a stored value."""
     elements = math.prod(function.dims)
     return costs.instruction + _bytes(function) / max(1, elements) * _per_byte(function, costs)

@@ -1,10 +1,10 @@
-"""Strips: a product and the nests that reduce its rows in one kernel, a few rows at a time.
+"""Strips: one kernel multiplies a few rows at a time, reduces them, and may multiply the result again.
 
-A contraction leaves its rows in a scratch buffer. Stages over the same rows (gen/plan/rows.py) read them there, and may
-leave rows for a second contraction, which computes the results. In attention these are the scores, their softmax, and
-the product with the values. A strip is a number of neighbouring rows. If nobody else reads the buffers in between, the
-nests process one strip after another, and the buffers have room for one strip: position p becomes p mod the elements of
-a strip. The nests are the same as without strips, except for the maps to these buffers.
+In attention, the scores, their softmax and the product with the values form such a kernel. A contraction writes rows to
+a scratch buffer. Stages over the same rows (gen/plan/rows.py) read them there, and may write rows for a second
+contraction. A strip is a set of neighbouring rows. If no other nest reads the buffers in between, the kernel processes
+one strip after another, and a buffer contains only one strip: position p of the array is position p mod (elements of a
+strip) of the buffer. The nests are those of the unstripped kernels, except for the maps to these buffers.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from gen.schedule import Panels
 
 @dataclass(eq=False)
 class Strips(Nest):
-    """A nest processed in strips.
+    """Nests that one kernel runs strip by strip.
 
     members: the nests as kernels of their own.
-    parts: the same nests, in strips.
+    parts: the same nests, reading and writing buffers of one strip.
     count: the number of strips.
-    rows: the rows of a strip.
-    between: the buffers between the parts, each of one strip.
+    rows: the number of rows of a strip.
+    between: the buffers between the parts, each with room for one strip.
     """
 
     members: List[Nest]
@@ -49,9 +49,11 @@ class Strips(Nest):
 
 
 def joined(nests: "Sequence[Nest]", panels: Panels) -> "List[Nest]":
-    """Return the nests. Nests that can be processed in strips are combined, at the place of the last of them."""
+    """Return the nests, with nests that can run strip by strip combined. A combined nest takes the place of its last
+    member.
+    """
     result = list(nests)
-    if any(nest.aliases for nest in nests):     # nests with aliases keep their place in the order
+    if any(nest.aliases for nest in nests):     # a nest that updates a buffer in place must keep its place in the order
         return result
     for rows in [nest for nest in nests if isinstance(nest, Rows) and not nest.columns]:
         producer = next((nest for nest in result if isinstance(nest, Contraction) and _feeds(nest, rows, nests)), None)
@@ -77,20 +79,23 @@ def _reads(nest: Nest) -> "Set[Buffer]":
 
 
 def _left(first: Nest, second: Nest) -> "List[Buffer]":
-    """Return the scratch buffers that a nest leaves for another one."""
+    """Return the scratch buffers that the first nest writes and the second nest reads."""
     written = {root.buffer for _, root in first.written_roots(True)} - first.inner
     return [buffer for buffer in sorted(written & _reads(second)) if buffer.role is Role.SCRATCH]
 
 
 def _feeds(first: Nest, second: Nest, nests: "Sequence[Nest]") -> bool:
-    """Return true if a nest leaves exactly one buffer, and only the other nest reads that buffer."""
+    """Return true if the second nest reads exactly one scratch buffer that the first nest writes, and no further nest
+    reads it.
+    """
     left = _left(first, second)
     return len(left) == 1 and not any(left[0] in _reads(nest) for nest in nests if nest not in (first, second))
 
 
 def _strips(chain: "List[Nest]", nests: "Sequence[Nest]", panels: Panels) -> Optional[Strips]:
-    """Return the nests combined in strips; None if a strip's rows are not neighbours in each nest, or a strip is too
-    large."""
+    """Return the nests combined. Return None if the rows of a strip are not neighbours in every nest, or if a strip is
+    too large for the caches.
+    """
     producer, rows = chain[0], chain[1]
     assert isinstance(producer, Contraction) and isinstance(rows, Rows)
     between = [_left(first, second)[0] for first, second in zip(chain, chain[1:])]
@@ -125,8 +130,9 @@ def _strips(chain: "List[Nest]", nests: "Sequence[Nest]", panels: Panels) -> Opt
 
 def _rows_of_strip(producer: Contraction, length: int, between: "Sequence[Buffer]", chain: "Sequence[Nest]",
                    panels: Panels) -> int:
-    """Return the number of rows of a strip, the largest divisor of the rows that share the other operand; 0 if a strip
-    is too large for the caches, or too small for register tiles."""
+    """Return the number of rows of a strip. It is the largest divisor of the producer's rows whose strip fits the
+    caches. Return 0 if a strip is too large for the caches, or too small for register tiles.
+    """
     size = max(dtypes.storage_bytes(buffer.shape.dtype) for buffer in between)
     for nest in chain:
         if isinstance(nest, Contraction):
@@ -141,7 +147,9 @@ def _rows_of_strip(producer: Contraction, length: int, between: "Sequence[Buffer
 
 
 def _in_strips(nest: Nest, places: "Dict[Buffer, str]", elements: int) -> Optional[Nest]:
-    """Return the nest with buffers of one strip."""
+    """Return the nest with buffers of one strip, or None if it is no longer a contraction then. places: for each of
+    these buffers, the map from a position in the array to the position in the buffer.
+    """
     if isinstance(nest, Contraction):
         part = Nest(nest.name, nest.shape, _placed(nest.partition, places))
         made = tiled(part, elements)
@@ -162,7 +170,7 @@ def _roots(roots: "Sequence[Root]", places: "Dict[Buffer, str]") -> "List[Root]"
 
 
 def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
-    """Return the partition with buffers of one strip between the parts."""
+    """Return the partition with buffers of one strip; `places` as in `_in_strips`."""
     made = copy.copy(partition)
     made.roots = _roots(partition.roots, places)
     numbers = {buffer.number: place for buffer, place in places.items()}
@@ -171,8 +179,8 @@ def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
 
 
 def _goes_by_strips(nest: Contraction, strips: int) -> bool:
-    """Return true if the digits of a contraction's work-items, major first, begin with the digits of the strip's
-    number.
+    """Return true if a contraction's work-items go through one strip after another: their digits, major first, begin
+    with the digits of the strip's number.
     """
     digits = [nest.outer[k] for k in nest.order if nest.outer[k].strips]
     return math.prod(digit.size for digit in digits) == strips and is_mixed_radix(
@@ -180,14 +188,15 @@ def _goes_by_strips(nest: Contraction, strips: int) -> bool:
 
 
 def _reads_as_single(nest: Contraction, between: "Sequence[Buffer]") -> bool:
-    """Return true if a contraction reads the buffers in between only as its operand `single`, whose rows are those of
-    the strip."""
+    """Return true if a contraction reads the buffers between parts only as its operand `single`, not as `units` or in
+    its epilogue.
+    """
     return nest.units not in between and not any(buffer in between for function in nest.epilogue.functions
                                                  for buffer in buffers_of(nest.epilogue, function))
 
 
 def _in_order(rows: Rows, between: "Sequence[Buffer]") -> bool:
-    """Return true if stages access the buffers in between at their own position only."""
+    """Return true if the stages read and write the buffers between parts only at the position that they compute."""
     unmap, flats = algebra.call("shape", "unmap", rows.space.text), []
     for stage in rows.stages:
         flats += [compose(root.map, memory_map(root.shape)) for root in stage.writes if root.buffer in between]

@@ -1,14 +1,14 @@
-"""A nest around a product of matrices, a batch of these, or a convolution, in whose operands each digit has a constant
-stride: a GPU reads the operands in tiles of shared memory.
+"""Products that a GPU computes from tiles of its operands in shared memory: a product of two matrices, a batch of such
+products, or a convolution.
 
-The positions of the result, in the order of memory, are digits. Along the digits of the rows only the address in the
-first operand changes, along those of the columns only that in the second, along those of the batch both or none. The
-digits of the sum are its steps. Each digit has one stride in each operand, so any order of dimensions is a map, not a
-copy.
+The position of a result in memory is split into mixed-radix digits. A digit of the rows changes only the address in the
+first operand, a digit of the columns only the address in the second, and a digit of the batch changes both or neither.
+The sum has digits too, the steps. Each digit has one stride in each operand. Operands may therefore have any order of
+dimensions, and none is copied.
 
-The rows of a convolution are the places of its window; its steps are the elements of the window and the input features.
-Padding is not part of the base: conditions, which are sums of strides too, say which elements exist. All other elements
-are zero.
+The rows of a convolution are the places of its window. Its steps are the elements of the window and the input features.
+Padding is not stored in the base. Conditions say which elements exist; all other elements are zero. A condition is a
+sum of strides that must lie in an interval.
 """
 
 from __future__ import annotations
@@ -28,8 +28,13 @@ from gen.plan.products import group_count
 
 
 class Digit(NamedTuple):
-    """A digit. position: the positions of the result per step. strides: the elements of each operand per step. inside:
-    the amount per step in each condition of the nest."""
+    """A digit of the result's position or of the sum, and what one step of the digit changes.
+
+    size: the number of steps.
+    position: the distance in the result.
+    strides: the distance in each operand.
+    inside: the amount that is added to the sum of each condition.
+    """
 
     size: int
     position: int
@@ -38,7 +43,11 @@ class Digit(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A condition for the existence of an operand's element: a sum that starts at `first` is in [0, last]."""
+    """The condition under which an element of an operand exists: a sum is in [0, last].
+
+    operand: the number of the operand.
+    first: the value of the sum at the first element.
+    """
 
     operand: int
     first: int
@@ -46,20 +55,20 @@ class Condition(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """The number of a condition, in place of the number of an operand."""
+    """The number of a condition. Functions that take the number of an operand take it as well."""
 
     number: int
 
 
 @dataclass(eq=False)
 class StridedProduct(Nest):
-    """A nest around a product in whose operands each digit has a constant stride.
+    """A nest of a product in which each digit has a constant stride in each operand.
 
     dot: the product.
-    epilogue: the computation of the results from the product's elements (`partition` computes the product itself).
-    operands: first the operand that has the rows, then the operand that has the columns.
-    first: position of the first element in each operand.
-    conditions: conditions for the existence of the operands' elements.
+    epilogue: computes the results from the elements of the product. `partition` computes the product as well.
+    operands: the operand with the rows, then the operand with the columns.
+    first: the position of the first element in each operand.
+    conditions: the conditions under which elements of the operands exist.
     batch, rows, columns, steps: the digits, major first.
     """
 
@@ -75,19 +84,18 @@ class StridedProduct(Nest):
 
     @property
     def counts(self) -> "Dict[str, int]":
-        """Return the number of matrices, and the numbers of rows, columns and steps in each."""
+        """Return the number of matrices in the batch, and the numbers of rows, columns and steps of a matrix."""
         return {name: math.prod(digit.size for digit in digits) for name, digits in
                 (("batch", self.batch), ("row", self.rows), ("column", self.columns), ("step", self.steps))}
 
     def lines(self, operand: int) -> "Tuple[Digit, ...]":
-        """Return an operand's own digits: the digits of the rows for the first operand, of the columns for the
-        second.
+        """Return the digits of the rows for the first operand, and of the columns for the second operand. A line is a
+        row of the first operand or a column of the second.
         """
         return (self.rows, self.columns)[operand]
 
     def positions(self, vec: int) -> str:
-        """Return the map (batch, row, group)[vec] -> (position in the result). A group is `vec` neighbouring
-        columns."""
+        """Return the map (batch, row, group)[vec] -> (position in the result). A group is `vec` adjacent columns."""
         counts = self.counts
         terms = [*terms_of("batch", self.batch, "position"), *terms_of("row", self.rows, "position"),
                  *terms_of(f"(group * {vec} + vec)", self.columns, "position")]
@@ -96,13 +104,15 @@ class StridedProduct(Nest):
             f"row in [0, {counts['row'] - 1}], group in [0, {counts['column'] // vec - 1}], vec in [0, {vec - 1}]")
 
     def line_map(self, operand: int, vec: int = 1) -> str:
-        """Return the map (batch, group)[vec] -> (position of a line's first element in an operand). A group is `vec`
-        neighbouring lines."""
+        """Return the map (batch, group)[vec] -> (position of the first element of a line in an operand). A line is a
+        row of the first operand or a column of the second. A group is `vec` adjacent lines.
+        """
         return self._of_lines(operand, vec, self.first[operand], operand)
 
     def step_map(self, operand: int, vec: int = 1) -> str:
-        """Return the map (group)[vec] -> (distance in elements from a line's first element in an operand). A group is
-        `vec` neighbouring steps."""
+        """Return the map (group)[vec] -> (distance in elements from the first element of a line). A group is `vec`
+        adjacent steps.
+        """
         return self._of_steps(vec, operand)
 
     def _of_lines(self, operand: int, vec: int, first: int, of: "int | Inside") -> str:
@@ -120,37 +130,42 @@ class StridedProduct(Nest):
 
 
 class TiledProduct(StridedProduct):
-    """A nest around a product whose operands a GPU reads in tiles of shared memory."""
+    """A nest of a product that a GPU computes in shared-memory tiles."""
 
     def conditions_of(self, operand: int) -> "List[int]":
-        """Return the numbers of the conditions of an operand."""
+        """Return the numbers of the conditions under which elements of an operand exist."""
         return [number for number, condition in enumerate(self.conditions) if condition.operand == operand]
 
     @property
     def sums(self) -> "List[int | Inside]":
-        """Return all sums of strides: the operands' positions, and the conditions."""
+        """Return the numbers of both operands, then the numbers of all conditions. Each stands for a sum of strides."""
         return [0, 1, *map(Inside, range(len(self.conditions)))]
 
     def inside_line_map(self, number: int, vec: int = 1) -> str:
-        """Return the map (batch, group)[vec] -> (a condition's sum at a line's first element). A group is `vec`
-        neighbouring lines."""
+        """Return the map (batch, group)[vec] -> (sum of a condition at the first element of a line). A group is `vec`
+        adjacent lines.
+        """
         condition = self.conditions[number]
         return self._of_lines(condition.operand, vec, condition.first, Inside(number))
 
     def inside_step_map(self, number: int, vec: int = 1) -> str:
-        """Return the map (group)[vec] -> (the steps' contribution to a condition's sum). A group is `vec` neighbouring
-        steps."""
+        """Return the map (group)[vec] -> (amount that steps add to the sum of a condition). A group is `vec` adjacent
+        steps.
+        """
         return self._of_steps(vec, Inside(number))
 
     def along_steps(self, operand: int) -> bool:
-        """Return true if neighbours in an operand's memory are steps, not lines."""
+        """Return true if adjacent elements of an operand in memory are steps of one line, rather than elements of
+        different lines.
+        """
         def least(digits: "Sequence[Digit]") -> int:
             return min((abs(digit.strides[operand]) or 1 << 62 for digit in digits), default=1 << 62)
         return least(self.steps) < least(self.lines(operand))
 
     def vector(self, operand: int, most: int) -> int:
-        """Return the largest number of neighbours, at most `most`, that are always read together: they are contiguous
-        and aligned to their number."""
+        """Return the largest number of elements, at most `most`, that can always be read as one vector. They are
+        contiguous, aligned to a vector, and exist under the same conditions.
+        """
         vec, along = most, self.along_steps(operand)
         while vec > 1:
             count = self.counts["step"] if along else math.prod(digit.size for digit in self.lines(operand))
@@ -168,8 +183,9 @@ class TiledProduct(StridedProduct):
 
 
 def terms_of(name: str, digits: "Sequence[Digit]", of: "int | str | Inside") -> "List[str]":
-    """Return the terms of a sum: the amount of each digit of a number in an operand, in a condition, or (of:
-    "position") in the result."""
+    """Return the terms that the digits of a number contribute to a sum. of: the number of an operand, for a position in
+    it; an `Inside`, for the sum of a condition; "position", for a position in the result.
+    """
     terms, below = [], 1
     for digit in reversed(digits):
         worth = digit.position if isinstance(of, str) else digit.inside[of.number] if isinstance(of, Inside) \
@@ -180,8 +196,14 @@ def terms_of(name: str, digits: "Sequence[Digit]", of: "int | str | Inside") -> 
 
 
 class Moves(NamedTuple):
-    """The operands of a product: their buffers, the position of the first element in each, the conditions for the
-    existence of elements, and the digits of the result and of the sum, major first."""
+    """The operands of a product.
+
+    buffers: the operands' buffers.
+    first: the position of the first element in each.
+    conditions: the conditions under which elements exist.
+    digits: the digits of the result, major first.
+    sums: the digits of the sum, major first.
+    """
 
     buffers: Tuple[Buffer, Buffer]
     first: Tuple[int, int]
@@ -190,20 +212,20 @@ class Moves(NamedTuple):
     sums: List[Digit]
 
     def moved(self, digit: Digit, operand: int) -> bool:
-        """Return true if the address in an operand, or one of the operand's conditions, changes along a digit."""
+        """Return true if a digit changes the address in an operand, or a condition of the operand."""
         return digit.strides[operand] != 0 or any(
             worth for worth, condition in zip(digit.inside, self.conditions) if condition.operand == operand)
 
 
 class Strides(NamedTuple):
-    """A sum: its value at the first element, and its stride along each variable."""
+    """A sum of strides: its value where all variables are 0, and its stride along each variable."""
 
     first: int
     along: Dict[str, int]
 
 
 def _strides(text: str) -> Optional[Strides]:
-    """Return the strides of a map's only result; None if one is not constant."""
+    """Return the strides of a map with one result; None if a stride is not constant."""
     names = [variable.name for variable in algebra.info(text).variables]
     steps = {name: algebra.access(text, name)[0].stride for name in names}
     start = algebra.evaluate(text, *[0] * len(names))
@@ -212,9 +234,11 @@ def _strides(text: str) -> Optional[Strides]:
 
 
 def moves(nest: Nest, dot: Instruction, at: str, splits: "Sequence[str]" = ()) -> Optional[Moves]:
-    """Return the strides of the operands along the digits; None if a stride is not constant. at: the map from the
-    position in the result to the product's index. splits: further maps from the position that determine where it is
-    split into digits."""
+    """Return the operands of a product with their strides along each digit; None if a stride is not constant.
+
+    at: the map from the position in the result to the product's index.
+    splits: further maps from the position in the result, which determine its digits as well.
+    """
     own = Partition(nest.partition.computation, [Root(0, dot.shape, dot, 0, identity(dot.shape.dims))], nest.name,
                     dot.shape.dims, INLINE, nest.partition.cuts)
     (entry,) = (e for e in own.entry.body.entries if e.instruction is dot)
@@ -237,7 +261,7 @@ def moves(nest: Nest, dot: Instruction, at: str, splits: "Sequence[str]" = ()) -
         box = f"({', '.join(v.name for v in facts.variables)}) -> ({{}}), domain: " + ", ".join(
             f"{v.name} in [0, {counts[v.name] - 1}]" for v in facts.variables)
         sums.append(_strides(box.format(facts.results[0].text)))
-        # a guard of one variable becomes the variable's interval
+        # a guard on a single variable has become the bounds of the variable
         within = [(guard.text, guard.lo, guard.hi) for guard in algebra.guards(moved)]
         within += [(v.name, v.lo, v.hi) for v in facts.variables if (v.lo, v.hi) != (0, counts[v.name] - 1)]
         for text, low, high in within:
@@ -257,7 +281,9 @@ def moves(nest: Nest, dot: Instruction, at: str, splits: "Sequence[str]" = ()) -
 
 
 def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[TiledProduct]:
-    """Return the nest of a product; None if its operands have no constant strides. at: see `moves`."""
+    """Return a product as a nest for shared-memory tiles. Return None if its operands have no constant strides, or if
+    it has no rows or no columns. at: the map from the position in the result to the product's index.
+    """
     found = moves(nest, dot, at, _groups(dot, at))
     if found is None:
         return None
@@ -266,7 +292,7 @@ def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) ->
     batch = [d for d, by in zip(found.digits, moved) if by[0] == by[1]]
     if not of[0] or not of[1]:
         return None
-    # the columns are the side whose neighbours are nearer to each other in the result
+    # the columns are on the side whose elements are closer together in the result
     order = (1, 0) if of[0][-1].position < of[1][-1].position else (0, 1)
     conditions = tuple(condition._replace(operand=order[condition.operand]) for condition in found.conditions)
     return TiledProduct(nest.name, nest.shape, nest.partition, dot, epilogue, in_order(found.buffers, order),
@@ -275,8 +301,8 @@ def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) ->
 
 
 def _groups(dot: Instruction, at: str) -> "List[str]":
-    """Return a list of the map from the position to the group of a convolution's features. The list is empty if there
-    is only one group.
+    """Return the map from the position to the number of the feature group of a convolution, in a list. The list is
+    empty if there is only one group.
     """
     groups = group_count(dot)
     if groups == 1:
@@ -288,8 +314,9 @@ def _groups(dot: Instruction, at: str) -> "List[str]":
 
 
 def _steps(dot: Instruction, sums: "List[Digit]") -> "List[Digit]":
-    """Return the digits of the sum, major first. Those of a window and of features are ordered so that neighbours in an
-    operand's memory are neighbours in the sum."""
+    """Return the digits of the sum, major first. The digits of a convolution are sorted by their strides, so that
+    adjacent steps are adjacent in an operand.
+    """
     if dot.opcode != "convolution":
         return sums
     return sorted(sums, key=lambda d: -min((abs(stride) for stride in d.strides if stride), default=0))
@@ -303,8 +330,9 @@ def in_order(both: "Tuple[T, T]", order: "Tuple[int, int]") -> "Tuple[T, T]":
 
 
 def merged(digits: "Sequence[Digit]", order: "Tuple[int, int]") -> "Tuple[Digit, ...]":
-    """Return the digits with neighbours merged along which every stride continues. order: of the operands in the
-    result."""
+    """Return the digits, with neighbouring digits merged if all their strides continue from one to the next. order: the
+    numbers of the operands that have the rows and the columns.
+    """
     worths = [(digit.size, (digit.position, *in_order(digit.strides, order), *digit.inside)) for digit in digits]
     return tuple(Digit(size, worth[0], (worth[1], worth[2]), tuple(worth[3:]))
                  for size, worth in merged_digits(worths))

@@ -1,11 +1,13 @@
-"""dynamic-update-slice as a nest over the update, which is written at its place in the result.
+"""Nests that write only the updated elements of a dynamic-update-slice.
 
-If every result of a fusion is a dynamic-update-slice (or a bitcast of one) with updates of equal dims, the update has a
-kernel of its own. The kernel may write into the parameter's buffer if the module allows it (`Fusion.aliases`,
-`Fusion.donated`), if the operand is that parameter at the same positions, and if the kernel reads from it only the
-element that it then writes. Otherwise, kernels as for any other result write the operand first, and then the update
-over it. An update of more than half of the result is not worth a pass of its own; the result is then computed like any
-other value.
+Such a nest is used if every result of a fusion is a dynamic-update-slice, or a bitcast of one, and all updates have the
+same dimensions. It writes into the parameter's buffer if three conditions hold. The module must allow it
+(`Fusion.aliases`, `Fusion.donated`). The operand must be the parameter, at the same positions. And to compute an
+element, the kernel may read from the parameter only that element.
+
+If one of these conditions does not hold, other kernels first write the operand to the result, and this nest then writes
+the update. That is not worth a further pass if the update is more than half of the result. The result is then computed
+like any other value.
 """
 
 from __future__ import annotations
@@ -27,10 +29,10 @@ OPCODE = "dynamic-update-slice"
 
 @dataclass(eq=False)
 class Update(Nest):
-    """A nest of updates.
+    """A nest that writes updates into arrays.
 
-    aliases: for each result, the parameter whose buffer it is.
-    kept: the operands that must be written before the update; if there are any, aliases is empty.
+    aliases: for each result, the parameter in whose buffer it is updated; empty if the update is not in place.
+    kept: the operands, which are written before the update; empty if the update is in place.
     """
 
     aliases: Dict[Buffer, Buffer]
@@ -40,7 +42,7 @@ class Update(Nest):
 
 
 def _dus(instruction: Instruction) -> Optional[Instruction]:
-    # bitcasts from tiled layouts are not among them
+    # a bitcast between tiled layouts stays
     while instruction.opcode == "bitcast" and moves_only(instruction) and "map" not in instruction.attributes:
         instruction = instruction.operands[0]
     return instruction if instruction.opcode == OPCODE else None
@@ -48,7 +50,9 @@ def _dus(instruction: Instruction) -> Optional[Instruction]:
 
 def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]",
          name: str) -> "Tuple[Optional[Update], str]":
-    """Return the update's nest; or None and the reason ("" if nothing is updated)."""
+    """Return the nest of a fusion that only updates arrays. Otherwise return None and the reason; the reason is "" if
+    the fusion contains no dynamic-update-slice.
+    """
     results = [(number, shape, _dus(instruction)) for number, shape, instruction, _ in leaves]
     updates = [dus for _, _, dus in results if dus is not None]
     if not updates:
@@ -88,13 +92,13 @@ def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]",
 
 
 def renamed(update: Update, name: str) -> Update:
-    """Return the nest as one of several kernels."""
+    """Return the nest with another name, for a fusion that has several kernels."""
     of = update.partition
     return replace(update, name=name, partition=Partition(of.computation, of.roots, name, of.entry.dims))
 
 
 def _root(number: int, dus: Instruction, group: int) -> Root:
-    """Return an update as a root: its value at its own index, written at its place in the result."""
+    """Return an update as a root. It is computed at its own index, and written at its place in the result."""
     update = dus.operands[1]
     index = identity(update.shape.dims)
     at, starts = update_map(dus, f"at{group}_")
@@ -103,7 +107,9 @@ def _root(number: int, dus: Instruction, group: int) -> Root:
 
 def _aliases(fusion: Fusion, partition: Partition,
              updates: "Sequence[Instruction]") -> "Tuple[Dict[Buffer, Buffer], str]":
-    """Return the parameter of each result; or {} and the reason why a result has no such parameter."""
+    """Return for each result the parameter in whose buffer it may be updated. If a result has none, return {} and the
+    reason.
+    """
     aliases: Dict[Buffer, Buffer] = {}
     for root, dus in zip(partition.roots, updates):
         whole = Partition(partition.computation,
@@ -135,11 +141,13 @@ def _aliases(fusion: Fusion, partition: Partition,
 
 
 def _same_element(partition: Partition, buffer: Buffer, index: str, root: Root) -> bool:
-    """Return true if a read is at the position that the root writes; equal runtime variables are recognised."""
+    """Return true if a read accesses the element that the root writes. Runtime variables with equal sources count as
+    equal.
+    """
     known: "Dict[Tuple[object, int], str]" = {}
     for runtime in partition.starts(root):
         if known.setdefault((runtime.read, runtime.last), runtime.name) != runtime.name:
-            return False      # two equal variables would be ambiguous
+            return False      # it would not be clear which of two equal variables is meant
     bound = {runtime.name: known.get((runtime.read, runtime.last)) for runtime in bound_in(partition)}
     read, write = (compose(*pair) for pair in ((index, memory_map(buffer.shape)), (root.at, memory_map(root.shape))))
     if EMPTY in (read, write):
@@ -152,7 +160,7 @@ def _same_element(partition: Partition, buffer: Buffer, index: str, root: Root) 
 
 
 def bound_in(partition: Partition) -> "List[Runtime]":
-    """Return the runtime variables of all regions of the kernel's own body."""
+    """Return the runtime variables of all regions in the kernel's body."""
     waiting = [partition.entry.body]
     runtimes: List[Runtime] = []
     while waiting:

@@ -1,6 +1,7 @@
-"""Ops that read and write whole arrays in memory: a sort, a factorisation, a transform. gen/program makes each of them
-a fusion of its own, whose parameters are the op's operands. An operand of a sort may also be an iota, the places of its
-elements, which the kernels compute."""
+"""Ops that read and write whole arrays in memory: a sort, a factorisation, a Fourier transform. gen/program makes a
+fusion of each. The parameters of the fusion are the operands of the op. An operand of a sort may also be an iota that
+numbers the elements; then the kernels compute it.
+"""
 
 from __future__ import annotations
 
@@ -19,31 +20,36 @@ from gen.schedule.devices import (SHORT_SORT_COST, SORT_COST, SortCpuNumbers, TO
                                   VECTOR_OPERATIONS)
 
 
-PLACES = ("s32", "u32", "s64", "u64")   # types in which any place fits
+PLACES = ("s32", "u32", "s64", "u64")   # types that can represent the place of any element
 
 
 @dataclass(eq=False)
 class Whole(Nest):
-    """An op on whole arrays. op: the instruction, whose operands are parameters or a sort's places. Its partition is
-    empty. Arrays have their shapes' layouts, without tiles and without packed elements."""
+    """The nest of an op on whole arrays. Its partition is empty. The arrays have the layouts of their shapes, without
+    tiles and without packed elements.
+
+    op: the instruction. Its operands are parameters, or the numbers of a sort's elements.
+    """
 
     op: Instruction
-    operations: int     # approximate vector instructions in all; they decide the number of threads
+    operations: int     # approximate number of vector instructions in all, from which the number of threads follows
 
     @property
     def operands(self) -> List[Buffer]:
-        """Return the buffer of each operand that is a parameter; operands that are the same array have one buffer."""
+        """Return the buffers of the operands that are parameters. Operands that are the same array have the same
+        buffer.
+        """
         return [Buffer(Role.PARAMETER, operand.parameter_number or 0, operand.shape, operand.name)
                 for operand in self.op.operands if operand.opcode == "parameter"]
 
     @property
     def results(self) -> List[Buffer]:
-        """Return the buffer of each leaf of the result."""
+        """Return the buffer of each result."""
         return [Buffer(Role.RESULT, n, shape, self.op.name) for n, shape in enumerate(self.op.shape.leaves())]
 
 
 def whole_of(computation: Computation) -> Optional[Instruction]:
-    """Return the op on whole arrays if a computation consists of it alone; else None."""
+    """Return the op on whole arrays of which a computation consists; None if it contains other ops."""
     root = root_of(computation)
     computed = places(root)
     return root if is_whole(root.opcode) and all(
@@ -51,13 +57,13 @@ def whole_of(computation: Computation) -> Optional[Instruction]:
 
 
 def places(op: Instruction) -> List[int]:
-    """Return the numbers of a sort's operands whose elements are their places along the sorted dimension."""
+    """Return the numbers of a sort's operands that only number the elements along the sorted dimension."""
     return [k for k, operand in enumerate(op.operands) if op.opcode == "sort" and operand.shape.dtype in PLACES
             and _counted(operand) == op.attributes["dimensions"][0]]
 
 
 def _counted(value: Instruction) -> Optional[int]:
-    """Return the dimension along which an iota, possibly broadcast, counts; None for other values."""
+    """Return the dimension along which an iota counts, before or after a broadcast. Return None for other values."""
     if value.opcode == "broadcast":
         inner = _counted(value.operands[0])
         return None if inner is None else int(value.attributes["dimensions"][inner])
@@ -70,7 +76,7 @@ def nest(fusion: Fusion, op: Instruction) -> Whole:
 
 
 def operations(op: Instruction) -> int:
-    """Return the approximate number of vector instructions of an op."""
+    """Return the approximate number of vector instructions of an op, for all its elements."""
     if op.opcode in MATRIX_OPS:
         return steps_of(op) // VECTOR_OPERATIONS
     if op.opcode == "fft":
