@@ -1,4 +1,4 @@
-"""Accesses of a step's elements: as words, as whole vectors, or as rows of a register tile."""
+"""How the elements of a step are accessed: as words, as whole vectors, or as rows of a register tile."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gen.targets import bits
 
 
 class Words(NamedTuple):
-    """The words in which a step's elements are accessed.
+    """The words in which the elements of a step are accessed.
 
-    element: C text of a register's element, in the union of words and elements.
-    places: for each word, the arguments of `Target.word_load`.
-    bytes: bytes of a word.
+    element: the C text of an element, as a member of a union of words and elements.
+    places: for each word, the arguments of `Target.word_load` and `Target.word_store`.
+    bytes: the number of bytes of a word.
     """
 
     element: str
@@ -26,27 +26,30 @@ class Words(NamedTuple):
 
 
 def from_register(array: str, number: int) -> str:
-    """Return the C text of a pointer to a register of an array."""
+    """Return the C text of a pointer to element `number` of an array of registers."""
     return f"{array} + {number}" if number else array
 
 
 class Accesses(Registers):
-    """The facts about a step's accesses that follow from their maps; loads and stores both use them."""
+    """What loads and stores both derive from the maps of a step's accesses."""
 
     def _element(self, pointer: str, dtype: str, flat: str, constant: str = "") -> str:
-        """Return the address of an element at lane 0, as a pointer to the type in which the element is moved."""
+        """Return the address of the element at lane 0. If the step only moves elements, the address is a pointer to
+        unsigned integers.
+        """
         at = self.first_address(pointer, flat)
         return f"({constant}{self.space(pointer)}{self.d.types[dtype]} *)({at})" if self.moves else at
 
     def _in_rows(self) -> str:
-        """Return the number of an interleaved step's element if the rows follow one another."""
+        """Return the number of an element in a step that interleaves rows, if its elements are stored row after row."""
         n = self.loop.interleaved_rows
         return f"vec % {n} * {self.loop.step // n} + vec / {n}"
 
     def _words_of(self, pointer: str, flat: str, dtype: str, region: Region) -> "Optional[Words]":
-        """Return the words in which a step of single elements is accessed, after declaring their union; None if
-        elements are accessed one by one. The words are the widest, of at most 16 bytes, whose alignment the map
-        proves."""
+        """Declare a union of words and elements, and return the words in which a step of single elements is accessed. A
+        word is as wide as the map's alignment allows, and at most 16 bytes. Return None if the elements are accessed
+        one by one.
+        """
         step, size, rows, element = self.loop.step, 0, 1, "vec"
         if self.lanes > 1 or step == 1 or not self.d.words or dtype in dtypes.PACKED \
                 or (pointer, flat) in self.staged or not self.open(region):
@@ -67,16 +70,16 @@ class Accesses(Registers):
 
     @property
     def _in_tile(self) -> str:
-        """Return the number of a register among the registers of all tiles of a step."""
+        """Return the number of the current register among the registers of all tiles of a step."""
         return f"down * {self.loop.vec} + vec" if self.registers_down > 1 else "vec"
 
     def _tiles(self, pointer: str, flat: str) -> List[str]:
-        """Return the address of the first element of each tile."""
+        """Return, for each tile of a step, the address of its first element."""
         return [self.address(pointer, flat, lane=0, vec=0, **({"down": down} if self.registers_down > 1 else {}))
                 for down in range(self.registers_down)]
 
     def _at_turn(self, flat: str) -> str:
-        """Return the map to the first row of each turn."""
+        """Return the map from the number of a turn to the position of the first row that the turn loads."""
         variables, turns = algebra.info(flat).variables, self.loop.turns
         across = turns // self.registers_down
         first = {"vec": "0", "lane": f"turn mod {across} * {self.lanes // across}", "down": f"turn floordiv {across}"}
@@ -86,8 +89,9 @@ class Accesses(Registers):
         return compose(place, algebra.rename(algebra.call("map", "dims", flat), *(f"x{k}" for k in range(len(variables)))))
 
     def _spread_registers(self, pointer: str, flat: str, down: int) -> "Tuple[List[str], bool]":
-        """Return the addresses of the registers that neighbours are spread over, and true if each address is aligned to
-        its register's size."""
+        """Return the addresses of the whole vectors that contain a step's interleaved elements. Also return true if
+        each address is aligned to a vector.
+        """
         n, known = self.loop.interleaved_rows, {
             "lane": 0,
             "vec": 0,
@@ -98,5 +102,7 @@ class Accesses(Registers):
         return [f"{at} + {k * self.lanes}" if k else at for k in range(n)], align % self.lanes == 0
 
     def _part(self, width: int) -> str:
-        """Return the number of the first bit of a register's elements in the 32-bit words of an interleaved step."""
+        """Return the number of the lowest bit of the current register's elements in 32-bit words of interleaved
+        elements.
+        """
         return f"{width}u * " + ("vec" if self.index_type == "uint" else f"({self.d.types['u32']})vec")

@@ -1,14 +1,13 @@
-"""Turn a partition and a schedule into the text of a kernel's bodies. The algebra composes and prints every index as a
-map.
+"""Write the statements of a kernel's functions. The algebra composes and prints the map of every index.
 
-A body is built in layers; each is a file with a class, whose bases are the layers that it uses:
-- `Form` (form.py): what the body computes, known before its first statement;
+A body is a class with several base classes. Each of them is in a file of its own and uses those before it:
+- `Form` (form.py): what the body computes, known before the first statement;
 - `State` (state.py): its statements, names and maps as C text;
 - `Registers` (registers.py): values in registers;
-- `Elementwise` (elementwise.py): ops on them;
-- `Accesses` (accesses.py): how a step's elements lie in memory;
+- `Elementwise` (elementwise.py): ops on registers;
+- `Accesses` (accesses.py): where the elements of a step are in memory;
 - `Loads` and `Stores` (loads.py, stores.py);
-- `Regions` (regions.py): entries, calls, guards, loops.
+- `Regions` (regions.py): entries, calls, guards and loops.
 """
 
 from __future__ import annotations
@@ -20,11 +19,14 @@ from gen.emit.stores import Stores
 
 
 class Body(Stores, Regions):
-    """One form of a function's body: the kernel's body, scalar or wide, reached through a thread map, or the body of a
-    scalar function."""
+    """The code of a function in one form: the body of a kernel, for vectors or for single elements, or the body of a
+    function that a kernel calls.
+    """
 
     def with_excess(self) -> Body:
-        """Return a body that appends to the same texts, shares the names, and keeps excess precision."""
+        """Return a body that writes to the same statements with the same names, but does not round to small float
+        types.
+        """
         body = copy(self)
         body.excess = True
         return body

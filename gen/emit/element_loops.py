@@ -1,8 +1,8 @@
-"""Loops of elements: each element of a register runs the steps of a loop on variables of its own.
+"""Code of an `element-loop` (gen/plan/element_loops.py), which runs a loop for each element in registers.
 
-If each element has its own predicate, a register runs until all its elements have finished; finished elements keep
-their values. The registers of a step run together, so that one register's step can overlap with another's: a variable
-is then an array with one register for each row of the step.
+A register holds several elements. If each element has its own predicate, the loop of a register ends when all its
+elements have finished. A finished element keeps its values. The registers of a step run in one loop, so that the
+processor can overlap their instructions. A variable is then an array with one register for each row of the step.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ElementLoops(Loads, Elementwise):
     """The op `element-loop` of gen/plan/element_loops.py."""
 
     def element_loop(self, entry: Entry) -> List[Value]:
-        """Return the final values of an element's variables."""
+        """Write the loop, and return the final values of its result variables."""
         instruction = entry.instruction
         step, held, count = instruction.called[0], instruction.attributes["held"], len(instruction.shape.leaves())
         reads = [self.partition.operand(entry, k) for k in range(len(instruction.operands))]
@@ -43,7 +43,7 @@ class ElementLoops(Loads, Elementwise):
             self.text.add(*loads)
             self.assign(variables, x)
         _Steps(self, step, held, alike, variables).write()
-        self._loads, self.text = {}, kept       # the names of loaded values belong to one row
+        self._loads, self.text = {}, kept       # a loaded value belongs to one row, so its name is not valid any more
         return variables[:count]
 
     @property
@@ -52,14 +52,14 @@ class ElementLoops(Loads, Elementwise):
         return self.lanes > 1 or self.rows is not None
 
     def _variable_of(self, wanted: str, first: Value, same: bool) -> Value:
-        """Declare a variable with its first value. same: true if the value is the same for all lanes."""
+        """Declare a variable of the loop with its first value. same: true if the value is the same for all lanes."""
         name, lanes = self.name(wanted), 1 if same else self.lanes
         self.text.add(Declare(self.type(first.dtype, lanes), name, first.text if lanes == 1 else self.splat(first)))
         return Value(name, first.dtype, lanes)
 
     def _of_rows(self, wanted: str, first: Value, same: bool) -> Value:
-        """Declare a variable that is assigned later. It is a single variable if its value is the same for all
-        elements; otherwise it is an array with one register for each row.
+        """Declare a variable of the loop, to be assigned later. If it is the same for all elements, it is a single
+        variable. Otherwise it is an array with one register for each row.
         """
         assert self.rows is not None
         name, lanes = self.name(wanted), 1 if same else self.lanes
@@ -68,15 +68,13 @@ class ElementLoops(Loads, Elementwise):
         return Value(name if same else f"{name}[vec]", first.dtype, lanes)
 
     def assign(self, to: "Sequence[Value]", values: "Sequence[Value]") -> None:
-        """Assign values to variables."""
+        """Write assignments of values to variables."""
         self.text.add(*(Assign(variable.text, value.text if variable.lanes == 1 else self.splat(value))
                         for variable, value in zip(to, values)))
 
     @contextmanager
     def each_row(self) -> "Iterator[None]":
-        """Open a loop over the rows of a step. Code emitted inside runs for each row. If the step has no rows, open
-        no loop.
-        """
+        """Write the statements of the block into a loop over the rows of a step. Without rows, write them once."""
         if not self.rows:
             yield
             return
@@ -85,14 +83,17 @@ class ElementLoops(Loads, Elementwise):
             yield
 
     def _settled(self, values: List[Value], names: List[str]) -> List[Value]:
-        """Return values that can be assigned one after another. A value that is itself a variable is copied first."""
+        """Return values that can be assigned one after another. A value that is the name of an assigned variable is
+        copied first.
+        """
         return [self.declare("next", v.dtype, v.lanes, v.text) if v.text in names and len(names) > 1 else v
                 for v in values]
 
 
 class _Steps:
-    """The steps of a loop as statements. x: the values of a step's parameters, the variables first. alike: for each
-    parameter, true if its value is the same for all lanes."""
+    """Writes one step of a loop. x: the values of the step's parameters, the loop's variables first. alike: for each
+    parameter, true if its value is the same for all lanes.
+    """
 
     def __init__(self, body: ElementLoops, step: Computation, held: "Sequence[bool]", alike: "Sequence[bool]",
                  x: "Sequence[Value]") -> None:
@@ -125,8 +126,8 @@ class _Steps:
                 self.assign(self.shared)
 
     def masked(self, parts: "Sequence[Instruction]") -> None:
-        """Write a step of the elements that continue, and the exit of the loop when no element continues. parts:
-        predicates that are all true for an element that continues.
+        """Write a step in which only the elements that continue change, and leave the loop when no element continues.
+        parts: predicates; an element continues if all of them are true.
         """
         body, into, before, name = self.body, self.body.text.into, len(self.body.text.into), self.body.name("going")
         with body.each_row():
@@ -143,14 +144,16 @@ class _Steps:
         body.text.add(If(f"!{going}", ["break;"], brief=True))
 
     def compute(self, instructions: "Iterable[Instruction]") -> None:
-        """Compute the instructions that have no value yet."""
+        """Write the computation of those instructions that are not computed yet."""
         wanted = set(instructions)
         for i in self.step.instructions:
             if i in wanted and i not in self.env and i is not self.step.root:
                 self.env[i] = self.body.scalar_op(i, self.env)
 
     def assign(self, numbers: "Sequence[int]", mask: "Optional[Value]" = None) -> None:
-        """Assign variables their next values. mask: the lanes that change (None: all)."""
+        """Assign the variables with these numbers their next values. mask: the lanes that change; None if all lanes
+        change.
+        """
         body, variables = self.body, [self.variables[k] for k in numbers]
         values = [self.env[self.ends[k]][0] for k in numbers]
         if mask:
@@ -160,8 +163,9 @@ class _Steps:
 
 
 def _same(step: Computation, alike: "Sequence[bool]") -> "Set[Instruction]":
-    """Return the scalars of a step that are the same for all lanes. alike: for each parameter, true if it is the same
-    for all lanes."""
+    """Return the instructions of a step whose values are the same for all lanes. alike: for each parameter, true if its
+    value is.
+    """
     same = {parameter for parameter, is_same in zip(step.parameters, alike) if is_same}
     for i in step.instructions:
         if i.opcode != "parameter" and same.issuperset(i.operands):
@@ -170,8 +174,8 @@ def _same(step: Computation, alike: "Sequence[bool]") -> "Set[Instruction]":
 
 
 def _alike(step: Computation, first: "Sequence[bool]", held: "Sequence[bool]") -> "List[bool]":
-    """Return, for each parameter of a step, true if it has the same value for all lanes in every step. first: the
-    same answer for the first step.
+    """Return, for each parameter of a step, true if its value is the same for all lanes in every step. first: for each
+    parameter, true if its value is the same for all lanes in the first step.
     """
     alike, (predicate, *ends) = list(first), root_of(step).operands
     while True:
@@ -184,7 +188,7 @@ def _alike(step: Computation, first: "Sequence[bool]", held: "Sequence[bool]") -
 
 
 def _conjuncts(predicate: Instruction) -> "List[Instruction]":
-    """Return the predicates whose conjunction a predicate is."""
+    """Return the predicates that a predicate combines by `and`."""
     if predicate.opcode != "and":
         return [predicate]
     return [part for operand in predicate.operands for part in _conjuncts(operand)]

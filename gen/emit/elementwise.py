@@ -13,11 +13,13 @@ from gen.targets import NARROW, SMALL
 
 
 class Elementwise(Registers):
-    """Elementwise ops on registers; their C expressions are in gen/emit/ops.py."""
+    """Elementwise ops on registers. gen/emit/ops.py has their C expressions."""
 
     def apply(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value],
               of: str) -> Value:
-        """Return the value of one elementwise op, rounded as its type requires, with its known bounds."""
+        """Write an elementwise op, and return its value with known bounds. The value is rounded to its type, unless the
+        body keeps excess precision.
+        """
         value = self._applied(opcode, attributes, to, sources, x, of)
         within, nan = ops.bounds(opcode, to, sources, x)
         return replace(value, within=within, nan=nan) if within else value
@@ -62,8 +64,8 @@ class Elementwise(Registers):
         return replace(value, rounded=keeps or rounding or to not in SMALL, short_nan=short)
 
     def _short_nan(self, opcode: str, to: str, x: Sequence[Value], lanes: int) -> bool:
-        """Return true if each NaN of a result is one of two kinds: an operand's NaN with an empty lower half, made
-        quiet, or the processor's default NaN. The functions of functions.c give no other NaNs.
+        """Return true if each NaN in a result has zeros in the lower half of its bits. Such a NaN is an operand's NaN,
+        or the processor's default NaN. The functions of functions.c return no other NaNs.
         """
         if any(v.dtype not in ("bf16", "f32", "pred") for v in x) or to not in ("bf16", "f32"):
             return False
@@ -74,9 +76,9 @@ class Elementwise(Registers):
 
     def _masked(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value],
                 of: str) -> Optional[Value]:
-        """Return the value of an op that is computed with masks in place of bytes: a comparison of vectors, a logic
-        op on comparisons, a select by a comparison, or a conversion of a comparison to numbers. Return None for other
-        ops.
+        """Return the value of an op that computes with masks instead of bytes 0 and 1. Such an op is a comparison of
+        vectors, a logic op on comparisons, a select by a comparison, or a conversion of a comparison to numbers. Return
+        None for other ops.
         """
         width, lanes = max((v.mask_bits for v in x), default=0), self.lanes
         if opcode == "compare":
@@ -101,7 +103,7 @@ class Elementwise(Registers):
         return Value(lambda: ops.of_mask(self.d, width, name, lanes), "pred", lanes, mask=name, mask_bits=width)
 
     def _f16_bits(self, to: str, x: Value, of: str) -> Value:
-        """Return a bitcast from or to f16. Its bits need no conversion."""
+        """Return a bitcast from or to f16. An f16 in memory format is used without conversion."""
         if to == "f16":
             text = (
                 x.text
@@ -124,7 +126,7 @@ class Elementwise(Registers):
         return self.declare(of, to, x.lanes, self.d.reinterpret(x.text, "u16", to, x.lanes))
 
     def scalar(self, computation: Computation, arguments: Sequence[Value]) -> List[Value]:
-        """Return the results of a scalar computation, of a reduce or a map, on registers."""
+        """Write a scalar computation, such as the combiner of a reduce, on registers, and return its results."""
         env: Dict[Instruction, List[Value]] = {}
         for instruction in order.needed(computation).instructions:
             env[instruction] = ([arguments[instruction.parameter_number or 0]] if instruction.opcode == "parameter"
@@ -133,7 +135,9 @@ class Elementwise(Registers):
         return env[computation.root]
 
     def scalar_op(self, instruction: Instruction, env: "Dict[Instruction, List[Value]]") -> List[Value]:
-        """Return the values of an op of a scalar computation. env: the values of its operands."""
+        """Write one op of a scalar computation, and return its values. env: the values of the instructions that are
+        already computed.
+        """
         opcode = instruction.opcode
         x = [env[o] for o in instruction.operands]
         if opcode == "constant":
@@ -147,5 +151,5 @@ class Elementwise(Registers):
 
 
 def _holds(wide: str, narrow: str) -> bool:
-    """Return true if every value of a small float type is also a value of the other type."""
+    """Return true if every value of the float type `narrow` is a value of `wide`."""
     return wide == narrow or wide in ("f32", "f64")

@@ -1,4 +1,6 @@
-"""A body before its first statement: what it computes, and what its maps imply for vectors, guards and index types."""
+"""What the code of a function computes, and which vectors, guards and index types its maps allow. No statement exists
+yet.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +22,27 @@ from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Function, Partition,
 from gen.schedule import GUARD_REGISTERS, PICKED_STRIDE, VECTOR_BITS, Schedule
 from gen.targets import TINY, Target, bits
 
-# the values of an instruction, one for each output, or the function that computes them in a body
+# the values of an instruction, one for each output, or a function of the body that computes them
 Given = Union[List[Value], Callable[[Any], List[Value]]]
 
 
 class Pitch(NamedTuple):
-    """The distances in memory between a tile's lanes, in joined elements. strides: one stride; or, if `group` is not 0,
-    the stride within a group of `group` lanes, then the distance between the first lanes of neighbouring groups."""
+    """The distances in memory between the lanes of a tile, in units of `Schedule.joined` elements. If `group` is 0,
+    `strides` is the only distance. Otherwise it is the distance between lanes within a group of `group` lanes, and the
+    distance between the first lanes of neighbouring groups.
+    """
 
     strides: Tuple[int, ...]
     group: int = 0
 
 
 class Near(NamedTuple):
-    """A guard that differs between lanes. Both fields are maps without results; their domain is the condition (None:
-    never). unbroken: the register's lanes lie in one row of the guard's expression. near: some lane may be inside."""
+    """The position of a register relative to one guard that differs between lanes. Each field is a map without results,
+    whose domain is the condition; None if it never holds.
+
+    unbroken: the condition that the guard's expression has a constant stride along the lanes.
+    near: if `unbroken` holds, a condition that is true wherever some lane is inside the guard.
+    """
 
     unbroken: Optional[str]
     near: Optional[str]
@@ -42,10 +50,11 @@ class Near(NamedTuple):
 
 @dataclass(frozen=True)
 class Uneven:
-    """A guarded region of whole vectors in which one lane may be inside while another one is outside.
+    """The conditions of a guarded region in which some lanes of a register may be inside while other lanes are outside.
 
-    every: a map without results, in whose domain all lanes are inside (None: nowhere). index: the map to the operand,
-    for each lane. some: conditions that hold wherever any lane is inside; None if no lane ever is.
+    every: a map without results, in whose domain all lanes are inside; None if it is empty.
+    index: the map from the lane to the operand.
+    some: for each guard, a condition that is true wherever any lane is inside; None if no lane is ever inside.
     """
 
     every: Optional[str]
@@ -54,8 +63,12 @@ class Uneven:
 
 
 class Runs(NamedTuple):
-    """Rows along which a map has a constant stride in the lanes. place: the map to the first lane's position in its
-    row. last: the last position from which all lanes fit into the row."""
+    """Rows along which a map has a constant stride in the lanes.
+
+    place: the map to the position of the first lane in its row.
+    last: the last position from which all lanes of a register fit into the row.
+    stride: the stride.
+    """
 
     place: str
     last: int
@@ -63,8 +76,12 @@ class Runs(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A read, a call or a guard in a body, in the body's order. region: the region that contains it. wide: true if
-    whole vectors execute it."""
+    """A read, a call or a guard in a body.
+
+    region: the region that contains it.
+    wide: true if it runs for whole vectors, false if it runs for single lanes.
+    in_loop: true if it is inside the loop of a reduce, window or sum.
+    """
 
     read: Optional[Read]
     call: Optional[Entry]
@@ -75,8 +92,8 @@ class Visit(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The registers of a step that a loop of elements runs together. end: C text of the number of registers. most:
-    the largest such number.
+    """The registers of a step that an `element-loop` runs in one loop. end: the C text of their number. most: their
+    largest number.
     """
 
     end: str
@@ -85,21 +102,23 @@ class Rows(NamedTuple):
 
 @dataclass(eq=False)
 class Form:
-    """One form of a function: through a thread map, scalar or wide.
+    """A function in one form: for whole vectors or for single elements, and with its own index variables or those of a
+    kernel's work-items.
 
-    thread: the map from a work-item's step to the element ("": the function's own indices).
-    box: the bounds of its variables.
+    thread: the map from a work-item and its step to the function's index; "" if the function has its own index
+        variables.
+    box: the bounds of the variables of `thread`.
     loop: the schedule of a step.
-    steady: runtime variables that are the same for a whole step are bound before it.
+    steady: true if runtime variables that are the same for a whole step are read before the step.
     strip: the variable that counts tiles along the lanes.
-    walked: the shape in whose memory order steps follow one another.
-    staged: C text of elements in a shared-memory tile, by pointer and position.
-    given: values of instructions that the partition takes as given, or functions that compute them at the first read.
-    shared: buffers that other pointers also lead to.
-    reads_first: all reads of a step precede its writes.
-    stores: the roots that are stored (None: all).
-    stored_lanes: the first lane of a register that is stored and the end lane, as C texts, if not all lanes are.
-    rows: the registers that a loop of elements runs together.
+    walked: the shape in whose memory order steps follow each other.
+    staged: for pointers and positions, the C text of elements in a shared-memory tile.
+    given: the values of the partition's given instructions, or functions that compute them at the first read.
+    shared: buffers that the kernel also accesses through another pointer.
+    reads_first: true if a step makes all its reads before its first write.
+    stores: the roots that are stored; None if all roots are.
+    stored_lanes: the C texts of the first stored lane and of the lane after the last one; None if all lanes are stored.
+    rows: the registers that an `element-loop` runs in one loop, or None.
     """
 
     partition: Partition
@@ -131,13 +150,15 @@ class Form:
 
     @property
     def moves(self) -> bool:
-        """Return true if the body only moves elements, as unsigned integers of their width."""
+        """Return true if the body only moves elements. It then treats them as unsigned integers of the same width."""
         return self.loop.moves
 
     # ---- accesses ----
 
     def element_type(self, dtype: str) -> str:
-        """Return the type of an element in this body: its own type, or its bits."""
+        """Return the type as which the body handles elements: `dtype`, or an unsigned integer if it only moves
+        elements.
+        """
         return f"u{bits(dtype) * self.loop.joined}" if self.moves else dtype
 
     def stride(self, index: str, variable: str) -> "Tuple[Optional[int], int]":
@@ -147,14 +168,16 @@ class Form:
         return access.stride, access.align
 
     def open(self, region: Region) -> bool:
-        """Return true if reads of a region may precede the loops of a step: those of the body's own region, and those
-        of a region whose runtime variables are bound before the loops."""
+        """Return true if the reads of a region may be made before the loops of a step. That holds for the function's
+        body, and for a region whose runtime variables are read before the step.
+        """
         return region is self.function.body or (
             region.kind == "read" and region.parent is not None and self.bound_before(region.runtimes, region.parent))
 
     def bound_before(self, runtimes: "Tuple[Runtime, ...]", where: Region) -> bool:
-        """Return true if runtime variables are bound before the loops of a step: each is read from memory, at one
-        position for the whole step."""
+        """Return true if runtime variables are read before the loops of a step. Each of them must be read from memory,
+        at one position for the whole step.
+        """
         if not self.steady or not self.open(where):
             return False
         buffers = [(buffer_of(self.partition, runtime.read), runtime.read.map) for runtime in runtimes]
@@ -164,13 +187,14 @@ class Form:
                    for flat in flats)
 
     def is_along_rows(self, flat: str, region: Region) -> bool:
-        """Return true if an access of a tile is contiguous along the tile's rows instead of its lanes."""
+        """Return true if an access of a tile is contiguous along the rows of the tile, and not along its lanes."""
         if not self.loop.tile or not self.open(region):
             return False
         return self.pitch(flat) is not None and self.stride(flat, "vec")[0] == self.loop.joined
 
     def pitch(self, flat: str) -> Optional[Pitch]:
-        """Return the distances in memory between a tile's lanes, if they are not neighbours; else None."""
+        """Return the distances in memory between the lanes of a tile. Return None if they are adjacent or not constant.
+        """
         unit, (stride, align) = self.loop.joined, self.stride(flat, "lane")
         if stride is not None:
             return Pitch((stride // unit,)) if stride > unit and not stride % unit and not align % unit else None
@@ -184,8 +208,9 @@ class Form:
         return None
 
     def split(self, flat: str, name: str, group: int) -> "Tuple[Tuple[Optional[int], int], Tuple[Optional[int], int]]":
-        """Return stride and alignment of a map along a variable modulo `group`, and the same along the quotient by
-        `group`."""
+        """Split a variable of a map into a remainder mod `group` and a quotient. Return the map's stride and alignment
+        along the remainder, then along the quotient.
+        """
         variables, size = algebra.info(flat).variables, self.box[name][1] + 1
         others = [v for v in variables if v.name != name]
         domain = [f"{v.name} in [{v.lo}, {v.hi}]"
@@ -201,8 +226,9 @@ class Form:
         return self.stride(digits, "low"), self.stride(digits, "high")
 
     def rows_of_words(self, flat: str, dtype: str) -> bool:
-        """Return true if each row of an interleaved step of single elements consists of contiguous pieces of 16
-        bytes."""
+        """Return true if the rows of a step that interleaves single elements are contiguous, aligned pieces of 16
+        bytes.
+        """
         n, size = self.loop.interleaved_rows, bits(dtype) // 8
         if n == 1 or self.loop.step * size % (16 * n):
             return False
@@ -210,8 +236,9 @@ class Form:
         return low is not None and high == 1 and align * size % 16 == 0
 
     def word_bytes(self, flat: str, dtype: str) -> int:
-        """Return the bytes of the widest word, at most 16, whose alignment the map proves for a step's elements; 0 if
-        no word is wider than an element."""
+        """Return the number of bytes of the widest word, at most 16, that the map's alignment allows for the elements
+        of a step. Return 0 if that is not wider than an element.
+        """
         align, size, total = self.stride(flat, "vec")[1], 16, self.loop.step * bits(dtype) // 8
         while size > bits(dtype) // 8 and (total % size or align * (bits(dtype) // 8) % size):
             size //= 2
@@ -219,16 +246,20 @@ class Form:
 
     @property
     def registers_down(self) -> int:
-        """Return the number of registers along the lanes in each row of a step."""
+        """Return the number of registers that each row of a step has along the lanes."""
         return self.box["down"][1] + 1 if "down" in self.box else 1
 
     @property
     def interleaves_words(self) -> bool:
-        """Return true if a step moves whole lines between words and rows, in registers."""
+        """Return true if a step moves whole cache lines from interleaved words to rows, or from rows to words, in
+        registers.
+        """
         return self.moves and self.registers_down == self.loop.interleaved > 1
 
     def in_words(self, flat: str, dtype: str, unit: int) -> bool:
-        """Return true if the interleaved elements fill 32-bit words that begin at multiples of `unit` elements."""
+        """Return true if interleaved elements fill 32-bit words, and the first word of a step is aligned to `unit`
+        elements.
+        """
         if self.loop.interleaved == 1 or self.stride(flat, "lane")[0] != self.loop.interleaved or self.moves \
                 or bits(dtype) * self.loop.interleaved != 32:
             return False
@@ -236,7 +267,9 @@ class Form:
         return stride == 1 and align % unit == 0
 
     def is_interleaved(self, flat: str, region: Region) -> bool:
-        """Return true if neighbours of an access are spread over the registers of a step by shuffles."""
+        """Return true if adjacent elements of an access belong to different registers of a step, so that shuffles
+        distribute them.
+        """
         if (self.loop.interleaved_rows == 1 or not self.open(region)
             or self.stride(flat, "lane")[0] != self.loop.interleaved_rows):
             return False
@@ -244,29 +277,31 @@ class Form:
         return self.stride(start, "vec")[0] == 1
 
     def is_contiguous(self, flat: str, dtype: str) -> bool:
-        """Return true if a register's elements, or the groups that are joined to one element each, are adjacent in
-        memory.
+        """Return true if the elements of a register are adjacent in memory. If the schedule joins several elements to
+        one, the joined elements must be adjacent.
         """
         stride, align = self.stride(flat, "lane")
         return stride == self.loop.joined and dtype not in TINY and align % self.loop.joined == 0
 
     def is_picked(self, flat: str, buffer: Buffer) -> bool:
-        """Return true if a register's elements are picked from whole vectors. These vectors include the elements in
-        between, which another work-item may be writing if a result is updated in place."""
+        """Return true if a register's elements are picked from whole vectors that are loaded. The load also reads the
+        elements in between. It is therefore not used if a result is updated in place, where another work-item may write
+        them at the same time.
+        """
         stride = self.stride(flat, "lane")[0]
         return stride is not None and self.element_type(buffer.shape.dtype) not in TINY and (
             stride == -1 or (2 <= stride <= PICKED_STRIDE and buffer not in self.shared))
 
     @property
     def start(self) -> "Dict[str, int]":
-        """Return the values of a step's variables at its first element."""
+        """Return, for each variable of a step, its value at the step's first element."""
         return {"lane": 0, "vec": 0, **({"down": 0} if self.registers_down > 1 else {}),
                 **({"fused": 0} if self.loop.fused_steps > 1 else {})}
 
     def unbroken(self, index: str) -> Optional[Runs]:
-        """Return the rows along which a map of the function's index has a constant stride in the lanes. They are used
-        if the map has no constant stride because a row may end inside a step. Return None if rows are shorter than a
-        vector, or if the stride is not constant in a row either.
+        """Return the rows of a map that has no constant stride along the lanes only because a row may end within a
+        register. Return None if rows are shorter than a register, or if the stride is not constant within a row either.
+        index: a map of the function's index.
         """
         if (self.walked is None or len(algebra.info(index).variables) != len(self.function.dims) or index == EMPTY
             or self.stride(self.mapped(index), "lane")[0] is not None):
@@ -286,7 +321,7 @@ class Form:
                     last, step * stride)
 
     def has_prefetches(self) -> bool:
-        """Return true if a step of whole vectors prefetches its reads: contiguous lines that the body itself reads."""
+        """Return true if a step of whole vectors prefetches some of its reads."""
         if self.loop.lanes == 1 or not any(distance for _, distance in self.loop.prefetches()):
             return False
         if self.interleaves_words:
@@ -302,7 +337,7 @@ class Form:
         return False
 
     def beyond_registers(self) -> bool:
-        """Return true if a step of whole vectors has a load or a store that does not access one register at a time.
+        """Return true if a step of whole vectors has a load or a store that fills or stores several registers at once.
         """
         body, unit = self.function.body, self.loop.interleaved
         reads = [(visit.read, buffer_of(self.partition, visit.read), visit.region) for visit in self.visits
@@ -318,16 +353,17 @@ class Form:
     # ---- lanes ----
 
     def differing(self, index: str) -> "List[str]":
-        """Return the runtime variables of a map that differ from lane to lane."""
+        """Return the runtime variables of a map that differ between lanes."""
         return [v.name for v in algebra.info(index).variables if v.name in self.of_lanes] if self.of_lanes else []
 
     @cached_property
     def of_lanes(self) -> "Set[str]":
-        """Return all runtime variables that differ from lane to lane."""
+        """Return all runtime variables that differ between lanes."""
         found: "Set[str]" = set()
         if self.loop.lanes == 1:
             return found
-        self.of_lanes = found       # a variable's index may depend on variables bound before it
+        # set before it is complete, because the index of a variable may depend on earlier variables
+        self.of_lanes = found
         for region in regions(self.function.body):
             if region.runtimes:
                 where = region.parent or self.function.body
@@ -335,7 +371,7 @@ class Form:
         return found
 
     def _varies(self, read: Read, region: Region) -> bool:
-        """Return true if a value is a register of several lanes."""
+        """Return true if the value of a read differs between lanes."""
         waiting = [(read, region)]
         while waiting:
             key = waiting[-1]
@@ -348,8 +384,8 @@ class Form:
         return self._varying[read, region]
 
     def _own_lanes(self, read: Read, region: Region) -> "Tuple[bool, List[Tuple[Read, Region]]]":
-        """Return two things: true if a value has several lanes whatever lanes its operands have; and if not, the
-        operands that decide.
+        """Return true if a value differs between lanes whatever its operands are. Otherwise return false, and the
+        operands; the value then differs if one of the operands does.
         """
         source = read.source
         if read.map == EMPTY:
@@ -379,14 +415,15 @@ class Form:
                 for region in regions(self.function.body) for entry in region.entries}
 
     def is_uniform_call(self, entry: Entry) -> bool:
-        """Return true if a call is the same for all lanes."""
+        """Return true if the arguments of a call are the same for all lanes."""
         index = self.mapped(entry.map)
         return self.lanes == 1 or (
             not self.differing(index) and all(a.stride == 0 for a in algebra.access(index, "lane")))
 
     def position(self, read: Read) -> str:
-        """Return the map from the function's index to the position that is read: in memory, in a table, or in the count
-        of an iota. Return "" for a value of another kind."""
+        """Return the map from the function's index to the position of a read: in a buffer, in a table of constants, or
+        in the count of an iota. Return "" if the read is none of these.
+        """
         buffer, source = buffer_of(self.partition, read), read.source
         if buffer:
             return compose(read.map, memory_map(buffer.shape))
@@ -403,8 +440,9 @@ class Form:
     # ---- guards ----
 
     def uniform(self, region: Region) -> Optional[str]:
-        """Return the map to a guarded operand at the first lane; EMPTY if nothing is inside; None if the guard differs
-        between lanes."""
+        """Return the map to the guarded operand at the first lane, if the guard is the same for all lanes. Return EMPTY
+        if the guard never holds, and None if it differs between lanes.
+        """
         index = self.mapped(region.map)
         if index == EMPTY or self.loop.lanes == 1:
             return index
@@ -418,8 +456,9 @@ class Form:
         return algebra.substitute(index, lane=0)
 
     def uneven(self, region: Region) -> Optional[Uneven]:
-        """Return the conditions of a guarded region whose guard differs between lanes; None if the guard changes too
-        often along the lanes, or irregularly."""
+        """Return the conditions of a guarded region whose guard differs between lanes. Return None if the guard changes
+        irregularly, or after only a few registers.
+        """
         index = self.mapped(region.map)
         if self.differing(index) or self.walked is None \
                 or len(algebra.info(region.map).variables) != len(self.function.dims):
@@ -452,7 +491,7 @@ class Form:
         return Uneven(_inside(*every), index, tuple(some))
 
     def vectors(self) -> bool:
-        """Return true if guards and accesses allow the schedule's vectors."""
+        """Return true if the guards and the accesses allow the vectors of the schedule."""
         for visit in self.visits:
             if visit.guard and visit.wide and self.uniform(visit.guard) is None \
                     and (visit.in_loop or self.uneven(visit.guard) is None):
@@ -468,9 +507,10 @@ class Form:
         return self.partition.roots if self.stores is None else self.stores
 
     def _is_moved(self, read: Read, region: Region) -> bool:
-        """Return true if a read can load whole vectors in a function that moves elements as bits. Its elements must be
-        adjacent, adjacent in reverse order, interleaved, or picked from loaded vectors. Elements are not
-        picked if several are moved as one."""
+        """Return true if whole vectors can be loaded for a read in a function that only moves elements. The elements
+        must be adjacent, in ascending or descending order, or interleaved, or picked from whole vectors. Joined
+        elements cannot be picked.
+        """
         buffer = buffer_of(self.partition, read)
         flat = self.mapped(self.position(read)) if buffer else EMPTY
         return buffer is None or self.is_along_rows(flat, region) or self.is_interleaved(flat, region) \
@@ -478,7 +518,7 @@ class Form:
             or self.loop.joined == 1 and self.is_picked(flat, buffer)
 
     def _stores(self, root: Root) -> bool:
-        """Return true if a step's elements of a root can be stored in the way that the schedule requires."""
+        """Return true if the elements of a root can be stored in the way that the schedule requires."""
         dtype, body = self.element_type(root.shape.dtype), self.function.body
         flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
         if self.moves and self.registers_down == self.loop.interleaved > 1:
@@ -487,13 +527,13 @@ class Form:
             per, step = dtypes.per_byte(dtype), self.loop.step
             stride, align = self.stride(flat, "vec") if self.box.get("vec", (0, 0)) != (0, 0) else (1, per)
             return self.lanes == 1 and stride == 1 and (step == 1 or not (step % per or align % per))
-        by_lane = self.loop.joined == 1 and not self.moves      # a lane's store would convert the bits to a number
+        by_lane = self.loop.joined == 1 and not self.moves  # storing lane by lane would convert moved bits to a number
         return by_lane or self.is_along_rows(flat, body) or self.is_interleaved(flat, body) \
             or self.is_contiguous(flat, dtype)
 
     def _interleaved(self, root: Root, flat: str) -> bool:
-        """Return true if an interleaved step consists of whole lines: lines of words on one side, and a line of each
-        row on the other side.
+        """Return true if a step that interleaves rows reads and writes whole cache lines. On one side the lines contain
+        interleaved words, on the other side a line belongs to one row.
         """
         whole, read = VECTOR_BITS // bits(root.shape.dtype), self.partition.root_read(root)
         flats = [self.mapped(self.position(read)), flat]
@@ -509,7 +549,7 @@ class Form:
 
     @cached_property
     def visits(self) -> "List[Visit]":
-        """Return the reads, calls and guards of the body, in its order."""
+        """Return the reads, calls and guards of the body, in the order of its code."""
         return list(self._of_body())
 
     def _of_body(self) -> "Iterator[Visit]":
@@ -533,7 +573,8 @@ class Form:
             for of in [] if loops else entry.regions:
                 for runtime in of.runtimes:
                     yield Visit(runtime.read, None, None, region, wide, in_loop)
-            # for each region: the modes in which its code runs, whole vectors (True) or single lanes (False)
+            # for each region, whether its code is written for whole vectors (True), for single lanes (False), or for
+            # both
             entered: "Dict[Region, Tuple[bool, ...]]" = {}
             for operand, inner in self.partition.operands(entry):
                 if inner is None:
@@ -550,8 +591,9 @@ class Form:
                     yield Visit(read, None, None, inner, lanes, within)
 
     def _enters(self, entry: Entry, inner: Region, wide: bool, loops: bool) -> "Tuple[bool, ...]":
-        """Return the modes in which a region's code runs: whole vectors (True), single lanes (False); none if nothing
-        is inside."""
+        """Return how the code of a region is written: for whole vectors (True), for single lanes (False), for both, or
+        not at all if nothing is inside its guard.
+        """
         if loops and (0 in loop_sizes(entry.instruction)
                       or self.partition.operand(entry, 0, entry.regions[-1]).map == EMPTY):
             return ()
@@ -567,7 +609,8 @@ class Form:
     # ---- widths of accesses ----
 
     def accesses(self, d: Target) -> "List[Access]":
-        """Return the accesses to buffers, each with its number of elements per access. d: the language."""
+        """Return the accesses to buffers, each with the number of elements that it accesses at once. d: the language.
+        """
         found: "Dict[Access, None]" = {}
         for visit in self.visits:
             buffer = buffer_of(self.partition, visit.read) if visit.read else None
@@ -605,8 +648,8 @@ class Form:
         return self.lanes * self.loop.joined if whole else 1
 
     def _step_at_once(self, d: Target, flat: str, dtype: str, open_: bool) -> int:
-        """Return the number of elements in one access of a step of single elements: the elements of a word if the
-        step is accessed in words, else 1.
+        """Return the number of elements that one access of a step of single elements has: as many as a word contains if
+        the step is accessed in words, and 1 otherwise.
         """
         if not open_ or self.loop.step == 1 or not d.words:
             return 1
@@ -617,11 +660,11 @@ class Form:
     # ---- maps that become C text ----
 
     def fits(self, d: Target, index_type: str) -> bool:
-        """Return true if an index type holds all values in the maps that become C text. d: the language."""
+        """Return true if all values in the maps that become C text fit an index type. d: the language."""
         return all(algebra.fits(index, index_type) for index in self.printed(d) if index != EMPTY)
 
     def printed(self, d: Target) -> "Iterator[str]":
-        """Yield the maps that become C text in the body; other texts derive from these. d: the language."""
+        """Yield the maps that become C text. d: the language."""
         if self.thread:
             yield self.thread
         for visit in self.visits:
@@ -635,7 +678,7 @@ class Form:
             yield from self._of_root(d, root)
 
     def names(self, d: Target, variable: str) -> bool:
-        """Return true if the text of a step contains a variable of its maps."""
+        """Return true if the C text of a step contains the variable. d: the language."""
         own = {self.thread}
         return any(variable in result.variables for index in self.printed(d) if index not in own and index != EMPTY
                    for result in algebra.info(index).results)
@@ -681,8 +724,8 @@ class Form:
             yield from self._of_gather(flat, index, visit)
 
     def _of_step(self, d: Target, flat: str, dtype: str, open_: bool) -> "Iterator[str]":
-        """Yield the maps of a step of single elements: one map for words before the loop, or one map for each
-        element.
+        """Yield the maps of an access of a step of single elements. There is one map if its words are accessed before
+        the loop, one per row if the words belong to rows, and otherwise one for each element.
         """
         open_ = open_ and self.loop.step > 1
         if open_ and self.stride(flat, "vec")[0] == 1 and d.words and self.word_bytes(flat, dtype):
@@ -733,8 +776,9 @@ class Form:
 
 
 def _inside(*bounds: "Tuple[str, int, int]") -> Optional[str]:
-    """Return a map without results whose domain is the conjunction of low <= map <= high, given as triples (map, low,
-    high); None if it is empty."""
+    """Return a map without results, whose domain is where low <= map <= high for all the given triples (map, low,
+    high). Return None if the domain is empty.
+    """
     if any(low > high for _, low, high in bounds):
         return None
     index = bounds[0][0]

@@ -1,4 +1,4 @@
-"""The small functions and constant tables of a file."""
+"""The helpers of a generated file: small functions, and tables of constants."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from gen.targets import COMPLEX, NARROW, SMALL, TINY, Target, bits
 
 @dataclass
 class Helpers:
-    """The small functions and tables that bodies need, each once, callees before callers."""
+    """The small functions and tables that the code of a file uses. Each is written once, and after those that it uses.
+    """
 
     target: Target
     texts: Dict[str, str] = field(default_factory=dict)
     tables: Dict[str, Tuple[str, str]] = field(default_factory=dict)
-    _made_for: Dict[str, object] = field(default_factory=dict)     # function name -> the arguments of its `write`
+    # for each function, the arguments with which its text was written
+    _made_for: Dict[str, object] = field(default_factory=dict)
 
     def need(self, name: str, *about: str) -> str:
         title = "_".join((name, *about))
@@ -31,8 +33,9 @@ class Helpers:
 
     def _of_registers(self, name: str, dtype: str, lanes: int, write: "Callable[..., str]", *about: Any,
                       **more: Any) -> str:
-        """Return the name of a function of gen/emit/register_tiles.py on registers of bits, after adding its text,
-        which `write` makes. about: the arguments of `write` after the target."""
+        """Return the name of a function of gen/emit/register_tiles.py, after adding its text. write: the function that
+        returns the text. about: the arguments of `write` after the target.
+        """
         self.vector(dtype, lanes)
         self.texts.setdefault("tiles", register_tiles.prelude())
         assert self._made_for.setdefault(name, (about, more)) == (about, more), f"two functions are called {name}"
@@ -42,11 +45,15 @@ class Helpers:
 
     def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16, group: int = 0,
              distance: int = 0) -> str:
-        """Return a function that loads or stores a tile. group: the number of lanes with an even distance, if not all
-        lanes have it. distance: prefetch distance in elements."""
+        """Return the name of a function that loads or stores a tile.
+
+        piece: the maximum number of bytes of a row that one load reads.
+        group: the number of lanes at a constant distance; 0 if all lanes are.
+        distance: the prefetch distance in elements.
+        """
         d, width = self.target, bits(dtype)
-        # Small elements whose rows are whole lines are read line by line: rows that are a power of two apart would
-        # evict each other from L1 while a line is read in parts.
+        # Tiles of small elements, whose rows are whole cache lines, are read a line at a time. If a line were read in
+        # parts, other rows at a distance of a power of two would evict it from L1 in between.
         if verb == "load" and 8 * piece == lanes * width == rows * width == VECTOR_BITS and width < 32 and not group:
             return self._load_lines(dtype, index_type, distance)
         name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8
@@ -59,27 +66,29 @@ class Helpers:
                                   distance=distance)
 
     def load_pieces(self, dtype: str, spacing: int, index_type: str, distance: int) -> str:
-        """Return a function that loads rows of one line. distance: prefetch distance in elements."""
+        """Return the name of a function that loads rows of one cache line each. distance: the prefetch distance in
+        elements.
+        """
         width = bits(dtype)
         return self._of_registers(f"load_pieces_{_about_pieces(width, spacing, index_type, distance)}", f"u{width}",
                                   VECTOR_BITS // width, register_tiles.load_pieces, width, spacing,
                                   self.target.index[index_type], distance)
 
     def _load_lines(self, dtype: str, index_type: str, distance: int) -> str:
-        """Return the function that loads a tile of small elements whose rows are lines."""
+        """Return the name of a function that loads a tile of small elements whose rows are whole cache lines."""
         width, load = bits(dtype), self.load_pieces(dtype, PIECES, index_type, distance)
         about = _about_pieces(width, PIECES, index_type, distance)
         return self._of_registers(f"load_lines_{about}", f"u{width}", VECTOR_BITS // width, register_tiles.load_lines,
                                   width, self.target.index[index_type], load, self.join_pieces(width))
 
     def join_pieces(self, width: int) -> str:
-        """Return a function that gathers the pieces of four lines."""
+        """Return the name of a function that gathers the pieces of four cache lines."""
         return self._of_registers(f"join_pieces_u{width}", f"u{width}", VECTOR_BITS // width,
                                   register_tiles.join_pieces, width)
 
     def interleave(self, width: int, rows: int, inverse: bool, lanes: int = 0) -> str:
-        """Return a function that interleaves registers, or separates them again. lanes: number of lanes of a register
-        (0: the lanes of a line).
+        """Return the name of a function that interleaves registers; if `inverse`, of one that separates interleaved
+        registers. lanes: the number of lanes of a register; 0 for the lanes of a cache line.
         """
         lanes = lanes or VECTOR_BITS // width
         name = f"{'separate' if inverse else 'interleave'}_u{width}_{rows}" + f"x{lanes}" * (lanes * width != VECTOR_BITS)
@@ -89,37 +98,37 @@ class Helpers:
 
     def shuffle(self, name: str, dtype: str, lanes: int, picks: "Sequence[int]", two: bool = True,
                 lane: str = "") -> str:
-        """Return a function that picks lanes of one register or two."""
+        """Return the name of a function that picks lanes of one register or of two."""
         self.texts.setdefault("tiles", register_tiles.prelude())
         if name not in self.texts:
             self.texts[name] = register_tiles.shuffle(self.target, dtype, lanes, picks, two, lane, name)
         return name
 
     def load_strided(self, width: int, lanes: int, stride: int) -> str:
-        """Return a function that loads elements that are `stride` apart."""
+        """Return the name of a function that loads a vector of elements that are `stride` apart."""
         name = f"load_u{width}_{lanes}_{f'each{stride}' if stride > 0 else 'backwards'}"
         return self._of_registers(name, f"u{width}", lanes, register_tiles.load_strided, width, lanes, stride)
 
     def join(self, dtype: str, lanes: int, parts: int) -> str:
-        """Return a function that joins several registers to one."""
+        """Return the name of a function that joins several registers to one."""
         return self._of_registers(f"join_{dtype}_{lanes}x{parts}", dtype, lanes * parts, register_tiles.join,
                                   bits(dtype), lanes, parts)
 
     def numbers(self, lanes: int) -> str:
-        """Return a function whose result is 0, 1, 2, .. in the lanes."""
+        """Return the name of a function that returns 0, 1, 2, .. in the lanes of a vector."""
         name = f"numbers_{lanes}"
         if name not in self.texts:
             self.texts[name] = register_tiles.numbers(self.target, lanes, name)
         return name
 
     def vector(self, dtype: str, lanes: int) -> None:
-        """Define a register type if the language has no name for it."""
+        """Add the definition of a vector type if the language does not have the type."""
         text = "" if self.target.declares_vectors else register_tiles.typedef(self.target, bits(dtype), lanes)
         if text:
             self.texts = {f"type_{dtype}_{lanes}": text, **self.texts}
 
     def table(self, instruction: Instruction) -> str:
-        """Return the name of a constant array, with elements in the order of its layout."""
+        """Add the table of a constant array, in the order of its layout, and return its name."""
         for name, (key, _) in self.tables.items():
             if key == str(id(instruction)):
                 return name
@@ -141,18 +150,19 @@ class Helpers:
         return name
 
     def add_table(self, name: str, key: str, type: str, lines: "Sequence[str]") -> None:
-        """Add a constant array. key: identifies its content. lines: its values."""
+        """Add a table. key: identifies the content. type: the C type of an element. lines: the values, as C text."""
         self.tables[name] = key, macro("parts/table.j2", "table", d=self.target, type=type, name=name, lines=lines)
 
 
 def _about_pieces(width: int, spacing: int, index_type: str, distance: int) -> str:
-    """Return the suffix of a function that loads rows of one line."""
+    """Return the suffix of the name of a function that loads rows of one cache line."""
     return f"u{width}_by{spacing}" + f"_{index_type}" * (index_type != "uint") + f"_prefetch{distance}" * bool(distance)
 
 
 def table_type(constant: Instruction) -> str:
-    """Return the element type of a constant's table. Packed integers take a byte each. Floats with infinities or NaNs
-    are stored as bits, as these are not constant expressions in C."""
+    """Return the type of the elements in a constant's table. A packed integer takes a byte. If a float is infinite or
+    NaN, the table contains bits, because such values are not constant expressions in C.
+    """
     dtype = constant.shape.dtype
     if dtype in NARROW:
         return f"{dtype[0]}8"

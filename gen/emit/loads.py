@@ -1,4 +1,4 @@
-"""Loads of operands from a buffer, a constant, an index or a variable, and the prefetches of a step."""
+"""Loads of operands from buffers, tables of constants and variables, and the prefetches of a step."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Loads(Accesses):
     def _constant(self, read: Read, region: Region) -> Value:
         source = read.source
         literal = source.literal or []
-        # a NaN keeps its payload
+        # load an f16 NaN as bits, so that its payload is not changed
         if len(set(literal)) == 1 and source.shape.dtype == "f16" and dtypes.is_nan(literal[0], "f16"):
             return Value(self.d.literal(literal[0], "u16"), "f16", 1, True)
         if len(set(literal)) == 1:
@@ -87,10 +87,13 @@ class Loads(Accesses):
 
     def _gather(self, of: str, dtype: str, index: str, at: "Callable[[str], str]", bits: bool = False,
                 unbroken: "Optional[Tuple[str, int]]" = None, whole: "Optional[Callable[[int], str]]" = None) -> Value:
-        """Return a value that each lane reads at its own position; if all lanes have the same position, it is read
-        once.
+        """Return a value that each lane reads at its own position. If the position is the same for all lanes, it is
+        read once.
 
-        unbroken: the result of `_unbroken`; `whole` then gives the text of all lanes for the stride, if that is not 0.
+        at: returns the C text of the value at a position.
+        unbroken: the result of `_unbroken`. If its condition holds and the stride is 0, all lanes read the same
+            element.
+        whole: returns the C text of all lanes for a stride, if the condition holds; "" if there is no such text.
         """
         if self.lanes == 1 or self.stride(index, "lane")[0] == 0:
             return self.declare(of, dtype, 1, at(self._first(index)), bits)
@@ -101,14 +104,16 @@ class Loads(Accesses):
         return self.by_lane(of, dtype, at(self._hoisted_positions(of, index)), bits, index, unbroken[0] if unbroken else "", text)
 
     def _unbroken(self, index: str) -> "Optional[Tuple[str, int]]":
-        """Return the condition, as C text, that all lanes are in one row, and the stride in the row. Return None inside
-        loops, or if `unbroken` finds no rows."""
+        """Return the C text of the condition that all lanes are in one row, and the stride along the row. Return None
+        inside loops, or if there are no rows (see `unbroken`).
+        """
         runs = self.unbroken(index) if self.lanes > 1 and self._before_loops is None else None
         return (f"{self.c(runs.place)[0]} <= {runs.last}", runs.stride) if runs else None
 
     def _hoisted_positions(self, of: str, index: str) -> str:
-        """Return C text of each lane's position; its divisions and remainders are hoisted out of the reduction
-        loops."""
+        """Return the C text of a lane's position. If the position contains divisions, its part that loop variables do
+        not change is computed for all lanes before the loops.
+        """
         whole = self.c(index)[0]
         steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables
                  if v.name in self.partition.ranges}
@@ -131,7 +136,8 @@ class Loads(Accesses):
                 return self._loads[buffer.pointer, flat, scope]
             scope = scope.parent
         value = self.load_flat(buffer, flat, region, self._unbroken(compose(index, memory_map(buffer.shape))))
-        self._loads[buffer.pointer, flat, region] = value   # the name is valid in this region and in those inside it
+        # the name is valid in this region and in the regions inside it
+        self._loads[buffer.pointer, flat, region] = value
         return value
 
     def load_flat(self, parameter: Buffer, flat: str, region: Region,
@@ -166,7 +172,8 @@ class Loads(Accesses):
                 return self.declare(parameter.name, dtype, n, self.d.reinterpret(high, "u32", "f32", n))
             width = bits(dtype)
             text = self.d.convert("u16", n, f"{word} >> {self._part(width)}")
-            text = self.d.convert("u8", n, text) if width == 8 else text      # in steps that gcc can vectorize
+            # convert in two steps, which gcc can vectorize
+            text = self.d.convert("u8", n, text) if width == 8 else text
             return self.declare(parameter.name, dtype, n,
                                 text if dtype in ("pred", "f16", f"u{width}")
                                 else self.d.reinterpret(text, f"u{width}", dtype, n), dtype == "f16")
@@ -204,7 +211,7 @@ class Loads(Accesses):
                             dtype == "f16", unbroken, whole if dtype not in TINY else None)
 
     def _load_tile(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
-        """Load a part of a tile along its rows, and transpose it in registers."""
+        """Load the rows of a tile, transpose them in registers, and return the current register."""
         n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat)
         assert pitch is not None
         distance = self._row_prefetch(flat, bits(dtype) // 8, pitch.strides[0])
@@ -224,15 +231,17 @@ class Loads(Accesses):
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
     def _load_strided(self, pointer: str, dtype: str, flat: str, stride: int) -> str:
-        """Return C text of a load of elements that are a few elements apart, picked from whole vectors; or of a load
-        of one vector in reverse order.
+        """Return the C text of a load of elements that are a few elements apart: they are picked from whole vectors.
+        For stride -1, one vector is loaded and reversed.
         """
         load, t = self.helpers.load_strided(bits(dtype), self.lanes, stride), self.d.types[f"u{bits(dtype)}"]
         at = self.first_address(pointer, flat)
         return self.of_bits(dtype, f"{load}((const {self.d.pointer}{t} *)({at}))", self.lanes)
 
     def _load_spread(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
-        """Load neighbours in whole vectors, and spread them over the registers of a step by shuffles."""
+        """Load adjacent elements as whole vectors, distribute them over the registers of a step by shuffles, and return
+        the current register.
+        """
         n, rows, width, name = self.lanes, self.loop.interleaved_rows, f"u{bits(dtype)}", self.name(pointer, "w_")
         separate = self.helpers.interleave(bits(dtype), rows, True, n)
         self._prefetch(pointer, self.address(pointer, flat, **self.start), dtype)
@@ -254,19 +263,19 @@ class Loads(Accesses):
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
     def _from_bits(self, parameter: Buffer, dtype: str, text: str) -> Value:
-        """Return a register's value from its bits."""
+        """Declare a register, and return its value, from its bits."""
         return self.declare(parameter.name, dtype, self.lanes, self.of_bits(dtype, text, self.lanes), dtype == "f16")
 
     def _row_prefetch(self, flat: str, size: int, pitch: int) -> int:
-        """Return the prefetch distance of a tile's rows, in elements; 0 for no prefetch. It is a distance within each
-        row; if a page holds several rows, it is the distance to the next tile along the lanes.
+        """Return the prefetch distance along each row of a tile, in elements; 0 for no prefetch. If a memory page
+        contains several rows, it is the distance to the next tile along the lanes.
         """
         if pitch * size >= self.loop.page or not self.loop.row_prefetch:
             return self.loop.row_prefetch // size
         return (self.stride(flat, self.strip)[0] or 0) // self.loop.joined
 
     def _words(self, pointer: str, flat: str, down: int = 0) -> str:
-        """Return C text of the 32-bit words of an interleaved step, which contain the elements of all its registers."""
+        """Return the C text of a load of the 32-bit words that contain the interleaved elements of a step."""
         at = self.address(pointer, flat, **{**self.start, **({"down": down} if self.registers_down > 1 else {})})
         align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
         if align % (self.loop.interleaved * self.lanes) == 0:
@@ -274,15 +283,17 @@ class Loads(Accesses):
         return self._load_anywhere(pointer, "u32", f"(const {self.space(pointer)}{self.d.types['u32']} *)({at})")
 
     def _load_anywhere(self, pointer: str, dtype: str, at: str) -> str:
-        """Return C text of a whole vector, loaded from any element of a buffer."""
+        """Return the C text of a load of a whole vector that need not be aligned."""
         if self.d.loads_anywhere:
             return self.d.gather("u16" if dtype in SMALL else dtype, self.lanes, at)
         word = "fetch" if pointer in self._arrays else "load"
         return f"{self.helpers.need(word, dtype, str(self.lanes))}({at})"
 
     def _prefetch(self, pointer: str, at: str, dtype: str, elements: int = 0) -> None:
-        """Record the lines of code that prefetch the elements of a later step, for each cache level. at: the address
-        of this step's first element. elements: the number of elements, if it is not the step's number.
+        """Add the prefetches of an access to `prefetches`, one per cache line and cache level.
+
+        at: the address of the first element that this step accesses. The prefetch distance is added to it.
+        elements: the number of elements to prefetch; 0 for the elements of a step.
         """
         size = bits(dtype) // 8
         for number, (word, distance) in enumerate(self.loop.prefetches()):
@@ -292,8 +303,9 @@ class Loads(Accesses):
                                                         for line in lines]
 
     def _wide_load(self, pointer: str, dtype: str, at: str, aligned: bool) -> str:
-        """Return C text of a load of a whole vector. PoCL's vloadn loads piece by piece, so an aligned vector is loaded
-        through a pointer."""
+        """Return the C text of a load of a whole vector. An aligned vector is loaded through a pointer, because PoCL's
+        vloadn loads it in pieces.
+        """
         text = f"*(const {self.space(pointer)}{self.d.memory(dtype, self.lanes)} *)({at})" if aligned \
             else self._load_anywhere(pointer, dtype, at)
         return self.of_bits(dtype, text, self.lanes) if dtype == "bf16" else text

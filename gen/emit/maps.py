@@ -1,4 +1,4 @@
-"""Maps as C text: the conditions under which a point lies in a map's domain, and the variables in these conditions."""
+"""C text of the conditions under which a point lies in the domain of a map."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INDEX_TYPES = ("uint", "int", "long")
 
 
 def conditions(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -> List[str]:
-    """Return the conditions, as C texts, under which a point of a box lies in a map's domain."""
+    """Return the conditions, as C text, under which a point in `box` lies in the domain of a map."""
     tests = []
     for v in algebra.info(index).variables:
         assert v.name in box, f"the box has no bounds of {v.name}: {index}"
@@ -24,13 +24,15 @@ def conditions(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -
 
 
 def tested(index: str, box: "Dict[str, Tuple[int, int]]") -> "Set[str]":
-    """Return the variables that these conditions contain."""
+    """Return the variables in the conditions that `conditions` returns."""
     return {v.name for v in algebra.info(index).variables
             if (v.lo, v.hi) != box[v.name]} | {name for c in algebra.guards(index) for name in c.variables}
 
 
 def _boxed(index: str, box: "Dict[str, Tuple[int, int]]", result: str = "", guards: "Sequence[algebra.Guard]" = ()) -> str:
-    """Return a map with the same variables, each over the whole box, to one result, and with constraints."""
+    """Return a map with the variables of `index`, each over its bounds in `box`, with one result or none, and with the
+    given guards.
+    """
     names = [v.name for v in algebra.info(index).variables]
     domain = [f"{name} in [{box[name][0]}, {box[name][1]}]" for name in names]
     domain += [f"{guard.text} in [{guard.lo}, {guard.hi}]" for guard in guards]
@@ -38,8 +40,8 @@ def _boxed(index: str, box: "Dict[str, Tuple[int, int]]", result: str = "", guar
 
 
 def narrowed(index: str, box: "Dict[str, Tuple[int, int]]") -> bool:
-    """Return true if the bounds of some of a map's variables are narrower than the box and the guards do not imply
-    these bounds.
+    """Return true if a variable of a map has tighter bounds than in `box`, and these bounds do not follow from the
+    map's guards.
     """
     variables = algebra.info(index).variables
     if all((v.lo, v.hi) == box[v.name] for v in variables):
@@ -48,7 +50,7 @@ def narrowed(index: str, box: "Dict[str, Tuple[int, int]]") -> bool:
 
 
 def guarded(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -> List[str]:
-    """Return the conditions of a map's guards, as C texts, without the bounds of variables."""
+    """Return the conditions of a map's guards as C text, without the conditions of variables' bounds."""
     tests = []
     for guard in algebra.guards(index):
         value = _boxed(index, box, guard.text)

@@ -1,9 +1,9 @@
-"""The C text of each elementwise op. The meaning of the ops is in gen/reference, their list in gen/hlo/opcodes.py.
+"""The C text of each elementwise op. gen/reference defines what an op means, and gen/hlo/opcodes.py lists the ops.
 
-`expression` returns the text for operands in registers, scalar or wide (vectors). For a wide op it returns None if only
-the scalar form exists, which is then applied lane by lane: in C this holds for every library function that functions.c
-does not have. A form requests the small functions that it calls through `need`, and `helper` prints them; most are
-pieces of C files (typed.py).
+`expression` returns the text for operands in registers, which are scalars or vectors. If only the scalar form of an op
+exists, it returns None for vectors, and the caller applies the scalar form lane by lane. In C, that happens for every
+library function that functions.c does not define. An expression requests the small functions that it calls by `need`,
+and `helper` returns their texts. Most of these are pieces of C files (typed.py).
 """
 
 from __future__ import annotations
@@ -26,22 +26,23 @@ _COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="
 
 
 def row(opcode: str) -> Elementwise:
-    """Return the table's row of an elementwise op. A bitcast that keeps the width has the row of an elementwise op
+    """Return the row of an elementwise op in the table of opcodes. A bitcast between types of the same width has a row
     too.
     """
     return ELEMENTWISE["bitcast-convert" if opcode == "bitcast" else opcode]
 
 
 def rounds(opcode: str, dtype: str) -> bool:
-    """Return true if an op's float result must be rounded to its small type."""
+    """Return true if the float result of an op must be rounded to its small type."""
     return dtype in SMALL + TINY and dtypes.TABLE[dtype].bits <= row(opcode).rounds
 
 
 def expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str],
                x: Sequence[str], lanes: int) -> Optional[str]:
-    """Return the C text of an op on registers x of the types `sources`. The result, of type `to`, is not yet rounded to
-    a small type."""
-    if to in NARROW and row(opcode).wraps:     # computed in a byte, whose low bits are the result
+    """Return the C text of an op on operands x, which have the types `sources`. The result has type `to`, but is not
+    yet rounded if that is a small float type.
+    """
+    if to in NARROW and row(opcode).wraps:     # compute in a byte; the low bits are the result
         text = _expression(d, need, opcode, attributes, to, sources, x, 1) if lanes == 1 else None
         return text and f"{need('wrap', to)}({text})"
     return _expression(d, need, opcode, attributes, to, sources, x, lanes)
@@ -92,7 +93,7 @@ def _expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any
 
 
 def constant(d: Target, pattern: int, dtype: str) -> Value:
-    """Return the value of a bit pattern."""
+    """Return a value from its bit pattern."""
     number = dtypes.decode_real(pattern, dtype) if dtype in ("f32", "s32") else None
     value = Value(d.literal(pattern, dtype), dtype)
     if number is None or not math.isfinite(number):
@@ -102,7 +103,9 @@ def constant(d: Target, pattern: int, dtype: str) -> Value:
 
 def bounds(opcode: str, to: str, sources: Sequence[str],
            x: Sequence[Value]) -> "Tuple[Optional[Tuple[float, float]], bool]":
-    """Return the known facts of a result: bounds that hold unless it is a NaN, and true if it may be a NaN."""
+    """Return the known bounds of a result, or None, and true if the result may be a NaN. The bounds hold if the result
+    is not a NaN.
+    """
     some = [v.within for v in x]
     nan = any(v.nan for v in x)
     if to == "f32" and set(sources) == {"f32"} and len(some) == 2 and opcode in ("maximum", "minimum") and any(some):
@@ -118,11 +121,14 @@ def bounds(opcode: str, to: str, sources: Sequence[str],
 
 def bounded(d: Target, need: Need, opcode: str, to: str, sources: Sequence[str], x: Sequence[Value],
             texts: Sequence[str], lanes: int) -> Optional[str]:
-    """Return an op on float vectors that uses known bounds, or None. The larger of a number and a possible NaN takes
-    one comparison; a float in the range of an integer type is converted without tests."""
+    """Return the C text of an op on float vectors that is cheaper because of known bounds; None if there is none. The
+    maximum or minimum of a known number and a value that may be a NaN takes one comparison. A float that is in the
+    range of an integer type is converted without tests.
+    """
     if opcode in ("maximum", "minimum") and to == "f32":
         for n in (0, 1):
-            # of equal values the second argument wins: pass the first operand there, as HLO requires for zeros
+            # Of two equal values, `nearer` returns the second. The first operand is passed there, because HLO returns
+            # the first of two zeros.
             if x[n].known or (x[n].known is not None and n == 1):
                 return nearer(d, need, opcode, lanes, texts[n], texts[1 - n])
     within = x[0].within if len(x) == 1 else None
@@ -166,8 +172,9 @@ def _compare(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x
 
 def mask(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x: Sequence[str],
          lanes: int) -> Optional[str]:
-    """Return a comparison of vectors as a mask: -1 where it is true, in signed integers as wide as the operands; None
-    if there is no such form."""
+    """Return the comparison of two vectors as a mask: signed integers as wide as the operands, -1 where the comparison
+    is true. Return None if it cannot be computed in this way.
+    """
     if attributes.get("type") == "TOTALORDER" and dtype in FLOATS:
         if dtype not in ("bf16", "f32", "f64"):
             return None
@@ -177,17 +184,17 @@ def mask(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x: Se
 
 
 def of_mask(d: Target, width: int, text: str, lanes: int) -> str:
-    """Return a mask of signed `width`-bit integers as predicates, bytes of 0 and 1."""
+    """Return a mask of signed `width`-bit integers as bytes: 1 where the mask is -1, else 0."""
     return widened(d, width, "pred", f"-{text}", lanes)
 
 
 def resized(d: Target, width: int, to: int, text: str, lanes: int) -> str:
-    """Return a mask of signed `width`-bit integers as a mask of `to` bits."""
+    """Return a mask of signed `width`-bit integers as a mask of signed `to`-bit integers."""
     return text if width == to else widened(d, width, f"s{to}", text, lanes)
 
 
 def converted_mask(d: Target, width: int, to: str, text: str, lanes: int) -> str:
-    """Return a mask of signed `width`-bit integers as numbers 0 and 1: the mask selects the bits of 1."""
+    """Return a mask of signed `width`-bit integers as numbers of type `to`: 1 where the mask is -1, else 0."""
     last = d.register_bits(to)
     integer, true = f"s{last}", dtypes.encode(1.0, f"f{last}") if to in FLOATS else 1
     return d.reinterpret(f"{resized(d, width, last, text, lanes)} & {d.splat(integer, lanes, d.literal(true, integer))}",
@@ -272,9 +279,9 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
         return f"{unity} / ({unity} + {exponential}(-{x[0]}))"
     if not d.vector_functions and lanes > 1:
         return _magnitude(d, dtype, x[0], lanes) if opcode == "abs" else None
-    # Ops without a vector form in functions.c run lane by lane: in PoCL, the vector sine, cosine and tangent of f32 are
-    # wrong in all lanes if one lane needs the long argument reduction, the vector power of f64 is wrong at the edges of
-    # the range, and fmod of f64 does not end on some inputs (see `_remainder`).
+    # Ops without a vector form in functions.c run lane by lane, because PoCL's vector forms have faults. Its sine,
+    # cosine and tangent of f32 are wrong in all lanes if one lane needs the long argument reduction. Its power of f64
+    # is wrong at the edges of the range. Its fmod of f64 does not end on some inputs (see `_remainder`).
     if lanes > 1 and real in about.scalar:
         return None
     if lanes == 1 and opcode == "power":
@@ -292,7 +299,7 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
 
 
 def _sign(d: Target, dtype: str, x: str, lanes: int) -> str:
-    """Return 1 with the sign of x, made from bits; if x is 0 or NaN, return x."""
+    """Return 1 with the sign of x, or x if x is 0 or a NaN."""
     real, u = ("f64", "u64") if dtype == "f64" else ("f32", "u32")
     top, zero = d.splat(u, lanes, d.literal(1 << (bits(u) - 1), u)), d.splat(dtype, lanes, "0")
     one = d.reinterpret(d.splat(dtype, lanes, "1"), real, u, lanes)
@@ -302,7 +309,7 @@ def _sign(d: Target, dtype: str, x: str, lanes: int) -> str:
 
 
 def _magnitude(d: Target, dtype: str, x: str, lanes: int) -> str:
-    """Return |x| of floats, made from bits."""
+    """Return the absolute value of floats, by clearing the sign bit."""
     real, u = ("f64", "u64") if dtype == "f64" else ("f32", "u32")
     number = d.splat(u, lanes, d.literal((1 << (bits(u) - 1)) - 1, u))
     return d.reinterpret(f"{d.reinterpret(x, real, u, lanes)} & {number}", u, real, lanes)
@@ -366,7 +373,7 @@ def _integer(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], l
 # ---- small functions ----
 
 def helper(d: Target, need: Need, name: str, *about: str) -> str:
-    """Return the text of a small function; `need` is called for each function that it calls."""
+    """Return the text of a small function. need: called for each function that the text uses."""
     if not about:
         return functions.piece(d, need, name)
     dtype = about[0]

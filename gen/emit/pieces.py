@@ -1,8 +1,8 @@
-"""C functions in files of this folder, cut into pieces.
+"""Read the C files in this folder as pieces, from which the small functions of generated files are made.
 
-A piece is the text between two blank lines: functions, types and macros, with the comment right above. Words in
-capitals are replaced by facts of a type and a target: a text (`TYPE`), or a macro (`MUL(a, b)`). An #if on such a fact
-selects lines; an #if on anything else stays for the C compiler.
+A piece is the text between two blank lines: a function, type or macro, and the comment right above it. A word in
+capitals stands for a property of a type or a target. It is replaced by a text (`TYPE`), or by the result of a function
+of its arguments (`MUL(a, b)`). An #if on such a word selects lines. Any other #if is left to the C compiler.
 """
 
 from __future__ import annotations
@@ -24,8 +24,13 @@ _CONDITION = re.compile(r"#(if|elif|else|endif)\w*(?: (!?)(\w+)$)?")
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a C file. name: the first name that the text defines. needs: the first names of the pieces in its
-    files that it uses. doubles: true if it computes with doubles."""
+    """A piece of a C file.
+
+    name: the first name that the piece defines.
+    text: its text.
+    needs: the pieces that it uses, by their first names.
+    doubles: true if it computes with doubles.
+    """
 
     name: str
     text: str
@@ -35,7 +40,7 @@ class Piece:
 
 @lru_cache(maxsize=None)
 def pieces(*files: str) -> Dict[str, Piece]:
-    """Return the pieces of files, by each name that they define."""
+    """Return the pieces of files, by each name that a piece defines."""
     found: Dict[str, Piece] = {}
     for file in files:
         for block in re.split(r"\n\n+", (HERE / file).read_text().strip("\n")):
@@ -45,15 +50,16 @@ def pieces(*files: str) -> Dict[str, Piece]:
 
 
 def needs(name: str, text: str, known: Mapping[str, Piece]) -> "Tuple[str, ...]":
-    """Return the first names of the pieces that a piece's text uses, in order."""
+    """Return the pieces that a text uses, by their first names and in the order of their use."""
     words = dict.fromkeys(_WORD.findall(_COMMENT.sub("", text)))
     return tuple(dict.fromkeys(known[word].name for word in words if word in known and known[word].name != name))
 
 
 def taken(text: str, facts: Words) -> str:
-    """Return the lines that are left after the #if, #elif, #else and #endif on facts."""
+    """Return the lines that remain after each #if, #elif, #else and #endif on a word of `facts` is evaluated."""
     lines: List[str] = []
-    # for each open #if: true if it tests a fact, if its lines are taken now, if a branch was taken before
+    # for each open #if: true if it tests a word of `facts`, true if its current branch is taken, true if any of its
+    # branches was taken
     open_: "List[Tuple[bool, bool, bool]]" = []
     for line in text.splitlines(keepends=True):
         directive = _CONDITION.match(line.rstrip())
@@ -73,7 +79,7 @@ def taken(text: str, facts: Words) -> str:
 
 
 def filled(text: str, words: Words) -> str:
-    """Return a text with the words replaced."""
+    """Return the text with each word replaced."""
     word = _words(tuple(words))
     parts, at, match = [], 0, word.search(text)
     while match:
@@ -90,12 +96,12 @@ def filled(text: str, words: Words) -> str:
 
 @lru_cache(maxsize=None)
 def _words(words: "Tuple[str, ...]") -> "re.Pattern[str]":
-    """Return a pattern for any of the words, as a whole word or between underscores of a name."""
+    """Return a pattern that finds any of the words, as a whole word or as a part of a name between underscores."""
     return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(sorted(words, key=len, reverse=True))})(?![A-Za-z0-9])")
 
 
 def _arguments(text: str, at: int) -> "Tuple[List[str], int]":
-    """Return the arguments in the parentheses that open at a position, and the position where they close."""
+    """Return the arguments in the parentheses that begin at position `at`, and the position after them."""
     arguments, depth, begin = [], 0, at + 1
     for end in range(at, len(text)):
         depth += (text[end] == "(") - (text[end] == ")")

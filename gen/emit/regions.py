@@ -1,4 +1,4 @@
-"""Regions: the entries of a function in order, with their loops, guards, calls and runtime variables."""
+"""Code of the regions of a function: entries, loops, guards, calls and runtime variables."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from gen.targets import SMALL
 
 
 class When(NamedTuple):
-    """The conditions under which a guarded region runs, as C text ("": always, None: never).
+    """The conditions under which a guarded region runs, as C text. "" means always, None means never.
 
     every: all lanes of a register are in the region.
-    lane: the lane `lane` is in it.
-    some: a condition that holds wherever any lane is in it.
-    differs: true if one lane may be in the region while another lane is outside.
-    varied: the variables for which no compiler may specialise `every`, with the last value of each.
+    lane: the lane with the number `lane` is in the region.
+    some: a condition that is true wherever any lane is in the region.
+    differs: true if some lanes may be in the region while other lanes are outside.
+    varied: variables, with their last values. The C compiler must not write separate code for single values of these.
     """
 
     every: Optional[str]
@@ -40,15 +40,15 @@ class When(NamedTuple):
 
 
 class Regions(ElementLoops):
-    """The entries of regions, and how each structural op is computed."""
+    """Writes the entries of regions, and computes the ops that have regions."""
 
     def region(self, region: Region) -> None:
-        """Compute the entries of a region in order."""
+        """Write the entries of a region in order."""
         for entry in region.entries:
             self._env[entry.instruction, region, entry.map] = self._entry(entry)
 
     def values_of(self, instruction: Instruction, region: Region, index: str) -> List[Value]:
-        """Return the values of an entry, which an earlier call of `region` has computed."""
+        """Return the values of an entry of a region that is already written."""
         return self._env[instruction, region, index]
 
     def _entry(self, entry: Entry) -> List[Value]:
@@ -86,8 +86,9 @@ class Regions(ElementLoops):
                            [o.shape.dtype for o in instruction.operands], x, instruction.name)]
 
     def _paired(self, entry: Entry, x: "Sequence[Value]") -> Optional[Value]:
-        """Return the value of an entry that one function computes together with another entry of the same argument
-        (sine and cosine)."""
+        """Return the value of an entry that one function computes together with another entry, such as a sine and a
+        cosine of the same argument. Return None if there is no such function.
+        """
         instruction, region = entry.instruction, entry.region
         value = self._together.pop((instruction, region, entry.map), None)
         pair = next((pair for pair in functions.PAIRS if instruction.opcode in pair), None)
@@ -128,7 +129,7 @@ class Regions(ElementLoops):
         return [self.by_lane(instruction.name, shape[0].dtype, call, half, index)]
 
     def _call_many(self, entry: Entry, arguments: "Sequence[str]", same: bool, index: str) -> List[Value]:
-        """Call a function of several outputs, which writes them through pointers."""
+        """Write the call of a function with several results, which it stores through pointers."""
         assert entry.callee is not None
         leaves = entry.instruction.shape.leaves()
         names = [self.name(f"{entry.instruction.name}_l") for _ in leaves]
@@ -168,7 +169,7 @@ class Regions(ElementLoops):
                 and c not in self._held]
 
     def _when(self, region: Region) -> When:
-        """Return the condition under which a guarded region runs."""
+        """Return the conditions under which a guarded region runs."""
         if self.lanes == 1 or self.uniform(region) is not None:
             every = self.condition(region)
             varied = tested(self.mapped(region.map), self.box) & {*self.partition.ranges, "vec"} if every else set()
@@ -183,15 +184,16 @@ class Regions(ElementLoops):
                     if None in some else " && ".join(filter(None, some)), True)
 
     def _every(self, when: When) -> str:
-        """Return the test that all lanes are in a region, as printed in a kernel."""
+        """Return the C text of the condition that all lanes are in a region."""
         return self._unknown(str(when.every), when.varied) if when.varied else str(when.every)
 
     def _unknown(self, condition: str, varied: Mapping[str, int]) -> str:
-        """Return the condition in a form that compilers cannot prove constant for particular values of loop
-        variables. varied: these variables, with the last value of each.
+        """Return the condition in a form that the C compiler cannot evaluate for single values of loop variables.
+        varied: these variables, with their last values.
 
-        The condition is compared with zeros that the compiler cannot see, a different zero for each value. With a
-        single zero, gcc would write the loop twice: once for zero and once for other numbers.
+        Compilers would otherwise write separate code for such values. The condition is therefore compared with a zero
+        whose value the compiler does not know. Each value of the variables uses another zero: for a single zero, gcc
+        would write the loop twice, once for zero and once for other numbers.
         """
         if not self.d.unknown_zeros:
             return condition
@@ -203,7 +205,8 @@ class Regions(ElementLoops):
             self._before_loops.append(Let("int", f"*{zeros}", self.d.unknown_zeros))
         at: List[str] = []
         for name in sorted(varied, key=lambda name: (varied[name], name)):
-            if sum(varied[other] for other in [*at, name]) < self.d.zeros:  # longer loops are not specialised anyway
+            # compilers do not write separate code for values of longer loops
+            if sum(varied[other] for other in [*at, name]) < self.d.zeros:
                 at.append(name)
         return f"({condition}) > {zeros}[{' + '.join(at) or '0'}]"
 
@@ -214,7 +217,7 @@ class Regions(ElementLoops):
         return f"(!({unbroken}) || ({inside}))" if inside and unbroken else inside
 
     def _inside(self, where: "Optional[str]") -> Optional[str]:
-        """Return the condition that a point is in a map's domain, as C text; "" for always, None for never."""
+        """Return the condition, as C text, that a point is in the domain of a map: "" for always, None for never."""
         if where is None:
             return None
         self._tested |= tested(where, self.box)
@@ -232,7 +235,7 @@ class Regions(ElementLoops):
         return self._or_else(entry, 0, padding)
 
     def _or_else(self, entry: Entry, operand: int, other: Value) -> Value:
-        """Return an operand's value inside the entry's only region, and another value outside."""
+        """Return the value of an operand inside the only region of the entry, and `other` outside of the region."""
         instruction, region = entry.instruction, entry.regions[0]
         when = self._when(region)
         if when.some is None:
@@ -250,8 +253,9 @@ class Regions(ElementLoops):
         return Value(name, dtype, self.lanes, half)
 
     def _lane_by_lane(self, entry: Entry, sides: "Sequence[Tuple[int, Region, When]]", name: str, dtype: str) -> None:
-        """Compute the lanes of a register that are in different regions, one lane after another. A lane in no region
-        keeps its value."""
+        """Write a loop over the lanes of a register, in which each lane computes the operand of the region that it is
+        in. A lane in no region keeps its value.
+        """
         half, array, lanes, t = dtype == "f16", self.name(f"{name}_l", ""), self.lanes, self.d.index[self.index_type]
         stored = "u16" if half else dtype
         self.text.add(Declare(self.type(dtype, 1, half), array, count=lanes))
@@ -259,7 +263,7 @@ class Regions(ElementLoops):
         if not complete:
             self.text.add(self.d.scatter(stored, lanes, name, array))
         kept, self._loads, self.lanes = self._loads, {}, 1
-        # the last operand of a concatenate needs no test, because all other lanes are in it
+        # the last operand of a concatenate needs no test, because all remaining lanes are in its region
         asked = sides[:-1] if complete else sides
         tests = [str(when.lane and self._unknown(when.lane, {"lane": lanes - 1})) for _, _, when in asked]
         with self.text.nested(For(t, "lane", str(lanes))):
@@ -275,7 +279,7 @@ class Regions(ElementLoops):
         sides = [(k, region, self._when(region)) for k, region in enumerate(entry.regions)]
         sides = [side for side in sides if side[2].some is not None]
         always = [side for side in sides if not side[2].every and side[2].every is not None]
-        sides = always[:1] or sides     # if one side always holds, the others are never taken
+        sides = always[:1] or sides     # if a region always runs, the regions after it never run
         half, differ = dtype == "f16", any(when.differs for _, _, when in sides) and not always
         self.text.add(Declare(self.type(dtype, self.lanes, half), name, "" if sides else self.d.zero(self.lanes)))
         wide = [side for side in sides if side[2].every is not None]
@@ -288,7 +292,7 @@ class Regions(ElementLoops):
         return Value(name, dtype, self.lanes, half)
 
     def _update(self, entry: Entry) -> Value:
-        """Return the value of dynamic-update-slice: the update inside its region, else the operand."""
+        """Return the value of a dynamic-update-slice: the update inside its region, and the operand outside."""
         region = entry.regions[0]
         kept = self.moved(self.read(self.partition.operand(entry, 0), entry.region))
         if region.map == EMPTY:
@@ -299,12 +303,13 @@ class Regions(ElementLoops):
     # ---- runtime variables ----
 
     def bind(self, runtimes: "Sequence[Runtime]", where: Region) -> None:
-        """Bind runtime variables: read indices and clamp them to their bounds in their own type, before the step if
-        possible."""
+        """Write the definitions of runtime variables. Each is read and clamped to its bounds in the type in which it is
+        read. They are defined before the step if possible.
+        """
         before = self.bound_before(tuple(runtimes), where)
         if before:
             text, loads = self.text, self._loads
-            self.text, self._loads = self.before, {}     # loads of the step come later
+            self.text, self._loads = self.before, {}     # these loads come before the loads of the step
         self._bind(runtimes, where)
         if before:
             self.text, self._loads = text, {**self._loads, **loads}
@@ -339,9 +344,12 @@ class Regions(ElementLoops):
     def _loops(
         self, entry: Entry, loop: Region, inside: Region, down: bool = False, free: bool = False
     ) -> "Iterator[bool]":
-        """Open the loops of a region, forwards or backwards, and the condition of a guard inside them. Yield False if
-        no element is ever inside. free: any order of the loops is correct; the innermost loop is then the loop with
-        the smallest distance in memory.
+        """Open the loops of a region, and the condition of a guard inside them. Yield False if the condition never
+        holds, else True.
+
+        down: true if the loops count down.
+        free: true if the loops may be in any order. Then the innermost loop is the one with the smallest distance in
+            memory.
         """
         names = loop.ranges[:len(loop_sizes(entry.instruction))]
         sizes = [self.partition.ranges[name] for name in names]
@@ -364,8 +372,9 @@ class Regions(ElementLoops):
             around[at:at], self._before_loops, self._zeros = self._before_loops or [], None, ""
 
     def _steps(self, names: "Sequence[str]", flats: "Sequence[str]") -> List[int]:
-        """Return the distance in memory of one iteration of each loop, taken from the first read with constant strides;
-        zeros if there is none."""
+        """Return, for each loop, the distance in memory between its iterations. The distances are those of the first
+        read with constant strides, or zeros if there is none.
+        """
         for flat in flats:
             variables = {v.name for v in algebra.info(flat).variables}
             strides = [self.stride(flat, name)[0] if name in variables else 0 for name in names]
@@ -397,8 +406,9 @@ class Regions(ElementLoops):
         return [replace(v, rounded=not (self.excess and v.dtype in SMALL)) for v in sums]
 
     def _product(self, entry: Entry) -> Value:
-        """Return a sum of products. Operands are converted to the accumulator's type; the sum is rounded to the
-        result's type at the end."""
+        """Write the loop of a sum of products, and return the sum. The operands are converted to the accumulator's
+        type. The sum is rounded to the result's type after the loop.
+        """
         instruction, loop, inside = entry.instruction, entry.regions[0], entry.regions[-1]
         kind = accumulator(instruction)
 
@@ -410,7 +420,7 @@ class Regions(ElementLoops):
                 self.region(inside)
                 x = [convert(self.read(self.partition.operand(entry, k, inside), inside), o.shape.dtype, kind) for k,
                      o in enumerate(instruction.operands)]
-                # the scales of scaled-dot
+                # operands 2 and 3 of scaled-dot are scales
                 x = [self.apply("multiply", {}, kind, [kind, kind], [value, scale], "scaled") for value,
                      scale in zip(x, x[2:])] or x
                 product = self.apply("multiply", {}, kind, [kind, kind], x, "product")
@@ -419,22 +429,24 @@ class Regions(ElementLoops):
         return convert(total, kind, instruction.shape.dtype)
 
     def _number(self, sizes: "Sequence[int]", names: "Sequence[str]") -> str:
-        """Return the row-major number of an element of a window, as C text."""
+        """Return the C text of the row-major number of a window's element. names: the variables of its index."""
         shape = array_shape("s32", tuple(sizes))
         flat = algebra.rename(memory_map(shape), *names) if names else memory_map(shape)
         return algebra.c_text(flat, self.index_type).results[0]
 
     def _window_choice(self, entry: Entry) -> Value:
-        """Return the number of the element that a window selects, or the number of elements if the window contains
-        none."""
+        """Write a loop over the elements of a window. Return the number of the selected element, or the number of all
+        elements of the window if none of them is inside the base.
+        """
         instruction, (loop, inside) = entry.instruction, entry.regions
         dtype, sizes = instruction.operands[0].shape.dtype, loop_sizes(instruction)
-        number = f"u{self.d.register_bits(dtype)}"     # as wide as the compared values, so that one mask selects both
+        # as wide as the compared values, so that the same mask can select from both
+        number = f"u{self.d.register_bits(dtype)}"
         best_number = self._variable(instruction.name, Value(self.d.literal(math.prod(sizes), number), number))
         if self.partition.operand(entry, 0, inside).map == EMPTY:
             return self.apply("convert", {}, "s32", [number], [best_number], instruction.name)
         best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, dtype), dtype))
-        seen = self.name(f"{instruction.name}_seen")   # true if the first element has been seen
+        seen = self.name(f"{instruction.name}_seen")   # true after the first element
         self.text.add(Declare("int", seen, "0"))
         with self._loops(entry, loop, inside) as some:
             if some:
@@ -457,15 +469,16 @@ class Regions(ElementLoops):
         return self.apply("convert", {}, "s32", [number], [best_number], instruction.name)
 
     def _window_scatter(self, entry: Entry) -> Value:
-        """Visit the windows that contain an element, in the order of their positions; add the source of each window
-        that selects it."""
+        """Write a loop over the windows that contain an element. The source of each window that selects the element is
+        combined into the result, in the order of the windows' positions.
+        """
         instruction, (places, at_place) = entry.instruction, entry.regions
         dtype = instruction.shape.dtype
         total = self._variable(instruction.name, self.read(self.partition.operand(entry, 2), entry.region))
         if self.partition.operand(entry, 0, at_place).map == EMPTY:
             return total
-        number = f"u{self.d.register_bits(dtype)}"     # as wide as the selected numbers: one mask serves both
-        # as the element's number in its window grows, the window's position shrinks
+        number = f"u{self.d.register_bits(dtype)}"  # as wide as the result, so that the same mask can select from both
+        # Count down: a window at a lower position contains the element at a higher number.
         with self._loops(entry, places, at_place, True) as some:
             if some:
                 self.region(at_place)

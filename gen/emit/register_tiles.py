@@ -1,28 +1,33 @@
-"""Transposes of small tiles in registers, as functions of OpenCL C and GNU C: the lanes that each step picks. The text
-is in templates/parts/register_tiles.j2. Elements are unsigned integers of 8 to 64 bits.
+"""Transposes of small tiles in registers, as functions of OpenCL C and GNU C.
+
+This file decides which lanes each step of a transpose picks; templates/parts/register_tiles.j2 has the text of the
+functions. Elements are unsigned integers of 8 to 64 bits.
 
     load_tile   static inline void load_u32_16x4(uint16 *out, const __global uint *from, uint stride)
-                `lanes` rows of `rows` elements each, `stride` elements apart, become `rows` registers of `lanes`
-                elements: out[r][l] = from[l * stride + r]
+                reads `lanes` rows of `rows` elements each, `stride` elements apart, and returns `rows` registers of
+                `lanes` elements: out[r][l] = from[l * stride + r]
     store_tile  static inline void store_u32_16x4(__global uint *to, uint stride, const uint16 *in)
-                the inverse: to[l * stride + r] = in[r][l]
+                is the inverse: to[l * stride + r] = in[r][l]
     load_pieces, join_pieces
-                load_tile in two steps, for rows of one cache line each; the caller may load and store in between;
-                load_lines does both steps
-    line_tile   to[r * pitch + l] = out[r][l] in whole cache lines, for a pitch that is not a multiple of a line
+                are the two halves of load_tile for rows of one cache line each, so that the caller can load and store
+                between them; load_lines calls both
+    line_tile   stores whole cache lines, to[r * pitch + l] = out[r][l], for a pitch that is not a multiple of a line
 
-Memory needs the alignment of an element only. `out` and `in` are arrays of `rows` registers; their typedef is
-`typedef(d, bits, lanes)`, empty if the language has the type. `prelude()` goes before the first tile of a file. Sizes
-are powers of two, at least 2; a register has at most 64 bytes. A tile uses about `rows` registers at a time.
+Memory needs only the alignment of an element. `out` and `in` are arrays of `rows` registers. Their type is defined by
+`typedef(d, bits, lanes)`, which is empty if the language has the type. `prelude()` must come before the first tile of
+a file. Sizes are powers of two, at least 2, and a register has at most 64 bytes. A tile needs about `rows` registers
+at a time.
 
-The method: the number of a lane in its register and the number of the register are bits of one index. After loading,
-some bits of r are lane bits, and equally many bits of l are register bits. A step combines two registers whose numbers
-differ in one bit: this bit is inserted at one end of a field of the lane bits, and the bit at the other end of the
-field becomes the register bit. If it is inserted lowest, within 16 bytes, the step is an interleave, which every x86
-has as one cheap instruction. If it is inserted highest, above 16 bytes, the step picks quarters of 64 bytes. With
-pieces of 16 bytes and registers of 64 bytes, four loads fill a register and only interleaves remain: the "lane tile".
-With pieces as long as a register, all steps are needed: the "full network". The generator tracks every element, and
-asserts that each one arrives.
+The method. The number of a register and the number of a lane in it together form one index, made of bits. After the
+load, some bits of r are in the lane's number, and equally many bits of l are in the register's number. A step combines
+two registers whose numbers differ in one bit. It inserts this bit at one end of a field of the lane's number, and the
+bit at the other end of the field becomes the bit of the register's number. If the bit is inserted at the low end,
+within 16 bytes, the step is an interleave, for which every x86 has a cheap instruction. If it is inserted at the high
+end, above 16 bytes, the step moves quarters of 64 bytes.
+
+If a load reads 16 bytes and registers have 64 bytes, four loads fill a register, and only interleaves are needed. If a
+load reads a whole register, all steps are needed. The generator follows every element through the steps, and asserts
+that each arrives at its place.
 """
 
 from __future__ import annotations
@@ -36,15 +41,16 @@ from gen.schedule import PIECE, PIECES, VECTOR_BITS
 from gen.targets import Target
 
 Element = Tuple[int, int]                   # (l, r)
-Register = Tuple[str, Tuple[Element, ...]]  # name in the text, and the element in each lane
-Step = Tuple[int, int]  # position at which a bit is inserted into the lane number, and position of the bit that leaves
+Register = Tuple[str, Tuple[Element, ...]]  # name in the text, and the element (l, r) in each lane
+# position at which a bit is inserted into the lane number, and position of the bit that is removed
+Step = Tuple[int, int]
 
 _text = partial(macro, "parts/register_tiles.j2")
 
 
 class Mix(NamedTuple):
-    """A step on two registers: the registers `low` and `high` are each a shuffle of a and b. shuffles: the two
-    shuffle macros.
+    """One step on two registers a and b. Its results, `low` and `high`, are shuffles of both. shuffles: the macros of
+    the two shuffles.
     """
 
     low: str
@@ -55,12 +61,12 @@ class Mix(NamedTuple):
 
 
 class Square(NamedTuple):
-    """A square of `side` rows.
+    """The transpose of a square of `side` rows and columns.
 
-    loads: the pieces that are loaded, each with its row.
+    shuffles: the macros of the shuffles, with the lanes that they pick.
+    loads: the registers that are loaded, each with the number of its row.
     mixes: the steps.
     results: the registers of the columns, in order.
-    shuffles: the macros of the steps.
     """
 
     side: int
@@ -72,8 +78,13 @@ class Square(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """The columns of a tile from `first` on. loads: for each register, the rows whose pieces it contains. results: the
-    registers of the columns. stores: a register, its first stored lane, and the row."""
+    """Adjacent columns of a tile, beginning with column `first`.
+
+    mixes: the steps.
+    loads: for each loaded register, the rows whose pieces it contains.
+    results: the registers of the columns.
+    stores: for each store, the register, the first lane that is stored, and the row.
+    """
 
     first: int
     mixes: List[Mix]
@@ -83,12 +94,12 @@ class Block:
 
 
 def prelude() -> str:
-    """Return the lines before the first function of a file."""
+    """Return the text that a file needs before its first function."""
     return _text("prelude")
 
 
 def typedef(d: Any, width: int, lanes: int) -> str:
-    """Return the definition of a register's type; "" if the language has the type."""
+    """Return the definition of a vector type; "" if the language has the type."""
     return "" if lanes <= d.longest_vector else _text("typedef", d=d, width=width, lanes=lanes)
 
 
@@ -98,7 +109,7 @@ def _log2(n: int) -> int:
 
 
 def _check(width: int, lanes: int, rows: int) -> int:
-    """Check the sizes of a tile; return the number of lane bits within 16 bytes."""
+    """Check the sizes of a tile. Return the number of bits in the number of a lane within 16 bytes."""
     assert (width in (8, 16, 32, 64) and min(lanes, rows) > 1
             and width * lanes <= VECTOR_BITS), f"no tile {lanes}x{rows} of {width} bits"
     _log2(rows)
@@ -106,7 +117,9 @@ def _check(width: int, lanes: int, rows: int) -> int:
 
 
 def _pick(step: Step, which: int, lanes: int) -> List[int]:
-    """Return the lanes that form result number `which` of a step; lanes of the second operand count from `lanes`."""
+    """Return the lanes that a step picks for its first result (`which` 0) or its second (`which` 1). The lanes of the
+    second operand are numbered from `lanes` on.
+    """
     insert, leave = step
     picked = []
     for lane in range(lanes):
@@ -120,15 +133,16 @@ def _names(steps: "Sequence[Step]", step: Step) -> "Tuple[str, str]":
 
 
 def _shuffles(steps: "Sequence[Step]", lanes: int) -> "List[Tuple[str, List[int]]]":
-    """Return the macros of steps, and the lanes that they pick."""
+    """Return the macros of the steps, each with the lanes that it picks."""
     return [(name, _pick(step, which, lanes)) for step in dict.fromkeys(steps)
             for which, name in enumerate(_names(steps, step))]
 
 
 def _network(first: int, registers: "List[Register]", steps: "Sequence[Step]",
              lanes: int) -> "Tuple[List[Register], List[Mix]]":
-    """Mix registers: step number s mixes those whose numbers differ in bit s. Return the final registers with their
-    contents, and the mixes."""
+    """Apply steps to registers. Step number s combines registers whose numbers differ in bit s. Return the resulting
+    registers with their contents, and the steps.
+    """
     mixes = []
     for number, step in enumerate(steps):
         letter, after = chr(ord("b") + number), list(registers)
@@ -143,12 +157,13 @@ def _network(first: int, registers: "List[Register]", steps: "Sequence[Step]",
 
 
 def _spread(number: int, places: "Sequence[int]") -> int:
-    """Return a number whose bits, lowest first, are moved to the given positions."""
+    """Return a number whose bits are those of `number`, moved to the positions `places`, beginning with the lowest bit.
+    """
     return sum((number >> n & 1) << place for n, place in enumerate(places))
 
 
 def _columns(registers: "List[Register]", lanes: int, first: int = 0) -> List[str]:
-    """Return the registers of columns from `first` on, in order."""
+    """Return the names of the registers that contain columns, beginning with column `first`, in order."""
     found = sorted(registers, key=lambda x: x[1][0][1])
     for r, (_, held) in enumerate(found, first):
         assert held == tuple((l, r) for l in range(lanes)), (lanes, r, held)
@@ -156,7 +171,7 @@ def _columns(registers: "List[Register]", lanes: int, first: int = 0) -> List[st
 
 
 def _square(width: int) -> Square:
-    """Return the square with as many rows as 16 bytes have elements."""
+    """Return the transpose of a square with as many rows as 16 bytes contain elements."""
     side = 8 * PIECE // width
     bits = _log2(side)
     steps = [(0, bits - 1)] * bits
@@ -166,19 +181,20 @@ def _square(width: int) -> Square:
 
 
 def _squares(width: int, lanes: int, rows: int) -> Optional[Square]:
-    """Return the squares of a tile for compilers with vectors of 16 bytes only; None if the tile has no such
-    squares."""
+    """Return the squares that a tile consists of, for compilers whose vectors have at most 16 bytes. Return None if the
+    tile does not consist of such squares.
+    """
     side = 8 * PIECE // width
     return _square(width) if width * lanes // 8 > PIECE and side <= min(lanes, rows) else None
 
 
 def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", piece: int = 16, name: str = "",
               group: int = 0, distance: int = 0) -> str:
-    """Return the function out[r][l] = from[l * stride + r].
+    """Return the C function that loads a tile: out[r][l] = from[l * stride + r].
 
-    piece: the maximum bytes of a row that one load reads. group: lanes after the first `group` continue at `further`, a
-    further argument (0: all lanes are `stride` apart). distance: prefetch distance in elements, for processors where
-    bursts are off.
+    piece: the maximum number of bytes of a row that one load reads.
+    group: if not 0, lanes from number `group` on are at the further argument `further`, instead of at `from`.
+    distance: the prefetch distance in elements, for processors on which burst prefetches are off.
     """
     low = _check(width, lanes, rows)
     bits, run = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
@@ -200,11 +216,11 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
 
 
 def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "", group: int = 0) -> str:
-    """Return the function to[l * stride + r] = in[r][l], by plain stores."""
+    """Return the C function that stores a tile: to[l * stride + r] = in[r][l]."""
     low = _check(width, lanes, rows)
     bits, run = _log2(lanes), min(_log2(rows), _log2(lanes))
     if low < run < bits:
-        run = low          # a whole piece must be contiguous
+        run = low          # each stored piece must be contiguous
     within, above, size = min(run, low), max(run - low, 0), 1 << run
     steps = [(0, low - 1)] * within + [(bits - 1, low)] * above
     inserted = [*reversed(range(within)), *range(low, low + above)]     # the bit of r that each step inserts
@@ -226,11 +242,11 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
 
 
 def load_pieces(d: Any, width: int, spacing: int, index: str, distance: int, name: str) -> str:
-    """Return the function that loads E rows of one line each and transposes each block of E rows by one piece.
+    """Return the C function that loads E rows of one cache line each, and transposes each block of E rows by 16 bytes.
+    E is the number of elements in 16 bytes.
 
-    A piece is 16 bytes, and E is the number of elements in it.
-
-    spacing: the number of registers from one result to the next. distance: see load_tile.
+    spacing: the number of registers between a result and the next result in `out`.
+    distance: the prefetch distance in elements, as in `load_tile`.
     """
     lanes, square = VECTOR_BITS // width, _square(width)
     bits = _log2(square.side)
@@ -240,8 +256,9 @@ def load_pieces(d: Any, width: int, spacing: int, index: str, distance: int, nam
 
 
 def join_pieces(d: Any, width: int, name: str) -> str:
-    """Return the function that gathers 16 bytes (a piece) from each of four lines: out[p] is piece p of in[0], in[1],
-    in[2], in[3]."""
+    """Return the C function that gathers pieces of 16 bytes from four lines: out[p] is piece p of in[0], in[1], in[2]
+    and in[3].
+    """
     steps = [(1, 1), (1, 0)]
     registers, mixes = _network(0, [(f"a{g}", tuple((p, g) for p in range(4))) for g in range(4)], steps, 4)
     assert [held for _, held in registers] == [tuple((p, g) for g in range(4)) for p in range(4)]
@@ -252,8 +269,8 @@ def join_pieces(d: Any, width: int, name: str) -> str:
 
 
 def load_lines(d: Any, width: int, index: str, load: str, join: str, name: str) -> str:
-    """Return the function of load_tile for rows of one line each. It is load_pieces, with the pieces of a line side
-    by side, followed by join_pieces.
+    """Return the C function of `load_tile` for rows of one cache line each. It calls the functions of `load_pieces` and
+    `join_pieces`.
     """
     return _text("load_lines", d=d, t=index, n=name, width=width, lanes=VECTOR_BITS // width,
                  rows=8 * PIECE // width, pieces=PIECES, load=load, join=join)
@@ -262,8 +279,8 @@ def load_lines(d: Any, width: int, index: str, load: str, join: str, name: str) 
 # ---- shuffles ----
 
 class Pick(NamedTuple):
-    """A part of a shuffle's result. First it takes the chosen lanes of the operands' parts a and b; then the parts in
-    `more` are merged in, one at a time.
+    """A part of the result of a shuffle. It is a shuffle of the operands' parts a and b by `lanes`. Each entry of
+    `more` then shuffles the result so far with a further part.
     """
 
     a: str
@@ -273,15 +290,18 @@ class Pick(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A shuffle in registers of `bytes` bytes."""
+    """A shuffle as shuffles of registers of `bytes` bytes."""
 
     bytes: int
     picks: List[Pick]
 
 
 class Shuffle(NamedTuple):
-    """A shuffle of one register, or of two. lanes: the lanes that it picks. parts: the same shuffle in narrower
-    registers, for compilers with vectors wider than the machine's."""
+    """A shuffle of one register, or of two (`two`).
+
+    lanes: the lanes that it picks.
+    parts: the same shuffle in narrower registers, for a compiler whose vectors are wider than the machine's.
+    """
 
     two: bool
     lanes: Sequence[int]
@@ -295,7 +315,7 @@ def _shuffled(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", two: bo
 
 
 def _in_parts(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", size: int) -> Part:
-    """Return each part of the result, built from the operands' parts whose lanes it contains."""
+    """Return a shuffle as shuffles of registers of `size` bytes."""
     each, parts = size * 8 // d.register_bits(dtype), []
     for number in range(lanes // each):
         wanted = picks[number * each:(number + 1) * each]
@@ -310,21 +330,23 @@ def _in_parts(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", size: i
 
 
 def shuffle(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", two: bool, lane: str, name: str) -> str:
-    """Return the function that picks lanes of one register or two. lane: C text of the lane that is picked for lane i,
-    if that is simpler than a list."""
+    """Return the C function that picks lanes of one register or of two. lane: the C text of the lane that is picked for
+    lane i, if it is simpler than a list.
+    """
     return _text("shuffle", d=d, n=name, dtype=dtype, lanes=lanes, bytes=d.register_bits(dtype) // 8 * lanes,
                  shuffle=_shuffled(d, dtype, lanes, picks, two), lane=lane)
 
 
 class _Shuffles:
-    """The shuffle functions that another function calls, by the lanes that they pick."""
+    """The shuffles that a function calls. Each set of picked lanes becomes one function."""
 
     def __init__(self, d: Target, width: int, lanes: int, name: str) -> None:
         self.d, self.dtype, self.lanes, self.name = d, f"u{width}", lanes, name
-        self.known: List[Tuple[bool, Tuple[int, ...]]] = []     # true if two registers are read, and the lanes
+        # for each shuffle: true if it has two operands, and the lanes that it picks
+        self.known: List[Tuple[bool, Tuple[int, ...]]] = []
 
     def __call__(self, a: str, b: str, picks: "Sequence[int]") -> str:
-        """Return the text of a call; a and b may be the same register."""
+        """Return the C text of the call of a shuffle. If it has only one operand, a and b are the same."""
         key = a != b, tuple(picks)
         if key not in self.known:
             self.known.append(key)
@@ -335,9 +357,10 @@ class _Shuffles:
 
 
 def _words(shuffle: _Shuffles) -> "Tuple[List[Tuple[str, str]], List[str]]":
-    """Return twelve steps that separate four lines of bytes, and the names of the results. A line has 4 parts of 16
-    bytes, a part 4 words. First the bytes are sorted by row, so that each word belongs to one row; then whole words
-    move."""
+    """Return the twelve steps that separate four interleaved rows of bytes in four lines, and the names of the results.
+    A line has 4 parts of 16 bytes, and a part has 4 words. Bytes are sorted by row within each part, so that each word
+    belongs to one row. Whole words are then moved.
+    """
     def words(a: str, b: str, picked: "Sequence[int]") -> str:
         return shuffle(a, b, [4 * w + k for w in picked for k in range(4)])
 
@@ -362,14 +385,14 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
     goals = [tuple(wanted(k, l) for l in range(lanes)) for k in range(rows)]
     shuffles = _Shuffles(d, width, lanes, name)
     texts: "List[Tuple[str, str]]" = []
-    # without byte permutations of whole registers, compilers turn the steps below into 64 instructions
+    # without permutations of a register's bytes, compilers would turn the steps below into 64 instructions
     if inverse and rows == 4 and width == 8:
         texts, names = _words(shuffles)
     elif rows == 2 and width > 8:     # one permutation of two registers is enough
         names = [shuffles("in[0]", "in[1]", [k * lanes + l for k, l in goal]) for goal in goals]
     else:
-        # The bits of a row are inserted lowest, and the highest bit within 16 bytes leaves; then the quarters are put
-        # in order.
+        # These steps insert the bits of the row's number lowest, and remove the highest bit within 16 bytes. The steps
+        # after them put the parts of 16 bytes in order.
         steps = [(bit, (0, low - 1)) for bit in reversed(range(count))]
         steps += [(bit, (low, top - 1)) for bit in reversed(range(count))]
         if inverse:
@@ -391,14 +414,14 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
 
 
 def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shuffles: _Shuffles) -> str:
-    """Return the text of a register whose lane l is lane places[l][1] of register names[places[l][0]]. The registers
-    are merged one after another.
+    """Return the C text of a register whose lane l is lane places[l][1] of register names[places[l][0]]. It is shuffled
+    from the first register and one further register at a time.
     """
     first, *others = dict.fromkeys(operand for operand, _ in places)
     merged, held = names[first], [(first, l) for l in range(lanes)]
     for operand in others or [first]:
         both = [*held, *((operand, l) for l in range(lanes))]
-        # lanes of later operands keep their content
+        # a lane that comes from a later register keeps its content until then
         picked = [both.index(place) if place in both else l for l, place in enumerate(places)]
         merged, held = shuffles(merged, names[operand], picked), [both[l] for l in picked]
     assert held == list(places), (names, places)
@@ -406,8 +429,8 @@ def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shu
 
 
 def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) -> str:
-    """Return the function of `interleave` for registers of `lanes` elements and any number of rows. Each result is
-    merged from the operands, one operand after another.
+    """Return the C function of `interleave` for registers of `lanes` elements and any number of rows. Each result is
+    shuffled from one operand after another.
     """
     shuffles, results = _Shuffles(d, width, lanes, name), []
     for k in range(rows):
@@ -419,8 +442,9 @@ def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) 
 
 
 def load_strided(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
-    """Return the function whose result has from[l * stride] in lane l, picked from whole vectors, the last of which
-    ends with the last of these elements; for stride -1, one vector in reverse order."""
+    """Return the C function that loads a vector with from[l * stride] in lane l. It picks the elements from whole
+    vectors, and the last vector ends with the last element. For stride -1, it loads one vector and reverses it.
+    """
     shuffles = _Shuffles(d, width, lanes, name)
     if stride == -1:
         starts, merged = [("a", 1 - lanes)], shuffles("a", "a", [*reversed(range(lanes))])
@@ -435,12 +459,12 @@ def load_strided(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
 
 
 def join(d: Any, width: int, lanes: int, parts: int, name: str) -> str:
-    """Return the function that joins `parts` registers of `lanes` elements to one."""
+    """Return the C function that joins `parts` registers of `lanes` elements to one register."""
     return _text("join", d=d, n=name, width=width, lanes=lanes, parts=parts)
 
 
 def numbers(d: Any, lanes: int, name: str) -> str:
-    """Return the function whose result is 0, 1, 2, .. in the lanes."""
+    """Return the C function that returns 0, 1, 2, .. in the lanes of a vector."""
     return _text("numbers", d=d, n=name, lanes=lanes)
 
 
@@ -448,10 +472,11 @@ def numbers(d: Any, lanes: int, name: str) -> str:
 
 @dataclass(frozen=True)
 class Store:
-    """A store, to a position, of lanes of the registers a and b, or of a alone.
+    """A store of lanes of a register a, or of two registers a and b, to a position.
 
-    whole: true if a whole line is stored.
-    carried: true if the whole register is stored to carry[position].
+    lanes: the lanes that are stored; those of b are numbered after those of a.
+    carried: true if the whole register a is stored to carry[position] instead.
+    whole: true if a whole cache line is stored.
     """
 
     position: int
@@ -467,38 +492,41 @@ class Store:
 
 def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, rest: int = 0, down: int = 1,
               name: str = "", start: int = 0) -> str:
-    """Return one of three functions that store tiles into rows `pitch` elements apart, which may begin anywhere in a line.
+    """Return one of three C functions that store tiles into rows that are `pitch` elements apart. A row may begin
+    anywhere in a cache line.
 
-    Each line is merged from a tile and the tile before it, and written whole by the caller's STREAM; only the two ends
-    of a row are written in pieces. The function is
+    Each line is merged from a tile and the tile before it, and is written whole by the macro STREAM of the caller. Only
+    the two ends of a row are written in pieces. The function is
 
         static inline void NAME(__global uint *to, uint16 *carry, const uint16 *in)
 
-    in[i] is the register of row i that load_tile made. carry has `rows` registers. `to` is the address of the first
-    element of the first row of `in`, `start` elements after the beginning of a line; `start` is the same for all calls
-    if rows * pitch is a multiple of `lanes`. The parts:
+    in[i] is the register of row i from load_tile. carry has `rows` registers. `to` is the address of the first element
+    of the first row of `in`. It is `start` elements after the beginning of a line. `start` is the same for all calls,
+    because rows * pitch is a multiple of `lanes`. The value of `part` selects the function:
 
-        first   the tile at the beginning of the rows: stores the elements before row i's first whole line, and sets
-                carry[i] = in[i]
-        next    the `down` tiles after the tile in carry (in[w * rows + i]): stores the lines that end in them, and sets
-                carry to the last of these tiles
-        last    the last `lanes` elements of the rows, which begin `rest` elements (the length mod lanes) after those in
-                carry: stores all that is left; here `to` is the address of carry[0]
+        first   for the tile at the beginning of the rows: stores the elements before the first whole line of each row,
+                and sets carry[i] = in[i]
+        next    for the `down` tiles after the tile in carry, in[w * rows + i]: stores the lines that end in them, and
+                sets carry to the last of these tiles
+        last    for the last `lanes` elements of the rows, which begin `rest` elements (the length mod lanes) after the
+                elements in carry: stores all elements that remain; here `to` is the address of carry[0]
 
-    With these, a work-item walks down; if it has several carries side by side, it also walks along.
+    With these functions, a work-item goes from tile to tile along the rows. With several carries, it can also go
+    through several groups of rows at once.
     """
     low = _check(width, lanes, rows)
     assert low and rows * pitch % lanes == 0 and 0 <= rest < lanes and part in ("first", "next", "last")
     stores: List[Store] = []
 
     def whole(i: int, start: int, before: "Tuple[str, int]", after: "Tuple[str, int]") -> None:
-        """Store the line at `start`, merged from two registers, each given with the position in the row where it
-        begins; overlapping elements are taken from the second."""
+        """Store the line that begins at `start`, from two registers. before, after: the registers, each with the
+        position of its first element in the row. Elements that both contain are taken from `after`.
+        """
         lane = [k - after[1] + lanes if k >= after[1] else k - before[1] for k in range(start, start + lanes)]
         stores.append(Store(i * pitch + start, before[0], after[0], lane))
 
     def partial_line(i: int, start: int, count: int, source: "Tuple[str, int]") -> None:
-        """Store a part of a line, as one piece or two overlapping pieces."""
+        """Store a part of a line, as one piece or as two overlapping pieces."""
         size, (x, begin) = 1 << count.bit_length() - 1 if count else 0, source
         for first in dict.fromkeys((start, start + count - size)) if count else ():
             stores.append(Store(i * pitch + first, x, lanes=range(first - begin, first - begin + size)))
@@ -525,6 +553,7 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
 
 
 def by_start(d: Any, width: int, lanes: int, index: str, variants: "dict[int, str]", name: str) -> str:
-    """Return the function that takes the rows' offset within a line as its first argument, and calls the variant for
-    that offset."""
+    """Return the C function that takes the offset of the rows within a line as its first argument, and calls the
+    variant for that offset.
+    """
     return _text("by_start", d=d, t=index, n=name, width=width, lanes=lanes, variants=variants)

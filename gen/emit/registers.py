@@ -1,4 +1,4 @@
-"""Values in registers: declarations, splats, rounding, and conversions from and to the form in memory."""
+"""Values in registers: their declarations, splats, rounding, and conversions from and to the format in memory."""
 
 from __future__ import annotations
 
@@ -27,27 +27,28 @@ class Registers(State):
         return Value(name, dtype, lanes, bits)
 
     def _let(self, kind: str, name: str, text: str) -> Statement:
-        """Return the declaration of a variable that keeps its value. In a template, nvcc substitutes a `const`
-        variable's value at each use, and its compile time doubles with each step of a long chain; such variables are
-        not const."""
+        """Return the declaration of a variable that never changes. It is `const`, except in templates of C++: nvcc
+        substitutes a `const` variable's value at each use there, so that its compile time doubles with each step of a
+        long chain.
+        """
         return (Declare if self.d.chooses_words else Let)(kind, name, text)
 
     def real(self, value: Value) -> Value:
-        """Return an f16 as a float."""
+        """Return an f16 in memory format as a float. Other values are returned unchanged."""
         if not value.bits:
             return value
         wide = () if value.lanes == 1 else (str(value.lanes),)
-        # bits are already rounded
+        # a value from memory is rounded already
         return Value(f"{self.helpers.need('value', 'f16', *wide)}({value.text})", "f16", value.lanes)
 
     def without_excess(self, value: Value, of: str) -> Value:
-        """Return a value with its excess precision rounded away."""
+        """Return a value rounded to its type."""
         return value if value.rounded else self.declare(of, value.dtype, value.lanes,
                                                         self.round(value.text, value.dtype, value.lanes,
                                                                    value.short_nan and value.lanes > 1))
 
     def moved(self, value: Value) -> Value:
-        """Return a value in the form for moves: rounded, and an f16 as its bits."""
+        """Return a value as it is moved: rounded to its type, and an f16 in memory format."""
         value = self.without_excess(value, "rounded")
         if value.dtype != "f16" or value.bits:
             return value
@@ -56,9 +57,11 @@ class Registers(State):
 
     def by_lane(self, of: str, dtype: str, text: str, bits: bool = False, index: str = "", where: str = "",
                 whole: str = "") -> Value:
-        """Return a wide value whose lanes are computed one by one by a scalar expression in `lane`. index: the map
-        from which the expression is printed. whole: the text of all lanes at once, which is valid under the condition
-        `where`.
+        """Return a vector whose lanes are computed one after another.
+
+        text: a scalar expression that contains the variable `lane`.
+        index: the map from which the expression was printed.
+        where, whole: if the condition `where` holds, the expression `whole` computes all lanes at once.
         """
         name, lanes, t = self.name(of), self.name(f"{of}_l"), self.type(dtype, 1, bits)
         wide, gathered = self.type(dtype, self.lanes, bits), self.d.gather("u16" if bits else dtype, self.lanes, lanes)
@@ -76,7 +79,9 @@ class Registers(State):
         return f"{self.helpers.need('round_plain' if plain else 'round', dtype, *wide)}({text})"
 
     def _lane_array(self, value: Value, of: str) -> str:
-        """Return lane `lane` of a value. of: the stem of the name of the array that holds the value's lanes."""
+        """Store the lanes of a value in an array, and return the C text of lane `lane`. of: the beginning of the
+        array's name.
+        """
         if value.lanes == 1:
             return value.text
         name = self.name(of)
@@ -85,21 +90,21 @@ class Registers(State):
         return f"{name}[lane]"
 
     def of_bits(self, dtype: str, text: str, lanes: int) -> str:
-        """Return a vector from its bits in memory."""
+        """Return a vector from the bits that represent it in memory."""
         width = f"u{bits(dtype)}"
         if dtype == "bf16":
             return self.d.reinterpret(f"{self.d.convert('u32', lanes, text)} << 16", "u32", "f32", lanes)
         return text if dtype in ("f16", "pred", width) else self.d.reinterpret(text, width, dtype, lanes)
 
     def to_bits(self, dtype: str, text: str, lanes: int) -> str:
-        """Return a vector's bits in memory."""
+        """Return the bits that represent a vector in memory."""
         width = f"u{bits(dtype)}"
         if dtype == "bf16":
             return self.d.convert("u16", lanes, f"{self.d.reinterpret(text, 'f32', 'u32', lanes)} >> 16")
         return text if dtype in ("f16", "pred", width) else self.d.reinterpret(text, dtype, width, lanes)
 
     def from_memory(self, dtype: str, text: str) -> str:
-        """Return an element from memory as a register's value; an f16 stays bits."""
+        """Return the C text of a register's value from an element in memory. An f16 stays in memory format."""
         return f"{self.helpers.need('value', dtype)}({text})" if dtype == "bf16" or dtype in TINY else text
 
     def to_memory(self, value: Value) -> str:

@@ -1,4 +1,4 @@
-"""The state of a body: its options, its statements, and the names that it has used."""
+"""The state of a body while its statements are written: options, statements and names."""
 
 from __future__ import annotations
 
@@ -17,52 +17,55 @@ from gen.targets import Target
 
 
 class State(Form):
-    """A form that is being written: its texts, its names, and its maps as C text. No other module sets an attribute.
+    """A form whose statements are being written. Only this module sets attributes of it.
 
-    `before` has the loads of whole vectors, `text` the computation of one register, `after` the stores of whole
-    vectors.
+    before: the loads of whole vectors.
+    text: the computation of one register.
+    after: the stores of whole vectors.
     """
 
     def __init__(self, target: Target, helpers: Helpers, form: Form, index_type: str, excess: bool = False) -> None:
-        """excess: true if the body keeps excess precision."""
+        """excess: true if results of small float types are not rounded."""
         vars(self).update(vars(form))
         self.d, self.helpers, self.index_type, self.excess = target, helpers, index_type, excess
         self.before, self.text, self.after = Code(), Code(), Code()
-        # the prefetches of a step, by level, pointer and position
+        # the prefetches of a step, by cache level, pointer and C text of the address
         self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}
-        self.index_rows: List[IndexRow] = []             # the rows that a step reads by an index
+        self.index_rows: List[IndexRow] = []  # rows of memory that a step reads at an index known at run time
         self.touched: List[Touched] = []
-        self._arrays: Set[str] = set()      # pointers to arrays of the work-item
+        self._arrays: Set[str] = set()      # pointers to arrays that each work-item has for itself
         self._thread_guards = frozenset(conditions(self.thread, self.box, index_type)) if self.thread else frozenset()
-        # named values: of instructions in regions; of loads by buffer, position and region; given values
+        # variables of values: of instructions, by region and map; of loads, by pointer, position and region; given
+        # values
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
         self._loads: Dict[Tuple[str, str, Region], Value] = {}
         self._given: Dict[Instruction, Given] = dict(form.given)
-        # values of later entries that an earlier entry's function has already computed
+        # values that a function has computed together with another entry's value, before their own entries are written
         self._together: Dict[Tuple[Instruction, Region, str], Value] = {}
-        self._printed: List[str] = []                    # maps printed as C text in this body
-        self._tested: Set[str] = set()                   # variables of the conditions in this body
+        self._printed: List[str] = []                    # maps that are printed as C text in this body
+        self._tested: Set[str] = set()                   # variables in conditions of this body
         self._names: Dict[str, int] = {}
-        self._lanes_of: Dict[str, str] = {}  # runtime variables that differ between lanes, with their arrays
-        # statements before the outermost open loop; None outside of loops
+        # runtime variables that differ between lanes, each with the array of its values
+        self._lanes_of: Dict[str, str] = {}
+        # statements to be put before the outermost open loop; None outside of loops
         self._before_loops: "Optional[List[Statement]]" = None
-        self._zeros = ""        # name of the hidden zeros declared before that loop
-        self._held: List[str] = []                       # conditions of the open guards
+        self._zeros = ""        # name of the array of zeros that is declared before the outermost open loop
+        self._held: List[str] = []                       # conditions of the guards that are open
 
     def accessed(self, verb: str, buffer: Buffer, flat: str, word: int = 0) -> None:
-        """Record an access for `touched`."""
+        """Record an access, in `touched` and for `space`."""
         self.touched.append(Touched(verb, buffer, flat, word))
         if buffer.own:
             self._arrays.add(buffer.pointer)
 
     def space(self, pointer: str) -> str:
-        """Return the address space of a buffer that has been accessed."""
+        """Return the address space of a buffer that has been accessed, as C text."""
         return self.d.space(pointer in self._arrays)
 
     # ---- names, maps ----
 
     def name(self, of: str, prefix: str = "v_") -> str:
-        """Return a name that is new in this body."""
+        """Return a name that is not yet used in this body."""
         base = name = prefix + c_identifier(of)
         count = self._names.get(base, 0)
         while name in self._names:
@@ -81,31 +84,32 @@ class State(Form):
         return algebra.c_text(index, self.index_type, place).results
 
     def address(self, pointer: str, index: str, **known: int) -> str:
-        """Return the C text of the address of the element at a map's only result."""
+        """Return the C text of the address of an element. index: a map whose only result is the position."""
         return f"{pointer} + {self._c(index, known, 'added')[0]}"
 
     def first_address(self, pointer: str, index: str) -> str:
-        """Return the C text of the same address at lane 0."""
+        """Return the C text of the address of the element at lane 0."""
         return self.address(pointer, index, lane=0) if self.lanes > 1 else self.address(pointer, index)
 
     def word_address(self, pointer: str, index: str, **known: int) -> str:
-        """Return the address of several elements that are accessed at once. nvcc keeps a store of several elements
-        whole if the index is a single factor.
+        """Return the C text of the address of a word that contains several elements. nvcc stores such a word at once
+        only if its index is a single factor.
         """
         return f"{pointer} + {self._c(index, known, 'added' if self.d.wide else 'factor')[0]}"
 
     def uses(self, variable: str) -> bool:
-        """Return true if the body's text contains a variable of its maps."""
+        """Return true if the statements contain a variable of the body's maps."""
         return variable in self._tested or any(variable in result.variables for index in self._printed
                                                for result in algebra.info(index).results)
 
     def _first(self, index: str) -> str:
-        """Return the only result of a map, at lane 0."""
+        """Return the C text of a map's only result at lane 0."""
         return self.c(index, lane=0)[0] if self.lanes > 1 else self.c(index)[0]
 
     def _own(self, index: str) -> "List[Statement]":
-        """Return definitions of the runtime variables that differ from lane to lane and occur in the results of a map
-        ("": no map)."""
+        """Return definitions of those runtime variables that differ between lanes and occur in the results of a map.
+        index: the map, or "".
+        """
         if not self._lanes_of or not index:
             return []
         t, named = self.d.index[self.index_type], {name for result in algebra.info(index).results
@@ -114,7 +118,8 @@ class State(Form):
 
     def each_lane(self, statement: Statement, index: str = "", first: "Union[int, str]" = 0,
                   end: "Union[int, str]" = 0) -> For:
-        """Return the loop that runs a statement for the lanes from `first` to `end` (0: the number of lanes). index:
-        the map that the statement is printed from."""
+        """Return a loop that runs a statement for each lane from `first` to before `end`; `end` 0 stands for the number
+        of lanes. index: the map from which the statement was printed.
+        """
         return For(self.d.index[self.index_type], "lane", str(end or self.lanes), [*self._own(index), statement],
                    str(first), brief=True)

@@ -1,4 +1,4 @@
-"""Stores of a root's value to its buffer."""
+"""Stores of the values of roots to their buffers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Stores(Loads):
         return self.without_excess(self.read(self.partition.root_read(root), self.function.body), root.buffer.pointer)
 
     def final(self, root: Root) -> str:
-        """Return a root's value as it is stored."""
+        """Return the C text of a root's value as it is stored."""
         return self.to_memory(self._result(root))
 
     def register_bits(self, root: Root) -> str:
-        """Return a root's register in its form in memory, an unsigned integer in each lane."""
+        """Return the C text of a root's register as unsigned integers, with the bits that are stored."""
         text = self.splat(self.moved(self._result(root)))
         if self.lanes > 1:
             return self.to_bits(self.element_type(root.shape.dtype), text, self.lanes)
@@ -34,7 +34,8 @@ class Stores(Loads):
             text, dtype, f"u{bits(dtype)}")
 
     def _store_interleaved(self, root: Root) -> None:
-        """Write a step that moves whole lines of words to whole lines of each row, or back, in registers."""
+        """Write a step that moves whole cache lines, from interleaved words to rows, or from rows to interleaved words.
+        """
         read, n, dtype = self.partition.root_read(root), self.loop.interleaved, self.element_type(root.shape.dtype)
         buffer, whole = buffer_of(self.partition, read), VECTOR_BITS // bits(root.shape.dtype)
         assert buffer is not None
@@ -51,7 +52,7 @@ class Stores(Loads):
                      for i in range(self.loop.fused_steps) for k in range(n)]
             at = [f"({self.d.pointer}{kind} *)({self.address(pointer, flat, **{**self.start, **step})})"
                   for step in steps]
-            # in the order of the rows
+            # row after row
             order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)
             registers.append([(number, at[number]) for number in order])
         loop = self.loop
@@ -63,7 +64,7 @@ class Stores(Loads):
             for k in range(n):
                 self._prefetch(pointer, self.address(pointer, flat, **{**self.start, "vec": k}), dtype,
                                self.loop.step // n)
-        elif self.loop.order_prefetch:    # the walk has read all rows together up to this point
+        elif self.loop.order_prefetch:    # at this point, all rows have been read
             walked = loop.thread_map(root.shape.elements)
             for k in range(n):
                 first = self.address(pointer, walked, **{**self.start, "down": k})
@@ -98,8 +99,8 @@ class Stores(Loads):
         self.store_wide(value, pointer, dtype, flat)
 
     def _store_packed(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
-        """Store packed elements. A whole step writes whole bytes; a step that the end cuts writes one element at a
-        time.
+        """Store packed elements. A whole step writes whole bytes. A step that the end of the array cuts short writes
+        one element at a time.
         """
         per, step, text = dtypes.per_byte(dtype), self.loop.step, self.to_memory(value)
         u8 = self.d.types["u8"]
@@ -163,7 +164,7 @@ class Stores(Loads):
                                      *(self.stored_lanes or ())))
 
     def _store_tile(self, pointer: str, dtype: str, text: str, flat: str) -> None:
-        """Transpose a result back in registers, and store it along the rows of its tile."""
+        """Collect the registers of a result, transpose them, and store them along the rows of their tile."""
         n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat)
         assert pitch is not None
         name = self.name(pointer, "w_")
@@ -175,7 +176,8 @@ class Stores(Loads):
                                 from_register(name, down * rows)))
 
     def _store_spread(self, pointer: str, dtype: str, text: str, flat: str) -> None:
-        """Interleave registers by shuffles, so that whole vectors of neighbours are stored."""
+        """Collect the registers of a result, interleave them by shuffles, and store whole vectors of adjacent elements.
+        """
         n, rows, width, name = self.lanes, self.loop.interleaved_rows, f"u{bits(dtype)}", self.name(pointer, "w_")
         interleave, kind = self.helpers.interleave(bits(dtype), rows, False, n), self.d.register(width, n)
         self.before.add(Declare(kind, name, count=rows * self.registers_down))
@@ -196,7 +198,7 @@ class Stores(Loads):
                         self.after.add(Call(self.helpers.need("store", width, str(n)), f"words[{k}]", memory))
 
     def _store_joined(self, pointer: str, dtype: str, text: str, flat: str) -> None:
-        """Join a step's registers that are adjacent in memory, and store them as whole lines."""
+        """Join registers of a step that are adjacent in memory, and store them as whole cache lines."""
         n, down, vec, width = self.lanes, self.registers_down, self.loop.vec, f"u{bits(dtype)}"
         name, join, whole = self.name(pointer,
                                       "w_"), self.helpers.join(width, n, down), self.d.register(width, n * down)

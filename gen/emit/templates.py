@@ -1,4 +1,4 @@
-"""The syntax of templates/, and the functions that templates may call."""
+"""The syntax of the files in templates/, and the functions that they may call."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from gen.targets.tools import ROOT
 
 
 class _WholeLines(jinja2.ext.Extension):
-    """A hole alone on its line stands for lines: a list or a text, printed at the hole's indentation. An empty value,
-    or a comment alone on its line, leaves no line."""
+    """An expression ${ } alone on its line stands for lines: a list of lines or a text, printed with the expression's
+    indentation. If the value is empty, no line is left. A comment alone on its line leaves no line either.
+    """
 
     tags = {"lines"}
 
@@ -38,7 +39,7 @@ def _lines(of: Any, indentation: str) -> str:
 
 
 def _check(condition: Any, what: str) -> str:
-    """Raise an error if a condition that a template relies on does not hold."""
+    """Raise an error if `condition`, on which a template relies, does not hold."""
     if not condition:
         raise AssertionError(f"a template relies on this: {what}")
     return ""
@@ -46,11 +47,11 @@ def _check(condition: Any, what: str) -> str:
 
 @functools.lru_cache(maxsize=None)
 def environment() -> jinja2.Environment:
-    """Return the environment of the templates, which stay readable as C: statements are //% lines, expressions ${ },
-    comments //#. Compiled templates are cached in build/templates.
+    """Return the environment of the templates. Statements are //% lines, expressions ${ } and comments //#, so that a
+    template can be read as C. Compiled templates are cached in build/templates.
 
-    `check(condition, what)` asserts a condition that a template relies on. `when(condition)` begins a block: `if
-    (condition) `, or nothing if the condition always holds.
+    check(condition, what): raises an error if a condition on which a template relies does not hold.
+    when(condition): begins a block with `if (condition) `, or with nothing if the condition is "".
     """
     kept = ROOT / "build" / "templates"
     try:
@@ -71,7 +72,7 @@ def environment() -> jinja2.Environment:
 
 
 def macro(template: str, name: str, /, **values: Any) -> str:
-    """Return the text of a template's macro."""
+    """Return the text of a macro of a template, with these arguments."""
     return str(getattr(environment().get_template(template).module, name)(**values))
 
 

@@ -1,4 +1,6 @@
-"""Small functions of a type: pieces of the C files in this folder, filled with the words of a type and a target."""
+"""Small functions for given types. Each is a piece of a C file in this folder whose words in capitals are replaced for
+a type and a target.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,12 @@ _MATH = "atan2 cbrt copysign cos cosh exp expm1 fabs fmax hypot log log1p pow ri
 
 
 def complex_function(d: Target, need: Need, name: str, dtype: str) -> str:
-    """Return a function of complex numbers."""
+    """Return the text of a function of complex numbers."""
     return _function(need, "complex.c", f"{name}_T", _complex_words(d, dtype))
 
 
 def complex_conversion(d: Target, need: Need, dtype: str, to: str) -> str:
-    """Return the conversion of a number to a complex type."""
+    """Return the text of the conversion of a number to a complex type."""
     if dtype in ("f64", "c128") and to == "c64":
         d.used.add("f64_to_f32")
     words = {**_complex_words(d, to), "FROM": dtype, "SOURCE": d.register(dtype), "COMPLEX_SOURCE": dtype in COMPLEX}
@@ -42,7 +44,9 @@ def _complex_words(d: Target, dtype: str) -> Dict[str, Any]:
 
 
 def scalar_function(d: Target, need: Need, name: str, *about: str) -> str:
-    """Return a function of one number. about: its type, then a second type or the type of an index."""
+    """Return the text of a function of a number. about: the type of the number, and then a second type or an index
+    type, if the function has one.
+    """
     titles = (f"{name}_{about[0]}", "_".join([name, *_TITLES.get(name, ("T",))]))
     piece = next((title for title in titles if title in pieces("scalars.c")), None)
     if piece is None:
@@ -96,7 +100,7 @@ def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "")
 
 
 def _of_mad(d: Target, dtype: str, lanes: int) -> Dict[str, Any]:
-    """Return the words of a multiply-add: those of the machine's instruction, if the language has them."""
+    """Return the words for a multiply-add. They name the machine's instruction if the language has intrinsics."""
     size, double = bits(dtype) // 8 * lanes, dtype == "f64"
     words: Dict[str, Any] = {"static inline": d.inlined or d.function, "VECTOR": d.register(dtype, lanes),
                              "INTEGERS": dtype == "s32", "BY_PRAGMA": not d.declares_vectors}
@@ -118,8 +122,9 @@ def limits(dtype: str) -> "Tuple[int, int]":
 
 
 def _limits(d: Target, dtype: str, suffix: str) -> Dict[str, Any]:
-    """Return the minimum and the maximum of an integer type as floats, with the integer after the maximum, and as
-    literals."""
+    """Return the words for the limits of an integer type: as floats, together with the integer after the maximum, and
+    as literals.
+    """
     low, high = limits(dtype)
     mask = (1 << dtypes.TABLE[dtype].bits) - 1
     return {"LEAST": f"{low}.0{suffix}", "MOST": f"{high}.0{suffix}", "BEYOND": f"{high + 1}.0{suffix}",
@@ -127,7 +132,7 @@ def _limits(d: Target, dtype: str, suffix: str) -> Dict[str, Any]:
 
 
 def _of_tiny(d: Target, dtype: str) -> Dict[str, Any]:
-    """Return the parts of a float of at most 8 bits: sign, exponent, mantissa."""
+    """Return the words for a float of at most 8 bits: its sign, exponent and mantissa."""
     kind = dtypes.TABLE[dtype]
     m, drop, exponents = kind.mantissa, 23 - kind.mantissa, (1 << kind.exponent) - 1
 
@@ -143,7 +148,7 @@ def _of_tiny(d: Target, dtype: str) -> Dict[str, Any]:
 
 
 def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int, to: str = "") -> str:
-    """Return a function of a vector's lanes. to: the type of its result, if it is part of the function's name."""
+    """Return the text of a function of vectors. to: the type of its result, if that is part of the function's name."""
     words = {"static inline": d.function, "LANES": lanes, "T": dtype}
     if name in ("load", "store", "fetch", "stage"):
         def vectors(word: str, *arguments: str) -> str:
@@ -186,7 +191,7 @@ def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int, to
 
 
 def _of_vectors(d: Target, lanes: int) -> Dict[str, Any]:
-    """Return the words for vectors of f32, and of 32-bit and 16-bit integers."""
+    """Return the words for vectors of f32 and of 32-bit and 16-bit integers."""
     def word(word_: str, *arguments: str) -> str:
         return f"{word_}({', '.join(arguments)})"
 
@@ -206,7 +211,7 @@ def _of_vectors(d: Target, lanes: int) -> Dict[str, Any]:
 
 
 def by_vectors(d: Target, need: Need, name: str, dtype: str, lanes: int) -> str:
-    """Return a function of functions.c on registers, which calls the same function on the machine's vectors."""
+    """Return the text of a function on registers that calls the function of functions.c on the machine's vectors."""
     vector = functions.VECTORS[dtype]
     called = need(f"{name}_{vector}")
     by = "BY_PARTS" if d.declares_vectors else "BY_HALVES"
@@ -218,7 +223,8 @@ def by_vectors(d: Target, need: Need, name: str, dtype: str, lanes: int) -> str:
 
 
 def nearer(d: Target, need: Need, opcode: str, lanes: int, number: str, x: str) -> str:
-    """Return the maximum or the minimum of a number and of x, for f32; x may be a NaN. It is one instruction on x86.
+    """Return the maximum or the minimum of a number and of x, for f32. If x is a NaN, it is returned. This is one
+    instruction on x86.
     """
     own = functions.name(d, need, "more" if opcode == "maximum" else "less", "f32", lanes)
     sign = ">" if opcode == "maximum" else "<"
@@ -227,8 +233,8 @@ def nearer(d: Target, need: Need, opcode: str, lanes: int, number: str, x: str) 
 
 
 def widened(d: Target, width: int, to: str, x: str, lanes: int) -> str:
-    """Return integer registers of `width` bits converted to another type. The width is doubled or halved step by
-    step, because gcc handles larger steps lane by lane.
+    """Return integer registers of `width` bits converted to another type. The width is doubled or halved in each step,
+    because gcc converts by a larger factor lane by lane.
     """
     last = d.register_bits(to)
     while width * 2 < last or width > last * 2:
@@ -238,14 +244,14 @@ def widened(d: Target, width: int, to: str, x: str, lanes: int) -> str:
 
 
 def _words(d: Target, real: str) -> Dict[str, Any]:
-    """Return the words that all functions share. real: the float type that the target's functions take."""
+    """Return the words that all functions share. real: the float type of the language's library functions."""
     return {"static inline": d.function, "PRED": d.register("pred"), "MUL": lambda a, b: d.product(a, b, real),
             **{name.upper(): d.math(name, real) for name in _MATH}}
 
 
 def _function(need: Need, file: str, name: str, words: Dict[str, Any]) -> str:
-    """Return a piece with its words filled in, after the pieces that it calls. The names of these pieces end with the
-    same words.
+    """Return a piece with its words replaced, and request the pieces that it calls. Their names end with the same
+    words.
     """
     known = pieces(file)
     assert name in known, f"gen/emit/{file} has no function {name}"

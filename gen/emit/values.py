@@ -1,4 +1,4 @@
-"""A register from the emitter's point of view."""
+"""Values in registers, and accesses to memory."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from gen.plan.buffer import Buffer
 
 
 class Touched(NamedTuple):
-    """An access of a kernel, as shown to people: the verb (read, write, combine; load, store for a shared-memory tile),
-    the buffer, and the map to the position in it. word: the bytes of the word that contains several elements; 0 for
-    single elements and for CPU vectors."""
+    """An access of a kernel, for people to read.
+
+    verb: read, write or combine; load or store for a shared-memory tile.
+    buffer: the buffer.
+    position: the map to the position in the buffer.
+    word: the number of bytes of a word that contains several elements; 0 for single elements and CPU vectors.
+    """
 
     verb: str
     buffer: Buffer
@@ -25,8 +29,13 @@ class Touched(NamedTuple):
 
 
 class Access(NamedTuple):
-    """An access of a step: the verb (read or write), the buffer, the map to the position in it, and the number of
-    elements per access."""
+    """An access of a step.
+
+    verb: read or write.
+    buffer: the buffer.
+    position: the map to the position in the buffer.
+    elements: the number of elements that are accessed at once.
+    """
 
     verb: str
     buffer: Buffer
@@ -35,7 +44,7 @@ class Access(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Return the bytes of one access."""
+        """Return the number of bytes that are accessed at once."""
         return self.elements * dtypes.storage_bytes(self.buffer.shape.dtype)
 
     @property
@@ -45,8 +54,13 @@ class Access(NamedTuple):
 
 
 class IndexRow(NamedTuple):
-    """Neighbours that an index selects: the buffer's pointer, their type, C text of the first one's address, and the
-    bytes that a step reads there."""
+    """Adjacent elements that a step reads at an index known at run time.
+
+    pointer: the buffer's pointer.
+    dtype: the type of the elements.
+    first: the C text of the first element's address.
+    bytes: the number of bytes.
+    """
 
     pointer: str
     dtype: str
@@ -56,19 +70,18 @@ class IndexRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Value:
-    """A register.
+    """A value in a register.
 
-    code: its C text, or the function that makes the text when it is needed.
-    dtype: the element type.
-    lanes: number of lanes; 1 if the value is the same for all lanes.
-    bits: true for an f16 in its form in memory, so that a NaN that is only moved keeps its payload; false if the f16
-        is a float.
-    rounded: false while the value has excess precision.
-    mask: for a vector predicate that a comparison gave, the register of signed `mask_bits`-bit integers with -1 where
-        the predicate is true; `text` has the same predicate as bytes.
-    short_nan: for a bf16 or f32 vector or a constant: true if each of its NaNs, as a float, has an empty lower half,
-        so that rounding to bf16 by an addition keeps it a NaN.
-    within: (lo, hi) if the value is known to be in [lo, hi] or NaN.
+    code: its C text, or a function that returns the text when it is needed.
+    dtype: the type of an element.
+    lanes: the number of lanes; 1 if the value is the same for all lanes.
+    bits: true for an f16 in memory format, false for an f16 as a float. In memory format, a NaN keeps its payload.
+    rounded: false if the value is not rounded to its small float type yet.
+    mask: for a vector predicate from a comparison, a register of signed `mask_bits`-bit integers, -1 where it is true.
+        `text` has the predicate as bytes.
+    short_nan: true if the lower half of each NaN's bits is 0, as a float, so that the addition which rounds to bf16
+        keeps it a NaN. It is set for bf16 and f32 vectors and for constants.
+    within: (lo, hi) if the value is known to be in [lo, hi] or NaN; else None.
     nan: true if the value may be NaN.
     """
 
@@ -89,5 +102,5 @@ class Value:
 
     @property
     def known(self) -> "Optional[float]":
-        """Return the value, if it is a known number; else None."""
+        """Return the value as a number if it is known; else None."""
         return self.within[0] if self.within and self.within[0] == self.within[1] and not self.nan else None
