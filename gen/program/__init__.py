@@ -1,2 +1,3 @@
-"""A module as a program: calls of fusions on arrays, and the block of memory that the arrays between the calls
-share."""
+"""A module as a program: calls of fusions on arrays, and one block of memory for the arrays that one call passes to
+another.
+"""

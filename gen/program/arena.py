@@ -1,16 +1,16 @@
-"""Place buffers in one block of memory; buffers that are not alive together share bytes.
+"""Place buffers in one block of memory. Buffers that are not alive in the same step may share bytes.
 
     >>> placement = place([Live("a", 64, 0, 2), Live("b", 32, 1, 3), Live("c", 64, 2, 4)])
     >>> placement.offsets, placement.bytes, placement.bound
     ({'a': 0, 'b': 64, 'c': 0}, 96, 96)
 
-A `Live` is a buffer with its live range, in steps. Two buffers that must share their bytes (a result in place of its
-operand, a carry of a loop) are one `Live`, whose range covers both. `place` returns a `Placement`, which depends on the
-buffers and their order alone, not on the machine. `gen/program/pictures.py` draws a placement.
+A `Live` is a buffer with its live range, in steps. Buffers that must have the same bytes, such as an operand and the
+result that overwrites it, are passed as one `Live`, whose range covers them all. `place` returns a `Placement`. It
+depends only on the buffers and their order, not on the machine. `gen/program/pictures.py` draws a placement.
 
-`place` first takes the buffers in three fixed orders and puts each buffer into the lowest gap that is large enough. If
-the smallest of the three placements is above the lower bound, a branch-and-bound search follows (`_descend`): it builds
-placements from offset 0 upwards and abandons a placement once it cannot become smaller than the best known one.
+`place` first puts each buffer into the lowest gap that is large enough, for three fixed orders of the buffers. If the
+smallest of these placements is larger than the lower bound, a branch-and-bound search follows (`_descend`). It builds
+placements from offset 0 upwards, and abandons one as soon as it cannot become smaller than the best known placement.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 @dataclass(frozen=True)
 class Live:
-    """A buffer that is alive in the steps begin <= step < end. Its offset is a multiple of `alignment`, a power of two;
-    if `offset` is given, the buffer is fixed there."""
+    """A buffer that is alive in the steps begin <= step < end. Its offset is a multiple of `alignment`, a power of two.
+    If `offset` is given, the buffer must be placed there.
+    """
 
     name: str
     bytes: int
@@ -42,11 +43,12 @@ class Live:
 
 @dataclass(frozen=True)
 class Placement:
-    """Offsets of buffers in a block of memory.
+    """The offsets of buffers in a block of memory, in bytes.
 
-    offsets: the offset of each buffer by its name, in bytes. bytes: the size of the block. bound: a lower bound of that
-    size, the largest number of bytes alive in one step; each size is rounded up to the smallest alignment among the
-    buffers.
+    offsets: the offset of each buffer, by its name.
+    bytes: the size of the block.
+    bound: a lower bound of that size. It is the largest number of bytes that are alive in one step, where each buffer's
+        size is rounded up to the smallest alignment of all buffers.
     """
 
     lives: Tuple[Live, ...]
@@ -56,16 +58,17 @@ class Placement:
 
     @property
     def alignment(self) -> int:
-        """Return the alignment of the block: the largest alignment among its buffers."""
+        """Return the alignment that the block needs: the largest alignment of its buffers."""
         return max((live.alignment for live in self.lives), default=1)
 
 
 def place(lives: Sequence[Live], effort: Optional[int] = None, seconds: Optional[float] = None) -> Placement:
-    """Return a placement of the buffers, whose names must differ.
+    """Return a placement of buffers with different names. The search is left out if a buffer has a fixed offset.
 
-    effort: the number of times that the search may place a buffer; by default 16 for each buffer, at most 8,000 (at
-    most 1 s). seconds: processor time, in seconds, after which the search ends instead; the placement then depends on
-    the machine. No search is done if a buffer has a fixed offset.
+    effort: the number of times that the search may place a buffer. The default is 16 per buffer, but at most 8,000,
+        which takes at most 1 s.
+    seconds: the processor time in seconds after which the search ends instead. The placement then depends on the
+        machine.
     """
     lives = tuple(lives)
     if len({live.name for live in lives}) < len(lives):
@@ -77,7 +80,7 @@ def place(lives: Sequence[Live], effort: Optional[int] = None, seconds: Optional
     best, height = [0] * len(lives), 0
 
     def keep_smaller(order: "Sequence[int]") -> None:
-        """Put each buffer of the order into the lowest gap; keep the placement if it is the smallest so far."""
+        """Put each buffer into the lowest gap, in this order. Keep the placement if it is the smallest so far."""
         nonlocal best, height
         offsets = _first_fit(order, lives, sizes, together)
         reached = max(offset + size for offset, size in zip(offsets, sizes))
@@ -105,7 +108,7 @@ def _up(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
 
 
-# The fixed orders; a sort key is made of a buffer and the number of buffers that are alive together with it.
+# The sort keys of the fixed orders. A key is computed from a buffer and the number of buffers that are alive with it.
 _ORDERS: "Tuple[Callable[[Live, int], Tuple[int, int]], ...]" = (
     lambda live, together: (live.begin, -live.bytes),
     lambda live, together: (-live.bytes, live.begin - live.end),
@@ -114,16 +117,20 @@ _ORDERS: "Tuple[Callable[[Live, int], Tuple[int, int]], ...]" = (
 
 
 def _bound(lives: Sequence[Live], sizes: Sequence[int]) -> int:
-    """Return a lower bound of the block's size: the largest number of bytes alive in one step, or the largest end of a
-    buffer with a fixed offset."""
+    """Return a lower bound of the block's size. It is the largest number of bytes that are alive in one step, or the
+    largest end of a buffer with a fixed offset if that is larger.
+    """
     events = sorted([(live.begin, size) for live, size in zip(lives, sizes)]
-                    + [(live.end, -size) for live, size in zip(lives, sizes)])  # at one step, ends come before begins
+                    # of events at the same step, ends come first
+                    + [(live.end, -size) for live, size in zip(lives, sizes)])
     ends = (live.offset + size for live, size in zip(lives, sizes) if live.offset is not None)
     return max(itertools.chain([0], ends, itertools.accumulate(change for _, change in events)))
 
 
 def _together(lives: Sequence[Live], sizes: Sequence[int]) -> List[List[int]]:
-    """Return, for each buffer, the other buffers of at least one byte whose live ranges overlap with its own."""
+    """Return, for each buffer, the other buffers that are alive in at least one of its steps. Buffers of 0 bytes are
+    left out.
+    """
     together: List[List[int]] = [[] for _ in lives]
     alive: List[int] = []
     for b in sorted((b for b, size in enumerate(sizes) if size), key=lambda b: lives[b].begin):
@@ -137,8 +144,9 @@ def _together(lives: Sequence[Live], sizes: Sequence[int]) -> List[List[int]]:
 
 def _first_fit(order: Sequence[int], lives: Sequence[Live], sizes: Sequence[int],
                together: Sequence[Sequence[int]]) -> List[int]:
-    """Return the offsets when each buffer of the order takes the lowest gap that is large enough. Buffers outside the
-    order get offset 0."""
+    """Put each buffer into the lowest gap that is large enough, in this order, and return all offsets. A buffer that is
+    not in the order gets offset 0.
+    """
     offsets: List[Optional[int]] = [None] * len(lives)
     for b in order:
         live, size, at = lives[b], sizes[b], 0
@@ -161,13 +169,15 @@ def _first_fit(order: Sequence[int], lives: Sequence[Live], sizes: Sequence[int]
 
 
 class _Buffers:
-    """The buffers of at least one byte, numbered, in the form that the search reads. A section stands for a step whose
-    set of alive buffers is not contained in the set of another step: a placement that is right in all sections is right
-    in all steps.
+    """The input of the search: the buffers of at least one byte, renumbered, and the sections. A section represents
+    steps. Steps whose buffers are all alive in another step need no section of their own. A placement without overlaps
+    in any section has none in any step.
 
-    numbers: each buffer's number among all buffers. first, last: the sections first <= section < last of each buffer.
-    together: the buffers that share a section with each buffer. loads: the bytes alive in each section. alive: the
-    buffers alive in each section.
+    numbers: for each buffer, its number among all buffers.
+    first, last: for each buffer, its sections first <= section < last.
+    together: for each buffer, the buffers that share a section with it.
+    loads: for each section, the number of bytes that are alive in it.
+    alive: for each section, the buffers that are alive in it.
     """
 
     def __init__(self, numbers: Sequence[int], lives: Sequence[Live], sizes: Sequence[int],
@@ -175,7 +185,7 @@ class _Buffers:
         here = {b: n for n, b in enumerate(numbers)}
         ends = sorted({lives[b].end for b in numbers})
         begins = sorted({lives[b].begin for b in numbers})
-        # for each end, the last begin before it; duplicates are dropped
+        # for each end of a live range, the last begin before it; each only once
         sections = sorted({begins[bisect.bisect_left(begins, end) - 1] for end in ends})
         self.numbers = numbers
         self.sizes = [sizes[b] for b in numbers]
@@ -191,12 +201,13 @@ class _Buffers:
 
 
 def _searched(buffers: _Buffers, height: "Callable[[], int]") -> "Iterator[Tuple[int, Optional[List[int]]]]":
-    """Yield the outcome of one descent after another, without end: the number of buffers that the descent tried to
-    place, and, if it found a smaller placement, the order of its buffers by offset. height: the size of the smallest
-    known placement.
+    """Yield the result of one descent after another, without end. A result is the number of times that the descent
+    tried to place a buffer, and the order of the buffers by offset if the placement is smaller than all before, else
+    None. height: returns the size of the smallest known placement.
 
-    Ranks are by duration and by area in turn, each times a random factor. Sections that were blamed weigh more in the
-    next descents; after 40 descents in a row without success the weights are drawn anew.
+    The rank of the buffers is alternately by duration and by area, each multiplied by a random factor. Sections that
+    were blamed in a descent get a larger weight in the next descents. After 40 descents without success, the weights
+    are drawn again.
     """
     drawn = random.Random(1)
     bound, count = max(buffers.loads), len(buffers.sizes)
@@ -233,25 +244,26 @@ _PLACED = 1 << 62
 
 def _descend(buffers: _Buffers, rank: Sequence[int], weights: Sequence[float], aim: int, best: int,
              blame: List[int]) -> "Tuple[int, Optional[List[int]]]":
-    """Return the number of buffers that were tried, and the offsets of a placement smaller than `best`, or None.
+    """Build a placement from offset 0 upwards. Return the number of times that a buffer was tried, and the offsets if
+    the placement is smaller than `best`, else None.
 
-    A buffer that is not yet placed has a lowest offset: the top of the placed buffers in its sections. The next buffer
-    is the one with the smallest lowest offset; ties are broken by the bytes still to be placed in its sections, times
-    the sections' weights, then by rank. A buffer is not tried if it would lie wholly above another buffer that is still
-    to be placed.
+    The lowest offset of a waiting buffer is the top of the placed buffers in its sections. The next buffer is the one
+    with the smallest lowest offset. Among equals, it is the one whose sections have most bytes waiting, multiplied by
+    the sections' weights, and then the one with the lowest rank. A buffer is not tried if all of it would be above
+    another waiting buffer.
 
-    A section needs at least the smallest lowest offset of its buffers plus its bytes still to be placed. A buffer is
-    passed over, and the section is blamed, if placing the buffer lets a section need more than `aim`. If all buffers
-    are passed over, the one whose sections need least is placed, and `aim` becomes that need; the descent ends once the
-    need reaches `best`.
+    The need of a section is the smallest lowest offset of its waiting buffers, plus all bytes that wait in it. If a
+    buffer would raise the need of a section above `aim`, the buffer is passed over and the section is blamed. If all
+    buffers are passed over, the one that leads to the smallest need is placed, and `aim` becomes that need. The descent
+    ends when the need reaches `best`.
     """
     sizes, first, last, alive = buffers.sizes, buffers.first, buffers.last, buffers.alive
     lowest, offsets = [0] * len(sizes), [0] * len(sizes)
     of_lowest, of_first, of_last = lowest.__getitem__, first.__getitem__, last.__getitem__
     left = list(buffers.loads)
     pull = [load * weight for load, weight in zip(left, weights)]
-    # the waiting buffers by lowest offset, and these offsets in order; a buffer stays in its list when its lowest
-    # offset rises
+    # `waiting` has the waiting buffers by lowest offset, and `levels` these offsets in order. When the lowest offset of
+    # a buffer rises, the buffer also stays in its old list.
     waiting, levels = {0: list(range(len(sizes)))}, [0]
 
     def urgency(b: int) -> "Tuple[float, int]":

@@ -1,4 +1,4 @@
-"""Turn a module into a program: which fusions are called, in which order, on which arrays."""
+"""Turn a module into a program: the calls of fusions in order, and the arrays on which they are called."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from gen.schedule import SMALL_BYTES
 
 
 def program(module: Module, block: "Optional[Block]" = None) -> Program:
-    """Return the program of a module that the generator supports. block: the block of large constants, if several
-    programs share one."""
+    """Return the program of a module. block: the block of large constants if several programs share it; None for a new
+    block.
+    """
     whole = hlo.whole(module)
     if has_steps(whole.computation) and whole_of(whole.computation) is None:
         return _stepped(module, whole, block)
@@ -46,7 +47,7 @@ def program(module: Module, block: "Optional[Block]" = None) -> Program:
     def call(of: Fusion, operands: "Sequence[Value]", given: "Sequence[Array]") -> None:
         fusion, read = distinct.fusion(of, operands)
         for value in read:
-            if value is not None and value not in arrays:    # a constant in a tuple
+            if value is not None and value not in arrays:    # a constant within a tuple
                 constant = Array(value.producer.name, value.shape)
                 write(value, constant)
                 arrays[value] = constant
@@ -66,7 +67,7 @@ def program(module: Module, block: "Optional[Block]" = None) -> Program:
 
 
 def _stepped(module: Module, whole: Fusion, block: "Optional[Block]") -> Program:
-    """Return the program of a module with loops, branches or ops on whole arrays."""
+    """Return the program of a module that has loops, branches or ops on whole arrays."""
     params = [Array(name, shape) for name, shape in zip(hlo.param_names(whole), hlo.param_leaves(whole))]
     distinct = _Distinct(whole.name)
     cutter = Cutter(module.filename, distinct.named)
@@ -78,7 +79,8 @@ def _stepped(module: Module, whole: Fusion, block: "Optional[Block]") -> Program
     aliases = {} if straight else whole.aliases
     copies: List[Tuple[Array, Array]] = []
     for n, (array, result) in enumerate(zip(ends, results)):
-        node = written.pop(array, None)     # an array is written once, even if it is several results
+        # removed, so that an array with several results is written to only one of them directly
+        node = written.pop(array, None)
         if n not in aliases and isinstance(node, Call) and array.shape == result.shape:
             array.name = result.name
             results[n] = array
@@ -93,9 +95,12 @@ def _stepped(module: Module, whole: Fusion, block: "Optional[Block]") -> Program
 
 def _set_aside(copies: "List[Tuple[Array, Array]]", params: "Sequence[Array]",
                donors: "Mapping[Array, Array]") -> "List[Tuple[Array, Array]]":
-    """Copies of parameters that must come before other copies, because these may write over the parameters. copies:
-    pairs (source, result); a pair that reads such a parameter is changed to read its copy. donors: for each result that
-    may be a parameter's buffer, the parameter."""
+    """Return copies of parameters that must be made before `copies`. They are parameters that a copy reads after an
+    earlier copy may have overwritten them. Such a copy is changed so that it reads the saved copy.
+
+    copies: pairs (source, result).
+    donors: for each result that may be stored in a parameter's buffer, the parameter.
+    """
     made: Dict[Array, Array] = {}
     for n, (source, to) in enumerate(copies):
         if to in donors and source in params and (source is not donors[to] or source.shape != to.shape):
@@ -105,7 +110,7 @@ def _set_aside(copies: "List[Tuple[Array, Array]]", params: "Sequence[Array]",
 
 
 def programs(module: Module, apart: bool) -> List[Program]:
-    """Return the program of a module or, if `apart`, one program for each of its fusions."""
+    """Return the program of a module. If `apart`, return one program for each fusion of the module."""
     if not apart:
         return [program(module)]
     stepped = has_steps(hlo.whole(module).computation)
@@ -113,30 +118,32 @@ def programs(module: Module, apart: bool) -> List[Program]:
 
 
 def single(fusion: Fusion, block: "Optional[Block]" = None) -> Program:
-    """Return a program that is one call of a fusion."""
+    """Return a program with one call of a fusion."""
     params = [Array(name, shape) for name, shape in zip(hlo.param_names(fusion), hlo.param_leaves(fusion))]
     results = [Array(leaf.value.name, leaf.shape) for leaf in hlo.result_leaves(fusion.computation)]
     return _finished(Program(fusion.name, params, results, [Call(fusion, list(params), results)], fusion), block)
 
 
 def _finished(program: Program, block: "Optional[Block]" = None) -> Program:
-    """Return the program with its large constants moved to a block, and with the marks `Fusion.lasting` set."""
+    """Return the program with its large constants in a block, and with the marks `Fusion.lasting`."""
     return with_lasting(taken_out(program, block))
 
 
 def _is_one(module: Module, steps: "Sequence[FusionCall]") -> bool:
-    """Return true if a module is one fusion of the module's own parameters and results."""
+    """Return true if a module is a single fusion of the module's parameters, in order, whose results are the module's
+    results.
+    """
     return len(steps) == 1 and (steps[0].operands, steps[0].results) == (hlo.module_parameters(module),
                                                                          hlo.module_results(module))
 
 
 def copied(shape: Shape, name: str, literal: "Optional[Sequence[int]]" = None) -> Fusion:
-    """Return the fusion that copies an array or, given a literal, writes a constant."""
+    """Return a fusion that copies an array; if `literal` is given, one that writes this constant."""
     return Fusion(name, copy_of(shape, shape, name, literal), "")
 
 
 class _Distinct:
-    """The fusions of a program without duplicates: equal computations share one fusion."""
+    """The fusions of a program. Calls that compute the same share one fusion."""
 
     def __init__(self, stem: str) -> None:
         self.stem = stem
@@ -144,8 +151,9 @@ class _Distinct:
         self.names: "Set[str]" = set()
 
     def fusion(self, of: Fusion, operands: "Sequence[Value]") -> "Tuple[Fusion, List[Optional[Value]]]":
-        """Return the fusion with its constant operands moved inside, and the operands; a constant's operand becomes
-        None, as it is no longer read."""
+        """Return the fusion with constant operands moved into it, and the operands. The operand of such a parameter
+        becomes None, because the fusion no longer reads it.
+        """
         leaves = [parameter if parameter.shape.kind == "array" else None for parameter in of.computation.parameters
                   for _ in parameter.shape.leaves()]
         inside = {leaf: value.producer for leaf, value in zip(leaves, operands)
@@ -158,8 +166,11 @@ class _Distinct:
         return self.known[key], [None if leaf in inside else value for leaf, value in zip(leaves, operands)]
 
     def named(self, computation: Computation, name: str, aliases: "Dict[int, int]") -> Fusion:
-        """Return the fusion that does what a computation does, a new one if none is known. name: the end of a new
-        fusion's name. aliases: results that may be written over an operand."""
+        """Return the fusion that computes what `computation` computes. Make a new fusion if there is none yet.
+
+        name: the end of the name of a new fusion.
+        aliases: results that may be written over an operand, each with the number of the operand.
+        """
         key = (form(computation), *aliases.items())
         if key not in self.known:
             self.known[key] = Fusion(unique(hlo.c_identifier(f"{self.stem}_{name}"), self.names), computation, "", aliases,
@@ -172,12 +183,14 @@ class _Distinct:
 
 
 def _bytes(computation: Computation) -> int:
-    """Return the bytes of a computation's parameters and results."""
+    """Return the number of bytes of a computation's parameters and results."""
     return sum(leaf.bytes for i in [*computation.parameters, root_of(computation)] for leaf in i.shape.leaves())
 
 
 def _with_constants(computation: Computation, inside: "Mapping[Instruction, Instruction]") -> Computation:
-    """Return a copy of a computation that reads constants in place of some parameters. The parameters stay, unused."""
+    """Return a copy of a computation that reads constants instead of some of its parameters. These parameters are kept,
+    but not read.
+    """
     own = {parameter: replace(constant, users=[], computation=computation) for parameter, constant in inside.items()}
     with_own = replace(computation, instructions=[*own.values(), *computation.instructions])
     return read_from(with_own, own)

@@ -1,5 +1,7 @@
-"""Chains of small kernels. OpenCL launches each kernel by itself, but on a CPU neighbouring kernels that are too small
-for a second thread become one launch: launching such a kernel takes longer than running it."""
+"""Combine small kernels that follow each other into one launch of OpenCL on a CPU.
+
+These kernels are too small for a second thread. Launching such a kernel takes longer than running it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from gen.targets import Target
 
 
 def chained(program: Program, steps: "Sequence[Step]", d: Target, device: Device) -> "List[Step]":
-    """Return the steps with chains in place of small neighbours; loops and branches may be parts of a chain."""
+    """Return the steps with small neighbouring kernels combined into chains. A chain may contain loops and branches."""
     arrays = dict.fromkeys(array for launch in launches_of(steps) for array in launch.arrays)
     buffers = {array: Buffer(role, n, array.shape, array.name)
                for role, of in ((Role.PARAMETER, program.params), (Role.RESULT, program.results))
@@ -35,7 +37,7 @@ Run = List[Step]
 
 
 def _small(step: Step) -> bool:
-    """Return true if every kernel of a step is run by a single work-item."""
+    """Return true if a single work-item runs every kernel of a step."""
     return all(launch.threads == 1 and launch.kernel.threads == 1 and launch.kernel.table is None
                for launch in launches_of([step]))
 
@@ -48,7 +50,8 @@ def _is_chain(run: Run, block: "Optional[BlockNumbers]") -> bool:
 
 def fits(step: Step, block: BlockNumbers) -> bool:
     """Return true if one block of threads can run a loop or a branch. The threads of the block wait for each other
-    between kernels; a kernel with barriers of its own must have as many threads as the block."""
+    after each kernel. A kernel that has barriers must have as many threads as the block.
+    """
     launches = launches_of([step])
     threads = max((launch.kernel.threads for launch in launches), default=1)
     return threads <= block.threads and all(
@@ -58,11 +61,13 @@ def fits(step: Step, block: BlockNumbers) -> bool:
 
 
 def _runs(steps: "Sequence[Step]", block: "Optional[BlockNumbers]") -> "List[Run]":
-    """Group neighbouring steps that may become one launch; for blocks of threads, each step is a group of its own."""
+    """Group neighbouring steps that may become one launch. If blocks of threads run chains, each group is a single
+    step.
+    """
     if block:
         return [[step] for step in steps]
     runs: List[Run] = []
-    open_run = False        # true if the last run can take another step
+    open_run = False        # true if the next step may join the last run
     for step in steps:
         small = _small(step)
         if not (small and open_run):
@@ -73,7 +78,7 @@ def _runs(steps: "Sequence[Step]", block: "Optional[BlockNumbers]") -> "List[Run
 
 
 def _chain_runs(runs: "Sequence[Run]", block: "Optional[BlockNumbers]") -> "Iterator[Run]":
-    """Yield the runs that become a chain, those inside loops and branches included."""
+    """Yield the runs that become chains, including those inside loops and branches."""
     for run in runs:
         if _is_chain(run, block):
             yield run
@@ -85,8 +90,9 @@ def _chain_runs(runs: "Sequence[Run]", block: "Optional[BlockNumbers]") -> "Iter
 
 def _chained(runs: "List[Run]", inside: "Set[str]", buffers: "Dict[Array, Buffer]", names: "Iterator[str]",
              d: Target, block: "Optional[BlockNumbers]") -> "List[Step]":
-    """Return the steps with each chain in place of its run. inside: the names of kernels that are functions of the
-    file."""
+    """Return the steps with a chain in place of each run that becomes one. inside: the names of kernels that some chain
+    calls as functions.
+    """
     made: List[Step] = []
     for run in runs:
         name = next(names)

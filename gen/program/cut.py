@@ -1,8 +1,8 @@
-"""Turn a module with loops, branches or ops on whole arrays into the body of a program.
+"""Divide a module that has loops, branches or ops on whole arrays into the nodes of a program.
 
-A computation is cut at these steps. The ops between two steps form one fusion, a segment, which computes all that a
-later step or segment reads. Values that cost next to nothing (constants, moves) are not passed on; each segment that
-reads them computes them again.
+A loop, a branch or an op on whole arrays is a step. The ops between two steps form one fusion, a segment, which
+computes all values that later steps or segments read. A value that costs almost nothing to compute, such as a constant
+or a move, is not passed on. Each segment that reads it computes it.
 """
 
 from __future__ import annotations
@@ -23,22 +23,27 @@ from gen.program.needed import Needed
 
 
 class Cutter:
-    """Cuts computations. named: returns the fusion that does what a computation does; equal computations get the same
-    fusion."""
+    """Divides computations. named: returns the fusion that computes what a computation computes, and the same fusion
+    for equal computations.
+    """
 
     def __init__(self, filename: str, named: "Callable[[Computation, str, Dict[int, int]], Fusion]") -> None:
         self.filename, self.named, self.needed = filename, named, Needed(filename)
 
     def nodes(self, computation: Computation, given: "Sequence[Optional[Array]]", inner: bool,
               wanted: "Optional[Collection[int]]" = None) -> "Tuple[List[Node], List[Array]]":
-        """Return the nodes of a computation and the arrays of its result's wanted leaves (None: all leaves). given: the
-        arrays of the computation's parameters, None for a parameter that is not read. inner: true for a body, a
-        condition or an arm, whose parameters are not the program's."""
+        """Return the nodes of a computation, and the arrays of the wanted leaves of its result.
+
+        given: the arrays of the computation's parameters; None for a parameter that is not read.
+        inner: true for a body, a condition or an arm; false for the whole program.
+        wanted: the numbers of the leaves; None for all leaves.
+        """
         return _Cut(self, hlo.inlined(computation, self.filename), given, inner).run(wanted)
 
     def copied(self, array: Array, shape: Shape) -> "Tuple[List[Node], Array]":
-        """Return the call that copies an array to the layout of a shape, and the copy; if the layouts agree, no call
-        and the array itself. The shapes differ in layout at most."""
+        """Return a call that copies an array to the layout of `shape`, and the copy. If the array has that layout,
+        return no call and the array itself.
+        """
         if array.shape == shape:
             return [], array
         made = Array(array.name, shape)
@@ -46,8 +51,12 @@ class Cutter:
 
 
 class _Cut:
-    """The cut of one computation. levels: for each op, the number of steps that must come before it. steps: the
-    computation's steps, in order. read: the values of parameters and of steps that steps and segments read."""
+    """The division of one computation.
+
+    steps: the computation's steps, in order.
+    levels: for each op, the number of steps that must run before it.
+    read: the parameters and the results of steps that are read.
+    """
 
     def __init__(self, cutter: Cutter, computation: Computation, given: "Sequence[Optional[Array]]",
                  inner: bool) -> None:
@@ -58,7 +67,7 @@ class _Cut:
         self.read: Set[Value] = set()
         self.steps: List[Instruction] = []
         self.made: Set[Instruction] = set()
-        self.refused: Dict[Instruction, str] = {}    # the reason why a loop is a step
+        self.refused: Dict[Instruction, str] = {}    # the reason why a loop is not inside a kernel; "" if it is
         self.inner = inner
         self.levels: Dict[Instruction, int] = {}
         self.light: Set[Instruction] = set()
@@ -79,13 +88,15 @@ class _Cut:
                 self.light.add(i)
 
     def _is_call(self, step: Instruction) -> bool:
-        """Return true if a step becomes a call of a fusion of its own (an update, a loop inside a kernel). Cheap ops
-        around it are part of that fusion."""
+        """Return true if a step is computed by a call of one fusion, like an update or a loop inside a kernel. Cheap
+        ops around it become part of that fusion.
+        """
         return not is_step(step) or self.refused.get(step) == ""
 
     def _updates(self, instruction: Instruction) -> bool:
-        """Return true if an op updates a slice of an array that a loop or a branch owns, so that it can be done in
-        place."""
+        """Return true if an op updates a slice of an array that a loop or a branch owns. It can then be updated in
+        place.
+        """
         if instruction.opcode != "dynamic-update-slice":
             return False
         of = resolved(instruction.operands[0], 0)
@@ -98,7 +109,7 @@ class _Cut:
         goals: List[Dict[Value, None]] = [{} for _ in range(len(self.steps) + 1)]
 
         def want(value: Value, at: int) -> None:
-            """Make a value an array that is ready from segment `at` on."""
+            """Let a value be stored in an array before segment `at`."""
             if self._given(value):
                 self.read.add(value)
             else:
@@ -107,11 +118,11 @@ class _Cut:
         for value in results:
             want(value, len(self.steps))
         reads: Dict[int, Dict[Value, None]] = {}
-        own: Dict[Instruction, List[Value]] = {}  # for each step that is a fusion: the values that it returns
+        own: Dict[Instruction, List[Value]] = {}  # for each step that is one fusion, the values that it returns
         own_reads: Dict[Instruction, Dict[Value, None]] = {}
         for at in range(len(self.steps), -1, -1):
             step = self.steps[at] if at < len(self.steps) else None
-            if step and self._wanted(step):     # by now every op that may read its result has been seen
+            if step and self._wanted(step):     # all ops that may read the step's result have been visited
                 if self._is_call(step):
                     own[step] = [Value(step, n) for n in (element_loops.used(step) if step.opcode == "while" else (0,))]
                     own_reads[step] = self._reads(dict.fromkeys(own[step]), at + 1, want)
@@ -132,7 +143,7 @@ class _Cut:
         return nodes, [self.arrays[value] for value in results]
 
     def _given(self, value: Value) -> bool:
-        """Return true if a value is an array by itself: a parameter's or a step's result."""
+        """Return true if a value already has an array of its own: it is a parameter, or the result of a step."""
         return value.producer.opcode == "parameter" or value.producer in self.made
 
     def _wanted(self, step: Instruction) -> "FrozenSet[int]":
@@ -140,7 +151,7 @@ class _Cut:
         return frozenset(leaf for leaf in range(len(step.shape.leaves())) if Value(step, leaf) in self.read)
 
     def _needed(self, step: Instruction) -> "List[FrozenSet[int]]":
-        """Return, for each operand of a step, the leaves that are needed for the wanted leaves of the step's result."""
+        """Return, for each operand of a step, the leaves on which the wanted leaves of the step's result depend."""
         if step.opcode in ("while", "conditional"):
             return self.cutter.needed.operands(step, self._wanted(step))
         computed = places(step)
@@ -148,15 +159,14 @@ class _Cut:
                 for k, operand in enumerate(step.operands)]
 
     def _operands(self, instruction: Instruction, leaves: "Optional[List[FrozenSet[int]]]" = None) -> List[Value]:
-        """Return the values of an op's operands. leaves: for each operand, the leaves that are read (None: all)."""
+        """Return the values of an op's operands. leaves: for each operand, the leaves to return; None for all leaves.
+        """
         return [resolved(operand, leaf) for n, operand in enumerate(instruction.operands)
                 for leaf, shape in enumerate(operand.shape.leaves())
                 if shape.kind == "array" and (leaves is None or leaf in leaves[n])]
 
     def _reads(self, goals: "Dict[Value, None]", at: int, want: "Callable[[Value, int], None]") -> "Dict[Value, None]":
-        """Return the arrays that a segment reads. `want` is called for each of them that an earlier segment computes, so
-        that it becomes an array.
-        """
+        """Return the values that a segment reads. `want` is called for each value that an earlier segment computes."""
         reads: Dict[Value, None] = {}
         waiting, seen = [value.producer for value in goals], set()     # type: List[Instruction], Set[Instruction]
         while waiting:
@@ -176,7 +186,8 @@ class _Cut:
         return dict(sorted(((v, None) for v in reads), key=lambda item: (self.order[item[0].producer], item[0].leaf)))
 
     def _segment(self, goals: "List[Value]", reads: "List[Value]") -> Call:
-        """Return the call that computes the goals. An update's result may be written over its operand."""
+        """Return the call that computes `goals` from `reads`. The result of an update may be written over its operand.
+        """
         last = goals[0].producer
         update = last in self.made and last.opcode != "while"
         aliases = {0: reads.index(resolved(last.operands[0], 0))} if update else {}
@@ -238,7 +249,8 @@ class _Cut:
     def _called(self, computation: Computation, given: "Dict[int, Array]",
                 wanted: "FrozenSet[int]") -> "Tuple[List[Node], List[Array]]":
         """Return the nodes of a body, a condition or an arm, and the arrays of the wanted leaves of its result. given:
-        the arrays of the parameters' leaves that are needed for that."""
+        for each leaf of the parameters that is needed, its array.
+        """
         shapes = [leaf for p in computation.parameters for leaf in p.shape.leaves()]
         before, arrays = self._laid_out(list(given.values()), [shapes[leaf] for leaf in given])
         laid = dict(zip(given, arrays))
@@ -256,7 +268,7 @@ class _Cut:
 
 
 def _named_leaves(body: Computation) -> List[str]:
-    """Return names for the leaves of a body's parameter, taken from the ops that read them."""
+    """Return a name for each leaf of a body's parameter. It is the name of the op that reads the leaf."""
     parameter = body.parameters[0]
     names: Dict[int, str] = {}
     for user in parameter.users:
@@ -267,8 +279,9 @@ def _named_leaves(body: Computation) -> List[str]:
 
 
 def _without_invariants(loop: Loop, arrays: "Dict[Value, Array]") -> "Dict[Value, Array]":
-    """Remove from a loop's state the arrays that no iteration changes; the body then reads the array from before the
-    loop. Return the known values whose arrays change by this."""
+    """Remove the arrays that no iteration changes from the state of a loop. The body then reads the arrays from before
+    the loop. Return the values whose arrays change thereby, with their new arrays.
+    """
     same: Dict[Array, Array] = {}
     while True:
         found = {state: begin for begin, state, end in zip(loop.begins, loop.state, loop.ends)
@@ -287,7 +300,7 @@ def _without_invariants(loop: Loop, arrays: "Dict[Value, Array]") -> "Dict[Value
 
 
 def substitute(nodes: "Sequence[Node]", others: "Dict[Array, Array]") -> None:
-    """Let nodes read other arrays in place of some."""
+    """Replace arrays that nodes read by others, as `others` says."""
     for node in nodes:
         if isinstance(node, Call):
             node.operands = [others.get(array, array) if array else None for array in node.operands]

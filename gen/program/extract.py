@@ -1,4 +1,4 @@
-"""Parts of a computation as computations of their own."""
+"""Make a computation of a part of another computation."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from gen.hlo.reserved import unique
 
 
 def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequence[Value]") -> Computation:
-    """Return the computation of the goals from the values in `reads`, which become its parameters, in order. Every op
-    that the goals depend on must be computable from `reads`."""
+    """Return a computation that computes `goals` from the values in `reads`, which become its parameters, in order.
+    Every op on which the goals depend must be computable from `reads`.
+    """
     order = {i: n for n, i in enumerate(computation.instructions)}
     own = Computation(computation.name, line=computation.line, col=computation.col)
     known: Dict[Value, Instruction] = {}
@@ -21,7 +22,7 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
     copies: Dict[Instruction, Instruction] = {}
 
     def operand(of: Instruction) -> Optional[Instruction]:
-        """Return the copy of an operand; None if another op has to be copied first."""
+        """Return the copy of an operand. If the operand is not copied yet, add it to `waiting` and return None."""
         if of.shape.kind == "array":
             value = resolved(of, 0)
             if value in known:
@@ -39,7 +40,7 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
         return own.add(Instruction(of.name, "tuple", of.shape, parts)) if parts is not None else None
 
     def copied(operands: "Iterable[Instruction]") -> "Optional[List[Instruction]]":
-        """Return the copies of all operands; None if another op has to be copied first."""
+        """Return the copies of all operands; None if one of them is not copied yet."""
         copies = [operand(of) for of in operands]
         known = [copy for copy in copies if copy is not None]
         return known if len(known) == len(copies) else None
@@ -65,7 +66,7 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
 
 
 def _taken(to: Computation, value: Instruction, leaf: int, name: str) -> Instruction:
-    """Return a leaf of a value, taken out of tuples within tuples."""
+    """Return a leaf of a value, which may be a tuple of tuples."""
     while value.shape.kind == "tuple":
         index = 0
         while leaf >= len(value.shape.children[index].leaves()):
@@ -76,7 +77,7 @@ def _taken(to: Computation, value: Instruction, leaf: int, name: str) -> Instruc
 
 
 def copy_of(source: Shape, to: Shape, name: str = "copy", literal: "Optional[Sequence[int]]" = None) -> Computation:
-    """Return the computation that copies an array. literal: write this constant instead."""
+    """Return a computation that copies an array; if `literal` is given, one that writes this constant."""
     own = Computation(name)
     value = own.add_parameter("from", source) if literal is None else own.add(
         Instruction("from", "constant", source, literal=literal))
@@ -85,7 +86,7 @@ def copy_of(source: Shape, to: Shape, name: str = "copy", literal: "Optional[Seq
 
 
 def give_names(computation: Computation) -> None:
-    """Rename ops so that all names differ."""
+    """Rename ops so that no two have the same name."""
     used: Set[str] = set()
     for instruction in computation.instructions:
         instruction.name = unique(instruction.name, used, ".")

@@ -1,8 +1,9 @@
-"""Decide which arrays of a program with loops and branches share a place, and which copies remain.
+"""Decide which arrays of a program with loops and branches share a place in memory, and which copies remain.
 
-The state of a loop is one array for all iterations. The program copies to it before the loop and at the end of the
-body; at the end of each arm of a branch it copies to the branch's results. A copy is left out if its two arrays can
-share a place: if no step writes one of them while the other is still needed (`Interference`).
+The state of a loop is stored in the same arrays for all iterations. The program copies to them before the loop and at
+the end of the body. At the end of each arm of a branch, it copies to the branch's results. A copy is left out if its
+source and its target can share a place. They cannot if a step writes one of them while the other is needed
+(`Interference`).
 """
 
 from __future__ import annotations
@@ -40,20 +41,22 @@ def steps_of(nodes: "Sequence[Node]", launched: "Callable[[Call], List[Launch]]"
 
 
 def is_copy(call: Call) -> bool:
-    """Return true if a call copies an array and does nothing else."""
+    """Return true if a call only copies an array."""
     root = call.fusion.computation.root
     return root is not None and root.opcode == "copy" and root.operands[0].opcode == "parameter" and (
         root.shape == root.operands[0].shape) and not call.fusion.aliases
 
 
 def _together(sources: "Sequence[Array]", targets: "Sequence[Array]") -> List[Step]:
-    """Order copies so that they act as if done at the same time: no copy writes an array that a later one reads."""
+    """Return copies that behave as if all of them were made at the same time. They are ordered so that no copy
+    overwrites an array that a later copy reads.
+    """
     waiting = [(source, to) for source, to in zip(sources, targets) if source is not to]
     moves: List[Step] = []
     while waiting:
         read = {source for source, _ in waiting}
         free = [(source, to) for source, to in waiting if to not in read]
-        if not free:        # the copies form a cycle: save one of its arrays first
+        if not free:        # these copies form a cycle, so save one of the arrays first
             source, to = waiting.pop(0)
             aside = Array(f"{to.name} before", to.shape)
             moves.append(Move(to, aside))
@@ -66,23 +69,30 @@ def _together(sources: "Sequence[Array]", targets: "Sequence[Array]") -> List[St
 
 @dataclass
 class Places:
-    """The places of arrays, and the first and the last step that uses each place. owners: an array's owner, which
-    shares its place; following owners leads to the array that stands for the place."""
+    """The places of arrays.
+
+    owners: another array that shares the place. Following `owners` to its end leads to the array that represents the
+        place.
+    spans: for each place, the numbers of the first and the last step that use it.
+    """
 
     owners: Dict[Array, Array] = field(default_factory=dict)
     spans: Dict[Array, Tuple[int, int]] = field(default_factory=dict)
 
     def owner(self, array: Array) -> Array:
-        """Return the array that stands for all arrays in the same place."""
+        """Return the array that represents the place of an array."""
         while array in self.owners:
             array = self.owners[array]
         return array
 
 
 def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
-    """Assign arrays to places. `steps` is changed: copies that are not needed are removed, and an array that is updated
-    but needed later is copied first. local_bytes: the size of the largest array that should become a local variable,
-    and so stays out of result buffers."""
+    """Assign arrays to places. Copies that are not needed are marked in `steps`. If a step updates an array that is
+    needed later, a copy of it is inserted before the step.
+
+    local_bytes: the size of the largest array that should become a local variable, and is therefore not put into a
+    result.
+    """
     _keep_updated(program, steps)
     while True:
         interference, places = Interference(program, steps), Places()
@@ -110,7 +120,7 @@ def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
 
 @dataclass
 class _Joiner:
-    """Puts two arrays into one place if that is correct."""
+    """Lets two arrays share a place if that is correct."""
 
     program: Program
     interference: "Interference"
@@ -122,7 +132,7 @@ class _Joiner:
         self.donors = self.program.donors
 
     def join(self, a: Array, b: Array) -> bool:
-        """Return true if both arrays share a place now."""
+        """Let two arrays share a place if possible. Return true if they share a place now."""
         first, second = self.places.owner(a), self.places.owner(b)
         if first is second:
             return True
@@ -133,7 +143,9 @@ class _Joiner:
             return False
         donor = self.donors.get(first) or self.donors.get(second)
         if donor and (self.interference.meet(donor, first) or self.interference.meet(donor, second)):
-            return False  # a result that may be the parameter's buffer is not written while the parameter is needed
+            # the result may be stored in the parameter's buffer, so it must not be written while the parameter is
+            # needed
+            return False
         if second in self.fixed:
             first, second = second, first
         self.interference.join(first, second)
@@ -152,7 +164,9 @@ def _results_in_state(steps: "Sequence[Step]", places: Places) -> None:
 
 
 def _keep_updated(program: Program, steps: "List[Step]") -> None:
-    """Insert a copy before each launch that updates an array that is read-only or needed afterwards."""
+    """Insert a copy before each launch that would update an array in place although the array is read-only or needed
+    later.
+    """
     live, read_only = Interference(program, steps).after, program.read_only
     for launch in launches_of(steps):
         for operand, result in list(launch.same.items()):
@@ -162,8 +176,9 @@ def _keep_updated(program: Program, steps: "List[Step]") -> None:
 
 
 def _reads_beside(launch: Launch, operand: Array) -> "Set[int]":
-    """Return the arguments, other than the one that is updated, in which a launch reads an array that it updates. An
-    element read there may already have been overwritten."""
+    """Return the numbers of the arguments by which a launch reads an array that it also updates through another
+    argument. An element that is read there may have been overwritten already.
+    """
     assert isinstance(launch.kernel, Kernel)
     updated = {(of.role, of.number) for of in launch.kernel.nest.aliases.values()}
     return {n for n, (array, of) in enumerate(zip(launch.arrays, launch.kernel.buffers))
@@ -171,7 +186,7 @@ def _reads_beside(launch: Launch, operand: Array) -> "Set[int]":
 
 
 def _put_aside(steps: "List[Step]", launch: Launch, operand: Array) -> None:
-    """Let a launch update a copy of its operand."""
+    """Insert a copy of the operand, and let the launch update the copy."""
     aside, beside = Array(f"copy of {operand.name}", operand.shape), _reads_beside(launch, operand)
     _insert(steps, launch, Move(operand, aside))
     launch.same = {aside if array is operand else array: result for array, result in launch.same.items()}
@@ -188,13 +203,14 @@ def _insert(steps: "List[Step]", before: Step, step: Step) -> bool:
 
 
 class Interference:
-    """Pairs of arrays that cannot share a place, because one is written while the other is needed. after: for each
-    launch and copy, the arrays needed after it, among those that steps write."""
+    """The pairs of arrays that cannot share a place, because a step writes one of them while the other is needed.
+    after: for each launch and copy, the arrays that are needed after it.
+    """
 
     def __init__(self, program: Program, steps: "Sequence[Step]") -> None:
         self.after: "Dict[Step, Set[Array]]" = {}
         self.with_: Dict[Array, Set[Array]] = {}
-        self.results: Dict[Array, Array] = {}      # results of loops, with the state that becomes them
+        self.results: Dict[Array, Array] = {}      # for each result of a loop, the state that becomes it
         self._find(steps)
         self.before = self._steps(steps, {self._of(result) for result in program.results})
 
@@ -210,7 +226,7 @@ class Interference:
         return self.results.get(array, array)
 
     def _steps(self, steps: "Sequence[Step]", live: Set[Array]) -> Set[Array]:
-        """Return the arrays that are needed before the steps. live: those that are needed after them."""
+        """Return the arrays that are needed before the steps. live: the arrays that are needed after them."""
         for step in reversed(steps):
             if isinstance(step, Repeat):
                 live = self._repeat(step, live)
@@ -252,7 +268,7 @@ class Interference:
         return self._of(b) in self.with_.get(self._of(a), ())
 
     def join(self, a: Array, b: Array) -> None:
-        """Treat both arrays as one from now on, known as `a`."""
+        """Treat b as the same array as a from now on."""
         a, b = self._of(a), self._of(b)
         for other in self.with_.pop(b, set()):
             self.with_[other].discard(b)
@@ -264,7 +280,7 @@ class Interference:
 
 
 def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[Array, Tuple[int, int]]:
-    """Return the numbers of the first and the last launch or copy that use each place."""
+    """Return, for each place, the numbers of the first and the last launch or copy during which it is in use."""
     spans: Dict[Array, Tuple[int, int]] = {}
     numbers = {step: n for n, step in enumerate(leaves(steps))}
 
@@ -276,7 +292,7 @@ def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[
     for step, n in numbers.items():
         for array in ((step.source, step.to) if isinstance(step, Move) else step.arrays):
             use(array, n)
-    for step, n in numbers.items():  # dictionaries keep their order, sets do not: the order of places follows the steps
+    for step, n in numbers.items():  # iterate over a dictionary and not a set, so that the order is that of the steps
         for array in live.after[step]:
             use(array, n)
     return spans
@@ -284,9 +300,12 @@ def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[
 
 def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array]",
           copied: "Callable[[Move, Shape], List[Launch]]") -> "List[Step]":
-    """Return the steps with launches in place of copies, and each array replaced by the one that stands for its place.
-    Pointers that share a place lose `restrict`. donors: see Program. copied: returns the launches that copy an array to
-    a shape."""
+    """Return the steps with launches instead of copies, in which each array is replaced by the array that represents
+    its place. Pointers to the same place lose `restrict`.
+
+    donors: see Program.
+    copied: returns the launches that make a copy, for arrays of a given shape.
+    """
     made: List[Step] = []
     for step in steps:
         if isinstance(step, Launch):
@@ -313,7 +332,7 @@ def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array
 
 
 def all_arrays(steps: "Sequence[Step]") -> "Set[Array]":
-    """Return all arrays that the steps name, each once."""
+    """Return all arrays that the steps read or write."""
     found: Set[Array] = set()
     for step in steps:
         if isinstance(step, Launch):
@@ -329,7 +348,7 @@ def all_arrays(steps: "Sequence[Step]") -> "Set[Array]":
 
 
 def _share(launch: Launch, donors: "Mapping[Array, Array]") -> None:
-    """Drop `restrict` from pointers that lead, or may lead, to one place."""
+    """Remove `restrict` from pointers that point, or may point, to the same place."""
     written = {array for array, argument in zip(launch.arrays, launch.kernel.arguments) if not argument.read_only}
     shared = {array for array in written if launch.arrays.count(array) > 1}
     for array in written:

@@ -1,4 +1,4 @@
-"""Computations as values that can be compared."""
+"""Represent what a computation does as a value, so that computations can be compared."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from gen.hlo import Computation, Instruction
 
 
 def form(computation: Computation) -> Any:
-    """Return all that a computation does as a value: two computations with equal values do the same, whatever their
-    names."""
+    """Return a value for a computation. Two computations with equal values compute the same, whatever names they use.
+    """
     numbers = {instruction: n for n, instruction in enumerate(computation.instructions)}
     assert computation.root is not None
     return (numbers[computation.root], tuple(
@@ -19,7 +19,8 @@ def form(computation: Computation) -> Any:
 
 
 def _attributes(instruction: Instruction) -> str:
-    """Return the attributes that decide what an instruction does. Called computations are compared separately."""
+    """Return the attributes on which the result of an instruction depends, except for the computations that it calls.
+    """
     plain = {key: value for key, value in instruction.attributes.items()
              if key != "raw" and not isinstance(value, Computation)}
     raw = {key: value for key, value in instruction.attributes.get("raw", {}).items()

@@ -11,8 +11,9 @@ from gen.hlo import Fusion, Shape
 
 @dataclass(eq=False)
 class Array:
-    """An array of a program: a parameter, a result, or a value that one step passes to another. Exactly one step of the
-    text writes it, except for the state of a loop. name: shown to people only."""
+    """An array of a program: a parameter, a result, or a value that one node passes to another. Exactly one node writes
+    it, except if it is the state of a loop. name: for people only.
+    """
 
     name: str
     shape: Shape
@@ -20,7 +21,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Weight:
-    """A large constant in the block of weights: its offset there and its content."""
+    """A large constant: its offset in the block of weights, and its bytes."""
 
     offset: int
     bytes: bytes
@@ -28,8 +29,12 @@ class Weight:
 
 @dataclass(eq=False)
 class Call:
-    """One call of a fusion. operands, results: the arrays of its flattened parameters and results; None for a parameter
-    that the fusion does not read. kept: scratch buffers of its nests, by number, that are arrays of the program."""
+    """One call of a fusion.
+
+    operands, results: the arrays of the fusion's parameters and results, with tuples flattened. An operand is None if
+        the fusion does not read it.
+    kept: scratch buffers of the fusion, by number, that are stored in arrays of the program.
+    """
 
     fusion: Fusion
     operands: List[Optional[Array]]
@@ -39,12 +44,15 @@ class Call:
 
 @dataclass(eq=False)
 class Loop:
-    """A while loop. Before each iteration, `condition` writes `predicate`; the loop ends when the predicate is 0.
+    """A while loop. Before each iteration, the nodes of `condition` compute `predicate`. The loop ends when it is 0.
 
-    begins: the state before the loop. state: the state before each iteration. ends: the state after each iteration.
-    results: the state after the loop. Arrays that no iteration changes, and arrays that nothing else needs, are left
-    out of the state. trips: the number of iterations if the text determines it; the condition is then empty, and the
-    predicate is not written. outside: the reason why the loop is not inside a kernel.
+    begins: the arrays from which the state is initialised.
+    state: the arrays that carry the state from iteration to iteration. Arrays that no iteration changes, and arrays
+        that are never needed, are left out.
+    ends: the arrays that an iteration computes as the next state.
+    results: the arrays of the state after the loop.
+    trips: the number of iterations if it is known. Then `condition` is empty, and `predicate` is not written.
+    outside: the reason why no kernel contains the loop.
     """
 
     name: str
@@ -60,15 +68,18 @@ class Loop:
 
     @property
     def is_short(self) -> bool:
-        """Return true if the loop is known to run at most twice."""
+        """Return true if the loop is known to have at most two iterations."""
         return self.trips is not None and self.trips <= 2
 
 
 @dataclass(eq=False)
 class Branch:
-    """A conditional. If the selector is a pred, arm 0 is for true and arm 1 for false; else arm n is for selector n,
-    and the last arm also for every selector out of range. ends: the arrays that each arm gives, in the order of the
-    results."""
+    """A conditional.
+
+    selector: the array that selects an arm. If its type is pred, arm 0 is for true and arm 1 for false. Otherwise its
+        value is the number of the arm, and the last arm is also for every value out of range.
+    ends: for each arm, the arrays that become the results.
+    """
 
     name: str
     selector: Array
@@ -78,7 +89,7 @@ class Branch:
 
 
 def holds_loop(fusion: Fusion) -> bool:
-    """Return true if a kernel of a fusion holds a loop (gen/plan/element_loops.py)."""
+    """Return true if a kernel of a fusion contains a loop (gen/plan/element_loops.py)."""
     return any(i.opcode == "while" for i in fusion.computation.instructions)
 
 
@@ -86,7 +97,7 @@ Node = Union[Call, Loop, Branch]
 
 
 def calls_of(nodes: "Sequence[Node]") -> "Iterator[Call]":
-    """Return all calls, in the order of the text."""
+    """Yield all calls, in order, including those inside loops and branches."""
     for node in nodes:
         if isinstance(node, Call):
             yield node
@@ -96,7 +107,7 @@ def calls_of(nodes: "Sequence[Node]") -> "Iterator[Call]":
 
 
 def all_written(nodes: "Sequence[Node]") -> "Iterator[Array]":
-    """Return the arrays that nodes write, and those that the nodes inside of them write."""
+    """Yield the arrays that nodes write, including the nodes inside loops and branches."""
     for node in nodes:
         yield from node.results
         if isinstance(node, Loop):
@@ -106,7 +117,7 @@ def all_written(nodes: "Sequence[Node]") -> "Iterator[Array]":
 
 
 def all_trips(nodes: "Sequence[Node]") -> "Iterator[int]":
-    """Return the trip counts of all loops that have a known one."""
+    """Yield the trip counts of all loops with a known trip count."""
     for node in nodes:
         if isinstance(node, Loop) and node.trips is not None:
             yield node.trips
@@ -120,13 +131,20 @@ def parts_of(node: "Union[Loop, Branch]") -> "List[List[Node]]":
 
 @dataclass(eq=False)
 class Program:
-    """A module as a program. name: of its files and functions. whole: the module as one computation, from which the
-    reference and the costs are made; for a program of one call it is the fusion itself. aliases: results that may share
-    a parameter's buffer, as the module allows, with the parameter's number. traced: true for a program of
-    gen/program/trace.py; arrays of steps that are not run are then not written. weights: the parameters that are large
-    constants (gen/program/weights.py); the caller passes one pointer for all of them. prepared: arrays that
-    NAME_prepare fills and a run only reads (gen/program/once.py), in a program of one language. leads: the arrays whose
-    leading dimensions the caller passes, in the order of the arguments (gen/program/leads.py)."""
+    """A module as a program.
+
+    name: the name of its files and functions.
+    whole: the module as one computation, for the reference and the costs. If the program is one call, it is the called
+        fusion itself.
+    aliases: the numbers of results that may be stored in a parameter's buffer, as the module says, each with the number
+        of the parameter.
+    traced: true for a program of gen/program/trace.py. Such a program does not write all results: not those of nodes
+        that do not run.
+    weights: the parameters that are large constants (gen/program/weights.py). The caller passes one pointer for all of
+        them.
+    prepared: the arrays that NAME_prepare fills and that a run only reads (gen/program/once.py).
+    leads: the arrays whose leading dimensions the caller passes, in the order of the arguments (gen/program/leads.py).
+    """
 
     name: str
     params: List[Array]
@@ -141,24 +159,28 @@ class Program:
 
     @property
     def read_only(self) -> "Set[Array]":
-        """Return the arrays that a run must not write, except parameters that are updated in place."""
+        """Return the arrays that a run must not write. Parameters that are updated in place are among them, but may be
+        written.
+        """
         return {*self.params, *self.prepared}
 
     @property
     def donors(self) -> "Dict[Array, Array]":
-        """Return, for each result that may share a parameter's buffer, the parameter. Only programs with loops or
-        branches have such results: they are correct with the same buffer and with different buffers."""
+        """Return, for each result that may be stored in a parameter's buffer, the parameter. Only programs with loops
+        or branches have such results. They must be correct whether or not the caller passes the same buffer for both.
+        """
         return {} if self.straight else {self.results[n]: self.params[p] for n, p in self.aliases.items()}
 
     @property
     def plain_params(self) -> List[Array]:
-        """Return the parameters with a pointer of their own."""
+        """Return the parameters that have a pointer of their own."""
         return [array for array in self.params if array not in self.weights]
 
     @property
     def pointers(self) -> "Dict[Array, Tuple[int, int]]":
-        """Return, for each parameter, its pointer's number and its offset there. The block of weights takes the place
-        of the first weight."""
+        """Return, for each parameter, the number of its pointer and its offset from that pointer. The pointer to the
+        block of weights comes in place of the first weight.
+        """
         found: Dict[Array, Tuple[int, int]] = {}
         count, block = 0, -1
         for array in self.params:
@@ -174,19 +196,21 @@ class Program:
 
     @property
     def straight(self) -> bool:
-        """Return true if the program has neither loops nor branches. If results may share parameters' buffers, a loop
-        inside a kernel counts too."""
+        """Return true if the program has neither loops nor branches. If results may be stored in parameters' buffers, a
+        loop inside a kernel counts as a loop.
+        """
         return not (self.aliases and any(map(holds_loop, self.fusions))) and all(
             isinstance(node, Call) for node in self.body)
 
     @property
     def is_one(self) -> bool:
-        """Return true if it is one call and nothing else."""
+        """Return true if the program is a single call."""
         return len(self.body) == 1 and isinstance(self.body[0], Call)
 
     def with_symbols(self) -> "Program":
-        """Return the program with fusions renamed so that no symbol is another symbol plus an underscore and more: the
-        functions of a file are named by a symbol and such a suffix."""
+        """Rename fusions, and return the program. No symbol may be another symbol followed by an underscore and more,
+        because the names of C functions are made from a symbol, an underscore and a suffix.
+        """
         names = {fusion.name for fusion in self.fusions}
 
         def continued(name: str) -> bool:
@@ -200,5 +224,5 @@ class Program:
 
     @property
     def fusions(self) -> List[Fusion]:
-        """Return the fusions that the program calls, each once."""
+        """Return the fusions that the program calls, each of them once."""
         return list(dict.fromkeys(call.fusion for call in self.calls))

@@ -1,10 +1,10 @@
-"""Leading dimensions that the caller passes at run time: a parameter or a result is then a submatrix, whose rows are
-further apart than they are long.
+"""Leading dimensions that the caller passes at run time.
 
-Element (r, c) lies at r * lead + (its place within the row): the map of such a shape (`Shape.place`) has the leading
-dimension as a runtime variable, so every address that is printed from a map contains it. Fusions whose kernels support
-this (`Hero.leads`) read and write the submatrix directly. For other fusions, and for loops and branches, the program
-copies the submatrix to a dense array before, or from a dense array after.
+A parameter or a result with such a dimension is a submatrix: the distance between its rows is larger than the length of
+a row. Element (r, c) is at position r * lead + c. The map `Shape.place` of such an array has `lead` as a runtime
+variable, so that every address that is printed from the map contains it. A fusion whose kernels support this
+(`Hero.leads`) reads and writes the submatrix directly. For other fusions, loops and branches, the program copies the
+submatrix to a dense array first, or from a dense array at the end.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ from gen.program.extract import copy_of
 from gen.program.ir import Array, Call, Loop, Node, Program, parts_of
 
 MOST_ELEMENTS = 1 << 48     # maximum number of elements of the enclosing matrix
-# ops whose kernels, of any hero, compute addresses from maps alone
+# ops whose kernels, of whatever hero, compute all addresses from maps
 IN_PLACE = {*ELEMENTWISE, *MOVES, *LEAVES, "reduce", "dot", "convolution", "pad", "concatenate", "tuple"}
 
 
 def row_of(shape: Shape) -> int:
-    """Return the number of elements of a row, which is the smallest leading dimension."""
+    """Return the number of elements of a row, which is the minimum of the leading dimension."""
     return shape.dims[shape.minor_to_major[0]]
 
 
 def most_of(shape: Shape) -> int:
-    """Return the largest leading dimension."""
+    """Return the maximum of the leading dimension."""
     return MOST_ELEMENTS // (shape.elements // row_of(shape))
 
 
 def with_leads(program: Program, names: "Mapping[str, Array]") -> Program:
-    """Return the program whose caller passes the leading dimensions of some arrays. names: the arrays by the names that
-    error messages use."""
+    """Return the program whose caller passes the leading dimensions of some arrays. names: these arrays, by the names
+    that error messages use.
+    """
     if not names:
         return program
     for name, array in names.items():
@@ -66,7 +67,7 @@ def with_leads(program: Program, names: "Mapping[str, Array]") -> Program:
 
 
 def _check(program: Program, name: str, array: Array) -> None:
-    """Raise BuildError if the caller cannot choose the leading dimension of an array."""
+    """Raise BuildError if an array cannot have a leading dimension that the caller passes."""
     shape, whole = array.shape, program.whole
     number = program.params.index(array) if array in program.params else -1
     result = program.results.index(array) if array in program.results else -1
@@ -81,7 +82,7 @@ def _check(program: Program, name: str, array: Array) -> None:
 
 
 def _placed(shape: Shape, name: str) -> Shape:
-    """Return the shape of an array whose rows are a leading dimension apart."""
+    """Return the shape of an array with the leading dimension `name`."""
     row = row_of(shape)
     return replace(shape, lead=name, place=algebra.simplify(
         f"(position){{{name}}} -> ((position floordiv {row}) * {name} + position mod {row}), "
@@ -89,12 +90,13 @@ def _placed(shape: Shape, name: str) -> Shape:
 
 
 def _is_in_place(program: Program, array: Array) -> bool:
-    """Return true if an array is used by calls alone, and the kernels of all these calls support leading dimensions."""
+    """Return true if all nodes that use an array are calls, and the kernels of these calls support leading dimensions.
+    """
     return all(isinstance(node, Call) and _takes_leads(node.fusion) for node in program.body if array in _named(node))
 
 
 def _named(node: Node) -> "Set[Optional[Array]]":
-    """Return the arrays that a node reads or writes, those of nodes inside it included."""
+    """Return the arrays that a node reads or writes, including those of nodes inside it."""
     own = {*node.operands} if isinstance(node, Call) else {*node.begins, *node.ends, node.predicate} \
         if isinstance(node, Loop) else {node.selector, *(array for ends in node.ends for array in ends)}
     inner = [] if isinstance(node, Call) else [each for part in parts_of(node) for each in part]
@@ -108,15 +110,15 @@ def _takes_leads(fusion: Fusion) -> bool:
 
 
 class _Variants:
-    """Variants of fusions that read and write submatrices, each made once."""
+    """Makes variants of fusions that read and write submatrices. Each variant is made only once."""
 
     def __init__(self, names: "Set[str]") -> None:
-        """names: the names of the fusions that stay as they are."""
+        """names: the names of the fusions that remain as they are."""
         self._names = names
         self._made: "Dict[Tuple[Fusion, Tuple[str, ...]], Fusion]" = {}
 
     def call(self, fusion: Fusion, operands: "List[Optional[Array]]", results: "List[Array]") -> Call:
-        """Return the call of a fusion on arrays of which some are submatrices."""
+        """Return the call of a fusion on arrays, some of which are submatrices."""
         key = fusion, tuple(array.shape.lead if array else "" for array in (*operands, *results))
         if key not in self._made:
             self._made[key] = self._variant(fusion, operands, results)

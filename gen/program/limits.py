@@ -1,8 +1,8 @@
-"""Limit the iterations of loops inside kernels, for a check: on random inputs, a loop with no known trip count may not
-end.
+"""Limit the iterations of loops inside kernels, for a check. A loop whose trip count is not known might not end on
+random inputs.
 
-A limited fusion has the limit as a further parameter. Its further result holds the number of iterations of each
-element.
+A limited fusion has two more arrays: the limit as its last parameter, and the number of iterations of each element as
+its last result.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from gen.program.ir import Program
 
 
 def unlimited(fusion: Fusion) -> "Optional[Instruction]":
-    """Return the loop of a fusion whose trip count is not known, or None."""
+    """Return the loop of a fusion whose trip count is not known; None if there is none."""
     return next((i for i in fusion.computation.instructions if i.opcode == "while" and trips(i) is None), None)
 
 
 def is_limited(program: Program) -> bool:
-    """Return true if a check of a program limits its iterations: it has loops or branches, or a kernel that contains a
-    loop with no known trip count."""
+    """Return true if a check of the program limits iterations. That is so if the program has loops or branches, or if a
+    kernel contains a loop whose trip count is not known.
+    """
     return not program.straight or any(unlimited(fusion) for fusion in program.fusions)
 
 
 def limited(fusion: Fusion) -> Fusion:
-    """Return the fusion with its loop limited."""
+    """Return the fusion with a limit on the iterations of its loop."""
     loop, whole = unlimited(fusion), fusion.computation
     assert loop is not None
     made = Computation(whole.name, line=whole.line, col=whole.col)
@@ -58,8 +59,8 @@ def _pred() -> Shape:
 
 
 def over(steps: Instruction) -> Computation:
-    """Return the computation of a predicate: true if the number of iterations of some element has reached the limit.
-    steps: the number of iterations of each element.
+    """Return a computation of a predicate, which is true if an element has reached the limit. steps: the number of
+    iterations of each element.
     """
     to = Computation("over")
     shape = steps.shape
@@ -76,8 +77,9 @@ def over(steps: Instruction) -> Computation:
 
 
 def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Instruction) -> Instruction:
-    """Return the loop with three more values: the limit, the number of iterations, and the number of iterations of each
-    element."""
+    """Return the loop with three more values in its state: the limit, the number of iterations, and the number of
+    iterations of each element.
+    """
     condition, body = loop.called
     asked = element_loops.asked_of(condition)
     counts = array_shape("u32", asked.each.shape.dims if asked else ())
@@ -107,7 +109,7 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
     parameter, one = step.parameters[0], step.add(Instruction("one", "constant", _number(), literal=[1]))
     count = _add(step, "add", _number(), _element(step, parameter, own + 1), one)
     steps = count
-    if asked:       # the loop's condition is per element: compare per element too
+    if asked:       # each element has a condition of its own, so count its own iterations
         before = _element(step, parameter, own + 2)
         own_condition: Dict[Instruction, Instruction] = {}
         copy(condition, own_condition, step, parameter)

@@ -1,8 +1,8 @@
-"""Find the arrays that a loop or a branch needs for the wanted parts of its result.
+"""Find the leaves of operands on which a loop or a branch depends for the wanted leaves of its result.
 
-A loop inside a kernel needs all of its state. In other loops, a value of the state is not carried if it is read only by
-itself and by other values that are not carried. A counter that only the condition reads is not carried if the trip
-count is known.
+A loop inside a kernel depends on its whole state. Any other loop does not carry a value that is only read to compute
+the next value of itself or of other values that are not carried. If the trip count is known, it does not carry a
+counter that only the condition reads either.
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ from gen.hlo.launches import resolved
 from gen.hlo.trips import trips
 from gen.plan import element_loops
 
-Leaves = FrozenSet[int]     # numbers of arrays of a flattened tuple
+Leaves = FrozenSet[int]     # numbers of arrays in a flattened tuple
 
 
 class Needed:
-    """Caches the answers for the computations of a module."""
+    """Answers for the computations of a module, each found only once."""
 
     def __init__(self, filename: str) -> None:
         self.filename = filename
         self._known: "Dict[Tuple[int, Leaves], Tuple[Computation, Leaves]]" = {}
 
     def of_computation(self, computation: Computation, wanted: Leaves) -> Leaves:
-        """Return the leaves of the parameters that the wanted leaves of the result depend on."""
+        """Return the leaves of the parameters on which the wanted leaves of the result depend."""
         key = id(computation), wanted
         if key not in self._known:
             self._known[key] = computation, self._found(hlo.inlined(computation, self.filename), wanted)
         return self._known[key][1]
 
     def of_loop(self, loop: Instruction, wanted: Leaves) -> Leaves:
-        """Return the leaves of a loop's state that the wanted leaves of its result depend on, and those that the
-        condition reads if the trip count is not known."""
+        """Return the leaves of a loop's state on which the wanted leaves of its result depend. If the trip count is not
+        known, add the leaves that the condition reads.
+        """
         condition, body = loop.called
         needed = wanted | (self.of_computation(condition, frozenset({0})) if trips(loop) is None else frozenset())
         while True:
@@ -45,8 +46,9 @@ class Needed:
             needed = more
 
     def operands(self, step: Instruction, wanted: Leaves) -> "List[Leaves]":
-        """Return, for each operand of a while or a conditional, the leaves that the wanted leaves of the result depend
-        on."""
+        """Return, for each operand of a while or a conditional, the leaves on which the wanted leaves of the result
+        depend.
+        """
         if step.opcode == "while":
             return [self.of_loop(step, wanted)]
         return [frozenset({0}), *(self.of_computation(arm, wanted) for arm in step.called)]

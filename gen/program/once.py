@@ -1,10 +1,10 @@
-"""Launches that run once: before a loop that does not change what they read, or in NAME_prepare, if they depend on the
-weights alone.
+"""Launches that are moved so that they run only once. A launch is moved in front of a loop if the loop does not change
+what the launch reads. It is moved into NAME_prepare if it reads only weights.
 
-A launch that is moved in front of a loop also runs if the loop has no iterations: at most the work of one iteration is
-wasted. Its results then occupy memory for the whole loop. A launch stays in its loop if the loop is known to run at
-most twice, or if the launch writes much more than it reads, as broadcasts do. It also stays if an iteration overwrites
-its results or copies them to the state: a copy would then cost the time that is saved.
+A launch in front of a loop also runs if the loop has no iterations. That wastes at most the work of one iteration. Its
+results occupy memory during the whole loop. A launch is not moved if the loop is known to have at most two iterations,
+or if the launch writes much more than it reads, as a broadcast does. It is not moved either if an iteration overwrites
+its results or copies them to the state, because a further copy would cost the time that is saved.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from typing import Callable, Collection, Iterator, List, Sequence, Set, Tuple
 from gen.program.ir import Array, Call, Loop, Node, Program, all_written, parts_of
 from gen.program.steps import Launch, Move, Repeat, Step, Switch, all_steps, leaves
 
-GROWTH = 4  # bytes that a launch may write for each byte that it reads and still be moved (conversions write up to 4)
-SMALL_BYTES = 4096      # bytes that it may write in any case
+# A launch is not moved if it writes more than this number of bytes for each byte that it reads. Conversions write up to
+# 4.
+GROWTH = 4
+SMALL_BYTES = 4096      # a launch that writes at most this number of bytes may be moved in any case
 
 
 def with_lasting(program: Program) -> Program:
-    """Mark, in each fusion, the parameters that many launches read unchanged, and return the program. A launch that
-    reads these alone is moved out of its loop, or into NAME_prepare."""
+    """Mark the parameters of each fusion whose values many launches share, and return the program. A launch that only
+    reads such parameters is moved out of its loop, or into NAME_prepare.
+    """
     def mark(nodes: "Sequence[Node]", lasts: "Callable[[Array], bool]") -> None:
         for node in nodes:
             if isinstance(node, Call):
@@ -38,8 +41,9 @@ def with_lasting(program: Program) -> Program:
 
 
 def before_loops(steps: "Sequence[Step]", stays: "Callable[[Repeat], bool]") -> "List[Step]":
-    """Return the steps with loop-invariant launches moved in front of their loops. stays: true for a loop that keeps
-    all its launches."""
+    """Return the steps with launches moved in front of the loops that do not change what they read. stays: true for a
+    loop out of which nothing is moved.
+    """
     made: List[Step] = []
     for step in steps:
         if isinstance(step, Switch):
@@ -56,7 +60,7 @@ def before_loops(steps: "Sequence[Step]", stays: "Callable[[Repeat], bool]") -> 
 
 
 def _unchanging(loop: Repeat) -> "List[Launch]":
-    """Return the launches of a loop that do the same in each iteration, in order."""
+    """Return the launches of a loop that compute the same in each iteration, in order."""
     changed = {array for step in all_steps([loop]) for array in _written(step)}
     candidates = _alone([loop], {loop.predicate, *loop.loop.ends})
     moved: List[Launch] = []
@@ -69,8 +73,9 @@ def _unchanging(loop: Repeat) -> "List[Launch]":
 
 def prepared(program: Program, steps: "Sequence[Step]",
              shared: "Collection[Array]" = ()) -> "Tuple[Program, List[Launch], List[Step]]":
-    """Return the program with the arrays that NAME_prepare fills, the launches that fill them, which read weights
-    alone, and the other steps. shared: arrays that share memory with others."""
+    """Return three parts: the program, with the arrays that NAME_prepare fills; the launches that fill them; and the
+    other steps. shared: arrays that share memory with other arrays, and are not prepared.
+    """
     candidates, known = _alone(steps, {*program.results, *shared}), {*program.weights}
     once: List[Launch] = []
     for step in steps:
@@ -84,8 +89,9 @@ def prepared(program: Program, steps: "Sequence[Step]",
 
 
 def _alone(steps: "Sequence[Step]", others: "Set[Array]") -> "Set[Launch]":
-    """Return the launches that may be moved: no other step writes their results, and their results are neither copied
-    nor in `others`."""
+    """Return the launches that may be moved. No other step may write their results, no step may copy them, and they
+    must not be in `others`.
+    """
     counts = Counter(array for step in all_steps(steps) for array in _written(step))
     fixed = {*others, *(array for step in leaves(steps) for array in (
         [step.source] if isinstance(step, Move) else step.same))}
@@ -94,20 +100,20 @@ def _alone(steps: "Sequence[Step]", others: "Set[Array]") -> "Set[Launch]":
 
 
 def _keeps_size(launch: Launch) -> bool:
-    """Return true if a launch writes few bytes, or not many more than it reads."""
+    """Return true if a launch writes few bytes, absolutely or compared with the bytes that it reads."""
     written, read = (sum(array.shape.bytes for array in arrays) for arrays in (launch.writes, launch.reads))
     return written <= max(SMALL_BYTES, GROWTH * read)
 
 
 def _read(step: Step) -> "Sequence[Array]":
-    """Return the arrays that a step itself reads."""
+    """Return the arrays that a step reads, without the steps inside it."""
     if isinstance(step, (Launch, Move)):
         return step.reads if isinstance(step, Launch) else [step.source]
     return [step.predicate if isinstance(step, Repeat) else step.selector]
 
 
 def _written(step: Step) -> "Iterator[Array]":
-    """Return the arrays that a step itself writes."""
+    """Yield the arrays that a step writes, without the steps inside it."""
     if isinstance(step, Launch):
         yield from step.writes
     elif isinstance(step, Move):

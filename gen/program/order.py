@@ -1,5 +1,9 @@
-"""Order the launches of a straight program: choose an order that needs less memory at its peak than the text's order,
-if one is found. A read of an array stays between the same two writes of the array."""
+"""Order the launches of a program without loops and branches so that the arrays alive at the same time need less
+memory.
+
+The order differs from the program's order only if that reduces the peak. A read of an array remains between the same
+two writes of the array.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,9 @@ from gen.program.steps import Launch
 
 
 def ordered(program: Program, launches: "Sequence[Launch]", owner: "Callable[[Array], Array]") -> List[Launch]:
-    """Return the launches in the text's order, or in one that needs less memory. owner: the array that stands for all
-    arrays in the same memory."""
+    """Return the launches in an order that needs less memory at its peak, or else in the given order. owner: returns
+    the array that represents all arrays in the same memory.
+    """
     uses = [{owner(array) for array in launch.arrays} for launch in launches]
     own = {owner(array) for array in (*program.params, *program.results)}
     sizes = {array: 0 if array in own else array.shape.bytes for arrays in uses for array in arrays}
@@ -22,8 +27,9 @@ def ordered(program: Program, launches: "Sequence[Launch]", owner: "Callable[[Ar
 
 
 def _before(launches: "Sequence[Launch]", owner: "Callable[[Array], Array]") -> "List[Set[int]]":
-    """Return, for each launch, the launches that must come before it: earlier launches that use a common array which
-    one of the two writes."""
+    """Return, for each launch, the earlier launches that must stay before it. Both use the same array, and at least one
+    of them writes it.
+    """
     before: "List[Set[int]]" = []
     written: Dict[Array, int] = {}
     read: Dict[Array, List[int]] = {}
@@ -41,8 +47,9 @@ def _before(launches: "Sequence[Launch]", owner: "Callable[[Array], Array]") -> 
 
 
 def _greedy(before: "List[Set[int]]", uses: "List[Set[Array]]", sizes: "Dict[Array, int]") -> List[int]:
-    """Return a greedy order: of the launches that may come next, take the one after which the fewest bytes are alive;
-    of equal ones the first in the text."""
+    """Return a greedy order. Of the launches that may come next, it takes the one after which the fewest bytes are
+    alive, and among equals the first in the given order.
+    """
     left = Counter(array for arrays in uses for array in arrays)
     waiting, after = [len(needed) for needed in before], [[] for _ in before]   # type: List[int], List[List[int]]
     for n, needed in enumerate(before):
@@ -69,7 +76,7 @@ def _greedy(before: "List[Set[int]]", uses: "List[Set[Array]]", sizes: "Dict[Arr
 
 
 def _most(order: "Sequence[int]", uses: "List[Set[Array]]", sizes: "Dict[Array, int]") -> int:
-    """Return the largest number of bytes alive at the same time."""
+    """Return the largest number of bytes that are alive at the same time."""
     last = {array: at for at, n in enumerate(order) for array in uses[n]}
     alive: Set[Array] = set()
     held = most = 0

@@ -1,6 +1,8 @@
-"""Split a fusion of many nests into parts. A check compares each part with a reference of its own, on the values
-that the part has read: after many steps, a reference of the whole fusion could not tell accumulated rounding from an
-error."""
+"""Divide a fusion of many nests into parts, for a check.
+
+Each part is compared with a reference of its own, which reads the same values as the part. After many steps, a
+reference of the whole fusion could not distinguish accumulated rounding errors from a wrong result.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,19 @@ from gen.plan.nests import Planned
 from gen.plan.scatter import Scatter
 from gen.program.extract import extracted
 
-MOST_TOGETHER = 4       # maximum number of nests that are compared as one part
+MOST_TOGETHER = 4       # a fusion with at most this number of nests is not divided
 
 Place = Union[int, Buffer]
 
 
 @dataclass(frozen=True)
 class Part:
-    """The computation of one value, as a fusion. operands: the sources of the part's parameters, each a parameter's
-    number in the whole fusion or a scratch buffer of its nests. result: the destination, a result's number or a scratch
-    buffer."""
+    """A fusion that computes one value of a larger fusion.
+
+    operands: for each parameter of the part, the number of a parameter of the larger fusion, or one of its scratch
+        buffers.
+    result: the number of a result of the larger fusion, or one of its scratch buffers.
+    """
 
     fusion: Fusion
     operands: List[Place]
@@ -31,7 +36,7 @@ class Part:
 
 
 def parts_of(fusion: Fusion, plan: Planned) -> List[Part]:
-    """Return the parts of a fusion; none if it has few nests, or writes over its parameters."""
+    """Return the parts of a fusion. Return no parts if it has few nests, or if it overwrites parameters."""
     if len(plan.nests) <= MOST_TOGETHER or any(nest.aliases for nest in plan.nests):
         return []
     stored = _stored(fusion, plan)
@@ -51,8 +56,9 @@ def parts_of(fusion: Fusion, plan: Planned) -> List[Part]:
 
 
 def _stored(fusion: Fusion, plan: Planned) -> Dict[Value, Place]:
-    """Return the scratch buffers that still hold a value of the text, in the value's own layout, after all nests have
-    run."""
+    """Return, for each scratch buffer that contains a value of the fusion after all nests have run, the value. The
+    buffer must have the value's layout.
+    """
     known = {i.name: i for i in fusion.computation.instructions}
     inner = {buffer for nest in plan.nests for buffer in nest.inner}
     values: Dict[Buffer, Optional[Value]] = {}
@@ -61,7 +67,7 @@ def _stored(fusion: Fusion, plan: Planned) -> Dict[Value, Place]:
         for root in roots:
             if root.scratch and root.buffer not in inner:
                 of = known.get(root.value.name)
-                # a parameter needs no buffer
+                # a parameter's value can be read without a buffer
                 same = of is not None and of.opcode != "parameter" and _shape_at(of, root.output) == root.shape
                 values[root.buffer] = Value(of, root.output) if of is not None and same else None
     return {value: buffer for buffer, value in values.items() if value}
@@ -73,7 +79,7 @@ def _shape_at(instruction: Instruction, leaf: int) -> object:
 
 
 def _reads(goal: Value, given: Collection[Value]) -> List[Value]:
-    """Return the given values that the goal depends on."""
+    """Return the values in `given` on which the goal depends."""
     if goal in given:
         return [goal]
     reads: Dict[Value, None] = {}

@@ -1,4 +1,4 @@
-"""Draws a placement of buffers: steps run across, bytes run down.
+"""Draw a placement of buffers. The horizontal axis is the step, and the vertical axis is the offset in bytes.
 
     >>> print("\\n".join(drawn(place([Live("a", 64, 0, 2), Live("b", 32, 1, 3), Live("c", 64, 2, 4)]))))
     step  0                1                2                3
@@ -19,9 +19,10 @@ _COLUMNS, _ROWS = 88, 36
 
 
 def drawn(placement: Placement) -> List[str]:
-    """Return the picture as lines of text, about 100 columns by 40 lines at most. A line stands for the bytes between
-    two neighbouring edges of buffers; if there are too many edges, lines are equally spaced and show the buffers at
-    their middle. Columns divide the steps in the same way."""
+    """Return the picture as lines of text, at most about 100 columns by 40 lines. Between two lines are the bytes
+    between two neighbouring edges of buffers. If there are too many edges, lines are equally spaced, and a line shows
+    the buffers at its middle. The columns divide the steps in the same way.
+    """
     boxes = _boxes(placement)
     edges = _axis([edge for live, offset in boxes for edge in (offset, offset + live.bytes)], _ROWS)
     steps = _axis([step for live, _ in boxes for step in (live.begin, live.end)], _COLUMNS)
@@ -43,7 +44,7 @@ def drawn(placement: Placement) -> List[str]:
 
 
 def _boxes(placement: Placement) -> "List[Tuple[Live, int]]":
-    """Return the buffers that have bytes, with their offsets."""
+    """Return the buffers of at least one byte, with their offsets."""
     return [(live, placement.offsets[live.name]) for live in placement.lives if live.bytes]
 
 
@@ -52,8 +53,9 @@ def _sizes(placement: Placement) -> str:
 
 
 def _axis(points: "Sequence[int]", most: int) -> List[int]:
-    """Return the edges of at most `most` parts of an axis: its points or, if there are more, edges of equally long
-    parts."""
+    """Return the edges that divide an axis into at most `most` parts. They are the given points or, if these are too
+    many, equally spaced.
+    """
     edges = sorted(set(points))
     if len(edges) <= most + 1:
         return edges
@@ -62,19 +64,19 @@ def _axis(points: "Sequence[int]", most: int) -> List[int]:
 
 
 def _covered(edges: "Sequence[int]", begin: int, end: int) -> List[int]:
-    """Return the parts of an axis whose middle lies within begin <= middle < end."""
+    """Return the numbers of the parts of an axis whose middle is in begin <= middle < end."""
     return [part for part in range(len(edges) - 1) if begin <= (edges[part] + edges[part + 1]) // 2 < end]
 
 
 def _box(name: str, width: int) -> str:
-    """Return a line of a box, with the name or its end where there is room."""
+    """Return the text of a line of a box. It contains the name, or the end of the name, if there is room."""
     room = width - 2
     text = name if len(name) <= room else f"..{name[2 - room:]}" if room > 5 else ""
     return "[" if width == 1 else f"[{text:<{room}}]"
 
 
 def _marks(steps: "Sequence[int]", width: int) -> str:
-    """Return the numbers of steps, above the left edges of their columns, where there is room."""
+    """Return a line with the number of each step above the left edge of its column, where there is room."""
     text = ""
     for part, step in enumerate(steps[:-1]):
         if len(text) <= width * part:
@@ -93,8 +95,9 @@ _COLOURS = ("#54a0ff", "#ff9f43", "#2ecc71", "#ff6ba0", "#f1d20f", "#9b6df5", "#
 
 
 def svg(placement: Placement) -> str:
-    """Return the picture to scale, as SVG; a dashed line marks the lower bound. Tooltips show a buffer's name, bytes
-    and steps."""
+    """Return the picture as SVG, to scale. A dashed line marks the lower bound. Tooltips show the name, bytes and steps
+    of a buffer.
+    """
     boxes = _boxes(placement)
     begin = min((live.begin for live, _ in boxes), default=0)
     end = max((live.end for live, _ in boxes), default=1)

@@ -1,8 +1,9 @@
-"""Walk the steps of a program and prove that each read finds the value that it expects.
+"""Prove that each read of a program finds the value that it expects.
 
-The walk knows the place of each array, but not how it was chosen. Each write makes a new value, which is a number;
-`means` maps an array to its value, `memory` a place to the value stored there. Several paths lead to the head of a
-loop, and to the step after a loop or a branch; a place is known there to hold a value only if it holds it on all paths.
+The proof follows the steps. It knows the place of each array, but not how the places were chosen. Each write creates a
+new value, which is a number. `means` maps an array to its value, and `memory` maps a range of bytes to the value that
+is stored there. Different paths lead to the beginning of a loop's iteration, and to the step after a loop or a branch.
+At these points, a range has a known value only if it has that value on all paths.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from gen.program.ir import Array, Program
 from gen.program.steps import Launch, Move, Repeat, Step, Switch
 from gen.program.storage import Place
 
-Range = Tuple[str, int, int, int]       # buffer, number of the buffer, first byte, end byte (exclusive)
+Range = Tuple[str, int, int, int]  # kind of buffer, number of the buffer, first byte, and the byte after the last one
 
 
 class Misplaced(Exception):
-    """A read would find another value than expected: an error of the generator."""
+    """Raised if a read would find another value than it expects, which is an error of the generator."""
 
 
 @dataclass
@@ -29,8 +30,9 @@ class _State:
 
 
 def prove(program: Program, steps: "Sequence[Step]", places: "Dict[Array, Place]") -> None:
-    """Raise Misplaced if a read may find another value than expected, or if a prepared array is overwritten. places:
-    the place of each array that a step names."""
+    """Raise Misplaced if a read may find another value than it expects, or if an array that NAME_prepare fills is
+    overwritten. places: the places of all arrays of the steps.
+    """
     walk = _Walk(places)
     state = _State()
     for array in program.params:
@@ -41,7 +43,7 @@ def prove(program: Program, steps: "Sequence[Step]", places: "Dict[Array, Place]
 
 
 def as_one(program: Program, places: "Dict[Array, Place]") -> "Dict[Array, Place]":
-    """Return the places when each result that may share a parameter's buffer does so."""
+    """Return the places of arrays if each result that may be stored in a parameter's buffer is stored there."""
     buffers = {program.results.index(result): places[parameter] for result, parameter in program.donors.items()
                if parameter in places}
     return {array: replace(buffers[place.number], offset=place.offset, shape=place.shape)
@@ -67,7 +69,7 @@ class _Walk:
         self.put(state, array)
 
     def put(self, state: _State, array: Array) -> None:
-        """Store an array's value at its place; values that overlap with it are lost."""
+        """Store the value of an array at its place. Values that overlap with it are lost."""
         of = self.range_of(array)
         for other in [r for r in state.memory if r[:2] == of[:2] and r[2] < of[3] and of[2] < r[3]]:
             del state.memory[other]
@@ -82,7 +84,7 @@ class _Walk:
                     self.write(state, array)
             elif isinstance(step, Move):
                 self.read(state, step.source)
-                if not step.source.shape.bytes:     # an array of 0 bytes need not have been written
+                if not step.source.shape.bytes:     # nothing may have written an array of 0 bytes
                     continue
                 state.means[step.to] = state.means[step.source]
                 if not step.left_out:
@@ -102,7 +104,7 @@ class _Walk:
                 self.read(out, step.loop.predicate)
             end = self.steps(step.body, _State(dict(out.means), dict(out.memory)))
             head = self.met([head, end])
-            # both sets only shrink; no change means that a fixed point is reached
+            # both dictionaries can only shrink, so equal sizes mean that nothing changes any more
             if (len(head.means), len(head.memory)) == known:
                 break
             known = len(head.means), len(head.memory)
@@ -117,8 +119,9 @@ class _Walk:
         return self.met([self.steps(arm, _State(dict(state.means), dict(state.memory))) for arm in step.arms])
 
     def met(self, states: "List[_State]") -> _State:
-        """Return the state with what all states have in common. An array whose values differ gets a new value, if each
-        state stores its value at the array's place."""
+        """Return what is known in all of the states. An array whose value differs gets a new value if, in each state,
+        its place contains its value.
+        """
         first, others = states[0], states[1:]
         made = _State({}, {of: value for of, value in first.memory.items()
                            if all(state.memory.get(of) == value for state in others)})

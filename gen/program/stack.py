@@ -1,8 +1,8 @@
-"""The stack that a program in C for small machines needs: its arrays, and room for all other variables.
+"""Estimate the stack that a C program for small machines needs: its arrays, and room for all other variables.
 
-Each array counts in full, as a compiler need not let arrays share bytes. Other variables count 8 bytes each, for the
-one kernel that has most: a compiler without optimisation keeps every variable in memory, other compilers keep most in
-registers.
+All arrays are added up, because a compiler may give each of them memory of its own. Other variables count 8 bytes each,
+for the kernel that has most of them. A compiler that does not optimise keeps every variable in memory; other compilers
+keep most of them in registers.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ from typing import Sequence, get_args
 from gen.statements import Declare, Let, Statement
 from gen.heroes.kernel import Kernel
 
-VARIABLE = 8       # bytes for a variable, or for a temporary value of a statement
-FRAMES = 1024       # bytes for the frames of the program's functions, and of the small functions that kernels call
+VARIABLE = 8       # bytes of a variable, or of a temporary value in a statement
+FRAMES = 1024       # bytes of the stack frames of the program's functions and of the small functions that kernels call
 
 
 def stack_bytes(kernels: "Sequence[Kernel]", rooms: int, local: int) -> int:
-    """Return an upper bound, in bytes, of the stack that a call takes besides the functions of math.h and string.h.
-    rooms: bytes of the arrays that templates declare. local: bytes of the program's own arrays."""
+    """Return an upper bound of the stack in bytes that a call of the program needs, without the functions of math.h and
+    string.h.
+
+    rooms: the bytes of the arrays that templates declare.
+    local: the bytes of the arrays that are variables of the program's function.
+    """
     variables = max((VARIABLE * _count(kernel, False) for kernel in kernels), default=0)
     return -(-(local + rooms + sum(_count(kernel, True) for kernel in kernels) + variables + FRAMES) // 64) * 64
 
@@ -30,8 +34,9 @@ def _count(kernel: Kernel, arrays: bool) -> int:
 
 
 def _of(value: object, arrays: bool, seen: "set[int]") -> int:
-    """Return the bytes of the arrays that statements anywhere in a value declare or, if not `arrays`, the number of
-    statements."""
+    """Return the number of bytes of the arrays that the statements in a value declare; if not `arrays`, return the
+    number of statements.
+    """
     if isinstance(value, (Let, Declare)):
         return 16 * value.count if arrays else 1
     if isinstance(value, str) or value is None or isinstance(value, (int, float)):

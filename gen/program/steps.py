@@ -1,4 +1,4 @@
-"""The steps of a program in one language: launches of kernels, copies, and loops and branches around them."""
+"""The steps of a program in one target language: launches of kernels, copies, loops and branches."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from gen.program.ir import Array, Branch, Loop
 
 @dataclass
 class Chain:
-    """Several kernels as one launch. One work-item, or one block of threads, runs their groups one after another.
-    steps: launches, loops and branches. buffers: the buffers of their arrays."""
+    """Several kernels that are launched at once. One work-item, or one block of threads, runs them one after another.
+
+    steps: the launches, loops and branches.
+    buffers: for each array, its buffer.
+    """
 
     name: str
     kernels: List[Kernel]
@@ -37,21 +40,26 @@ class Chain:
         return self.buffers[array].pointer
 
     def next_name(self) -> str:
-        """Return a new variable name."""
+        """Return the name of a new variable."""
         return next(self.names)
 
     def functions(self) -> List[Kernel]:
-        """Return the kernels as functions of the file."""
+        """Return the kernels as functions of the file, each of them once."""
         return [kernel.as_function() for kernel in {kernel.name: kernel for kernel in self.kernels}.values()]
 
 
 @dataclass(eq=False)
 class Launch:
-    """A launch of a kernel. arrays: the arrays of its pointers, in order. threads, matrix_threads: see Unit in
-    gen/render.py. reads, writes: the arrays that it reads and writes. same: operands that it updates in place, with the
-    result that must share each operand's memory. direct: true if the launch is printed in the program's function, not
-    in a function of its own. idle: true for a copy of a parameter to a result that may share its buffer; such a launch
-    is skipped if both are one buffer."""
+    """A launch of a kernel.
+
+    arrays: the arrays of the kernel's pointers, in order.
+    threads, matrix_threads: see Unit in gen/render.py.
+    reads, writes: the arrays that the kernel reads and writes.
+    same: for each operand that it updates in place, the result. Both must have the same memory.
+    direct: true if the code of the launch is in the program's function, and not in a function of its own.
+    idle: true if it copies a parameter to a result that may be stored in the parameter's buffer. It is skipped at run
+        time if both are the same buffer.
+    """
 
     kernel: "Union[Kernel, Chain]"
     arrays: List[Array]
@@ -67,7 +75,9 @@ class Launch:
 
 @dataclass(eq=False)
 class Move:
-    """A copy of an array to another one of the same shape. left_out: true if both share a place."""
+    """A copy of an array to another array of the same shape. left_out: true if both share a place, so that nothing is
+    copied.
+    """
 
     source: Array
     to: Array
@@ -77,7 +87,7 @@ class Move:
 
 @dataclass(eq=False)
 class Repeat:
-    """A loop: its body, and its condition, which writes the predicate, if the trip count is not known."""
+    """A loop. condition: the steps that compute the predicate; empty if the trip count is known."""
 
     loop: Loop
     condition: "List[Step]"
@@ -104,7 +114,7 @@ def bodies(step: "Union[Repeat, Switch]") -> "List[List[Step]]":
 
 
 def all_steps(steps: "Sequence[Step]") -> "Iterator[Step]":
-    """Yield all steps; the steps of bodies and arms follow their loop or branch."""
+    """Yield all steps. The steps of a body or an arm follow the loop or branch that contains them."""
     for step in steps:
         yield step
         if isinstance(step, (Repeat, Switch)):
@@ -113,16 +123,16 @@ def all_steps(steps: "Sequence[Step]") -> "Iterator[Step]":
 
 
 def deciding(steps: "Sequence[Step]") -> "List[Array]":
-    """Return the predicates and selectors that loops and branches read, in the order of the text."""
+    """Return the predicates of loops and the selectors of branches, in order."""
     return [step.selector if isinstance(step, Switch) else step.predicate for step in all_steps(steps)
             if isinstance(step, Switch) or isinstance(step, Repeat) and step.loop.trips is None]
 
 
 def leaves(steps: "Sequence[Step]") -> "Iterator[Union[Launch, Move]]":
-    """Return all launches and copies, in the order of the text."""
+    """Return all launches and copies, in order, including those inside loops and branches."""
     return (step for step in all_steps(steps) if isinstance(step, (Launch, Move)))
 
 
 def launches_of(steps: "Sequence[Step]") -> "List[Launch]":
-    """Return all launches, in the order of the text."""
+    """Return all launches, in order, including those inside loops and branches."""
     return [step for step in all_steps(steps) if isinstance(step, Launch)]

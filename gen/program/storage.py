@@ -1,4 +1,4 @@
-"""Decide which results take an operand's memory, and which arrays share bytes of one block."""
+"""Decide which results are stored in the memory of an operand, and where arrays are in memory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,12 @@ from gen.schedule.devices import LOCAL_ARRAY, LOCAL_GROUPS
 
 @dataclass(frozen=True)
 class Place:
-    """The place of an array. buffer: params, results, scratch, state, or local (variables of the function). number: the
-    buffer's number among its kind. offset: in bytes from the beginning of the buffer."""
+    """Where an array is in memory.
+
+    buffer: params, results, scratch, state, or local for a variable of the function.
+    number: the number of the buffer among those of its kind.
+    offset: the distance in bytes from the beginning of the buffer.
+    """
 
     buffer: str
     number: int
@@ -29,28 +33,34 @@ class Place:
 
 @dataclass
 class Body:
-    """The calls of a program with in-place results decided. taken: arrays whose memory another array takes over.
-    aliases: results of the program that share a parameter's buffer."""
+    """The calls of a program, with the decision which results are stored in place.
+
+    taken: for each array in whose memory a later array is stored, the later array.
+    aliases: the numbers of results that are stored in a parameter's buffer, with the number of the parameter.
+    """
 
     calls: List[Call]
     taken: Dict[Array, Array] = field(default_factory=dict)
     aliases: Dict[int, int] = field(default_factory=dict)
 
     def over(self, more: "Mapping[Array, Array]") -> "Body":
-        """Return the body with more arrays that later ones overwrite. more: each such array, with the array written
-        over it."""
+        """Return the body with more arrays whose memory is taken. more: each such array, with the array that is stored
+        there.
+        """
         return replace(self, taken={**self.taken, **more})
 
     def owner(self, array: Array) -> Array:
-        """Return the array that stands for all arrays in the same memory."""
+        """Return the array that represents all arrays in the same memory."""
         while array in self.taken:
             array = self.taken[array]
         return array
 
 
 def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") -> Body:
-    """Return the calls, with a copy before a call that would overwrite an operand that is still needed or must not be
-    written. aliases: for each fusion, the results that its kernels write over an operand, with the operand's number."""
+    """Return the calls, with copies inserted. A copy is needed before a call that would overwrite an operand in place
+    although the operand is needed later or must not be written. aliases: for each fusion, the numbers of the results
+    that its kernels write over an operand, with the number of the operand.
+    """
     last = {array: at for at, call in enumerate(program.calls) for array in call.operands if array}
     body, copies = Body([]), {}     # type: Body, Dict[Shape, Fusion]
     for at, call in enumerate(program.calls):
@@ -75,9 +85,10 @@ def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") ->
 
 
 def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bool) -> "Dict[Array, Array]":
-    """Return the arrays that a launch may overwrite with its result, each with that result: the array is not needed
-    afterwards, belongs to the program, and the kernel's maps allow it. in_results: true if the result may be one of the
-    program's results. The two pointers lose `restrict`."""
+    """Return the arrays that a launch may overwrite with its result, each with the result. Such an array is not needed
+    afterwards, is neither a parameter nor a result of the program, and the maps of the kernel allow it. The pointers of
+    both lose `restrict`. in_results: true if the result may be a result of the program.
+    """
     first: Dict[Array, int] = {}
     last: Dict[Array, int] = {}
     for at, launch in enumerate(launches):
@@ -99,9 +110,10 @@ def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bo
 
 
 def overwritten(launch: Launch) -> "List[Tuple[Array, Array]]":
-    """Return pairs of an operand and a result that a launch may write over it, as its kernel and its maps allow. Arrays
-    small enough to become local variables in C must have the same type: a compiler may move a load past a store of
-    another type."""
+    """Return pairs of an operand and a result of a launch, such that the kernel and its maps allow the result to be
+    written over the operand. If an array is small enough to become a local variable in C, both must have the same type:
+    a compiler may move a load past a store of another type.
+    """
     kernel = launch.kernel
     if isinstance(kernel, Chain) or not kernel.overwrites:
         return []
@@ -113,8 +125,12 @@ def overwritten(launch: Launch) -> "List[Tuple[Array, Array]]":
 
 @dataclass
 class Storage:
-    """The places of all arrays. placement: the placement of the scratch block. bytes: the size of the scratch block.
-    state_bytes: the size of the block that NAME_prepare fills."""
+    """The places of all arrays.
+
+    placement: the placement of arrays in the scratch block.
+    bytes: the size of the scratch block.
+    state_bytes: the size of the block that NAME_prepare fills.
+    """
 
     places: Dict[Array, Place]
     placement: Placement
@@ -123,8 +139,9 @@ class Storage:
 
 
 def spans_of(steps: "Sequence[Iterable[Array]]") -> "Dict[Array, Tuple[int, int]]":
-    """Return the first and the last step that uses each array, for steps that run one after another. steps: the arrays
-    that each step reads or writes."""
+    """Return, for each array, the numbers of the first and the last step that use it. The steps run one after another.
+    steps: the arrays that each step reads or writes.
+    """
     spans: "Dict[Array, Tuple[int, int]]" = {}
     for at, arrays in enumerate(steps):
         for array in arrays:
@@ -134,10 +151,15 @@ def spans_of(steps: "Sequence[Iterable[Array]]") -> "Dict[Array, Tuple[int, int]
 
 def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: "Collection[int]", alignment: int,
            in_results: bool, local: "Sequence[Array]" = (), once: "Sequence[Launch]" = ()) -> Storage:
-    """Return the place of each array. spans: the first and the last step that uses each array. aliases: results that
-    share a parameter's buffer. alignment: of arrays in the scratch block, in bytes. in_results: true if arrays may lie
-    in the buffers of results that are written later. local: arrays that are variables of the function. once: launches
-    of NAME_prepare."""
+    """Decide the place of each array.
+
+    spans: for each array, the numbers of the first and the last step that use it.
+    aliases: the numbers of results that are stored in a parameter's buffer.
+    alignment: the alignment of arrays in the scratch block, in bytes.
+    in_results: true if an array may be in the buffer of a result before that result is written.
+    local: the arrays that are variables of the function.
+    once: the launches of NAME_prepare.
+    """
     places = {array: Place("params", n, offset, array.shape) for array, (n, offset) in program.pointers.items()}
     places.update((array, Place("results", n, 0, array.shape)) for n, array in enumerate(program.results))
     places.update((array, Place("local", n, 0, array.shape)) for n, array in enumerate(local))
@@ -162,8 +184,9 @@ def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: 
 
 
 def _state(program: Program, once: "Sequence[Launch]", alignment: int) -> "Dict[Array, int]":
-    """Return the offsets of the arrays that launches of NAME_prepare write. The state begins with a mark that says
-    whether it is filled. Arrays that only these launches read share bytes."""
+    """Return the offsets of the arrays that the launches of NAME_prepare write. The state begins with a mark that says
+    whether it is filled. Arrays that only these launches read may share bytes.
+    """
     spans = spans_of([launch.writes for launch in once])
     ends = spans_of([launch.arrays for launch in once])
     names = _names(spans)
@@ -175,9 +198,10 @@ def _state(program: Program, once: "Sequence[Launch]", alignment: int) -> "Dict[
 
 
 def local(program: Program, launches: "Sequence[Launch]", room: int, once: "Sequence[Launch]") -> "List[Array]":
-    """Return the arrays that become variables of the program's function: the smallest ones, until the room is used up.
-    Arrays of a kernel that runs on several threads are excluded. once: launches of NAME_prepare, which is another
-    function."""
+    """Return the arrays that become variables of the program's function. They are the smallest arrays that together fit
+    `room` bytes. Arrays of a kernel that runs on several threads are excluded. once: the launches of NAME_prepare,
+    which is another function.
+    """
     if not room:
         return []
     own = {*program.read_only, *program.results, *(array for launch in once for array in launch.writes)}
@@ -201,7 +225,7 @@ def local(program: Program, launches: "Sequence[Launch]", room: int, once: "Sequ
 
 
 def _names(arrays: "Iterable[Array]") -> Dict[Array, str]:
-    """Return names of arrays; equal names get numbers."""
+    """Return a different name for each array. Arrays with the same name are numbered."""
     counts: Dict[str, int] = {}
     names = {}
     for array in arrays:
@@ -214,8 +238,9 @@ MOST_INSIDE = 32    # maximum number of arrays that are tried in the buffer of o
 
 
 def _inside(result: Array, due: int, arrays: "Sequence[Array]", live: "Mapping[Array, Live]") -> Dict[Array, int]:
-    """Return offsets of arrays that fit into a result's buffer and are dead before the result is written (step `due`).
-    The largest arrays are tried first."""
+    """Return offsets of arrays in the buffer of a result. The arrays must fit the buffer, and must not be needed when
+    step `due` writes the result. The largest arrays are tried first.
+    """
     width = _alignment(result.shape)
     fits = [a for a in arrays if live[a].end <= due and 0 < a.shape.bytes <= result.shape.bytes
             and _alignment(a.shape) <= width]

@@ -1,11 +1,11 @@
-"""Make a program whose results include all arrays that its calls read and write, so that a check can compare each call
-with its reference after a run.
+"""Make a traced program, whose results include all arrays that its calls read and write. After a run, a check can
+compare each call with its reference.
 
-The nodes of a loop or a branch may run several times or not at all. Therefore a body, a condition or an arm first
-copies the arrays that its calls read from outside, except those that are written exactly once; a further result records
-that it has run. After a run these arrays hold the values of the last iteration. A further parameter limits the number
-of iterations of each loop, so that a check also sees first and middle iterations; a further result says whether the
-limit has ended a loop.
+The nodes of a loop or a branch may run several times, or not at all. A body, a condition or an arm therefore begins
+with two kinds of nodes. One sets a further result, which says that it has run. The others copy the arrays that its
+calls read from outside, except those that are written exactly once. After a run, these copies have the values of the
+last iteration. A further parameter limits the number of iterations of each loop, so that a check can see the first and
+middle iterations as well. A further result says whether the limit has ended a loop.
 """
 
 from __future__ import annotations
@@ -24,9 +24,13 @@ from gen.program.parts import Part, Place
 
 @dataclass(frozen=True)
 class Seen:
-    """A call, or a part of one, that is compared with the reference of a fusion. operands, results: its arrays in the
-    traced program. done: the result that becomes 1 once the call has run; None for a call that always runs. of: the
-    fusion of the call."""
+    """A call, or a part of a call, that a check compares with the reference of a fusion.
+
+    fusion: the fusion whose reference is used.
+    operands, results: its arrays in the traced program.
+    done: the result that is 1 after the call has run; None for a call that always runs.
+    of: the fusion that is called.
+    """
 
     fusion: Fusion
     operands: List[Optional[Array]]
@@ -37,8 +41,11 @@ class Seen:
 
 @dataclass(frozen=True)
 class Trace:
-    """A traced program. seen: the comparisons, in the order of the text. cut: the result that is 1 if the limit has
-    ended a loop; None if there is no limit."""
+    """A traced program.
+
+    seen: the comparisons, in order.
+    cut: the result that is 1 if the limit has ended a loop; None if there is no limit.
+    """
 
     program: Program
     seen: List[Seen]
@@ -46,7 +53,7 @@ class Trace:
 
 
 def traced(program: Program, parts: "Dict[Fusion, List[Part]]") -> Trace:
-    """Return the traced program. parts: the parts of each fusion that is compared in parts."""
+    """Return the traced program. parts: for each fusion that is compared in parts, its parts."""
     return _Tracer(program, parts).run()
 
 
@@ -77,8 +84,12 @@ class _Tracer:
 
     def _nodes(self, nodes: "Sequence[Node]", others: "Dict[Array, Array]", done: Optional[Array],
                changing: Set[Array]) -> List[Node]:
-        """Return the traced nodes of a body or an arm. others: replacements for arrays from outside. done: see Seen.
-        changing: arrays from outside that are written more than once, or perhaps never."""
+        """Return the traced nodes of a body or an arm.
+
+        others: for arrays from outside, the arrays that are read instead.
+        done: as in `Seen`.
+        changing: arrays from outside that are written more than once, or perhaps never.
+        """
         made: List[Node] = []
         for node in nodes:
             if isinstance(node, Call) and unlimited(node.fusion):
@@ -111,7 +122,7 @@ class _Tracer:
         return made
 
     def _limited(self, call: Call, others: "Dict[Array, Array]", done: Optional[Array]) -> List[Node]:
-        """Return the nodes for a call whose kernel contains a loop that may not end; the loop gets the limit."""
+        """Return the nodes of a call whose kernel contains a loop that may not end. The loop gets a limit."""
         own = self.limited.setdefault(call.fusion, limited(call.fusion))
         steps = root_of(own.computation).operands[-1]
         counts, over = Array("steps of each", steps.shape), Array("over", array_shape("pred", ()))
@@ -123,14 +134,15 @@ class _Tracer:
                 self._stopped(over)]
 
     def _stopped(self, over: Array) -> Branch:
-        """Return the branch that records that the limit has ended a loop."""
+        """Return a branch that sets `cut` if the limit has ended a loop."""
         stopped: List[Node] = [Call(self._constant("pred", 1), [], [self.cut])]
         return Branch("cut short", over, [stopped, []], [[], []], [])
 
     def _inside(self, nodes: "Sequence[Node]", ends: "Sequence[Array]", others: "Dict[Array, Array]",
                 changing: Set[Array]) -> "Tuple[List[Node], List[Array]]":
-        """Return the nodes of a body or an arm, with copies of the arrays of `changing` that it reads, and the arrays
-        that it gives."""
+        """Return the nodes of a body or an arm, and the arrays that it returns. It begins with copies of those arrays
+        of `changing` that it reads.
+        """
         done = Array(f"done {len(self.seen)}", array_shape("pred", ()))
         self.results[done] = None
         self.start.append(Call(self._constant("pred", 0), [], [done]))
@@ -148,7 +160,7 @@ class _Tracer:
         return [*copies, *made], [inner.get(array, array) for array in ends]
 
     def _loop(self, loop: Loop, others: "Dict[Array, Array]", changing: Set[Array]) -> Loop:
-        """Return the loop with an iteration count in its state."""
+        """Return the loop with the number of iterations in its state."""
         count, before, after, last = (Array(name, array_shape("u32", ())) for name in (
             "count", "no iterations", "count after", "count at the end"))
         self.start.append(Call(self._constant("u32", 0), [], [before]))
@@ -179,13 +191,14 @@ class _Tracer:
 
 
 def _at(places: "Sequence[Place]", arrays: "Sequence[Optional[Array]]", kept: "Dict[int, Array]") -> List[Any]:
-    """Return the arrays at the places of a part. arrays: the parameters or the results of its call. kept: its scratch
-    buffers."""
+    """Return the arrays of some places of a part. arrays: the parameters or the results of the call. kept: its scratch
+    buffers.
+    """
     return [kept[place.number] if isinstance(place, Buffer) else arrays[place] for place in places]
 
 
 def _read(nodes: "Sequence[Node]") -> List[Array]:
-    """Return all arrays that nodes, or nodes inside them, read; each once."""
+    """Return all arrays that nodes read and that none of them writes, including the nodes inside them."""
     found: Dict[Array, None] = {}
     for node in nodes:
         if isinstance(node, Call):
@@ -202,7 +215,7 @@ def _read(nodes: "Sequence[Node]") -> List[Array]:
 
 def _op(to: Computation, opcode: str, of: Shape, *operands: Instruction, literal: "Optional[List[int]]" = None,
         attributes: "Optional[Dict[str, object]]" = None) -> Instruction:
-    """Append an op to a computation, as its root."""
+    """Add an op to a computation, and make it the root."""
     name = f"x{len(to.instructions)}"
     to.root = to.add_parameter(name, of) if opcode == "parameter" else to.add(
         Instruction(name, opcode, of, list(operands), attributes or {}, literal=literal))
@@ -210,16 +223,17 @@ def _op(to: Computation, opcode: str, of: Shape, *operands: Instruction, literal
 
 
 def _counting() -> Computation:
-    """Return the computation count + 1."""
+    """Return a computation that adds 1 to a count."""
     to, of = Computation("next"), array_shape("u32", ())
     _op(to, "add", of, _op(to, "parameter", of), _op(to, "constant", of, literal=[1]))
     return to
 
 
 def _continuing(trips: Optional[int]) -> Computation:
-    """Return the computation of two predicates. The first is true if a loop goes on: the count is below the limit and
-    below the trip count or, if that is not known, the loop's own predicate is true. The second is true if the limit
-    alone ends the loop."""
+    """Return a computation of two predicates. The first is true if the loop continues: the count is below the limit,
+    and it is below the trip count. If the trip count is not known, the loop's own predicate must be true instead. The
+    second is true if only the limit ends the loop.
+    """
     to, number, pred = Computation("more"), array_shape("u32", ()), array_shape("pred", ())
     count, limit = _op(to, "parameter", number), _op(to, "parameter", number)
     below = _op(to, "compare", pred, count, limit, attributes={"direction": "LT"})

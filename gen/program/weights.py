@@ -1,5 +1,6 @@
-"""Large constants of a program. They form one block, NAME.weights, which the caller passes; smaller constants are in
-the text."""
+"""Large constants of a program. They form one block, the file NAME.weights, to which the caller passes a pointer.
+Smaller constants are in the program's text.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +17,15 @@ from gen.program.forms import form
 from gen.program.ir import Array, Program, Weight
 from gen.targets import TARGETS
 
-LARGEST_IN_TEXT = 4096  # bytes of the largest constant that is printed in the text
+LARGEST_IN_TEXT = 4096  # maximum number of bytes of a constant in the program's text
 ALIGNMENT = max(target.alignment for target in TARGETS.values())     # alignment of each constant in the block, in bytes
 
 
 def taken_out(program: Program, block: "Optional[Block]" = None) -> Program:
-    """Return the program with its large constants as its last parameters. The constants go to a new block, or to
-    `block`, which may already hold constants of other programs. Fusions that differed only in these constants become
-    one."""
+    """Return the program with its large constants as its last parameters. The constants are added to `block`, which may
+    have constants of other programs already, or to a new block. Fusions that differ only in these constants become one
+    fusion.
+    """
     block = block or Block()
     fusions: Dict[object, Fusion] = {}
     made: Dict[Fusion, Tuple[Fusion, List[Array]]] = {}
@@ -52,15 +54,17 @@ def taken_out(program: Program, block: "Optional[Block]" = None) -> Program:
 
 @dataclass
 class _Packed:
-    """A constant's bytes, row-major. literal: the constant's values, kept alive so that their id stays unique."""
+    """The bytes of a constant, row-major. literal: the constant's values; they are kept alive, so that no other object
+    gets their id.
+    """
 
     literal: Sequence[int]
     bytes: bytes
 
 
 class Block:
-    """The large constants that were taken out of programs. weights: the offset and the content of each array in the
-    block."""
+    """The large constants of one or several programs. weights: for each array in the block, its offset and its bytes.
+    """
 
     def __init__(self) -> None:
         self.weights: Dict[Array, Weight] = {}
@@ -69,9 +73,10 @@ class Block:
 
     def without(self, computation: Computation,
                 arrays: "Optional[List[Array]]" = None) -> "Tuple[Computation, List[Array]]":
-        """Return a copy that reads parameters in place of large constants, and the arrays of these parameters. arrays:
-        the arrays that get a parameter, whether or not the computation contains their constant; by default the arrays
-        of the constants that it contains."""
+        """Return a copy of a computation that reads parameters instead of large constants, and the arrays of these
+        parameters. arrays: the arrays that become parameters, even if the computation does not contain their constants;
+        None for the constants that it contains.
+        """
         arrays = self._arrays(computation) if arrays is None else arrays
         if not arrays:
             return computation, []
@@ -85,7 +90,7 @@ class Block:
         return own, arrays
 
     def _arrays(self, computation: Computation) -> "List[Array]":
-        """Return the arrays of the large constants in a computation and in those that its loops and branches call."""
+        """Return the arrays of the large constants in a computation, and in the bodies, conditions and arms in it."""
         return list(dict.fromkeys(array for i in computation.instructions for array in (
             [self._array(i)] if _is_large(i) else self._arrays_within(i))))
 
@@ -94,9 +99,10 @@ class Block:
 
     def _read(self, into: Computation, i: Instruction, operands: "List[Instruction]",
               read: "Mapping[Array, Instruction]") -> "Optional[Instruction]":
-        """Return the replacement of an instruction that is, or contains, large constants; a loop or a branch becomes
-        one whose state or operands include them. Return None if it has none. read: the instruction that gives each
-        constant's value."""
+        """Return what replaces an instruction that is a large constant, or whose bodies or arms contain some. Such a
+        loop or branch gets the constants in its state or operands. Return None if the instruction is unchanged. read:
+        for each constant's array, the instruction that has its value.
+        """
         if _is_large(i) and self._array(i) in read:
             of = read[self._array(i)]
             return of if i.shape == of.shape else _added(into, i, "copy", i.shape, [of])
@@ -112,7 +118,9 @@ class Block:
         return made if i.opcode != "while" else _added(into, i, "get-tuple-element", i.shape, [made], index=0)
 
     def _inner(self, computation: Computation, arrays: "List[Array]", hands_on: bool) -> Computation:
-        """Return a computation whose parameter also has the arrays. hands_on: its result has them too."""
+        """Return a computation whose parameter also has the arrays. hands_on: true if its result has the arrays as
+        well.
+        """
         (old,) = computation.parameters
         whole = replace(old, shape=_with(old.shape, arrays), users=[])
         read = {array: Instruction(array.name, "get-tuple-element", array.shape, [whole], {"index": n})
@@ -145,7 +153,7 @@ class Block:
 
 
 def _with(shape: Shape, arrays: "Sequence[Array]") -> Shape:
-    """Return the tuple of a value and some arrays."""
+    """Return the shape of a tuple of a value and some arrays."""
     return tuple_shape([shape, *(array.shape for array in arrays)])
 
 
@@ -168,8 +176,9 @@ def block(weights: "Mapping[Array, Weight]") -> bytes:
 
 
 def packed(dtype: str, literal: "Sequence[int]") -> bytes:
-    """Return the elements as they are in memory, given their bit patterns: little-endian; packed types have the first
-    element in the low bits."""
+    """Return the bytes of elements in memory, given their bit patterns. The bytes are little-endian. In packed types,
+    the first element is in the low bits.
+    """
     bits = dtypes.TABLE[dtype].bits
     if dtypes.is_complex(dtype):
         return packed(f"u{bits // 2}", [part for pattern in literal for part in dtypes.parts(pattern, dtype)])
