@@ -1,4 +1,6 @@
-"""A file of C: the functions that its steps call, and the steps, as one function or as parts that share their loops."""
+"""Assemble a C file: the functions that its steps call, and the steps. The steps form one function, or several
+functions that share their loops if there are many steps.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,14 @@ from gen.statements import Assign, Call, Declare, If, printed, Return, Statement
 from gen.reference.library import statements
 from gen.reference.values import Array, Step
 
-MOST_STEPS = 64    # steps in one function of a reference: the time to optimise a function grows faster than its length
-EXHAUSTED = "exhausted"     # the C variable that is 1 if memory has run out in a loop or a branch
+MOST_STEPS = 64  # maximum number of steps in one function: a compiler's time grows faster than the length of a function
+EXHAUSTED = "exhausted"     # the C variable that is 1 after a loop or a branch has run out of memory
 HEAD, PARTS = (Path(__file__).with_name(name).read_text().strip() for name in ("head.c", "parts.c"))
 
 
 @dataclass(frozen=True)
 class Function:
-    """The function of a file: its name, and its arguments with their C types."""
+    """A C function: its name, and its arguments with their types."""
 
     name: str
     arguments: Mapping[str, str]
@@ -31,7 +33,7 @@ class Function:
 
 
 def needed_steps(steps: List[Step], results: Sequence[Array]) -> List[Step]:
-    """Return the steps that the results depend on."""
+    """Return the steps on which the results depend."""
     needed = set(results)
     kept = []
     for step in reversed(steps):
@@ -42,7 +44,7 @@ def needed_steps(steps: List[Step], results: Sequence[Array]) -> List[Step]:
 
 
 def pointer(array: Array) -> List[Statement]:
-    """Return the lines that define an array's pointer in the function."""
+    """Return the statements that define the pointer to an array."""
     if array.given is None:
         return list(array.literal)
     kind = "const " * (array.given.name == "params") + array.kind
@@ -65,7 +67,9 @@ def comment(step: Step) -> List[str]:
 
 
 def in_one(function: Function, steps: List[Step]) -> str:
-    """Return a reference as one function; each array is allocated before its step and freed after its last use."""
+    """Return a reference as one function. Each array is allocated before the step that defines it, and freed after the
+    last step that uses it.
+    """
     arrays = arrays_of(steps)
     heap = [array for array in arrays if array.on_heap]
     last = {array: n for n, step in enumerate(steps) for array in step.arrays}
@@ -91,14 +95,15 @@ def in_one(function: Function, steps: List[Step]) -> str:
 
 
 class Loops:
-    """Functions of steps. Steps that differ in their arrays only share a function, so that a long reference has few
-    loops to compile."""
+    """Functions of single steps. Steps that differ only in their arrays share a function, so that the compiler has few
+    loops to compile.
+    """
 
     def __init__(self) -> None:
-        self.names: Dict[str, str] = {}     # by the text after the name
+        self.names: Dict[str, str] = {}     # by the function's text after its name
 
     def call(self, step: Step, places: Mapping[Array, str]) -> Call:
-        """Return the call of a step's function."""
+        """Return the call of the function of a step."""
         names = {array.name: f"array_{n}" for n, array in enumerate(step.arrays)}
         arguments = [f"{'const ' * (array not in step.defines)}{array.kind} *restrict {names[array.name]}"
                      for array in step.arrays]
@@ -111,8 +116,10 @@ class Loops:
 
 
 def in_parts(function: Function, steps: List[Step]) -> List[str]:
-    """Return the functions of a long reference: its loops; functions of MOST_STEPS steps each; and the function that
-    calls these. The arrays are x[..]; the last function frees those that are left."""
+    """Return a long reference as several functions: the functions of steps; functions that call MOST_STEPS of them
+    each; and the function that calls these. The arrays are in x[..]. The last function frees those that are still
+    allocated.
+    """
     last = {array: step for step in steps for array in step.arrays}
     loops, declared = Loops(), function.declared()
     parts: List[str] = []
@@ -149,15 +156,19 @@ def in_parts(function: Function, steps: List[Step]) -> List[str]:
 
 
 def definition(head: str, body: Sequence[Statement], done: Sequence[Statement] = ()) -> str:
-    """Return the definition of a function. done: the statements after the label `done`."""
+    """Return the definition of a C function. done: the statements after the label `done`."""
     lines = ["  " + line if line else "" for line in printed(body)]
     return "\n".join([f"{head} {{", *lines, *["done:"] * bool(done), *("  " + line for line in printed(done)), "}"])
 
 
 @dataclass(frozen=True)
 class File:
-    """A file of C. library: the functions and tables that its functions need, by name. functions: in order. alone: its
-    functions define names that those of another file may define too."""
+    """A C file.
+
+    library: the functions and tables that its functions use, by name.
+    functions: its functions, in order.
+    alone: true if its functions define names that functions of other files may define too.
+    """
 
     titles: Sequence[str]
     library: Mapping[str, str]
@@ -175,14 +186,17 @@ class File:
                     [*self.functions, *other.functions])
 
     def agrees(self, other: "File") -> bool:
-        """Return true if the functions of both files can be in one file: equal names have equal texts."""
+        """Return true if the functions of two files can be put into one file. Functions of the same name must have the
+        same text.
+        """
         return not self.alone and not other.alone and all(
             other.library.get(name, text) == text for name, text in self.library.items())
 
 
 def joined(files: Sequence[File]) -> List[File]:
-    """Return the functions of all files in fewer files: starting a compiler and reading headers takes longer than
-    compiling one file."""
+    """Return the functions of all files in as few files as possible. Most of the time to compile a small file is spent
+    in starting the compiler and reading headers.
+    """
     found: List[File] = []
     for file in files:
         number = next((n for n, other in enumerate(found) if other.agrees(file)), None)
@@ -195,7 +209,9 @@ def joined(files: Sequence[File]) -> List[File]:
 
 def assemble(title: str, function: Function, steps: List[Step], results: Sequence[Array],
              library: Mapping[str, str] = {}) -> File:
-    """Return the C file of the steps that the results need. library: functions by name; they precede their callers."""
+    """Return the C file with the steps on which the results depend. The functions of the library come before their
+    callers.
+    """
     steps = needed_steps(steps, results)
     called = {**library, **{name: text for step in steps for name, text in step.calls.items()}}
     is_long = len(steps) > MOST_STEPS

@@ -1,4 +1,4 @@
-"""The combiners of reduce, reduce-window and scatter: C statements that combine accumulators with elements."""
+"""C statements that combine accumulators with elements, for reduce, reduce-window and scatter."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from gen.reference.values import Scalar
 
 def combine(e: Emitter, computation: Computation, totals: Sequence[Scalar], elements: Sequence[Scalar],
             behind: bool = False) -> List[Statement]:
-    """Return statements that combine all accumulators with the elements. behind: the elements are the first
-    arguments."""
+    """Return statements that combine all accumulators with elements. behind: true if the elements are the combiner's
+    first arguments, and the accumulators come after them.
+    """
     parts = combiner_parts(computation, len(totals))
     if parts:
         sides = [in_order(part, k, totals[k], elements[k], behind) for k, part in enumerate(parts)]
@@ -25,27 +26,30 @@ def combine(e: Emitter, computation: Computation, totals: Sequence[Scalar], elem
     lines: List[Statement] = []
     results = e.inline(computation, [*elements, *totals] if behind else [*totals, *elements], lines)
     changed = [(total, result) for total, result in zip(totals, results) if result.v != total.v]
-    # through a local variable: a later statement may still read the old accumulator
+    # store the results in local variables first, because a later assignment may still read an old accumulator
     lines += [Let(STORAGE[total.dtype], f"next{k}", result.v) for k, (total, result) in enumerate(changed)]
     return lines + [Assign(total.v, f"next{k}") for k, (total, _) in enumerate(changed)]
 
 
 def in_order(part: Instruction, k: int, total: Scalar, element: Scalar, behind: bool) -> List[Scalar]:
-    """Return the operands of a combiner that is one op, in the order in which the op has them."""
+    """Return an accumulator and an element in the order in which the only op of a combiner takes them."""
     first = (through(part.operands[0]).parameter_number == k) != behind
     return [total, element] if first else [element, total]
 
 
 def through(i: Instruction) -> Instruction:
-    """Return the value behind copies and tuples that are taken apart again."""
+    """Return the value that an instruction passes on unchanged, through copies and through tuples whose elements are
+    taken.
+    """
     while i.opcode == "copy" or (i.opcode == "get-tuple-element" and through(i.operands[0]).opcode == "tuple"):
         i = i.operands[0] if i.opcode == "copy" else through(i.operands[0]).operands[int(i.attributes["index"])]
     return i
 
 
 def combiner_parts(computation: Computation, count: int) -> Optional[List[Instruction]]:
-    """Return the ops of a combiner whose component k is one op of accumulator k and element k only; None for any other
-    combiner."""
+    """Return one op for each result of a combiner, if result k is one op on accumulator k and element k. Return None
+    for any other combiner.
+    """
     root = through(root_of(computation))
     parts = [through(o) for o in root.operands] if root.opcode == "tuple" else [root]
     if len(parts) != count:

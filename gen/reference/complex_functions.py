@@ -67,8 +67,9 @@ NAMES = frozenset(
 
 
 def computation(opcode: str, name: str, scalar: Shape, count: int) -> Computation:
-    """Return a function on scalars, from the real and imaginary parts of its operands to those of its value. name: of
-    its instructions."""
+    """Return a computation on scalars. Its parameters are the real and imaginary parts of the operands, and its results
+    are the parts of the function's value. name: the name of its instructions.
+    """
     steps = Steps(Computation(opcode), name, scalar)
     x = [steps.op("parameter", scalar) for _ in range(count)]
     for k, parameter in enumerate(x):
@@ -80,7 +81,7 @@ def computation(opcode: str, name: str, scalar: Shape, count: int) -> Computatio
 
 
 class Steps:
-    """A computation under construction, on reals of one type."""
+    """A computation under construction, on real numbers of one type."""
 
     def __init__(self, inner: Computation, name: str, scalar: Shape) -> None:
         self.inner, self.name, self.scalar = inner, name, scalar
@@ -109,7 +110,9 @@ def _test(direction: str) -> "Callable[[Real, Operand], Real]":
 
 
 class Real:
-    """A value of a computation. Its operators add steps, each of which rounds; a number as an operand is a constant."""
+    """A real number or a predicate in a computation. Each operator adds an op, which rounds its result. An operand that
+    is a Python number becomes a constant.
+    """
 
     def __init__(self, steps: Steps, i: Instruction) -> None:
         self.steps, self.i = steps, i
@@ -152,7 +155,7 @@ class Real:
         return self.steps.op("not", self.steps.test, self)
 
     def choose(self, x: "Operand", y: "Operand") -> "Real":
-        """Return x where this predicate holds, else y."""
+        """Return x where this predicate is true, and y elsewhere."""
         return self.op("select", x, y)
 
     def either(self, x: "Tuple[Operand, Operand]", y: "Tuple[Operand, Operand]") -> "Parts":
@@ -169,7 +172,7 @@ atan2, hypot, maximum, minimum, power = map(_function, ("atan2", "hypot", "maxim
 
 
 def copysign(x: Operand, of: Real) -> Real:
-    """Return x, which must not be negative, with the sign of another number."""
+    """Return x, which must not be negative, with the sign of the number `of`."""
     size = abs(x) if isinstance(x, Real) else of.steps.number(x)
     return of.compare("LT", 0.0, type="TOTALORDER").choose(-size, size)
 
@@ -180,7 +183,7 @@ def keep_zero(x: Real, y: Real) -> Real:
 
 
 def function(opcode: str, x: Parts, y: Optional[Parts] = None) -> Parts:
-    """Return the parts of a function's value, from the parts of its operands."""
+    """Return the real and imaginary parts of a function's value, given the parts of its operands."""
     a, b = x
     larger, smaller = maximum(abs(a), abs(b)), minimum(abs(a), abs(b))
     if opcode == "divide":
@@ -282,14 +285,16 @@ def function(opcode: str, x: Parts, y: Optional[Parts] = None) -> Parts:
 
 
 def quotient(x: Parts, y: Parts) -> Parts:
-    """Return the parts of x / y: Smith's steps on parts scaled by powers of two, so that none overflows or loses digits
-    of the result; if both parts are then NaN, annex G's values for infinities and zeros."""
+    """Return the real and imaginary parts of x / y by Smith's method. Parts are first scaled by powers of two, so that
+    no intermediate value overflows or loses digits of the result. If both parts of the result are NaN, they become the
+    values of annex G for infinities and zeros.
+    """
     (a, b), (c, d) = x, y
     single = a.steps.scalar.dtype == "f32"
     high, low, up = (2.0**126, 2.0**-102, 2.0**47) if single else (2.0**1022, 2.0**-969, 2.0**105)
 
     def extreme(p: Real, q: Real) -> Parts:
-        """Return two predicates: a part is large; both parts are small."""
+        """Return two predicates: one of p and q is large; both are small."""
         return (abs(p) >= high) | (abs(q) >= high), (abs(p) <= low) & (abs(q) <= low)
 
     (large, small), (much, little) = extreme(a, b), extreme(c, d)
@@ -301,13 +306,13 @@ def quotient(x: Parts, y: Parts) -> Parts:
     p, q = steep.either((near[1], near[0]), near)
     e, f = steep.either((f, e), (e, f))
     ratio = f / e
-    none = ratio.equals(0) & e.finite()  # f part may overflow if e is infinite
+    none = ratio.equals(0) & e.finite()  # a product with f may overflow if e is infinite
     of_p, of_q = (none.choose(f * part / e, part * ratio) for part in (p, q))
     below, over = e + f * ratio, steep.choose(of_p - q, q - of_p)
     parts = (p + of_q) / below * back, over / below * back
 
     def product(factor: float, u: Real, v: Real, w: Real, z: Real) -> Parts:
-        """Return factor (u + iv) (w - iz)."""
+        """Return the parts of factor * (u + iv) * (w - iz)."""
         return factor * (u * w + v * z), factor * (v * w - u * z)
 
     def unit(part: Real) -> Real:

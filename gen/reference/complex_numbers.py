@@ -1,4 +1,6 @@
-"""Turn a computation with complex numbers into one on their parts, with two arrays for each complex array."""
+"""Turn a computation with complex numbers into a computation on their real and imaginary parts. Each complex array
+becomes two arrays.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +16,28 @@ from gen.reference.emitter import number_of
 
 
 class Pair(NamedTuple):
-    """The real and the imaginary parts of complex numbers."""
+    """The real and the imaginary parts of a complex array."""
 
     re: Instruction
     im: Instruction
 
 
-Lowered = Union[Instruction, Pair, List["Lowered"]]     # a list stands for a tuple
+Lowered = Union[Instruction, Pair, List["Lowered"]]     # a list is a tuple
 
 
 def real_computation(computation: Computation) -> Computation:
-    """Return the same computation on real numbers: a complex parameter becomes two, and tuples are flattened."""
+    """Return the computation on real and imaginary parts. A complex parameter becomes two parameters, and tuples are
+    flattened.
+    """
     if not any(table.is_complex(leaf.dtype) for i in computation.instructions for leaf in i.shape.leaves()):
         return computation
     return Lowering(computation).out
 
 
 def part_of(shape: Shape) -> Shape:
-    """Return the shape of a part; for real numbers their own shape."""
+    """Return the shape of the real or the imaginary part of an array. For an array of real numbers, return its own
+    shape.
+    """
     part = table.TABLE[shape.dtype].part
     return replace(shape, dtype=part, text=shape.text.replace(shape.dtype, part, 1)) if part else shape
 
@@ -49,7 +55,7 @@ def flat(value: Lowered) -> List[Instruction]:
 
 
 def _regrouped(shape: Shape, leaves: Iterator[Lowered]) -> Lowered:
-    """Return the leaves in the tuples of a shape."""
+    """Return the leaves, grouped into the tuples of a shape."""
     return [_regrouped(child, leaves) for child in shape.children] if shape.kind == "tuple" else next(leaves)
 
 
@@ -58,16 +64,17 @@ def is_complex(value: Lowered) -> bool:
 
 
 def _flat_computation(computation: Computation) -> Computation:
-    """Return the same computation on real numbers, without tuples among its parameters."""
+    """Return the computation on real and imaginary parts, with tuples among its parameters flattened."""
     return Lowering(computation).out
 
 
 class Lowering:
-    """Lowers a computation to real numbers, one instruction after another."""
+    """Turns a computation into one on real numbers, instruction by instruction."""
 
     def __init__(self, computation: Computation) -> None:
         self.out = Computation(computation.name)
-        self.firsts: Dict[int, int] = {}  # by a parameter's number, the number of the first parameter that replaces it
+        # for each parameter's number, the number of the first parameter that replaces it
+        self.firsts: Dict[int, int] = {}
         count = 0
         for given in sorted(computation.parameters, key=number_of):
             self.firsts[number_of(given)] = count
@@ -87,11 +94,11 @@ class Lowering:
                                         called=list(self.like.called)))
 
     def again(self, shape: Shape, *operands: Instruction, **more: object) -> Instruction:
-        """Add the instruction's op, with its attributes."""
+        """Add an op with the opcode and the attributes of the current instruction."""
         return self.op(self.like.opcode, shape, *operands, **{**self.like.attributes, **more})
 
     def both(self, *x: Lowered) -> Pair:
-        """Add the instruction's op twice, on the real parts of its operands and on the imaginary parts."""
+        """Add the current instruction's op twice: on the real parts of its operands, and on their imaginary parts."""
         sides: List[Lowered] = [[v[k] if isinstance(v, Pair) else v for v in x] for k in (0, 1)]
         re, im = (self.again(part_of(self.like.shape), *flat(side)) for side in sides)
         return Pair(re, im)
@@ -124,7 +131,7 @@ class Lowering:
             i = self.again(shape, *flat(x), **called)
             i.literal = like.literal
             return i
-        # the two sides of each part must be adjacent
+        # in a comparator, the two compared values of each part must be adjacent parameters
         if opcode == "sort" and called["to_apply"] is not like.attributes["to_apply"]:
             called["to_apply"].parameters = self.paired(called["to_apply"].parameters)
         if opcode in ("fft", "lapack", *TRIDIAGONAL, "fusion", "call", "map", "reduce", "reduce-window", "scatter", "sort"):
@@ -149,7 +156,9 @@ class Lowering:
         return self.elementwise(x)
 
     def controlled(self, shape: Shape, x: List[Lowered]) -> Lowered:
-        """Lower a loop or a branch: all operands are flat, and `counts` has the number of leaves of each."""
+        """Add a loop or a branch whose operands are all flat. The attribute `counts` has the number of leaves of each
+        operand of a branch.
+        """
         flats = [flat(value) for value in x]
         value = self.several(shape, [i for leaves in flats for i in leaves], {})
         made = self.out.instructions[-1]
@@ -160,7 +169,9 @@ class Lowering:
         return value
 
     def paired(self, parameters: List[Instruction]) -> List[Instruction]:
-        """Return the parameters of a sort's comparator in its order, with those of complex numbers doubled."""
+        """Return the parameters of a sort's comparator in the order in which sort passes them. A complex parameter has
+        become two.
+        """
         given, kept = iter(sorted(parameters, key=number_of)), []
         for operand in self.like.operands:
             sides = [[next(given) for _ in range(1 + table.is_complex(operand.shape.dtype))] for _ in (0, 1)]
@@ -170,8 +181,9 @@ class Lowering:
         return kept
 
     def parameter(self, shape: Shape, numbers: Iterator[int]) -> Lowered:
-        """Add the parameters that replace one parameter, in the order of the numbers, whatever their order in the
-        text."""
+        """Add the parameters that replace one parameter, with the next numbers. The order of the parameters in the text
+        does not matter.
+        """
         if shape.kind == "tuple":
             return [self.parameter(child, numbers) for child in shape.children]
         made = [self.op("parameter", part_of(shape)) for _ in range(1 + table.is_complex(shape.dtype))]
@@ -181,7 +193,7 @@ class Lowering:
         return made[0] if len(made) == 1 else Pair(*made)
 
     def several(self, shape: Shape, x: List[Instruction], called: Dict[str, Computation]) -> Lowered:
-        """Lower an op that calls a computation: it has a result for each part."""
+        """Add an op that calls a computation or a routine. It has a result for each real or imaginary part."""
         counts = [1 + table.is_complex(leaf.dtype) for leaf in shape.leaves()]
         kinds = [part_of(leaf) for leaf, count in zip(shape.leaves(), counts) for _ in range(count)]
         if len(kinds) == 1:
@@ -192,7 +204,9 @@ class Lowering:
         return _regrouped(shape, iter(parts))
 
     def elementwise(self, x: Sequence[Lowered]) -> Lowered:
-        """Return the parts of an elementwise op on complex numbers, computed by real ops that each round."""
+        """Return the real and imaginary parts of an elementwise op on complex numbers. Real ops compute them, and each
+        of these rounds.
+        """
         like, shape, real = self.like, self.like.shape, part_of(self.like.shape)
         sides = [flat(side) for side in x]
         a, b = sides[0][0], sides[0][-1]
@@ -222,14 +236,16 @@ class Lowering:
         raise ValueError(f"'{like.opcode}' of complex numbers has no reference")
 
     def function(self, real: Shape, x: List[Instruction]) -> Pair:
-        """Return the parts of a function's value: a map of all its steps, so that they are one loop."""
+        """Return the parts of a function's value. All ops of the function form one `map`, so that they become one loop.
+        """
         steps = complex_functions.computation(self.like.opcode, self.like.name, scalar_of(real), len(x))
         whole = self.op("map", tuple_of(real, [real, real]), *x, to_apply=steps)
         return Pair(*(self.op("get-tuple-element", real, whole, index=k) for k in (0, 1)))
 
     def extreme(self, opcode: str, real: Shape, x: Pair, y: Pair) -> Pair:
-        """Return the maximum or minimum by the real, then by the imaginary part; both parts are NaN if a part of an
-        operand is NaN."""
+        """Return the maximum or the minimum by the real parts, and by the imaginary parts where these are equal. If a
+        part of an operand is NaN, both parts of the result are NaN.
+        """
         pred, way = replace(real, dtype="pred", text="pred"), "GT" if opcode == "maximum" else "LT"
 
         def test(direction: str, p: Instruction, q: Instruction) -> Instruction:
@@ -245,7 +261,9 @@ class Lowering:
         return Pair(*(self.op("select", real, numbers, half, nan) for half in chosen))
 
     def bits_of_parts(self, x: Lowered) -> Pair:
-        """Bitcast between c128 and pairs of c64: the parts of each number, one after the other, keep their bits."""
+        """Return the parts of a bitcast between c128 and pairs of c64. The parts of a number are next to each other in
+        memory, and keep their bits.
+        """
         real, halves = part_of(self.like.shape), flat(x)
         of, dims = halves[0].shape, real.dims
         columns = [self.op("reshape", array_shape(of.dtype, (*of.dims, 1)), half) for half in halves]

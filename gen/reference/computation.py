@@ -1,4 +1,4 @@
-"""Turn a computation into steps: its parameters, then its instructions in order, each by the meaning of its op."""
+"""Turn a computation into steps: first its parameters, then its instructions in order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from gen.reference.transforms import fft
 from gen.reference.types import bits_of, PACKED
 from gen.reference.values import Argument, Array, leaves_of, Value
 
-# functions that add an op's steps and return the arrays that it defines, by opcode; all other opcodes are elementwise
+# For each opcode, the function that adds the steps of an op and returns the arrays that they define. All other opcodes
+# are elementwise.
 OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]], Value]] = {
     "constant": lambda e, i, x: e.constant(i), "iota": moves.iota, "broadcast": moves.broadcast,
     "transpose": moves.transpose, "reshape": moves.reshape, "copy": moves.reshape, "bitcast": moves.bitcast,
@@ -33,12 +34,12 @@ OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]], Value]] = {
     "dot": products.contract, "scaled-dot": products.scaled_dot, "convolution": products.contract, "fft": fft,
     "map": elementwise.mapped, "sort": sorts.sort, "topk": sorts.topk, **dict.fromkeys(MATRIX_OPS, matrices), "lapack": lapack}
 
-# called after an op has added its steps, with the instruction, its operands' arrays and its results'
+# called after the steps of an op are added, with the instruction, the arrays of its operands and those of its results
 Follow = Callable[[Instruction, List[Array], List[Array]], None]
 
 
 def walk(e: Emitter, computation: Computation, arguments: Sequence[Value], follow: Optional[Follow] = None) -> Value:
-    """Return the root's value, after adding the steps of every instruction that it needs."""
+    """Add the steps of all instructions on which the root depends, and return the root's value."""
     live = reachable(computation)
     known: Dict[int, Value] = {}
     for i in computation.instructions:
@@ -69,7 +70,9 @@ OPS.update({"while": partial(control.loop, walk), "conditional": partial(control
 
 
 class Result(NamedTuple):
-    """An array of a result: the result's number and shape, and the part of a complex result (0: real, 1: imaginary)."""
+    """An array of the results: the number and the shape of the result, and the part of a complex result (0: real, 1:
+    imaginary).
+    """
 
     number: int
     shape: Shape
@@ -77,19 +80,20 @@ class Result(NamedTuple):
     array: Array
 
     def place(self) -> str:
-        """Return the position in memory of the element at the indices of a loop."""
+        """Return the position in memory of the element whose index is the variables of the loops."""
         at = place_of(self.shape, indices_of(self.shape.dims))
         return f"{at}" if self.half is None else f"({at}) * 2 + {self.half}"
 
 
-# for each parameter, the number of its pointer, and the offset of its array there
+# for each parameter, the number of its pointer, and the offset of the array from that pointer
 Pointers = Optional[Sequence[Tuple[int, int]]]
 
 
 def walked(e: Emitter, computation: Computation, follow: Optional[Follow] = None,
            pointers: Pointers = None) -> List[Result]:
-    """Return the results of a computation, after adding all its steps, starting from the function's parameters.
-    pointers: None if each parameter has a pointer of its own."""
+    """Add the steps of a computation, and return its results. Its parameters are those of the C function. pointers:
+    None if each parameter has a pointer of its own.
+    """
     real = real_computation(computation)
     arguments: List[Value] = []
     number = 0
@@ -106,7 +110,9 @@ def walked(e: Emitter, computation: Computation, follow: Optional[Follow] = None
 
 
 def parameter_arrays(e: Emitter, parameter: Instruction, shape: Shape, given: Argument) -> List[Array]:
-    """Return the arrays of a parameter's leaf, copied from memory if they are not row-major there."""
+    """Return the arrays of a leaf of a parameter. If the leaf is not row-major in memory, or complex, or packed, add a
+    step that copies it to such arrays.
+    """
     name, dtype = parameter.name, table.TABLE[shape.dtype].part or shape.dtype
     if is_row_major(shape) and dtype == shape.dtype and dtype not in PACKED:
         return [e.array(name, dtype, shape.dims, given)]

@@ -18,14 +18,15 @@ from gen.reference.emitter import Emitter
 from gen.reference.library import statements
 from gen.reference.values import Argument, Array, Value, leaves_of
 
-# returns the value of a computation's root, given those of its parameters
+# returns the value of a computation's root, given the values of its parameters
 Walk = Callable[[Emitter, Computation, Sequence[Value]], Value]
 DECLARED = f"static int {EXHAUSTED}; /* memory ran out in a loop or a branch */"
 
 
 def loop(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
-    """Add a while, with two copies of its state: one that an iteration reads, one that it writes. Values that its body
-    returns unchanged stay in the array from before the loop."""
+    """Add a while. Its state has two copies: an iteration reads one and writes the other. A value that the body returns
+    unchanged remains in the array from before the loop.
+    """
     same = _handed_on(i.called[1])
     condition, body = _function(walk, e, i.called[0]), _function(walk, e, i.called[1], same)
     state, after = list(x), []      # type: List[Array], List[Optional[Array]]
@@ -41,7 +42,7 @@ def loop(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
 
 
 def _handed_on(body: Computation) -> FrozenSet[int]:
-    """Return the numbers of the leaves of a body's result that are the same leaf of its parameter."""
+    """Return the numbers of the leaves that a body returns unchanged."""
     real = real_computation(body)
     leaves = [Leaf(parameter, n) for parameter in real.parameters for n in range(len(parameter.shape.leaves()))]
     return frozenset(n for n, leaf in enumerate(leaves) if resolved(root_of(real), n) == leaf)
@@ -80,8 +81,9 @@ def _results(arrays: "Sequence[Optional[Array]]") -> str:
 
 
 def _function(walk: Walk, e: Emitter, called: Computation, unwritten: FrozenSet[int] = frozenset()) -> str:
-    """Return the name of the function of a computation that the current step calls. unwritten: the numbers of results
-    that it does not write."""
+    """Return the name of the C function of a computation, which the current step calls. unwritten: the numbers of the
+    results that it does not write.
+    """
     known, key = e.functions, (id(called), unwritten)
     if key not in known:
         name = known[key] = unique(f"do_{c_identifier(called.name)}", {*known.values()})
@@ -94,7 +96,7 @@ def _function(walk: Walk, e: Emitter, called: Computation, unwritten: FrozenSet[
 
 
 def _text(walk: Walk, e: Emitter, called: Computation, name: str, unwritten: FrozenSet[int]) -> Dict[str, str]:
-    """Return the functions that a computation's function needs; the last one is the function itself."""
+    """Return the text of a computation's C function and those of the functions that it calls, callers last."""
     inner, real = Emitter(), real_computation(called)
     inner.functions, inner.bodies = e.functions, e.bodies
     arguments: List[Value] = []

@@ -1,4 +1,4 @@
-"""The value of each elementwise op, as C text for one element. gen/reference/__init__.py defines the ops in words."""
+"""The value of each elementwise op on one element, as C text. gen/reference/__init__.py defines the ops in words."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from gen.reference.values import Scalar
 
 
 def _functions() -> "Dict[str, str]":
-    """Return the functions of double by opcode: the function of values.c with the op's name, else that of C's
-    library."""
+    """Return, by opcode, the name of the C function that computes an op on doubles. It is a function of values.c if
+    that defines one with the op's name, and a function of C's library otherwise.
+    """
     of_values = functions(VALUES)
     names = {row.opcode: row.opcode.replace("-", "_") for row in ELEMENTWISE.values() if (row.ulps or 0) > 0.5}
     found = {opcode: name if name in of_values else ELEMENTWISE[opcode].function for opcode, name in names.items()}
@@ -32,7 +33,7 @@ COUNTS = {"popcnt": "count_ones", "count-leading-zeros": "count_leading_zeros"}
 
 
 def value_of(call: Calls, opcode: str, attributes: Mapping[str, object], to: str, x: Sequence[Scalar]) -> str:
-    """Return C text of the op on storage values; the result is in the storage type of `to`."""
+    """Return the C text of an op on values in their storage types. The result is in the storage type of `to`."""
     v, dtype = [s.v for s in x], x[-1].dtype
     kind = STORAGE[dtype]
     if opcode == "compare":
@@ -71,7 +72,7 @@ def of_bits(call: Calls, dtype: str, text: str) -> str:
 
 
 def ordered(call: Calls, dtype: str, text: str, total: bool = False) -> str:
-    """Return C text of a number that represents a value in C comparisons. total: by TOTALORDER."""
+    """Return the C text of a number whose comparison in C orders the values. total: true for the order TOTALORDER."""
     if total and dtype in FLOATS:
         return call("total_order", bits_text(call, dtype, text), str(bits_of(dtype)))
     return load(call, dtype, text)
@@ -130,7 +131,7 @@ def pred_value(opcode: str, v: Sequence[str]) -> str:
 
 
 def cut(call: Calls, dtype: str, text: str) -> str:
-    """Return the integer of a type whose bits are the low bits of an integer."""
+    """Return the C text of the integer of type `dtype` that consists of the low bits of another integer."""
     if dtype not in NARROW:
         return f"({STORAGE[dtype]}){text}"
     if is_signed(dtype):
@@ -139,7 +140,7 @@ def cut(call: Calls, dtype: str, text: str) -> str:
 
 
 def integer_value(call: Calls, opcode: str, dtype: str, v: Sequence[str]) -> str:
-    """Return an integer op, computed in a type at least as wide and truncated to its own."""
+    """Return the C text of an integer op. It is computed in a type that is at least as wide, and then truncated."""
     wide, width = [f"({wide_of(dtype)}){text}" for text in v], str(bits_of(dtype))
     bits = [f"(uint64_t){text}" for text in v]
     sign = "s64" if is_signed(dtype) else "u64"

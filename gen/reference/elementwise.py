@@ -13,7 +13,7 @@ from gen.reference.values import Array, Scalar, Value
 
 
 def elementwise(e: Emitter, i: Instruction, x: List[Array]) -> Array:
-    # a scalar predicate of a select, or bound of a clamp, applies to all elements
+    # a scalar applies to all elements; it is the predicate of a select, or a bound of a clamp
     operands = [Scalar(f"{a}[{a.all()}]", a.dtype) for a in x]
     value, out = value_of(e.call, i.opcode, i.attributes, i.shape.dtype, operands), e.result(i)
     e.step(title(i), out.each(value), [out], x)
@@ -21,7 +21,7 @@ def elementwise(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def mapped(e: Emitter, i: Instruction, x: List[Array]) -> Value:
-    """Add a map: its computation on scalars, in one loop."""
+    """Add a map. Its computation on scalars is written into one loop over the elements."""
     lines: List[Statement] = []
     results = e.inline(i.attributes["to_apply"], [Scalar(f"{a}[{a.all()}]", a.dtype) for a in x], lines)
     outs = [e.array(i.name, shape.dtype, shape.dims) for shape in i.shape.leaves()]

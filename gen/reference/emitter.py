@@ -1,4 +1,4 @@
-"""The arrays, names and steps of a reference under construction, and computations on scalars as statements."""
+"""A reference under construction: its arrays, names and steps, and computations on scalars as statements."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gen.reference.library import Calls, wrapped_list
 from gen.reference.types import bits_of, literal_texts, STORAGE
 from gen.reference.values import Argument, Array, Scalar, Step
 
-# called after an op on scalars, with the instruction, its operands, its value and the statements, to which it may
-# append; returns the value
+# Called after an op on scalars, with the instruction, its operands, its value, and the statements so far. It may add
+# statements, and returns the value to use.
 Follow = Callable[[Instruction, List[Scalar], Scalar, List[Statement]], Scalar]
 
-# attributes in the title of a step
+# attributes that are part of a step's title
 TITLED = """dimensions slice padding direction iota_dimension dynamic_slice_sizes offset_dims collapsed_slice_dims
     start_index_map operand_batching_dims start_indices_batching_dims index_vector_dim slice_sizes lhs_batch_dims
     lhs_contracting_dims rhs_batch_dims rhs_contracting_dims update_window_dims inserted_window_dims
@@ -25,16 +25,16 @@ TITLED = """dimensions slice padding direction iota_dimension dynamic_slice_size
 
 
 class Emitter:
-    """Turns a computation into steps, each an HLO op."""
+    """Turns a computation into steps. Each step is one HLO op."""
 
     def __init__(self) -> None:
         self.steps: List[Step] = []
         self.names: Set[str] = set()
-        # C functions of the computations that loops and branches call: their names, and their texts with all that they
-        # need
+        # The C functions of the computations that loops and branches call: their names, and their texts with those of
+        # the functions that they call.
         self.functions: Dict[Tuple[int, FrozenSet[int]], str] = {}
         self.bodies: Dict[str, Dict[str, str]] = {}
-        # of the current step: the functions that it calls, and the constants that inlined computations read
+        # for the current step: the functions that it calls, and the constants that its computations on scalars read
         self.call, self.touched = Calls(), []  # type: Calls, List[Array]
 
     def unique(self, name: str) -> str:
@@ -44,20 +44,20 @@ class Emitter:
         return Array(self.unique(f"{'v' if dtype in STORAGE else 'r'}_{plain(name)}"), dtype, tuple(dims), given)
 
     def result(self, i: Instruction) -> Array:
-        """Return a new array for an op's result."""
+        """Return a new array for the result of an op."""
         if i.shape.dtype not in STORAGE:
             raise ValueError(f"the type {i.shape.dtype} has no reference")
         return self.array(i.name, i.shape.dtype, i.shape.dims)
 
     def moved(self, i: Instruction, of: Array) -> Array:
-        """Return a new array for the result of an op that moves elements of any type."""
+        """Return a new array for the result of an op that moves elements of any type, possibly a type of C."""
         return self.array(i.name, of.dtype, i.shape.dims)
 
     def constant(self, i: Instruction) -> Array:
         out = self.result(i)
         literal, size, bits = i.literal or [], max(1, out.count), bits_of(out.dtype)
         values = literal_texts(out.dtype, literal)
-        if values is None:  # NaNs keep their payload
+        if values is None:  # f32 and f64 NaNs are defined by their bits, so that they keep their payloads
             head = f"static const union {{ uint{bits}_t bits[{size}]; {out.kind} value[{size}]; }} bits_{out.name} ="
             patterns = [f"0x{b:0{bits // 4}x}u" for b in literal]
             out.literal = [*wrapped_list(head, patterns, "{{", "}}"),
@@ -76,7 +76,7 @@ class Emitter:
 
     def inline(self, computation: Computation, arguments: Sequence[Scalar], lines: List[Statement],
                follow: Optional[Follow] = None) -> List[Scalar]:
-        """Append a computation on scalars to `lines` as statements; return its results."""
+        """Add the statements of a computation on scalars to `lines`, and return its results."""
         live = reachable(computation)
         known: Dict[int, List[Scalar]] = {}
         for i in computation.instructions:
@@ -124,7 +124,7 @@ def plain(name: str) -> str:
 
 
 def title(i: Instruction) -> str:
-    """Return the title of an op's step: the op, approximately as in HLO."""
+    """Return the title of an op's step, which resembles the op's line in HLO text."""
     operands = ", ".join(o.name for o in i.operands)
     if i.opcode == "constant":
         operands = "..." if i.shape.elements > 1 else ""
@@ -141,7 +141,7 @@ def listed(value: object) -> str:
 
 
 def reachable(computation: Computation) -> Set[int]:
-    """Return the ids of the instructions that the root needs."""
+    """Return the ids of the instructions on which the root depends."""
     seen: Set[int] = set()
     waiting = [root_of(computation)]
     while waiting:

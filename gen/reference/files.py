@@ -1,4 +1,4 @@
-"""The file of a fusion's reference."""
+"""The C file of a fusion's reference."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from gen.reference.values import Argument, Array
 
 
 def reference(computation: Computation, name: str, pointers: Pointers = None) -> str:
-    """Return C11 text of `int NAME_ref(const void *const *params, void *const *results)`; ValueError for ops and types
-    without a reference. pointers: see `walked`."""
+    """Return the C11 text of `int NAME_ref(const void *const *params, void *const *results)`. Raise ValueError for ops
+    and types that have no reference. pointers: as in `walked`.
+    """
     return reference_file(computation, name, pointers).text
 
 
 def reference_file(computation: Computation, name: str, pointers: Pointers = None) -> File:
-    """Return the reference as a File."""
+    """Return the reference as a File, which can be joined with others."""
     e = Emitter()
     outs = [put(e, result) for result in walked(e, computation, pointers=pointers)]
     return assemble(f"{name}_ref: the scalar reference, one loop nest an HLO op.",
@@ -30,7 +31,9 @@ def reference_file(computation: Computation, name: str, pointers: Pointers = Non
 
 
 def put(e: Emitter, result: Result) -> Array:
-    """Return the array of a result in its memory layout."""
+    """Return the array of a result in its memory layout. If the layout is not the one in which the result was computed,
+    add a step that copies it.
+    """
     number, shape, half, array = result
     given = Argument("results", number)
     if array.on_heap and is_row_major(shape) and half is None and array.dtype not in PACKED:

@@ -1,4 +1,4 @@
-"""Ops that move elements to and from an index that is read."""
+"""Ops that read or write elements at an index that is an operand: dynamic-slice, dynamic-update-slice and gather."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def from_starts(indices: Sequence[Index]) -> List[Index]:
 
 
 def started(e: Emitter, starts: Sequence[Array], last: Sequence[int], lines: Sequence[Statement]) -> Block:
-    """Return statements in a block that defines the start of a window in each dimension."""
+    """Return a block that defines the start of a window along each dimension, followed by `lines`."""
     head = [Let("int64_t", f"start{d}", clamped(e, start, 0, size))
             for d, (start, size) in enumerate(zip(starts, last))]
     return Block([*head, *lines])
 
 
 def clamped(e: Emitter, of: Array, position: Index, last: int) -> str:
-    """Return an index clamped to 0 .. last, whatever its type."""
+    """Return the C text of an index that is clamped to 0 .. last."""
     return e.call("s64_index" if is_signed(of.dtype) else "u64_index", f"{of}[{position}]", str(last))
 
 
@@ -74,11 +74,12 @@ def gather(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def at_vector(row: Sequence[Index], vector: int, component: Index) -> List[Index]:
-    """Return the index, in a table of indices, of a component of a row. vector: the dimension of the components; the
-    components are scalars if the table has no such dimension."""
+    """Return the index of a component in an array of indices. row: the index without the dimension `vector`, which
+    counts the components. If the array has no such dimension, each row is a single component.
+    """
     return [*row[:vector], component, *row[vector:]]
 
 
 def index_positions(dims: Sequence[int], vector: int, row: Sequence[Index], components: int) -> List[Index]:
-    """Return the positions of the components of a row in a table of indices."""
+    """Return the positions of the components of a row in an array of indices."""
     return [position_of(at_vector(row, vector, k), strides_of(dims)) for k in range(components)]

@@ -1,5 +1,6 @@
-"""Calls of LAPACK's routines: an op `lapack` is defined as the result of the routine on the same matrix.
-gen/bounds/lapack.py checks that the result is what the routine promises."""
+"""Calls of LAPACK routines. The op `lapack` is defined as the result of its routine on the same matrix.
+gen/bounds/lapack.py checks the properties that LAPACK promises for the result.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +16,21 @@ from gen.reference.values import Array, Value
 
 
 def part_of(room: Room) -> "Tuple[str, int]":
-    """Return the real type of an array's numbers, and how many of them form an element."""
+    """Return the real type in which an array is stored, and the number of these per element: 2 for complex numbers."""
     part = table.TABLE[room.dtype].part
     return part or room.dtype, 2 if part else 1
 
 
 def batch_of(arguments: "Tuple[Argument, ...]", first: Array) -> int:
-    """Return the number of matrices, from the array of operand 0."""
+    """Return the number of matrices. first: the array of operand 0."""
     room = next(a for a in arguments if isinstance(a, Room) and a.operand == 0)
     return count_of(first.dims[:len(first.dims) - len(room.dims)])
 
 
 def moved(room: Room, memory: str, arrays: "List[Array]", into: bool) -> List[str]:
-    """Return the statements that copy matrix i of row-major arrays, one for each part, to LAPACK's array, or back."""
+    """Return statements that copy matrix i from row-major arrays, one array for each part, to the array of LAPACK. If
+    not `into`, they copy it back.
+    """
     rows, columns = (*room.dims, 1, 1)[:2]
     sides = [(f"{memory}[(c * {rows} + r) * {len(arrays)} + {part}]", f"{array}[i * {rows * columns} + r * {columns} + c]")
              for part, array in enumerate(arrays)]
@@ -36,7 +39,7 @@ def moved(room: Room, memory: str, arrays: "List[Array]", into: bool) -> List[st
 
 
 def sides(arguments: "Tuple[Argument, ...]", given: "List[Array]", which: str) -> "dict[int, List[Array]]":
-    """Return the arrays of each argument that is an operand, or a result, by the argument's number."""
+    """Return the arrays of the arguments that are operands or results, by the number of the argument."""
     rooms = sorted((getattr(a, which), n, a) for n, a in enumerate(arguments)
                    if isinstance(a, Room) and getattr(a, which) is not None)
     rest = iter(given)

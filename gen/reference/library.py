@@ -1,5 +1,6 @@
-"""The C functions and tables that a reference calls. Functions are pieces of values.c in this folder; tables have the
-values of floats of at most 8 bits. Statements are pieces of steps.c."""
+"""The C functions, tables and statements that a reference uses. Functions are pieces of values.c. Statements of several
+lines are pieces of steps.c. Tables contain the values of float types of at most 8 bits.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +13,23 @@ from typing import Dict, List, Mapping, Sequence, Tuple, Union
 from gen.statements import printed, Statement
 
 VALUES, STEPS = (Path(__file__).with_name(name) for name in ("values.c", "steps.c"))
-COLUMNS = 108   # columns of a list of values in C
+COLUMNS = 108   # maximum length of a line in a list of values
 
 
 class Calls:
-    """Records the functions and tables that a text calls."""
+    """Records the functions and tables that a text uses."""
 
     def __init__(self) -> None:
-        self.texts: Dict[str, str] = {}     # texts of functions and tables, by name
+        self.texts: Dict[str, str] = {}     # the texts of functions and tables, by name
 
     def __call__(self, name: str, *arguments: str) -> str:
-        """Return the text of a call, of a recorded function or of C's library."""
+        """Return the text of a call. Record the function if it is one of values.c, and not of C's library."""
         if name in functions(VALUES):
             self.texts[name] = functions(VALUES)[name]
         return f"{name}({', '.join(arguments)})"
 
     def table(self, about: "Tuple[str, str, Sequence[str]]") -> str:
-        """Return the name of a table, given as (name, C type, values)."""
+        """Record a table, given as (name, C type, values), and return its name."""
         name, kind, values = about
         self.texts[name] = "\n".join(wrapped_list(f"static const {kind} {name}[{len(values)}] =", values))
         return name
@@ -36,8 +37,9 @@ class Calls:
 
 @lru_cache(maxsize=None)
 def functions(file: Path) -> Mapping[str, str]:
-    """Return the pieces of a file by the name of their function, which is before the first parenthesis of its
-    definition; types are pieces of their own."""
+    """Return the pieces of a file, each by the name of the function that it defines. A piece that defines a type is
+    found by its own text.
+    """
     _, *sections = file.read_text().split("\n/* ---- ")
     found = {}
     for piece in (piece.strip("\n") for section in sections for piece in section.split("\n\n")[1:]):
@@ -47,8 +49,9 @@ def functions(file: Path) -> Mapping[str, str]:
 
 
 def statements(piece: str, **words: "str | int | Sequence[Statement]") -> List[str]:
-    """Return the statements of a piece of steps.c with its words replaced. A list replaces a word that is a whole
-    line."""
+    """Return the statements of a piece of steps.c, with its words replaced. If a word is alone on its line, it may be
+    replaced by a list of statements.
+    """
     lines: List[str] = []
     for line in _steps()[piece]:
         indentation, alone, word = line.partition("$")
@@ -60,14 +63,14 @@ def statements(piece: str, **words: "str | int | Sequence[Statement]") -> List[s
 
 @lru_cache(maxsize=None)
 def _steps() -> Mapping[str, List[str]]:
-    """Return the lines of each piece of steps.c, by the name at the beginning of the comment above it."""
+    """Return the lines of each piece of steps.c. The name of a piece is the first word of the comment above it."""
     _, *sections = STEPS.read_text().split("\n/* ---- ")
     heads = (section.split(" ---- */\n") for section in sections)
     return {about.split(":")[0]: text.strip("\n").split("\n") for about, text in heads}
 
 
 def floats_text(value: "Union[float, Fraction]", suffix: str = "") -> str:
-    """Return a float's value as C text."""
+    """Return the C text of a float."""
     number = float(value)
     if number != number:
         return "NAN"
@@ -78,7 +81,7 @@ def floats_text(value: "Union[float, Fraction]", suffix: str = "") -> str:
 
 
 def wrapped_list(head: str, values: Sequence[str], opening: str = "{", closing: str = "}") -> List[str]:
-    """Return C text of a list of values, broken into lines."""
+    """Return the C text of a list of values, broken into lines."""
     text = f"{head} {opening}{', '.join(values)}{closing};"
     if len(text) <= COLUMNS:
         return [text]

@@ -1,7 +1,8 @@
-"""Loops over arrays, and positions of elements: strides from dims and minor_to_major, positions in tiles from the
-layout's text.
+"""Loops over arrays, and the positions of their elements. Strides are computed from dims and minor_to_major, and
+positions in tiles from the layout's text.
 
-None of this is shared with the generator's index algebra, because the generator's kernels are checked against it.
+This file shares nothing with the index algebra of the generator, because the generator's kernels are checked against
+it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from gen.hlo import Shape
 
 
 class Sum(str):
-    """C text with a binary operator; as a factor it needs parentheses."""
+    """C text with a binary operator. It needs parentheses if it becomes a factor."""
 
 
-Index = Union[int, str]     # along a dimension: a constant, or C text of a number
+Index = Union[int, str]     # an index along one dimension: a constant, or C text
 
 
 def strides_of(dims: Sequence[int], minor_to_major: Optional[Sequence[int]] = None) -> List[int]:
-    """Return the strides of an array's dimensions, in elements; row-major by default."""
+    """Return the strides of an array's dimensions, in elements. The array is row-major if no order is given."""
     result, step = [0] * len(dims), 1
     for d in (range(len(dims) - 1, -1, -1) if minor_to_major is None else minor_to_major):
         result[d] = step
@@ -37,22 +38,23 @@ def count_of(dims: Sequence[int]) -> int:
 
 
 def is_row_major(shape: Shape) -> bool:
-    """Return true if the layout stores the elements in row-major order; dimensions of size 1 do not matter."""
+    """Return true if the elements are row-major in memory. Dimensions of size 1 have no influence."""
     kept = [d for d in shape.minor_to_major if shape.dims[d] != 1]
     return not shape.tiled and (kept == sorted(kept, reverse=True) or shape.elements == 0)
 
 
 def tiles_of(shape: Shape) -> List[List[int]]:
-    """Return the tiles of a layout from its text; 0 stands for *."""
+    """Return the tiles of a layout, read from its text. 0 represents *."""
     tiles = re.search(r":[^}]*?T((?:\([^()]*\))+)", shape.text)
     return [[0 if n == "*" else int(n) for n in tile.split(",")]
             for tile in re.findall(r"\(([^()]*)\)", tiles[1])] if tiles else []
 
 
 def place_in_tiles(shape: Shape, indices: Sequence[Index]) -> Tuple[Index, List[int]]:
-    """Return the position of an index in memory, as C text, and the sizes of the physical dimensions. Each tile divides
-    the last of these, major first, and appends the remainders after the quotients; * merges a dimension with the next
-    one."""
+    """Return the position of an index in memory, as C text, and the sizes of the physical dimensions. A tile applies to
+    the last dimensions, major first. Each of them is divided by the tile's size; the quotients come first, then the
+    remainders. A * merges a dimension with the next one.
+    """
     order = list(reversed(shape.minor_to_major))
     sizes, digits = [shape.dims[d] for d in order], [indices[d] for d in order]
     for tile in tiles_of(shape):
@@ -75,33 +77,33 @@ def place_in_tiles(shape: Shape, indices: Sequence[Index]) -> Tuple[Index, List[
 
 
 def place_of(shape: Shape, indices: Sequence[Index]) -> Index:
-    """Return the position of an index in memory."""
+    """Return the position of an index in memory, as C text."""
     return place_in_tiles(shape, indices)[0] if shape.tiled \
         else position_of(indices, strides_of(shape.dims, shape.minor_to_major))
 
 
 def room_of(shape: Shape) -> int:
-    """Return the number of elements for which an array's memory has room."""
+    """Return the number of elements for which an array's memory has room, including padding."""
     tail = re.search(r"L\((\d+)\)", shape.text)
     count = count_of(place_in_tiles(shape, indices_of(shape.dims))[1])
     return -(-count // int(tail[1])) * int(tail[1]) if tail else count
 
 
 def position_of(indices: Sequence[Index], strides: Sequence[int]) -> Index:
-    """Return the linear position of an index."""
+    """Return the sum of index * stride over all dimensions, as C text."""
     return added([index if stride == 1 else Sum(f"({index}) * {stride}" if isinstance(index, Sum)
                                                 else f"{index} * {stride}")
                   for index, stride in zip(indices, strides) if index != 0 and stride != 0])
 
 
 def added(terms: Sequence[Index]) -> Index:
-    """Return the sum of the terms, without zeros."""
+    """Return the sum of some terms as C text. Terms that are 0 are left out."""
     terms = [term for term in terms if term != 0]
     return Sum(" + ".join(map(str, terms))) if len(terms) > 1 else terms[0] if terms else 0
 
 
 def affine(index: Index, factor: int, offset: int) -> Index:
-    """Return factor * index + offset; index is a loop variable or 0."""
+    """Return factor * index + offset as C text. The index is a loop variable or 0."""
     if index == 0:
         return offset
     if factor == -1:
@@ -113,15 +115,16 @@ def affine(index: Index, factor: int, offset: int) -> Index:
 
 
 def indices_of(dims: Sequence[int], prefix: str = "i") -> List[Index]:
-    """Return the loop variables of an array's dimensions; a dimension of size 1 has index 0."""
+    """Return the variables of the loops over an array. The index along a dimension of size 1 is 0."""
     if len(dims) == 1 and prefix == "i":
         return [0 if dims[0] == 1 else "i"]
     return [0 if size == 1 else f"{prefix}{d}" for d, size in enumerate(dims)]
 
 
 def loops(indices: Sequence[Index], sizes: Sequence[int], body: Sequence[Statement]) -> List[Statement]:
-    """Return the body in a scope of its own, inside one loop for each index, outermost first; an index of size 1 needs
-    no loop."""
+    """Return statements in nested loops, one for each index, outermost first. A dimension of size 1 needs no loop. The
+    statements have a scope of their own even without loops.
+    """
     lines, looped = list(body), False
     for index, size in reversed(list(zip(indices, sizes))):
         if size != 1:
@@ -130,12 +133,17 @@ def loops(indices: Sequence[Index], sizes: Sequence[int], body: Sequence[Stateme
 
 
 def loops_over(dims: Sequence[int], body: Sequence[Statement], prefix: str = "i") -> List[Statement]:
-    """Return the body inside the loops over an array's indices, with the names of indices_of."""
+    """Return statements in nested loops over an array. `indices_of` returns the variables of these loops."""
     return loops(indices_of(dims, prefix), dims, body)
 
 
 class WindowIndex(NamedTuple):
-    """The element that a window reads: statements before it, the tests that it is inside the base, and its index."""
+    """The element of the base that a window reads.
+
+    before: statements that define its index.
+    tests: the conditions under which it is inside the base.
+    at: its index.
+    """
 
     before: List[Let]
     tests: List[str]
@@ -143,7 +151,9 @@ class WindowIndex(NamedTuple):
 
 
 def window_index(window: object, places: Sequence[Index], within: Sequence[Index], base: Sequence[int]) -> WindowIndex:
-    """Return the element at index `within` of the window for the result's index `places`, in a base of these sizes."""
+    """Return the element of the base that a window reads. places: the index of the result. within: the index within the
+    window. base: the sizes of the base.
+    """
     before, tests, at = [], [], []     # type: List[Let], List[str], List[Index]
     lists = (getattr(window, name) for name in ("stride", "dilation", "low", "base_dilation"))
     for k, (stride, dilation, low, holes) in enumerate(zip(*lists)):

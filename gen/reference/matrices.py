@@ -1,4 +1,4 @@
-"""Ops on matrices: calls of the functions of matrices.c, one call for each matrix of the batch."""
+"""Ops on matrices. Each matrix of a batch becomes a call of a function of matrices.c."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gen.reference.loops import count_of
 from gen.reference.values import Array, Value
 
 MATRICES = Path(__file__).with_name("matrices.c")
-# words of matrices.c for each type of elements
+# for each type of elements, what the words of matrices.c stand for
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "f32": {"real": "float", "wide": "double", "ROOT": "sqrt", "SIZE": "fabs", "WIDE_EPSILON": "0x1p-52",
             "EPSILON": "0x1p-23", "LEAST": "0x1p-126"},
@@ -27,24 +27,25 @@ WIDE = {dtype: words["wide"] for dtype, words in _WORDS.items()}
 
 @lru_cache(maxsize=None)
 def function(file: Path, name: str, dtype: str) -> str:
-    """Return the text of a function, from a file like matrices.c, for a type of elements. name: without its suffix
-    `real`."""
+    """Return the text of a function of matrices.c, or of a similar file, for a type of elements. name: the function's
+    name without the suffix `real`.
+    """
     text = re.sub(r"_real\(", f"_{dtype}(", functions(file)[f"{name}_real"])
     return re.sub(r"\b(real|wide|ROOT|SIZE|WIDE_EPSILON|EPSILON|LEAST)\b", lambda word: _WORDS[dtype][word[1]], text)
 
 
 def at(array: Array, rank: int) -> str:
-    """Return the matrix with the loop's index i, in an array with `rank` batch dimensions."""
+    """Return a pointer to matrix number i of an array with `rank` batch dimensions, as C text."""
     size = count_of(array.dims[rank:])
     return f"{array}" if count_of(array.dims[:rank]) == 1 else f"{array} + i * {size}"
 
 
-# the functions that another function calls
+# for each function, the functions that it calls
 _CALLED = {"tridiagonal_solve": ("times", "over", "less", "length"), "tridiagonal_solve_error": ("size",)}
 
 
 def named(i: Instruction) -> str:
-    """Return the name of an op's function, without its suffix."""
+    """Return the name of the function that computes an op, without the suffix for the type."""
     return "tridiagonal_solve" if i.opcode in TRIDIAGONAL else i.opcode.replace("-", "_")
 
 
@@ -55,12 +56,12 @@ def call(e: Emitter, file: Path, name: str, dtype: str, arguments: "Sequence[str
 
 
 def for_each(count: int, statement: Statement) -> Statement:
-    """Return the statement in a loop over the matrices i."""
+    """Return a statement in a loop over the numbers i of the matrices."""
     return statement if count == 1 else For("int64_t", "i", str(count), [statement], brief=True)
 
 
 def _work(i: Instruction, dims: "Sequence[int]") -> int:
-    """Return the number of elements in a function's work array."""
+    """Return the number of elements that an op's function needs in its work array."""
     m, n = dims[-2:]
     k, size = min(m, n), max(m, n)
     return {"triangular-solve": size, "householder-product": m, **dict.fromkeys(TRIDIAGONAL, 6 * m + 2 * m * n), "eigh": 2 * n * n,
@@ -72,8 +73,10 @@ def _cholesky(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[
 
 
 def triangle(i: Instruction) -> "List[int]":
-    """Return n, the number of right-hand sides, the strides of T and of the right-hand sides, and whether T is lower,
-    for the form T X = B, to which other forms are transposed."""
+    """Return the arguments that describe a triangular system T X = B. Other forms are transposed to it. The arguments
+    are n, the number of right-hand sides, the two strides of T, the two strides of the right-hand sides, and 1 if T is
+    lower triangular.
+    """
     left, (m, k) = i.attributes.get("left_side", False), i.shape.dims[-2:]
     n, sides = (m, k) if left else (k, m)
     straight = left == (i.attributes["transpose_a"] == "NO_TRANSPOSE")
@@ -101,7 +104,9 @@ def _householder_product(i: Instruction, dims: "Sequence[int]", x: "List[str]", 
 
 def _tridiagonal_solve(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]",
                        w: str) -> "List[str | int]":
-    """Return the arguments of both ops, for real numbers or for parts of complex ones."""
+    """Return the arguments of the functions for tridiagonal systems. A matrix is real, or given by its real and
+    imaginary parts.
+    """
     perturbed, real = i.opcode != "tridiagonal-solve", _WORDS[i.operands[0].shape.dtype]["real"]
     results = [*["NULL"] * (6 if len(x) == 8 else 3), *out] if perturbed else out[:len(x)]
     return [*(f"({kind} *const[]){{{', '.join(arrays if len(x) == 8 else [a for of in arrays for a in (of, 'NULL')])}}}"
@@ -134,7 +139,7 @@ def matrices(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     if leaves[-1].dtype == "s32":
         statement = Assign(f"{outs[-1]}[{'i' if outs[-1].count > 1 else 0}]", called.text)
     lines = [for_each(count_of(dims[:-2]), statement)]
-    if i.opcode == "svd":       # LAPACK leaves undefined values there
+    if i.opcode == "svd":  # LAPACK leaves undefined values in its first argument; here, it is a copy of the operand
         lines.append(Call("memcpy", str(outs[0]), str(x[0]), f"sizeof *{outs[0]} * {outs[0].count}"))
     e.step(title(i), lines, [*outs, work], x)
     return outs[0] if i.shape.kind == "array" else list(outs)

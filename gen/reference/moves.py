@@ -25,8 +25,9 @@ def iota(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def from_index(e: Emitter, i: Instruction, x: Array, of: List[Index]) -> Array:
-    """Add a move: each element of the result is the operand's element at the index `of`, in terms of the result's
-    indices."""
+    """Add an op that moves elements. Each element of the result is the operand's element at index `of`, which contains
+    the variables of the loops over the result.
+    """
     out = e.moved(i, x)
     to = position_of(indices_of(out.dims), strides_of(out.dims))
     line = Assign(f"{out}[{to}]", f"{x}[{position_of(of, strides_of(x.dims))}]")
@@ -58,7 +59,7 @@ def reverse(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def reshape(e: Emitter, i: Instruction, x: List[Array]) -> Array:
-    out = e.moved(i, x[0])  # both are row-major here
+    out = e.moved(i, x[0])  # both arrays are row-major in the reference
     e.step(title(i), copied(out, x[0]), [out], x)
     return out
 
@@ -69,8 +70,9 @@ def copied(to: Array, of: Array) -> List[Statement]:
 
 
 def bitcast(e: Emitter, i: Instruction, x: List[Array]) -> Array:
-    """Add a bitcast: the bytes in memory, ordered by the layouts of both sides (bitcast-convert: in row-major order),
-    are one sequence of bits."""
+    """Add a bitcast. All elements together form a sequence of bits, which stays the same. For bitcast, the sequence is
+    in the order of memory, by the layouts of operand and result. For bitcast-convert, it is in row-major order.
+    """
     of, operand = x[0], i.operands[0].shape
     if i.shape.dtype == "pred" and operand.dtype != "pred":    # a byte other than 0 is true
         byte = bitcast(e, replace(i, name=f"{i.name}_bytes", shape=replace(i.shape, dtype="u8"), users=[]), x)
@@ -100,8 +102,9 @@ def bitcast(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def same_bits(e: Emitter, out: Array, of: Array) -> Sequence[Statement]:
-    """Return statements that copy a sequence of bits from elements of one type to elements of another: bit k of the
-    sequence, counted from the low bits of the first element, stays bit k."""
+    """Return statements that copy a sequence of bits to elements of another type. The sequence begins with the low bits
+    of the first element.
+    """
     if out.dtype == of.dtype or bits_of(out.dtype) == bits_of(of.dtype) >= 8:
         return copied(out, of)
     store = Assign(f"{out}[i]", cut(e.call, out.dtype, "bits")) if out.dtype in NARROW else \

@@ -1,4 +1,4 @@
-"""Sums of products: dot, scaled-dot and convolution, element by element of the result."""
+"""dot, scaled-dot and convolution: each element of the result is a sum of products."""
 
 from __future__ import annotations
 
@@ -17,14 +17,20 @@ from gen.reference.values import Array, Scalar
 
 @dataclass
 class Products:
-    """The loops of a dot or convolution. dims: of the result. sizes: of the loops over the products of an element.
-    orders: for each operand, the order of its dimensions in its array of factors. at: positions of the factors."""
+    """The loops of a dot or a convolution.
+
+    dims: the sizes of the result's dimensions.
+    sizes: the sizes of the loops over the products that are summed.
+    orders: for each operand, the order of its dimensions in the array from which its factors are read.
+    at: for each operand, the position of the factor in that array.
+    """
 
     dims: Sequence[int]
     sizes: List[int]
     orders: List[List[int]]
     at: List[Index]
-    before: Sequence[Statement] = ()  # for a window: statements before a product, and the condition that there is one
+    # for a window: the statements before a product, and the conditions under which there is a product
+    before: Sequence[Statement] = ()
     tests: Sequence[str] = ()
 
     @property
@@ -44,7 +50,9 @@ def products(i: Instruction) -> Products:
 
 
 def dot_products(i: Instruction) -> Products:
-    """Return the loops of a dot. A factor's dimensions are those of batches, then its own, then the contracted ones."""
+    """Return the loops of a dot. An array of factors has first the batch dimensions, then the dimensions that only this
+    operand has, then the contracted dimensions.
+    """
     a, index = i.attributes, indices_of(i.shape.dims)
     batch = len(a["lhs_batch_dims"])
     orders, at, first = [], [], batch
@@ -60,7 +68,7 @@ def dot_products(i: Instruction) -> Products:
 
 
 def convolution_products(i: Instruction) -> Products:
-    """Return the loops over the window and the input features."""
+    """Return the loops of a convolution, over the elements of the window and the input features."""
     window, labels, index = i.attributes["window"], i.attributes["dim_labels"], indices_of(i.shape.dims)
     lhs, rhs = (operand.shape.dims for operand in i.operands)
     n, outputs, batches = len(window.size), i.shape.dims[labels.out[1]], i.shape.dims[labels.out[0]]
@@ -94,12 +102,14 @@ def contract(e: Emitter, i: Instruction, x: List[Array], scales: Sequence[Option
 
 
 def scaled_dot(e: Emitter, i: Instruction, x: List[Array]) -> Array:
-    """Add a dot of the operands times their scales."""
+    """Add a dot whose operands are first multiplied by their scales."""
     return contract(e, i, x, x[2:])
 
 
 def factor(e: Emitter, i: Instruction, k: int, order: List[int], kind: str, x: Array, scale: Optional[Array]) -> Array:
-    """Return an operand in the accumulator's type, times its scale, in the order of the loops."""
+    """Return an operand converted to the accumulator's type and multiplied by its scale, with its dimensions in the
+    order of the loops.
+    """
     if x.dtype == kind and order == sorted(order) and scale is None:
         return x
     out = e.array(f"{i.name}_{k}", kind, [x.dims[d] for d in order])
@@ -115,7 +125,9 @@ def factor(e: Emitter, i: Instruction, k: int, order: List[int], kind: str, x: A
 
 
 def factor_places(order: List[int], dims: Sequence[int]) -> "Tuple[Index, List[Index]]":
-    """Return the position of a factor in terms of its indices, and the operand's index there."""
+    """Return the position of a factor in its array, and the index of the same element in the operand. Both contain the
+    variables of the loops over the factors.
+    """
     sizes = [dims[d] for d in order]
     indices, of = indices_of(sizes), indices_of(dims)
     for d, index in zip(order, indices):
@@ -124,7 +136,8 @@ def factor_places(order: List[int], dims: Sequence[int]) -> "Tuple[Index, List[I
 
 
 def blocks(index: Sequence[Index], dims: Sequence[int], scales: Sequence[int]) -> List[Index]:
-    """Return the index of the scale whose block contains an element."""
+    """Return the index of the scale that applies to the element at `index`. Each scale applies to a block of elements.
+    """
     return [Sum(f"{at} / {size // each}") if 0 < each < size else at for at, size, each in zip(index, dims, scales)]
 
 

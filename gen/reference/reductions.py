@@ -16,21 +16,25 @@ from gen.reference.values import Array, Scalar, Value
 
 @dataclass
 class Reduction:
-    """The loops of a reduce or reduce-window. kept: the result's dimensions. gone: the dimensions that are combined."""
+    """The loops of a reduce or a reduce-window. kept: the sizes of the result's dimensions. gone: the sizes of the
+    loops over the combined elements.
+    """
 
     kept: List[int]
     gone: List[int]
-    element: Index  # position of the element
+    element: Index  # position of an element in the operand
     result: Index   # position of the result
-    count: str      # C text of the number of elements combined to one result, at most
-    before: Sequence[Statement] = ()  # for a window: statements before the element, and the condition that it is inside
+    count: str      # C text of the maximum number of elements that are combined into one result
+    # for a window: the statements before an element, and the conditions under which it is inside the base
+    before: Sequence[Statement] = ()
     tests: Sequence[str] = ()
-    # for a reduce-window whose windows are prefixes: the dimension, and True if they are suffixes instead
+    # For a reduce-window that is a scan (each window begins, or ends, at an end of the dimension): the dimension, and
+    # true if the scan goes backwards. Otherwise None.
     along: Optional[Tuple[int, bool]] = None
 
     @property
     def behind(self) -> bool:
-        """Return true if the accumulator is the combiner's second operand."""
+        """Return true if the accumulator is the second argument of the combiner."""
         return self.along is not None and self.along[1]
 
     def loops(self, start: Sequence[Statement], step: Sequence[Statement], end: Sequence[Statement]) -> List[Statement]:
@@ -40,7 +44,8 @@ class Reduction:
         return loops_over(self.kept, [*start, *inner, *end])
 
     def carried(self, start: Sequence[Statement], step: Sequence[Statement]) -> List[Statement]:
-        """Return loops that carry an accumulator along one dimension, inside all other loops."""
+        """Return loops of a scan. The innermost loop goes along the scan's dimension, and its accumulator is not reset.
+        """
         assert self.along is not None
         d, name, size = self.along[0], indices_of(self.kept)[self.along[0]], self.kept[self.along[0]]
         if size == 1:
@@ -73,7 +78,9 @@ def reduction(i: Instruction) -> Reduction:
 
 
 def prefix(i: Instruction) -> Optional[Tuple[int, bool]]:
-    """Return `along` of a reduce-window; None for windows that are not prefixes."""
+    """Return the dimension and the direction of a reduce-window that is a scan, as in `Reduction.along`. Return None
+    for any other window.
+    """
     window, dims = i.attributes["window"], i.operands[0].shape.dims
     wide = [d for d in range(len(dims)) if window.size[d] != 1]
     if len(wide) != 1 or window.dilated or any(n != 1 for n in window.stride) or any(window.reversal):

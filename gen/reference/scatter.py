@@ -1,4 +1,4 @@
-"""Scatter: updates are combined into elements at indices that are read."""
+"""Scatter: updates are combined into elements whose indices are an operand."""
 
 from __future__ import annotations
 
@@ -16,19 +16,25 @@ from gen.reference.values import Array, Scalar, Value
 
 @dataclass
 class Scattering:
-    """The loops of a scatter. dims: of the updates. in_order: their dimensions in loop order, rows of the indices
-    before windows. start: for a dimension, where the window's start is read, and its largest value with the whole
-    window inside."""
+    """The loops of a scatter.
+
+    dims: the sizes of the updates' dimensions.
+    in_order: the numbers of these dimensions in the order of the loops. The dimensions of the indices come first, then
+        those of the window.
+    start: for each dimension that has a start index, the position from which it is read, and its maximum with which the
+        whole window is inside.
+    """
 
     dims: Sequence[int]
     in_order: Sequence[int]
-    start: List[Tuple[int, Index, int]]     # dimension, position in the indices, last
+    start: List[Tuple[int, Index, int]]     # dimension, position in the array of indices, maximum
     update: Index   # position of the update
     to: Index       # position of the element
 
     def loops(self, table: Array, body: Sequence[Statement]) -> List[Statement]:
-        """Return loops over the rows of the indices, and over the windows of the updates; `at` is the element's
-        position."""
+        """Return loops over the rows of the indices and over the elements of a window. `at` is the position of the
+        element in the result.
+        """
         if any(last < 0 for _, _, last in self.start):     # no window fits
             return []
         body = [Let("int64_t", "at", str(self.to)), *body]

@@ -1,4 +1,6 @@
-"""Select-and-scatter: each source element is scattered to the element of its window that the comparison selects."""
+"""Select-and-scatter: for each window, a comparison selects an element, and the source is combined into the result
+there.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,14 @@ from gen.reference.values import Array, Scalar
 
 
 class Selection(NamedTuple):
-    """The loops of a select-and-scatter: over windows, and over the elements of each window that are inside, in
-    order."""
+    """The loops of a select-and-scatter: over windows, and over those elements of a window that are inside the operand.
+    """
 
     places: List[int]
     sizes: List[int]
     before: Sequence[Statement]
     tests: List[str]
-    element: Index  # position of the element
+    element: Index  # position of an element of the window
     source: Index   # position of the source
 
     def loops(self, start: Sequence[Statement], step: Sequence[Statement], end: Sequence[Statement]) -> List[Statement]:
@@ -37,7 +39,7 @@ def selection(i: Instruction) -> Selection:
 
 
 def chosen(e: Emitter, i: Instruction, of: Array) -> List[str]:
-    """Return statements that select the element at `at` if it is the best so far."""
+    """Return statements that compare the element at `at` with the best element so far, and keep the better one."""
     compared: List[Statement] = []
     keeps = e.inline(i.attributes["select"], [Scalar("chosen", of.dtype), Scalar("next", of.dtype)], compared)[0]
     return statements("chosen", kind=of.kind, of=str(of), compared=compared, keeps=keeps.v)

@@ -1,4 +1,5 @@
-"""Sort and topk: the sorted order of each row's positions, found by merging runs of 1, 2, 4, .. positions."""
+"""Sort and topk. They compute the sorted order of the positions in each row, by merging runs of 1, 2, 4, .. positions.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ from gen.reference.values import Array, Scalar, Value
 
 @dataclass
 class Rows:
-    """The rows along one dimension of operands. size: elements of a row. step: the distance between neighbours. sizes:
-    of the loops over rows."""
+    """The rows of an operand along one dimension. size: the number of elements in a row. sizes: the sizes of the loops
+    over rows.
+    """
 
     dims: Sequence[int]
     along: int
@@ -32,15 +34,18 @@ class Rows:
         return [1 if d == self.along else size for d, size in enumerate(self.dims)]
 
     def at(self, dims: Sequence[int], place: str) -> Index:
-        """Return the position of the element at a place in the current row, in an array of `dims`."""
+        """Return the position of an element of the current row in an array with the dimensions `dims`. place: the place
+        in the row.
+        """
         index: List[Index] = [place if d == self.along else name for d, name in enumerate(indices_of(self.sizes))]
         return position_of(index, strides_of(dims))
 
 
 def ordered(rows: Rows, order: Array, merged: Array, before: Sequence[Statement], count: "int | str",
             moved: Sequence[Statement]) -> List[Statement]:
-    """Return statements that find each row's order (see merge_sort in steps.c), then run `moved` for the first `count`
-    places t."""
+    """Return statements that compute the order of each row (see merge_sort in steps.c), and then run `moved` for its
+    first `count` places t.
+    """
     lines = statements("merge_sort", size=rows.size, order=str(order), merged=str(merged), before=before, count=count,
                        moved=moved)
     return loops_over(rows.sizes, [Block([*lines])]) if all(rows.dims) else []
@@ -51,7 +56,8 @@ def scratch(e: Emitter, i: Instruction, size: int) -> List[Array]:
 
 
 def sort(e: Emitter, i: Instruction, x: List[Array]) -> Value:
-    """Add a stable sort: a later element comes before an earlier one only if the comparator says so."""
+    """Add a stable sort. A later element moves before an earlier element only if the comparator returns true for them.
+    """
     rows = Rows(x[0].dims, i.attributes["dimensions"][0])
     outs = [e.array(i.name, shape.dtype, shape.dims) for shape in i.shape.leaves()]
     order, merged = scratch(e, i, rows.size)
@@ -66,7 +72,7 @@ def sort(e: Emitter, i: Instruction, x: List[Array]) -> Value:
 
 
 def topk(e: Emitter, i: Instruction, x: List[Array]) -> Value:
-    """Add a topk: the first k of a row, stably sorted by value, floats by TOTALORDER."""
+    """Add a topk: the first k elements of each row after a stable sort by value. Floats are ordered by TOTALORDER."""
     (of,), rows, count = x, Rows(x[0].dims, len(x[0].dims) - 1), i.attributes["k"]
     values, indices = (e.array(i.name, shape.dtype, shape.dims) for shape in i.shape.leaves())
     order, merged = scratch(e, i, rows.size)

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms in long double, one dimension and one row after another."""
+"""Discrete Fourier transforms, computed in long double along one dimension after another."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from gen.reference.values import Array, Value
 
 
 def passes(i: Instruction, dims: Sequence[int]) -> "List[Tuple[int, int, bool]]":
-    """Return the transformed dimensions in order: number, length, and whether the row is real before or after. That
-    dimension is the first one for RFFT and the last one for IRFFT."""
+    """Return the transformed dimensions in the order of the computation. For each, return its number, its length, and
+    true if its rows are real before (RFFT) or after (IRFFT) the transform.
+    """
     kind, lengths = i.attributes["fft_type"], i.attributes["fft_length"]
     first = len(dims) - len(lengths)
     order = [(first + k, length, kind in ("RFFT", "IRFFT") and k == len(lengths) - 1)
@@ -23,7 +24,7 @@ def passes(i: Instruction, dims: Sequence[int]) -> "List[Tuple[int, int, bool]]"
 
 
 def fft(e: Emitter, i: Instruction, x: List[Array]) -> Value:
-    """Return the parts of the result, from the parts of the operand."""
+    """Add the steps of an fft, and return the real and imaginary parts of the result."""
     kind, dims = i.attributes["fft_type"], x[0].dims
     shapes = i.shape.leaves()
     outs = [e.array(f"{i.name}{part}", shape.dtype, shape.dims)

@@ -1,4 +1,4 @@
-"""The types of elements in the C text of a reference: storage, conversions, constants."""
+"""The types of elements in a reference's C text: storage types, conversions and constants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from gen.reference.library import Calls, floats_text
 TINY = ("f8e5m2", "f8e4m3", "f8e3m4", "f8e4m3fn", "f8e5m2fnuz", "f8e4m3fnuz", "f8e4m3b11fnuz", "f8e8m0fnu", "f4e2m1fn")
 SMALL = ("f16", "bf16")
 FLOATS = SMALL + ("f32", "f64") + TINY
-NARROW = ("s2", "u2", "s4", "u4")  # one element per byte in a reference's arrays; packed in parameters and results only
+# integers that take a byte each in the arrays of a reference; they are packed only in parameters and results
+NARROW = ("s2", "u2", "s4", "u4")
 PACKED = NARROW + ("f4e2m1fn",)
 STORAGE = {"pred": "uint8_t", "s8": "int8_t", "u8": "uint8_t", "s16": "int16_t", "u16": "uint16_t", "s32": "int32_t",
            "u32": "uint32_t", "s64": "int64_t", "u64": "uint64_t", "f16": "uint16_t", "bf16": "uint16_t",
@@ -34,19 +35,19 @@ def unsigned(dtype: str) -> str:
 
 
 def wide_of(dtype: str) -> str:
-    """Return the unsigned C type in which arithmetic of an integer type wraps without undefined behaviour."""
+    """Return an unsigned C type in which the arithmetic of an integer type wraps, as it should."""
     return "uint64_t" if bits_of(dtype) == 64 else "uint32_t"
 
 
 def load(call: Calls, dtype: str, text: str) -> str:
-    """Convert from the storage type to the type of arithmetic."""
+    """Return the C text of a value, converted from the storage type to the type of arithmetic."""
     if dtype in TINY:
         return f"{call.table(small_float(dtype).values)}[{text}]"
     return call(f"{dtype}_to_float", text) if dtype in SMALL else text
 
 
 def store(call: Calls, dtype: str, text: str) -> str:
-    """Convert from the type of arithmetic to the storage type."""
+    """Return the C text of a value, converted from the type of arithmetic to the storage type."""
     return from_double(call, dtype, f"(double)({text})") if dtype in SMALL + TINY else text
 
 
@@ -62,8 +63,9 @@ def from_double(call: Calls, dtype: str, text: str) -> str:
 
 
 class SmallFloat:
-    """A float of at most 8 bits: its values, the midpoints between the finite ones, and the C function that finds the
-    nearest value, with its arguments after the midpoints."""
+    """A float type of at most 8 bits: its values, the midpoints between its finite values, the name of the C function
+    that rounds a double to it, and the function's arguments after the midpoints.
+    """
 
     def __init__(self, dtype: str) -> None:
         bits, style, top = bits_of(dtype), table.TABLE[dtype].style, table.largest_finite(dtype)
@@ -91,7 +93,9 @@ def small_float(dtype: str) -> SmallFloat:
 
 
 def literal_texts(dtype: str, literal: Sequence[int]) -> Optional[List[str]]:
-    """Return constants of the storage type; None if an f32 or f64 NaN is among them, whose bits C cannot express."""
+    """Return the C texts of constants in the storage type. Return None if there is an f32 or f64 NaN, whose bits C text
+    cannot express.
+    """
     texts = [text for text in (literal_text(dtype, bits) for bits in literal) if text is not None]
     return texts if len(texts) == len(literal) else None
 

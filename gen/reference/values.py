@@ -1,4 +1,4 @@
-"""The records of a reference's text: arrays and scalars of C, and steps."""
+"""Arrays, scalars and steps of a reference."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from gen.reference.types import STORAGE
 
 
 class Argument(NamedTuple):
-    """The place of an array's pointer: argument `name` of the function, at a number; the array begins `offset` bytes
-    after the pointer."""
+    """A pointer among the arguments of the C function, and an offset from it. The pointer is element `number` of the
+    argument `name`. The array begins `offset` bytes after it.
+    """
 
     name: str
     number: int
@@ -22,14 +23,15 @@ class Argument(NamedTuple):
 
 @dataclass(eq=False)
 class Array:
-    """A row-major array of the emitted C. In a step's lines it is written as ${name}, which is replaced by a pointer's
-    name in the step's function or loop."""
+    """A row-major array of the C text. In the statements of a step, it is written as ${name}. This is later replaced by
+    the name of a pointer in the step's function.
+    """
 
     name: str       # of its pointer
-    dtype: str      # an HLO type, or a C type with a name of its own
+    dtype: str      # an HLO type, or the name of a C type
     dims: Tuple[int, ...]
     given: Optional[Argument] = None    # for a parameter or a result
-    literal: Sequence[str] = ()         # for a constant: the lines that define it
+    literal: Sequence[str] = ()         # for a constant: the lines of its definition
 
     @property
     def count(self) -> int:
@@ -47,23 +49,23 @@ class Array:
         return f"${{{self.name}}}"
 
     def all(self) -> str:
-        """Return the loop variable of a loop over all elements, loops_over((count,), ..)."""
+        """Return the variable of a loop over all elements, as from loops_over((count,), ..)."""
         return "0" if self.count == 1 else "i"
 
     def each(self, value: str) -> List[Statement]:
-        """Return statements that assign all elements; value: C text in that variable."""
+        """Return statements that assign a value to each element. value: C text that contains the loop variable."""
         return loops_over((self.count,), [Assign(f"{self}[{self.all()}]", value)])
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """A value in a loop's body: C text in its storage type."""
+    """A value in the body of a loop, as C text in its storage type."""
 
     v: str
     dtype: str
 
 
-Value = Union[Array, List["Value"]]  # a list stands for a tuple
+Value = Union[Array, List["Value"]]  # a list is a tuple
 
 
 def leaves_of(value: Value) -> List[Array]:
@@ -74,7 +76,7 @@ def leaves_of(value: Value) -> List[Array]:
 
 @dataclass
 class Step:
-    """Loops that define arrays. calls: the functions and tables that they need."""
+    """Loops that define arrays. calls: the texts of the functions and tables that they use."""
 
     title: str
     lines: List[Statement]
