@@ -1,4 +1,6 @@
-"""python3 -m gen VERB: HLO text in, verified kernels out. The verbs only read arguments; other modules do the work."""
+"""python3 -m gen VERB: generate kernels from HLO text, check them and time them. This module reads the arguments; other
+modules do the work.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ import signal
 import sys
 
 if __name__ == "__main__":
-    gc.set_threshold(100_000, 10, 10)   # reference cycles are rare, and collecting them took a third of the time
+    # there are few reference cycles, and collecting them took a third of the run time
+    gc.set_threshold(100_000, 10, 10)
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)    # until the modules are imported, Ctrl-C simply ends the process
 
@@ -52,7 +55,9 @@ gen/README.md explains the generator, gen/errors.md the errors it reports. NO_CO
 
 
 class Usage(argparse.ArgumentParser):
-    """Reports faults in the arguments like all other faults. For an unknown option it suggests the nearest one."""
+    """An argument parser that reports errors in the form of all other errors. For an unknown option, it suggests the
+    most similar one.
+    """
 
     def __init__(self, **words: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **words)
@@ -71,7 +76,7 @@ class Usage(argparse.ArgumentParser):
 
 
 def one_of(what: str, names: "List[str]") -> "Callable[[str], str]":
-    """Return the type of an argument that must be one of some names."""
+    """Return the function that parses an argument that must be one of some names."""
     def parsed(text: str) -> str:
         if text not in names:
             raise argparse.ArgumentTypeError(
@@ -104,7 +109,7 @@ def seconds(text: str) -> int:
 
 
 def dims(text: str) -> "Tuple[str, Tuple[int, ...]]":
-    """Parse the sizes of an argument's dimensions, or of a symbol: 0=8x128, b=8."""
+    """Parse the sizes of a parameter's dimensions, 0=8x128, or of a symbol, b=8."""
     match = re.fullmatch(r"([A-Za-z0-9_]+)=([0-9]{1,18}(?:x[0-9]{1,18})*)", text)
     if match is None or (len(match[2].split("x")) > 1 and not match[1].isdecimal()):
         raise argparse.ArgumentTypeError(f"expected ARGUMENT=SIZExSIZE.. or SYMBOL=SIZE, like 0=8x128 or b=8, found '{text}'")
@@ -122,7 +127,7 @@ def names_of(text: str) -> List[str]:
 
 
 def version() -> str:
-    """Return the version of the headers, which belong to the generator."""
+    """Return the version of the headers, which is also the version of the generator."""
     found = re.search(r"#define SETT_VERSION (\d+)", (pipeline.ROOT / "include/sett.h").read_text())
     assert found
     number = int(found[1])
@@ -272,8 +277,9 @@ def options(given: argparse.Namespace) -> run.Options:
 
 
 def inputs(words: "List[str]", together: bool = False) -> List[str]:
-    """Return the files that arguments name; those of a folder in the order of their names. together: functions of a
-    Python file stay together."""
+    """Return the files that the arguments name. A folder stands for its files in the order of their names. together:
+    true if several functions of a Python file are one input.
+    """
     files: List[str] = []
     for word in words:
         if not os.path.isdir(word):
@@ -289,14 +295,17 @@ def inputs(words: "List[str]", together: bool = False) -> List[str]:
 
 
 def in_folder(folder: Path) -> List[str]:
-    """Return a folder's .hlo files, and its .mlir files without an .hlo file of the same name."""
+    """Return the .hlo files of a folder, and its .mlir files except those for which there is a .hlo file of the same
+    name.
+    """
     found = {path.stem: path for suffix in reversed(run.SUFFIXES) for path in folder.glob("*" + suffix) if path.is_file()}
     return sorted(map(str, found.values()))
 
 
 def modules_of(file: str, together: bool) -> List[str]:
-    """Return FILE#NAME for each module of a file with several, or model.py:NAME for each function if a verb takes one
-    at a time; else the file."""
+    """Return the inputs in a file: FILE#NAME for each module if there are several, or FILE.py:NAME for each function if
+    the verb takes one function at a time. Otherwise, return the file itself.
+    """
     functions = from_jax.split_functions(file)
     if functions and not together:
         return [f"{functions.path}:{name}" for name in functions.names]
@@ -312,10 +321,11 @@ Work = Callable[[argparse.Namespace, str], Tuple[int, Any]]
 
 def over_files(work: Work, given: argparse.Namespace,
                then: "Callable[[str, Any], Any]" = lambda file, value: None) -> int:
-    """Call work(given, file) for each file, then then(file, value) with its result. A fault in one file is printed, and
-    the other files are still processed."""
+    """Call work(given, file) for each file, and then then(file, value) with the value that it returned. An error in a
+    file is printed, and the remaining files are still processed.
+    """
     files = inputs(given.files, given.verb == "build")
-    algebra.build()     # before further processes start
+    algebra.build()     # build before worker processes start, so that only one process builds
 
     def announce(done: int, file: str) -> None:
         if len(files) > 1:
@@ -347,7 +357,7 @@ def over_files(work: Work, given: argparse.Namespace,
 
 
 def report_faults(work: "Callable[..., Tuple[int, Any]]", *given: Any) -> "Tuple[int, Any]":
-    """Return the result of the work; if it raises a fault, print the fault and return its exit status."""
+    """Return the result of `work`. If it raises an error, print the error and return its exit status."""
     try:
         return work(*given)
     except (hlo.HloError, BuildError) as error:
@@ -374,7 +384,7 @@ Texts = pipeline.Texts
 
 
 def do_build(given: argparse.Namespace) -> int:
-    written: Dict[str, str] = {}    # the name of each written file, with its input
+    written: Dict[str, str] = {}    # for each written file, the input from which it was made
 
     def then(file: str, texts: "Tuple[Texts, Texts]") -> None:
         for name in (name for names in texts for name in names):
@@ -390,8 +400,9 @@ def do_build(given: argparse.Namespace) -> int:
 
 
 def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Texts]]":
-    """Return the files of a module's program, or of each of its fusions, by name, with the depfile; then those of
-    --dump. For JAX functions, return the files of each function, and main.c."""
+    """Return the files of a module's program or of each of its fusions, with a depfile, and the files of --dump. For
+    functions of a Python file, return the files of each function, and main.c.
+    """
     settings = options(given)
     settings.step(f"{file}: read")
     functions, path = [], run.split(file)[0]    # type: List[from_jax.Lowered], str
@@ -435,7 +446,7 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
 
 def build_module(given: argparse.Namespace, file: str, module: hlo.Module, settings: run.Options,
                  texts: Texts) -> "Dict[str, Any]":
-    """Add the files of a module to `texts`; return the manifest of the last program."""
+    """Add the files of a module to `texts`, and return the manifest of the last program."""
     stem = hlo.stem(module)
     if stem != hlo.plain_stem(module):
         PROGRESS.end()
@@ -465,15 +476,18 @@ def note_warnings(file: str, about: "Dict[str, Any]") -> None:
 
 
 def depfile(target: Path, sources: "List[Path]") -> str:
-    """Return a depfile with one target, as compilers write it: Ninja and CMake refuse a depfile that names a file which
-    the rule does not. It has an empty rule for each source, like gcc's -MP, so that Make continues if a newer sett
-    lacks such a file."""
+    """Return a depfile with a single target, as compilers write it. Ninja and CMake reject a depfile that names files
+    that the rule does not declare. Like the depfiles of gcc -MP, it has an empty rule for each source, so that Make
+    continues if a later version of sett no longer has that source.
+    """
     names = [str(path).replace(" ", "\\ ") for path in (target, *sources)]
     return f"{names[0]}: {' '.join(names[1:])}\n" + "".join(f"{name}:\n" for name in names[1:])
 
 
 def publish(texts: Texts, folder: Path) -> None:
-    """Write files into a folder, each completely or not at all; files with equal content stay untouched."""
+    """Write files into a folder. Each is written completely or not at all. A file whose content is unchanged is not
+    written.
+    """
     run.make_folder(folder)
     for name, text in texts.items():
         pipeline.write(folder / name, text)
@@ -532,7 +546,7 @@ def do_certify(given: argparse.Namespace) -> int:
 
 
 def certified(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
-    """Print a line for each kernel of a file: the solvers' verdict on its text."""
+    """Print, for each kernel of a file, whether the solvers have proved its text."""
     settings = options(given)
     missing = certify.missing()
     if missing:
@@ -591,7 +605,7 @@ VERBS = {"build": do_build, "check": do_check, "run": do_run, "explain": do_expl
 
 
 def unused_device(given: argparse.Namespace) -> str:
-    """Return a warning about a --device whose language none of the targets has; "" if it is used, or not given."""
+    """Return a warning if no target uses the language of --device; "" if one does, or if there is no --device."""
     names = given.target if isinstance(given.target, list) else [given.target]
     languages = {RUNNERS[name].target.name for name in names}
     if not given.device or DEVICES[given.device].language in languages:
@@ -601,7 +615,7 @@ def unused_device(given: argparse.Namespace) -> str:
 
 
 def wrong_profile(given: argparse.Namespace) -> str:
-    """Set the arguments' defaults, including those of a profile; return the fault, or ""."""
+    """Set the defaults of the arguments, including those of a profile. Return an error message, or ""."""
     several = given.verb in ("build", "explain", "certify")
     if given.profile and (given.device or given.target not in (None, "c", ["c"])):
         return f"expected no --device, and no other --target than c, beside --profile {given.profile}"
@@ -624,7 +638,7 @@ def main(words: Optional[List[str]] = None) -> int:
     parser = arguments()
     if not words:
         parser.error(f"expected a verb, one of {', '.join(VERBS)}")
-    if words[0] == "help":  # help VERB is VERB --help
+    if words[0] == "help":  # help VERB means VERB --help
         words = [*(words[1:2] or []), "--help"]
     if not words[0].startswith("-") and words[0] not in VERBS:
         parser.error(
@@ -638,7 +652,7 @@ def main(words: Optional[List[str]] = None) -> int:
         PROGRESS.note(unused_device(given))
     try:
         return report_faults(lambda: (VERBS[given.verb](given), None))[0]
-    except BrokenPipeError:     # the reader has closed the pipe
+    except BrokenPipeError:     # the reader of standard output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Unwritable as error:
@@ -647,7 +661,7 @@ def main(words: Optional[List[str]] = None) -> int:
 
 
 def stoppable() -> int:
-    """Run main as a program: after a signal such as Ctrl-C, the exit status is 128 plus the signal's number."""
+    """Run main as a program. After a signal such as Ctrl-C, its exit status is 128 plus the number of the signal."""
     opened()
     jobs.stoppable()
     try:

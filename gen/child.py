@@ -1,8 +1,8 @@
-"""Child processes that end with this process, however it ends.
+"""Child processes that end when this process ends, for whatever reason.
 
-Each child runs in a session of its own, under a shell that waits for two events: the end of the child, and the end of a
-pipe that only this process can write to. When this process is gone, killed or not, the pipe ends, and the shell kills
-the session: the child and all that it started.
+Each child runs in a session of its own. A shell in that session waits until the child ends, or until a pipe ends that
+only this process can write to. If this process is gone, even by SIGKILL, the pipe ends, and the shell kills the
+session, which contains the child and all processes that it started.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ kill -KILL $watch
 wait $watch 2> /dev/null
 exit $status
 """
-MOST_PASSING = 2000000.0    # longest wait of poll in seconds: milliseconds in 31 bits
+MOST_PASSING = 2000000.0    # maximum time in seconds that poll can wait, because it counts milliseconds in 31 bits
 _running: "Set[subprocess.Popen[str]]" = set()
 _lock = threading.Lock()
 _ending = False
@@ -37,23 +37,31 @@ _ending = False
 
 @dataclass(frozen=True)
 class Limit:
-    """The limits of a process. processor: seconds of processor time, of all threads. passing: seconds of wall-clock
-    time, against a process that waits for ever."""
+    """The limits of a process.
+
+    processor: the processor time of all its threads, in seconds.
+    passing: the wall-clock time in seconds, for a process that waits without end.
+    """
 
     processor: float
     passing: float
 
     @staticmethod
     def of(seconds: float, processors: int = 1) -> "Limit":
-        """Return the limit for work of `seconds` on each of `processors`. On a busy machine, such work may get a
-        quarter of the time."""
+        """Return the limits of work that takes `seconds` on each of `processors`. The wall-clock limit allows for a
+        busy machine, on which the work gets only a quarter of the time.
+        """
         return Limit(seconds * processors, min(60 + 4 * seconds, MOST_PASSING))
 
 
 @dataclass
 class Done:
-    """The end of a process: its exit status, or minus the signal that ended it; its output; the limit that ended it, or
-    ""."""
+    """The result of a process that has ended.
+
+    status: the exit status, or minus the number of the signal that ended it.
+    out, err: what it wrote to standard output and standard error.
+    exceeded: the limit that it exceeded, in words; "" if none.
+    """
 
     status: int
     out: str
@@ -63,11 +71,12 @@ class Done:
 
 def run(command: Sequence[str], limit: Optional[Limit] = None, env: Optional[Mapping[str, str]] = None,
         cwd: Optional[str] = None) -> Done:
-    """Run a command to its end, or to a limit; each process that it starts has the same limit of processor time.
-    FileNotFoundError if there is no such program."""
+    """Run a command until it ends or exceeds a limit. Each process that it starts has the limit of processor time as
+    well. Raise FileNotFoundError if there is no such program.
+    """
     if not shutil.which(command[0]):
         raise FileNotFoundError(2, "No such file or directory", command[0])
-    reading, writing = os.pipe()    # not inherited: no other process holds it open
+    reading, writing = os.pipe()    # the pipe is not inherited, so that no other process keeps it open
     try:
         with _lock:
             script = f"ulimit -S -t {math.ceil(limit.processor)}\n{LEASH}" if limit else LEASH
@@ -99,8 +108,8 @@ def run(command: Sequence[str], limit: Optional[Limit] = None, env: Optional[Map
 
 
 def compiler(command: Sequence[str]) -> Done:
-    """Run as `run` does, with a folder for temporary files that is removed afterwards, because a killed compiler leaves
-    its temporary files behind.
+    """Run a compiler with a folder for its temporary files, and remove the folder afterwards. A compiler that is killed
+    does not remove its temporary files.
     """
     with jobs.temporary_folder("sett_compiler_") as folder:
         return run(command, env={**os.environ, "TMPDIR": folder})
@@ -112,7 +121,7 @@ def _kill(process: "subprocess.Popen[str]") -> None:
 
 
 def end_all() -> None:
-    """End the processes that other threads wait for, and those that they start from now on."""
+    """Kill the processes for which other threads wait, and those that they start from now on."""
     global _ending
     with _lock:
         _ending = True

@@ -1,4 +1,4 @@
-"""gen explain: each stage of a fusion from text to kernel, as text."""
+"""gen explain: the stages of a fusion, from HLO text to kernels, as text."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ EMITTED = ("flatten", "vectorize", "kernel", "arena")
 
 def stages(module: hlo.Module, targets: Sequence[str], options: Any,
            wanted: Sequence[str] = STAGES) -> Dict[str, str]:
-    """Return the wanted stages of a module and of the fusions that its program calls, the scheduled stages for each
-    target. Stages that none of them needs are not run."""
+    """Return the text of the wanted stages of a module. Some stages are shown for each fusion, and some for each
+    target. A stage is run only if a wanted stage needs it.
+    """
     of_stage: Dict[str, List[str]] = {stage: [] for stage in wanted}
     program = pipeline.with_leads(programs.program(module), options.leads)
     if "parse" in wanted:
@@ -46,8 +47,8 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any,
 
 
 def _devices(of: PlanClass, cpus: int) -> str:
-    """Return a plan's devices in words. cpus: the number of plans for CPUs; if there are several, register tiles
-    distinguish them.
+    """Return the devices of a plan in words. cpus: the number of different plans for CPUs. If there are several, the
+    words say which register tiles they use.
     """
     if not of.cpu:
         return "GPUs"
@@ -56,16 +57,16 @@ def _devices(of: PlanClass, cpus: int) -> str:
 
 
 def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequence[str], options: Any) -> None:
-    """Add the stages from the plan on."""
+    """Add the text of the stages that need plans."""
     classes = dict.fromkeys(device_for(target, options.schedule).plan_class for target in targets)
     plans = {of: pipeline.plan_of(program, of) for of in sorted(classes, key=lambda of: (not of.cpu, bool(of.panels)))}
     for fusion in program.fusions if {"partition", "maps"} & {*of_stage} else ():
         of_class = {of: plan[fusion] for of, plan in plans.items()}
         stored = [plan.storage.stored if plan.storage else [] for plan in of_class.values()]
-        if all(values == stored[0] for values in stored):   # CPUs and GPUs have one plan
+        if all(values == stored[0] for values in stored):   # CPUs and GPUs have the same plan
             of_class = dict([*of_class.items()][:1])
         shown = {of: (_partition(fusion, plan), _maps(plan)) for of, plan in of_class.items()}
-        alike: "Dict[Any, PlanClass]" = {}      # for each text, the first class that has it
+        alike: "Dict[Any, PlanClass]" = {}      # for each text, the first class of devices that has it
         for of, both in shown.items():
             alike.setdefault((of.cpu, both), of)
         cpus = sum(of.cpu for of in alike.values())
@@ -93,8 +94,9 @@ def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequen
 
 
 class _ProgramLines:
-    """The lines of a program: calls, loops and branches, with the arrays that each reads and writes. If several arrays
-    have one name, the second is NAME#2."""
+    """The text of a program: its calls, loops and branches, with the arrays that they read and write. If two arrays
+    have the same name, the second is printed as NAME#2.
+    """
 
     def __init__(self) -> None:
         self._names: "Dict[Array, str]" = {}
@@ -142,14 +144,15 @@ class _ProgramLines:
 
 
 def _inside(call: Call) -> str:
-    """Return the loop in a call's kernel, in words; "" if there is none."""
+    """Return a description of the loops that the kernel of a call contains; "" if it contains none."""
     counts = [trips(i) for i in call.fusion.computation.instructions if i.opcode == "while"]
     return "".join(f", element by element, {f'{count} times' if count is not None else 'a loop'}" for count in counts)
 
 
 def _arena(file: TargetFile) -> List[str]:
-    """Return the lines about memory: the places of arrays that NAME_prepare computes; for each array between launches,
-    the launches that need it and its place; and a picture of the places."""
+    """Return the lines about memory: the arrays that NAME_prepare computes, with their bytes; the arrays that are
+    passed between launches, with the launches that need them and their bytes; and a picture of the bytes.
+    """
     placement = file.storage.placement
     lines = [f"  state, bytes {place.offset} to {place.offset + array.shape.bytes}: {array.name}"
              for array, place in file.storage.places.items() if place.buffer == "state"]
@@ -162,15 +165,16 @@ def _arena(file: TargetFile) -> List[str]:
 
 
 def arena_svg(module: hlo.Module, target: str, options: Any) -> str:
-    """Return the picture of the arrays' places between launches, as SVG."""
+    """Return the picture of the arrays that are passed between launches, as SVG."""
     file = pipeline.target_file(programs.program(module), target, options.schedule, options.excess_precision)
     return pictures.svg(file.storage.placement)
 
 
 def _input_slices(fusion: hlo.Fusion) -> bool:
-    """Return true if all results are unstrided slices of values of one shape, for which XLA has an emitter of its
-    own. Here the loop's walks of the slices read only what they write, so one walk over the whole input would not be
-    better."""
+    """Return true if all results are unstrided slices of values of the same shape. XLA has an emitter of its own for
+    such fusions. Here, each slice is written by a loop of its own, which reads only what it writes, so that a single
+    loop over the whole input would not be faster.
+    """
     results = [leaf.value for leaf in hlo.result_leaves(fusion.computation)]
     return len(results) > 1 and len({i.operands[0].shape.dims if i.opcode == "slice" else () for i in results}) == 1 \
         and all(i.opcode == "slice" and all(stride == 1 for _, _, stride in i.attributes["slice"]) for i in results)
@@ -181,9 +185,8 @@ def _title(function: Function) -> str:
 
 
 def _partition(fusion: hlo.Fusion, plan: Planned) -> str:
-    """Return the functions of each nest with what each function computes, and the nest's class if it is a subclass, then
-    the values that are stored, and the values that are computed again. The C compiler may inline functions that are
-    called once.
+    """Return the functions of each nest, with the ops that they compute, and the kind of the nest. Then list the values
+    that are stored, and those that are computed again. The C compiler may inline functions.
     """
     lines = [f"{fusion.name}: {how}" for how in [plan.updated] if how]
     lines += [
@@ -216,8 +219,9 @@ def _partition(fusion: hlo.Fusion, plan: Planned) -> str:
 
 
 def _storage(name: str, storage: Storage) -> "List[str]":
-    """Return the operations of the graph and of the plan, and for each value with several reads the reason why it is
-    stored or computed again."""
+    """Return the number of operations compared with the graph's. For each value that is stored or computed several
+    times, add a line with the reason.
+    """
     lines = [f"{name}: {storage.operations:.3g} operations, {storage.factor:.3g} times the graph's"]
     for value, reads, evaluations, stored, saved in storage.values():
         elements = max(1, value.shape.leaves()[0].elements)
@@ -228,7 +232,7 @@ def _storage(name: str, storage: Storage) -> "List[str]":
 
 
 def _maps(plan: Planned) -> str:
-    """Return, for each function, the map of every operand after moves are composed away."""
+    """Return, for each function, the map of every operand. Ops that only move data are composed into the maps."""
     lines = []
     for nest, partition in ((nest, partition) for nest in plan.nests for partition in nest.partitions):
         for function in partition.functions:
@@ -263,7 +267,9 @@ def _maps(plan: Planned) -> str:
 
 
 def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice[Any, Any]]", context: Context, place: str) -> "List[str]":
-    """Return the hero of each kernel of a fusion, and the heroes that refused it; then the schedule of each."""
+    """Return, for each kernel of a fusion, its hero and the heroes that refused it. The schedule of each kernel
+    follows.
+    """
     slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
     leaves = [leaf for choice in choices for leaf in choice.leaves()]
     lines = []
@@ -277,7 +283,7 @@ def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice[Any, Any]]", context:
 
 
 def _loops(nest: Nest) -> "List[str]":
-    """Return the reasons why products of a nest are loops."""
+    """Return, for each product of a nest that is computed by loops, the reason."""
     products = dict.fromkeys(entry.instruction for partition in nest.partitions for function in partition.functions
                              for region in regions(function.body) for entry in region.entries if entry.callee is None)
     reasons = {i: i.attributes.get(WHY_LOOP, nest.loops if TILED in i.attributes else "") for i in products}
@@ -300,7 +306,7 @@ def _schedule(choice: Choice[Any, Any], grid: Grid, context: Context, place: str
 
 
 def _flatten(kernel: "Kernel", place: str) -> str:
-    """Return every access as one number, the element's position in its buffer."""
+    """Return every access as the map to the element's position in its buffer."""
     lines = [f"{kernel.name} for {place}:"]
     lines += [f"  {access.words}: {access.position}" for access in dict.fromkeys(kernel.report.touched)]
     partition = kernel.nest.partition
@@ -313,8 +319,9 @@ def _flatten(kernel: "Kernel", place: str) -> str:
 
 
 def _vectorize(kernel: "Kernel", place: str) -> str:
-    """Return the stride of each access along the step's variables; then the code of a step, if the hero has steps: the
-    work for one register, unrolled over vec."""
+    """Return the stride of each access along the variables of a step. If the kernel has steps, the code of a step
+    follows: the code for one register, and the number of times that it is unrolled.
+    """
     loop = kernel.loop
     lines = [f"{kernel.name} for {place}: a step is {loop.vec} x {loop.lanes} elements"]
     for touched in dict.fromkeys(kernel.report.touched):

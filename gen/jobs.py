@@ -1,8 +1,8 @@
-"""Work on several inputs at a time, in a few processes. The answers come in the order of the inputs.
+"""Work on several inputs at the same time, in worker processes. The results are returned in the order of the inputs.
 
-A worker process is told to stop when the caller stops (`parallel` is closed), and stops by itself when the caller is
-gone. It stops as after Ctrl-C, by an exception, so that it cleans up. (concurrent.futures gives up all inputs if one
-process is killed; here only that input fails, and another process continues with the next.)
+A worker stops when the caller closes `parallel`, and also when the caller is gone. It then raises an exception, as
+after Ctrl-C, so that it can clean up. If a worker is killed, only its input fails, and another worker continues with
+the next input. (concurrent.futures would give up all inputs.)
 """
 
 from __future__ import annotations
@@ -24,27 +24,28 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Generator, Iterator, List, Sequence, Tuple
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-WAKE = signal.SIGUSR1       # its only effect is to end a wait
+WAKE = signal.SIGUSR1       # a signal whose only effect is that it ends a wait
 
 
-PATIENCE = 2.0      # seconds for clean-up, before another signal interrupts it
+PATIENCE = 2.0      # seconds during which further signals do not interrupt the clean-up
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal that asks this process to end."""
+    """Raised when a signal asks this process to end."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
 
 
-_stopped: List[Tuple[int, float]] = []      # the signal, and the time of its arrival
-_late: List[int] = []                       # signals that wait for the end of a `held` block
+_stopped: List[Tuple[int, float]] = []      # the signals that have arrived, with their times
+_late: List[int] = []                       # signals that arrived in a `held` block, and are raised after it
 _holds: List[None] = []
 
 
 def _stop(number: int, frame: object) -> None:
-    if not _stopped or time.monotonic() > _stopped[-1][1] + PATIENCE:      # a terminal and ninja may each send one
+    # a terminal and ninja may both send a signal for the same Ctrl-C
+    if not _stopped or time.monotonic() > _stopped[-1][1] + PATIENCE:
         _stopped.append((number, time.monotonic()))
         _raise(number)
 
@@ -57,8 +58,8 @@ def _raise(number: int) -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Delay Stopped to the end of the block."""
-    if threading.current_thread() is not threading.main_thread():   # Stopped is never raised there
+    """Delay Stopped until the block has ended."""
+    if threading.current_thread() is not threading.main_thread():   # Stopped is raised only in the main thread
         yield
         return
     _holds.append(None)
@@ -72,8 +73,9 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[str]:
-    """Make a temporary folder that is removed with the block, whenever Stopped is raised. (tempfile's own stays if
-    Stopped is raised at the wrong moment.)"""
+    """Create a temporary folder, and remove it after the block, at whatever moment Stopped is raised. (A folder of the
+    module tempfile can be left over if Stopped is raised while it is created.)
+    """
     folder = None
     try:
         with held():
@@ -87,8 +89,9 @@ def temporary_folder(prefix: str) -> Iterator[str]:
 
 @contextmanager
 def replacing(path: Path, mode: int = 0o644) -> Iterator[str]:
-    """Yield the name of a temporary file beside a path; it replaces the path at the end of the block, so that no reader
-    sees half a file. After an exception it is removed."""
+    """Yield the name of a temporary file next to `path`. At the end of the block, the file is renamed to `path`, so
+    that no reader sees an incomplete file. If the block raises an exception, the file is removed.
+    """
     name = None
     try:
         with held():
@@ -104,8 +107,9 @@ def replacing(path: Path, mode: int = 0o644) -> Iterator[str]:
 
 
 def _swallowed(what: Any) -> None:
-    """Raise Stopped once more if it was raised where Python ignores exceptions: in a destructor, in the callback of a
-    weak reference (each import has one), or of a fork."""
+    """Raise Stopped again after it was raised where Python ignores exceptions: in a destructor, in the callback of a
+    weak reference (each import has one), or in a callback of fork.
+    """
     if isinstance(what.exc_value, Stopped):
         signal.setitimer(signal.ITIMER_REAL, 0.01)
     else:
@@ -117,7 +121,9 @@ def _again(number: int, frame: object) -> None:
 
 
 def stoppable() -> None:
-    """Let signals that end a process raise Stopped from now on, except those that its parent has made it ignore."""
+    """From now on, raise Stopped when a signal asks this process to end. A signal that the parent process has made this
+    process ignore is still ignored.
+    """
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _stop)
@@ -131,8 +137,9 @@ def stoppable() -> None:
 
 
 def _wake(reading: int, main: int) -> None:
-    """End the main thread's wait after each signal, repeatedly for a second: a signal that arrives just before a wait
-    begins does not end the wait, and Python handles the signal only afterwards."""
+    """After each signal, end the wait of the main thread, repeatedly for a second. Without this, a signal that arrives
+    just before a wait begins would not end it, and Python would handle the signal only after the wait.
+    """
     while True:
         if set(os.read(reading, 64)) - {WAKE}:
             for _ in range(10):
@@ -142,8 +149,9 @@ def _wake(reading: int, main: int) -> None:
 
 @dataclass
 class Outcome:
-    """The outcome of the work on one input: an exit status and a value; its output, if that was held back until its
-    turn."""
+    """The result of the work on one input: its exit status and its value, and the output that it wrote if the output
+    was collected.
+    """
 
     status: int
     value: Any = None
@@ -156,25 +164,28 @@ Work = Callable[[Any], Tuple[int, Any]]
 
 def parallel(work: Work, items: Sequence[Any], jobs: int,
              announce: Callable[[int, Any], None] = lambda done, item: None) -> Generator[Outcome, None, None]:
-    """Yield the outcome of work(item) for each item, with at most `jobs` at a time. announce(number of finished items,
-    item) is called before work on an item begins. With one job or one item, no process is started and output appears at
-    once."""
+    """Yield the outcome of work(item) for each item. At most `jobs` items are in work at the same time. With one job or
+    one item, no process is started, and output appears at once.
+
+    announce(number of finished items, item) is called before the work on an item begins.
+    """
     if jobs <= 1 or len(items) <= 1:
         for number, item in enumerate(items):
             announce(number, item)
             yield Outcome(*work(item))
         return
     fork, waiting = multiprocessing.get_context("fork"), list(range(len(items)))[::-1]
-    gc.freeze()     # worker processes do not search older objects for garbage
+    gc.freeze()     # so that worker processes do not collect garbage among the objects that exist already
     ready: Any
     started: List[Any] = []
-    workers: Dict[Any, Tuple[int, Any]] = {}    # the number of the item and the worker, by the pipe to the worker
+    # for each pipe to a worker, the number of the item in work, and the worker
+    workers: Dict[Any, Tuple[int, Any]] = {}
     answers: Dict[int, Outcome] = {}
 
     def begin(pipe: Any, process: Any) -> None:
         announce(len(answers), items[waiting[-1]])
         workers[pipe] = waiting.pop(), process
-        with suppress(OSError):     # of a process that was killed; no answer comes
+        with suppress(OSError):     # the worker was killed; no answer comes
             pipe.send(workers[pipe][0])
 
     try:
@@ -182,7 +193,7 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
             while number not in answers:
                 while waiting and len(workers) < jobs:
                     pipe, end = fork.Pipe()
-                    with held():    # until the processes to stop are known
+                    with held():    # until the process is in `started`
                         process = fork.Process(target=_work, args=(work, items, end))
                         process.start()
                         started.append(process)
@@ -208,13 +219,14 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
 
 
 def _work(work: Work, items: Sequence[Any], pipe: Any) -> None:
-    """Run a worker process: it receives numbers of items, and None at the end; it sends the outcomes, with the output
-    of the work."""
-    os.setpgid(0, 0)    # Ctrl-C reaches the caller only, which passes it on once
+    """Run a worker process. It receives the numbers of items, and None at the end. It sends the outcomes, with the
+    output of the work.
+    """
+    os.setpgid(0, 0)    # Ctrl-C then reaches only the caller, which passes it on once
     stoppable()
     signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_until_gone, daemon=True).start()
-    _holds.clear()      # those of the caller
+    _holds.clear()      # held blocks of the caller
     while not _late:
         sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
         number = pipe.recv()
@@ -235,7 +247,9 @@ def _until_gone() -> None:
 
 
 def _outcome(pipe: Any, process: Any) -> Outcome:
-    """Return the outcome of a worker; if the worker has ended instead, its exit code is known."""
+    """Return the outcome that a worker sends. If the worker has ended without sending one, return an outcome with its
+    exit code.
+    """
     try:
         answer: Outcome = pipe.recv()
     except (EOFError, OSError):
@@ -247,5 +261,7 @@ def _outcome(pipe: Any, process: Any) -> Outcome:
 
 
 def overall(statuses: List[int]) -> int:
-    """Return the exit status of several runs: a mismatch (1) before bad input (2) before a missing tool (3)."""
+    """Return the exit status of several runs: 1 (a mismatch) if a run has it, else 2 (bad input), else 3 (a missing
+    tool).
+    """
     return min((status for status in statuses if status), default=0)

@@ -1,4 +1,4 @@
-"""NAME.json: the facts that a program needs to launch a fusion's kernels, or to check and time them."""
+"""NAME.json, the manifest: what a program must know to launch the kernels of a fusion, and to check and time them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from gen.render import Dialect, TargetFile
 
 
 def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
-    """Return the bytes of the parameters' elements that are read, each counted once; an upper bound from the sizes and
-    the number of reads."""
+    """Return an upper bound of the number of bytes that are read from parameters, where each element counts once. It is
+    computed from the sizes of the parameters and the number of reads.
+    """
     reads: Dict[int, int] = {}
     for nest in kernels:
         if isinstance(nest, Whole):     # all elements
@@ -41,8 +42,9 @@ def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
 
 
 def index_sizes(computation: Computation) -> Dict[int, int]:
-    """Return the buffers of parameters that are used as indices, directly or after a few integer ops, with the size
-    below which the indices are in range."""
+    """Return, for each parameter that is used as an index, the size below which the index is in range. It may be used
+    directly, or after a few integer ops.
+    """
     bounds: Dict[int, int] = {}
     waiting: List[Tuple[Instruction, int]] = []
     for i in computation.instructions:
@@ -74,7 +76,7 @@ def index_sizes(computation: Computation) -> Dict[int, int]:
 
 
 def distinct(computation: Computation) -> Dict[int, List[int]]:
-    """Return the buffers of indices that are drawn so that no two updates meet."""
+    """Return the parameters that a check draws as indices so that no two updates of a scatter have the same target."""
     ways: Dict[int, List[int]] = {}
     for i in computation.instructions:
         how, source = (hlo.unshared_places(i), hlo.index_parameter(i)) if i.opcode == "scatter" else (None, None)
@@ -84,19 +86,20 @@ def distinct(computation: Computation) -> Dict[int, List[int]]:
 
 
 def in_order(computation: Computation) -> Dict[int, List[int]]:
-    """Return the buffers of indices that are sorted after they are drawn."""
+    """Return the parameters that a check draws as indices and then sorts."""
     ways = {first_leaf(i.operands[len(i.operands) // 2]): hlo.in_order(i) for i in computation.instructions
             if i.opcode == "scatter" and hlo.in_order(i)}
     return {n: how for n, how in ways.items() if how}
 
 
-# ops that keep a symmetric matrix symmetric, and usually a definite one definite
+# ops that keep a symmetric matrix symmetric, and a definite matrix definite in most cases
 _KEEPS_DEFINITE = frozenset(["add", "copy", "divide", "multiply", "transpose"])
 
 
 def definite(computation: Computation) -> Dict[int, int]:
-    """Return the buffers of matrices that are factored by Cholesky or used in a triangular solve, directly or after a
-    few ops, with their number of rows."""
+    """Return, for each parameter that is factored by Cholesky or is the matrix of a triangular solve, its number of
+    rows. It may be used directly, or after a few ops.
+    """
     found: Dict[int, int] = {}
     waiting = [i.operands[0] for i in computation.instructions if i.opcode in ("cholesky", "triangular-solve")]
     seen = set(waiting)
@@ -117,8 +120,9 @@ def _bytes_written(kernels: "Sequence[Nest]", results: "Sequence[Shape]") -> int
 
 
 def points(index: str, partition: Partition) -> int:
-    """Return the number of points of a map's box that its results can distinguish: the product over the variables in
-    them, and in the maps at which runtime variables are read."""
+    """Return an upper bound of the number of different results of a map: the product of the sizes of the variables in
+    its results. A runtime variable counts as the variables of the map at which it is read.
+    """
     info, runtimes = algebra.info(index), {runtime.name: runtime.read.map for runtime in bound_in(partition)}
     used: "Set[str]" = set()
     waiting = [index]
@@ -130,9 +134,12 @@ def points(index: str, partition: Partition) -> int:
 
 
 def _layout(shape: Shape) -> Dict[str, Any]:
-    """Return the layout of a shape. row_major; if false, also the C expression for an element's number in the buffer,
-    from its index d0, d1, ..; strides: bytes between neighbours along each dimension, if elements are whole bytes at
-    constant distances."""
+    """Return the layout of a shape for the manifest.
+
+    row_major: true if it is row-major.
+    element: the C expression for the position of the element with the index d0, d1, ..; only if it is not row-major.
+    strides: the bytes between neighbours along each dimension; only if elements are whole bytes at constant distances.
+    """
     strides = None if shape.dtype in dtypes.PACKED else algebra.strides(shape.text)
     return {
         "row_major": is_row_major(shape),
@@ -142,7 +149,7 @@ def _layout(shape: Shape) -> Dict[str, Any]:
 
 
 def params(fusion: Fusion) -> List[Dict[str, Any]]:
-    """Return a fusion's parameters, with the facts that a check needs to draw them."""
+    """Return the parameters of a fusion for the manifest, with what a check must know to draw their values."""
     graph = fusion.computation
     indices, places, ordered, matrices = index_sizes(graph), distinct(graph), in_order(graph), definite(graph)
     return [{
@@ -157,7 +164,9 @@ def params(fusion: Fusion) -> List[Dict[str, Any]]:
 
 
 def results(fusion: Fusion, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]:
-    """Return a fusion's results. exact: they are only moved. varies: the reason why two runs may differ."""
+    """Return the results of a fusion for the manifest. exact: true if elements are only moved. varies: the reason why a
+    result may differ from run to run.
+    """
     graph = fusion.computation
     varying, drawn = (scatter.varying(graph, drawn) if on_gpus else set() for drawn in (False, True))
 
@@ -177,7 +186,8 @@ def results(fusion: Fusion, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]
 
 
 def _moved(graph: Computation, excess: bool) -> "Sequence[bool]":
-    """Return, for each result, true if it is only moved; nothing is known about loops and branches."""
+    """Return, for each result, true if its elements are only moved. For a program with loops or branches, return false.
+    """
     if has_steps(graph) and whole_of(graph) is None:
         return [False] * len(result_leaves(graph))
     return bounds.bitwise(graph, excess)
@@ -223,15 +233,18 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
 
 
 def _with_leads(program: Program, arrays: "Sequence[Array]", entries: "List[Dict[str, Any]]") -> "List[Dict[str, Any]]":
-    """Return the entries, with the number and the bounds of each leading dimension that the caller passes."""
+    """Return the entries of some arrays. If the caller passes the leading dimension of an array, its number and its
+    bounds are added.
+    """
     leads = {array: {"number": n, "least": least, "most": most} for n, array in enumerate(program.leads)
              for least, most in leads_of([array.shape]).values()}
     return [{**of, "lead": leads[array]} if array in leads else of for array, of in zip(arrays, entries)]
 
 
 def _unused_aliases(program: Program, files: "Sequence[TargetFile]") -> "List[Dict[str, Any]]":
-    """Return the results of a program without loops and branches that the module allows to share a parameter's buffer
-    but that have a buffer of their own, with the reason."""
+    """Return the results of a program without loops and branches that have a buffer of their own although the module
+    allows them to be stored in a parameter's buffer, with the reason.
+    """
     found: List[Dict[str, Any]] = []
     for result, parameter in program.whole.aliases.items() if program.straight else ():
         calls = [call for call in program.calls if program.results[result] in call.results]
@@ -247,7 +260,7 @@ def _unused_aliases(program: Program, files: "Sequence[TargetFile]") -> "List[Di
 
 
 def _weights(program: Program) -> Dict[str, Any]:
-    """Return the block of large constants. pointer: its number among the parameters' pointers."""
+    """Return the block of large constants for the manifest. pointer: its number among the pointers to parameters."""
     last = list(program.weights.values())[-1]
     return {"pointer": next(program.pointers[array][0] for array in program.weights),
             "bytes": last.offset + len(last.bytes),
@@ -256,7 +269,7 @@ def _weights(program: Program) -> Dict[str, Any]:
 
 
 def _more_results(program: Program, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]:
-    """Return the results of a traced program that its calls compute."""
+    """Return the results that a traced program has in addition to those of the module."""
     varying: Set[Array] = set()
     for call in program.calls if on_gpus else ():
         varies = any(array in varying for array in call.operands)
@@ -269,19 +282,27 @@ def _more_results(program: Program, excess: bool, on_gpus: bool) -> List[Dict[st
 
 
 def _call(call: Call, files: "Sequence[TargetFile]") -> Dict[str, Any]:
-    """Return a call of a fusion. operands: null for a parameter that the fusion does not read."""
+    """Return a call of a fusion for the manifest. operands: the names of arrays; null for a parameter that the fusion
+    does not read.
+    """
     heroes = dict.fromkeys(k.hero for file in files for k in file.dialects[0].units[call.fusion].kernels)
     return {"fusion": call.fusion.name, "hero": " ".join(heroes), "operands": [array and array.name for array in call.operands],
             "results": [array.name for array in call.results]}
 
 
 def _target(file: TargetFile) -> Dict[str, Any]:
-    """Return the manifest of a target's file. scratch_bytes: of the caller's block. state_bytes: the part at its
-    beginning that `prepare` fills. least_bytes: the largest number of bytes of buffers between kernels in use at once.
-    stack_bytes: see TargetFile. alignment: of pointers, in bytes. intrinsics: true if the file includes the header of
-    the machine's vector instructions. words: for a kernel and each of its pointers, the bytes of one access if all of
-    these pointers are aligned to their words. dynamic_bytes: shared memory that a launch gives to each block. launches:
-    of kernels; plain_launches: of the program for compilers without vectors."""
+    """Return the part of the manifest about one target.
+
+    scratch_bytes: the size of the block that the caller passes.
+    state_bytes: the size of the part at the beginning of the block that `prepare` fills.
+    stack_bytes: see TargetFile.
+    alignment: the alignment of each pointer, in bytes.
+    intrinsics: true if the file includes the header of the machine's vector instructions.
+    least_bytes: the largest number of bytes of arrays between kernels that are in use at the same time.
+    dynamic_bytes: the shared memory that a launch gives to each block, in bytes.
+    words: for each pointer of a kernel, the bytes of one access if all of its pointers are aligned accordingly.
+    launches: the launches of kernels; plain_launches: those for compilers without vectors.
+    """
     chained = {kernel.name: launch.kernel.name for launch in file.launches if isinstance(launch.kernel, Chain)
                for kernel in launch.kernel.kernels}
     return {
@@ -310,7 +331,7 @@ def _target(file: TargetFile) -> Dict[str, Any]:
 
 
 def _launches(dialect: Dialect) -> "List[Dict[str, Any]]":
-    """Return the launches in the order of the text, with the buffer of each pointer of the kernel."""
+    """Return the launches in order, with the buffer for each pointer of the kernel."""
     def arguments(launch: Launch) -> "List[Dict[str, Any]]":
         pointers = [argument.buffer.pointer for argument in launch.kernel.arguments]
         found = [{"name": name, "buffer": place.buffer, "number": place.number, "offset": place.offset,

@@ -42,9 +42,10 @@ from gen.targets.target import VectorWord
 from gen.targets.tools import ROOT
 from gen.threads import threads
 
-RECOMPUTED = 10     # above this factor between the plan's and the graph's operations, `gen build` prints a warning
+# `gen build` prints a warning if the plan computes more than this number of times the operations of the graph
+RECOMPUTED = 10
 
-Source = Union[Fusion, Program]     # a single fusion is a program of one call
+Source = Union[Fusion, Program]     # a single fusion stands for a program with one call
 
 
 def program_of(source: Source) -> Program:
@@ -52,8 +53,9 @@ def program_of(source: Source) -> Program:
 
 
 def with_leads(program: Program, names: "Sequence[str]") -> Program:
-    """Return the program whose caller passes the leading dimensions of the arrays with these names in its header; a
-    single result may also be called `result`."""
+    """Return the program whose caller passes the leading dimensions of some arrays. names: the names of these arrays in
+    the program's header. A single result may also be called `result`.
+    """
     arrays = {of.name: of.array for of in render.named(program) if of.side != "weights"}
     if len(program.results) == 1:
         arrays.setdefault("result", program.results[0])
@@ -68,13 +70,14 @@ Plans = Dict[Fusion, Planned]
 
 
 def plan_of(program: Program, of: PlanClass) -> Plans:
-    """Return the nests of each fusion of a program, for a class of devices."""
+    """Return the plan of each fusion of a program, for a class of devices."""
     return {fusion: planned(fusion, of) for fusion in program.fusions}
 
 
 def target_file(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
                 plan: Optional[Plans] = None) -> TargetFile:
-    """Return a program's file in one language. plan: that of its device's class, if it is known."""
+    """Return the file of a program in one language. plan: the plans for the device's class, if they are known already.
+    """
     program, device = program_of(source), device_for(target, device_name)
     language = _language(target, device)
     body, plan = with_copies(program, plan or plan_of(program, device.plan_class), device)
@@ -86,7 +89,7 @@ def target_file(source: Source, target: str, device_name: Optional[str] = None, 
 
 
 def _has_vectors(language: Target) -> bool:
-    """Return true if the file needs a second part for compilers without vectors and prefetches."""
+    """Return true if the file needs a second version of its code, for compilers without vectors and prefetches."""
     return language.plain is not None and any(
         isinstance(word, VectorWord) or word in ("prefetch", "functions") for word in language.used)
 
@@ -94,8 +97,8 @@ def _has_vectors(language: Target) -> bool:
 def library(sources: "Sequence[Program]", stem: str, device_name: Optional[str] = None, excess: bool = False,
             most_bytes: Optional[int] = None) -> "Tuple[Texts, List[Dict[str, Any]]]":
     """Return the files of several programs that share one C file and one header, and the manifest of each program. The
-    programs share functions and, if their weights are in one block, the weights. Scratch belongs to the caller, who may
-    pass one block of scratch to all programs.
+    programs share functions. They share the weights if these are in one block. The caller may pass the same block of
+    scratch to all of them.
     """
     device = device_for("c", device_name)
     language = _language("c", device)
@@ -130,7 +133,7 @@ def library(sources: "Sequence[Program]", stem: str, device_name: Optional[str] 
         texts[f"{program.name}.json"] = json.dumps(about, indent=2) + "\n"
         texts[f"{program.name}_ref.c"] = reference.reference(program.whole.computation, program.name,
                                                              list(program.pointers.values()))
-        if program.weights:     # the block of the last program has all of them
+        if program.weights:     # the block of the last program contains the weights of all programs
             texts[f"{stem}.weights"] = weights.block(program.weights)
         abouts.append(about)
     texts[f"{stem}.h"] = render.library_header(list(zip(sources, abouts, files)), stem)
@@ -138,13 +141,14 @@ def library(sources: "Sequence[Program]", stem: str, device_name: Optional[str] 
 
 
 def _language(target: str, device: Device) -> Target:
-    """Return the language of a target's files, for a class of device."""
+    """Return the language of a target's files for a device."""
     return TARGETS[target].on(device.most_bytes > 0).of_file()
 
 
 def with_copies(program: Program, plan: Plans, device: Device) -> "Tuple[storage.Body, Plans]":
-    """Return the calls of a program, with copies of arrays that calls update in place and others need, and the nests of
-    all calls."""
+    """Return the calls of a program, and the plans of all called fusions. A copy is added before a call that updates an
+    array in place that is needed later.
+    """
     aliases = {fusion: {result.number: parameter.number for nest in of.nests
                         for result, parameter in nest.aliases.items()}
                for fusion, of in plan.items()}
@@ -154,7 +158,7 @@ def with_copies(program: Program, plan: Plans, device: Device) -> "Tuple[storage
 
 def choices(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
             plan: Optional[Plans] = None) -> "List[Tuple[Fusion, List[Choice[Any, Any]], Context]]":
-    """Return the choices for the nests of each fusion of a program in one language, without writing statements."""
+    """Return the choices for the nests of each fusion of a program in one language. No statement is written."""
     program, device = program_of(source), device_for(target, device_name)
     language = _language(target, device)
     _, plan = with_copies(program, plan or plan_of(program, device.plan_class), device)
@@ -164,8 +168,10 @@ def choices(source: Source, target: str, device_name: Optional[str] = None, exce
 
 def dialect(program: Program, body: storage.Body, plan: Plans, language: Target, device: Device, excess: bool,
             helpers: "Optional[Helpers]" = None, before: "Collection[str]" = ()) -> Dialect:
-    """Return the kernels of a program, and their launches on arrays with places. helpers: the functions of the file, if
-    other programs have added to them. before: the names of helpers that are already printed.
+    """Return the kernels of a program in one language, and their launches on arrays in memory.
+
+    helpers: the small functions of the file, if other programs of the file have some already.
+    before: the names of helpers that earlier programs of the file have printed.
     """
     helpers = helpers or Helpers(language)
     units = {fusion: emit(of, language, device.alone() if fusion.small else device, helpers, excess)
@@ -190,25 +196,27 @@ def dialect(program: Program, body: storage.Body, plan: Plans, language: Target,
 
 def _prepared(program: Program, steps: "Sequence[Step]", language: Target,
               shared: "Collection[Array]" = ()) -> "Tuple[Program, List[Launch], Sequence[Step]]":
-    """Return the result of `once.prepared` if the language has NAME_prepare. A traced program prepares nothing, because a
-    check of each call needs the arrays of a run.
+    """Return the result of `once.prepared` if the language has NAME_prepare. Nothing is prepared for a traced program,
+    because a check needs all arrays of a run.
     """
     return once.prepared(program, steps, shared) if language.prepares and not program.traced else (program, [], steps)
 
 
 def _lying(program: Program, steps: "Sequence[Step]", owner: "Callable[[Array], Array]",
            placed: storage.Storage) -> "Dict[Array, storage.Place]":
-    """Return the place of each array that steps name. owner: the array that stands for all arrays in the same place."""
+    """Return the place of each array of the steps. owner: returns the array that represents all arrays in the same
+    memory.
+    """
     arrays = {*program.params, *program.results, *flow.all_arrays(steps)}
     return {array: placed.places[owner(array)] for array in arrays if owner(array) in placed.places}
 
 
 def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpers: Helpers, language: Target,
                device: Device, excess: bool, before: "Collection[str]") -> Dialect:
-    """Return the Dialect of a program with loops or branches."""
+    """Return the Dialect of a program that has loops or branches."""
     steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion]))
     block = device.block if language.block_chains and not program.leads else None
-    if not program.traced:      # a check of a call needs the call's arrays of each iteration
+    if not program.traced:      # a check needs the arrays of every iteration
         steps = once.before_loops(steps, lambda loop: block is not None and chains.fits(loop, block))
     program, first, left = _prepared(program, steps, language)
     steps = [*left]
@@ -233,7 +241,7 @@ def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpe
 
 
 def _launches(call: Call, unit: Unit) -> "List[Launch]":
-    """Return the kernels of a call on its arrays."""
+    """Return the launches of a call's kernels on its arrays."""
     own = {(Role.SCRATCH, buffer.number): call.kept.get(buffer.number) or Array(
         f"{call.fusion.name} {buffer.number}", buffer.shape) for buffer in unit.scratch}
     for role, arrays in ((Role.PARAMETER, call.operands), (Role.RESULT, call.results)):
@@ -245,7 +253,8 @@ def _launches(call: Call, unit: Unit) -> "List[Launch]":
         arrays = [own[a.buffer.role, a.buffer.number] for a in arguments]
         writes = [array for array, a in zip(arrays, arguments) if not a.read_only]
         same = {own[of.role, of.number]: own[result.role, result.number] for result, of in kernel.nest.aliases.items()}
-        # an array that an earlier kernel of the call has partly written
+        # an array that earlier kernels of the call have written is read, because this kernel may write only a part of
+        # it
         reads = [*(array for array in arrays if array not in writes), *same, *(a for a in writes if a in written)]
         launches.append(Launch(kernel, arrays, count, reads, writes, same, matrix_threads=matrix_count))
         written.update(writes)
@@ -253,7 +262,7 @@ def _launches(call: Call, unit: Unit) -> "List[Launch]":
 
 
 def emit(plan: Planned, language: Target, device: Device, helpers: Helpers, excess: bool) -> Unit:
-    """Return the kernels of a fusion: choose, then emit."""
+    """Return the kernels of a fusion in one language."""
     choices, context = choose(plan, language, device, helpers, excess)
     kernels = [kernel for choice in choices for kernel in choice.kernels(context)]
     several = device.cpu and not language.embedded
@@ -263,8 +272,9 @@ def emit(plan: Planned, language: Target, device: Device, helpers: Helpers, exce
 
 def choose(plan: Planned, language: Target, device: Device, helpers: Helpers,
            excess: bool) -> "Tuple[List[Choice[Any, Any]], Context]":
-    """Return the choice for each nest of a fusion: its hero, its schedule, its index type and the buffers between its
-    kernels. No statement is written."""
+    """Return the choice for each nest of a fusion, and the context, which has the buffers between its kernels. No
+    statement is written.
+    """
     nests = plan.nests
     between = {root.buffer for nest in nests for member in nest.undivided()
                for root in member.partition.roots if root.scratch}
@@ -272,18 +282,19 @@ def choose(plan: Planned, language: Target, device: Device, helpers: Helpers,
     return [choice for nest in nests for choice in heroes.choose(nest, context)], context
 
 
-Texts = Dict[str, Union[str, bytes]]    # contents of files, by name
+Texts = Dict[str, Union[str, bytes]]    # the contents of files, by name
 
 
 def files(source: Source, targets: Sequence[str], device: Optional[str] = None, excess: bool = False,
           most_bytes: Optional[int] = None) -> "Tuple[Texts, Dict[str, Any]]":
-    """Return the content of every file of a program by its name, and the manifest. most_bytes: limit of scratch and
-    stack if the device has one; None: the device's limit."""
+    """Return the contents of all files of a program, by name, and its manifest. most_bytes: the limit of scratch and
+    stack; None for the limit of the device, if it has one.
+    """
     program = program_of(source)
     plans = {of: plan_of(program, of) for of in {device_for(target, device).plan_class for target in targets}}
     name, made = program.name, [target_file(program, target, device, excess,
                                             plans[device_for(target, device).plan_class]) for target in targets]
-    if not program.traced:      # its results are for a check only
+    if not program.traced:      # a traced program runs only in a check
         _check_room(program, made, most_bytes)
     about = manifest(program, made, excess)
     pointers = list(program.pointers.values())
@@ -298,7 +309,7 @@ def files(source: Source, targets: Sequence[str], device: Optional[str] = None, 
 
 
 def _check_room(program: Program, made: "Sequence[TargetFile]", most_bytes: Optional[int]) -> None:
-    """Raise BuildError if a program needs more scratch and stack than its device has."""
+    """Raise BuildError if a program needs more scratch and stack than the limit."""
     for file in made:
         limit = (most_bytes or file.device.most_bytes) if file.device.most_bytes else 0
         needed = file.scratch_bytes + file.stack_bytes if limit else 0
@@ -308,7 +319,7 @@ def _check_room(program: Program, made: "Sequence[TargetFile]", most_bytes: Opti
 
 
 def recomputed(about: Dict[str, Any]) -> str:
-    """Return a warning if a plan computes values much more often than the graph has them, else ""."""
+    """Return a warning if a plan computes many more operations than the graph has; else ""."""
     if about["recomputed"] <= RECOMPUTED:
         return ""
     return (f"{about['name']}: {about['recomputed']:.3g} times the operations of the graph are computed: "
@@ -316,7 +327,7 @@ def recomputed(about: Dict[str, Any]) -> str:
 
 
 def unused_aliases(about: Dict[str, Any]) -> List[str]:
-    """Return a note for each alias of the module that the program does not use."""
+    """Return a message for each result that the module allows to be stored in a parameter's buffer, but that is not."""
     return [f"{about['name']}: result {of['result']} needs a buffer of its own, though input_output_alias lets it be "
             f"parameter {of['parameter']}: {of['why']}"
             for of in about.get("unused_aliases", ())]
@@ -324,7 +335,7 @@ def unused_aliases(about: Dict[str, Any]) -> List[str]:
 
 def build_all(source: Source, out_dir: str, targets: Iterable[str], device: Optional[str] = None,
               excess_precision: bool = False, most_bytes: Optional[int] = None) -> Dict[str, Any]:
-    """Write all files of a program; return the manifest."""
+    """Write all files of a program, and return its manifest."""
     texts, about = files(source, list(targets), device, excess_precision, most_bytes)
     write_all(texts, out_dir)
     return about
@@ -332,8 +343,9 @@ def build_all(source: Source, out_dir: str, targets: Iterable[str], device: Opti
 
 @dataclass(frozen=True)
 class Oracle:
-    """The functions that judge the results of a fusion or program: its reference and, if known, the function that
-    bounds each result's distance from it. fusion: the whole as one fusion."""
+    """The C functions with which a check judges results: the reference, and the function that bounds the error of each
+    result, if there is one. fusion: the checked program as one fusion.
+    """
 
     name: str
     reference: File
@@ -346,7 +358,7 @@ class Oracle:
 
 
 def oracle(source: "Union[Fusion, Program]", excess_precision: bool, flushes: bool) -> Oracle:
-    """Return the oracle of a whole program, or of a fusion that is a call of one."""
+    """Return the oracle of a program, or of a fusion."""
     fusion, pointers, is_bounded = source, None, True   # type: Any, Any, bool
     if isinstance(source, Program):
         fusion, pointers, is_bounded = source.whole, list(source.pointers.values()), source.straight
@@ -361,8 +373,9 @@ def write_all(texts: Texts, out_dir: str) -> None:
 
 
 def write(path: Path, content: "Union[str, bytes]") -> None:
-    """Write a file completely or not at all, and only if its content has changed. Special files (/dev/stdout, a link)
-    are written in place."""
+    """Write a file completely or not at all, and only if its content has changed. A special file, such as /dev/stdout
+    or a link, is written in place.
+    """
     data = content.encode() if isinstance(content, str) else content
     if path.is_symlink() or path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(data)
@@ -373,12 +386,12 @@ def write(path: Path, content: "Union[str, bytes]") -> None:
         with jobs.replacing(path) as name:
             Path(name).write_bytes(data)
     except OSError as error:
-        # the temporary name would mean nothing to a user
+        # name the file itself, because a user does not know the temporary file
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 @lru_cache(maxsize=None)
 def sources() -> "Sequence[Path]":
-    """Return the files that generated text depends on: the generator, its templates, the headers."""
+    """Return the files on which generated text depends: the generator, its templates and the headers."""
     return sorted([*ROOT.glob("gen/**/*.py"), *ROOT.glob("templates/**/*.j2"), *ROOT.glob("include/*.h"),
                    *ROOT.glob("gen/*/*.c*")])

@@ -1,4 +1,4 @@
-"""Render kernels to the text of a target's file, through templates."""
+"""Render the kernels of a program to the text of a file in a target language, through templates."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ from gen.targets import TARGETS, Target
 from gen.targets.target import VectorWord
 
 
-OWN = ("scratch", "state")      # buffers whose alignment is known
+OWN = ("scratch", "state")      # buffers of the program itself, whose alignment is known
 
 
 @dataclass
 class Unit:
-    """The kernels of a fusion in one language. scratch: the buffers between them. threads: for each kernel, the largest
-    number of threads that makes it faster on a CPU. matrix_threads: the same on a CPU whose matrix instructions the
-    kernel uses.
+    """The kernels of a fusion in one language.
+
+    scratch: the buffers between the kernels.
+    threads: for each kernel, the maximum number of threads that make it faster on a CPU.
+    matrix_threads: the same for a CPU with matrix instructions, if the kernel uses these.
     """
 
     kernels: List[Kernel]
@@ -44,10 +46,16 @@ class Unit:
 
 @dataclass
 class Dialect:
-    """A program in one language, without the head of its file: the kernels of its fusions with the functions and tables
-    that they need, their launches, and the places of arrays. weights: see Program. first: launches of NAME_prepare.
-    given: the program's `leads`. before: names of functions, tables and types that an earlier program of the file
-    defines."""
+    """A program in one language, without the head of its file: the kernels, the functions and tables that they use,
+    their launches, and the places of arrays.
+
+    units: the kernels of each fusion.
+    steps: the launches, loops and branches of a run.
+    weights: as in Program.
+    first: the launches of NAME_prepare.
+    given: the arrays whose leading dimensions the caller passes.
+    before: the names of functions, tables and types that earlier programs of the file define.
+    """
 
     target: Target
     helpers: Helpers
@@ -76,7 +84,7 @@ class Dialect:
 
     @property
     def used(self) -> "Set[Union[str, VectorWord]]":
-        """Return the names in the text that the template of its file defines."""
+        """Return the names that the text uses and that the template of its file must define."""
         return self.target.used | {"table" for _ in self.tables}
 
     @property
@@ -85,7 +93,7 @@ class Dialect:
 
     @property
     def parts(self) -> "Dict[Place, int]":
-        """Number the places of arrays that lie in a caller-owned buffer: the scratch buffer or the weights."""
+        """Number the places of arrays in the scratch block and in the block of weights."""
         return {place: n for n, place in enumerate(dict.fromkeys(
             place for array, place in self.storage.places.items()
             if place.buffer == "scratch" or array in self.weights))}
@@ -94,20 +102,24 @@ class Dialect:
         return [self.storage.places[array] for array in launch.arrays]
 
     def leads(self, launch: Launch) -> "List[int]":
-        """Return the numbers of the leading dimensions that a kernel takes, among those that the caller passes."""
+        """Return the numbers of the leading dimensions that a launch passes to its kernel, among those that the caller
+        passes.
+        """
         numbers = {array.shape.lead: number for number, array in enumerate(self.given)}
         return [numbers[name] for name in launch.kernel.leads]
 
     def words(self, launch: Launch) -> "Dict[int, int]":
-        """Return the bytes of the words in which a kernel accesses the caller's buffers, by the number of the
-        argument."""
+        """Return, for arguments of a kernel that point to buffers of the caller, the bytes of the words in which the
+        kernel accesses the buffer. The keys are the numbers of the arguments.
+        """
         passed = enumerate(zip(self.places(launch), launch.kernel.arguments))
         return {n: argument.word for n, (place, argument) in passed if argument.word and place.buffer not in OWN}
 
     @property
     def atomic(self) -> "Dict[Tuple[str, int], int]":
-        """Return the bytes of the words in which atomic operations access the caller's buffers, by a buffer's side
-        (params or results) and number."""
+        """Return, for each buffer of the caller that atomic operations access, the bytes of the words. A key is the
+        kind of the buffer (params or results) and its number.
+        """
         found: "Dict[Tuple[str, int], int]" = {}
         for launch in self.launches:
             for place, argument in zip(self.places(launch), launch.kernel.arguments):
@@ -117,8 +129,7 @@ class Dialect:
         return found
 
     def _body(self) -> str:
-        """Return the kernels, printed by their heroes' templates, after the tables, types and functions that they
-        need."""
+        """Return the text of the kernels, after the tables, types and functions that they use."""
         d, texts = self.target, {}      # type: Target, Dict[str, str]
         for launch in self.launches:
             kernel = launch.kernel
@@ -135,7 +146,7 @@ class Dialect:
         return "\n\n".join(text.strip("\n") for text in [*structs, *needed, *texts.values()]) + "\n"
 
     def about(self) -> str:
-        """Return the kernels' schedules and maps, as comment lines."""
+        """Return the schedules and maps of the kernels, as lines of comment."""
         lines = []
         for kernel in self.kernels:
             for walk in kernel.scheduled:
@@ -150,9 +161,13 @@ def _text(kernel: Kernel, d: Target) -> str:
 
 @dataclass
 class TargetFile:
-    """A program's file in one language. dialects: the program itself, then the one for compilers without vectors.
-    aliases: results that share a parameter's buffer. given: the program's own results. alignment: of the pointers to
-    params and to results, in bytes."""
+    """The file of a program in one language.
+
+    dialects: the code of the program. If the code uses vectors, a second version for compilers without vectors follows.
+    aliases: the numbers of results that are stored in a parameter's buffer, with the number of the parameter.
+    given: the results of the program.
+    alignment: the alignment of each pointer to params and to results, in bytes.
+    """
 
     target: Target
     device: Device
@@ -185,12 +200,16 @@ class TargetFile:
 
     @property
     def prepared_bytes(self) -> int:
-        """Return the bytes of the values that NAME_prepare computes from weights; they follow the tables."""
+        """Return the size of the values that NAME_prepare computes from weights, in bytes. They are stored after the
+        tables.
+        """
         return max(dialect.storage.state_bytes for dialect in self.dialects)
 
     @property
     def state_bytes(self) -> int:
-        """Return the bytes of all values that are computed once; they precede the block that a run writes."""
+        """Return the size of all values that are computed once, in bytes. They are stored before the block that a run
+        writes.
+        """
         return self.table_bytes + self.prepared_bytes
 
     @property
@@ -200,13 +219,14 @@ class TargetFile:
 
     @property
     def word_bytes(self) -> int:
-        """Return the bytes of the widest words in which kernels access the caller's buffers, if the call chooses the
-        kernel by alignment."""
+        """Return the size of the widest words in which kernels access buffers of the caller, in bytes. It is 0 if the
+        kernels do not depend on the alignment of these buffers.
+        """
         return max((size for launch in self.launches for size in self.dialects[0].words(launch).values()), default=0)
 
     @property
     def waits(self) -> bool:
-        """Return true if the host must read a predicate or a selector while the program runs."""
+        """Return true if the host must read a predicate of a loop or a selector of a branch while the program runs."""
         return any(deciding(dialect.steps) for dialect in self.dialects)
 
     @property
@@ -215,28 +235,28 @@ class TargetFile:
 
     @property
     def symbols(self) -> "List[str]":
-        """Return the functions of LAPACK that the file calls."""
+        """Return the names of the LAPACK functions that the file calls."""
         return sorted({kernel.text.record.symbol for kernel in self.kernels if kernel.hero == "lapack"})
 
     @property
     def local_bytes(self) -> int:
-        """Return the bytes of the arrays that are local variables of the program's function."""
+        """Return the size of the arrays that are local variables of the program's function, in bytes."""
         return max(sum(place.shape.bytes for place in dialect.storage.places.values() if place.buffer == "local")
                    for dialect in self.dialects)
 
     @property
     def stack_bytes(self) -> int:
-        """Return an upper bound of the stack of a call, in bytes, for a file for small machines."""
+        """Return an upper bound of the stack that a call needs, in bytes. It holds for the C of small machines."""
         first = self.dialects[0]
         return stack_bytes(first.kernels, sum(first.target.rooms), self.local_bytes)
 
     @property
     def scratch_bytes(self) -> int:
-        """Return the bytes of scratch, including the state if that is in the same block."""
+        """Return the size of the scratch block in bytes, including the state if that is in the same block."""
         return max(map(self.block_bytes, self.dialects))
 
     def block_bytes(self, dialect: Dialect) -> int:
-        """Return the bytes of the caller's block that a dialect needs."""
+        """Return the size of the block that the caller passes, in bytes, for one dialect."""
         own = dialect.table_bytes + dialect.storage.state_bytes + dialect.storage.bytes
         return self.state_bytes + dialect.storage.bytes if own else 0
 
@@ -259,7 +279,9 @@ def _preamble(program: Program, device: Device, dialect: Dialect, excess: bool) 
 
 def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[int, int]", device: Device,
                 dialects: "List[Dialect]", excess: bool) -> TargetFile:
-    """Return the file of a program: its preamble, the kernels of each dialect, and the function that launches them."""
+    """Return the file of a program: its preamble, the kernels of each dialect, and the function that launches the
+    kernels.
+    """
     file = unprinted(program, plan, aliases, device, dialects)
     file.text = printed([(program, file)], program.name, excess)
     return file
@@ -267,7 +289,7 @@ def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[
 
 def unprinted(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[int, int]", device: Device,
               dialects: "List[Dialect]") -> TargetFile:
-    """Return a program's file without its text."""
+    """Return the file of a program, without its text."""
     atomic = dialects[0].atomic
     alignment = {side: [max(atomic.get((side, n), 1), *(_width(array.shape) for array in arrays))
                         for n, arrays in enumerate(of_side)]
@@ -276,7 +298,7 @@ def unprinted(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[in
 
 
 def _pointed(program: Program) -> "List[List[Array]]":
-    """Return the arrays behind each pointer of the caller's parameters."""
+    """Return the arrays that each pointer to parameters leads to. All weights share one pointer."""
     pointed: "Dict[int, List[Array]]" = {}
     for array, (number, _) in program.pointers.items():
         pointed.setdefault(number, []).append(array)
@@ -284,8 +306,9 @@ def _pointed(program: Program) -> "List[List[Array]]":
 
 
 def printed(of: "Sequence[Tuple[Program, TargetFile]]", stem: str, excess: bool) -> str:
-    """Return the text of a file with these programs; the first one has the parts that all of them need. stem: the
-    header's name."""
+    """Return the text of a file with these programs. The first program has the parts that all of them use. stem: the
+    name of the header.
+    """
     files = [file for _, file in of]
     dialects = [dialect for file in files for dialect in file.dialects]
     needs = {"loops": any(file.has_loops for file in files), "intrinsics": any(file.intrinsics for file in files),
@@ -308,19 +331,25 @@ def printed(of: "Sequence[Tuple[Program, TargetFile]]", stem: str, excess: bool)
 
 
 def _bounds(program: Program) -> "List[Tuple[int, int]]":
-    """Return the minimum and the maximum leading dimension of each array whose caller passes it."""
+    """Return the minimum and the maximum of each leading dimension that the caller passes."""
     return [bounds for array in program.leads for bounds in leads_of([array.shape]).values()]
 
 
 def _width(shape: Shape) -> int:
-    """Return the alignment of an array's elements in C."""
+    """Return the size of an array's elements in bytes, or of their parts if they are complex. It is the alignment that
+    C requires.
+    """
     return dtypes.storage_bytes(dtypes.TABLE[shape.dtype].part if dtypes.is_complex(shape.dtype) else shape.dtype)
 
 
 @dataclass(frozen=True)
 class Named:
-    """A buffer with its name in the header. side: params, weights or results. length: in elements of its type. lead:
-    the name of its leading dimension; "" if the caller passes none."""
+    """An array that the caller passes, with its name in the header.
+
+    side: params, weights or results.
+    length: the number of its elements, as elements of its C type.
+    lead: the name of its leading dimension; "" if the caller passes none.
+    """
 
     name: str
     type: str
@@ -332,14 +361,17 @@ class Named:
 
     @property
     def texts(self) -> "Tuple[str, ...]":
-        """Return the array's arguments in a C function, the leading dimension included."""
+        """Return the C declarations of the function's arguments for the array: the pointer, and the leading dimension
+        if the caller passes it.
+        """
         pointer = f"{'const ' if self.side == 'params' else ''}{self.type} *{self.name}"
         return (pointer, f"size_t {self.lead}") if self.lead else (pointer,)
 
 
 def named(program: Program) -> List[Named]:
-    """Return the program's parameters and results with names from the text, all different. The number that XLA appends
-    to a name is dropped if no other name then becomes equal."""
+    """Return the program's parameters and results, each with a different name. The names are those of the HLO text. The
+    number that XLA appends to a name is removed if the name remains unique without it.
+    """
     plain = Counter(_without_number(array.name) for array in (*program.params, *program.results))
     known = {"scratch", "params", "results", program.name, *(["weights"] if program.weights else [])}
     found: List[Named] = []
@@ -358,8 +390,9 @@ def _without_number(name: str) -> str:
 
 
 def _api_type(shape: Shape) -> str:
-    """Return the type of an array's elements in C (of a complex number's parts); unsigned integers for types that C
-    does not have."""
+    """Return the C type of an array's elements, or of their parts if they are complex. Types that C does not have
+    become unsigned integers.
+    """
     dtype = dtypes.TABLE[shape.dtype].part if dtypes.is_complex(shape.dtype) else shape.dtype
     if dtype in ("f32", "f64"):
         return {"f32": "float", "f64": "double"}[dtype]
@@ -368,7 +401,8 @@ def _api_type(shape: Shape) -> str:
 
 
 def header(program: Program, about: "Dict[str, Any]", files: "Sequence[TargetFile]", stem: str = "") -> str:
-    """Return the C API of all targets, in order. stem: of the files' names, if it is not the program's."""
+    """Return the C API of a program for all its targets. stem: the name of the files, if it is not that of the program.
+    """
     return environment().get_template("files/api.h.j2").render(
         name=program.name, stem=stem or program.name, filled=program.whole.filled, guard=f"SETT_FUSION_{program.name.upper()}_H",
         arguments=[of for of in named(program) if of.side != "weights"], weights=about.get("weights"),
@@ -380,7 +414,7 @@ def header(program: Program, about: "Dict[str, Any]", files: "Sequence[TargetFil
 
 
 def library_header(of: "Sequence[Tuple[Program, Dict[str, Any], TargetFile]]", stem: str) -> str:
-    """Return the C API of several programs in one file, each with its manifest."""
+    """Return the C API of several programs in one file."""
     return environment().get_template("files/library.h.j2").render(
         headers=[header(program, about, [file], stem).rstrip("\n") for program, about, file in of], stem=stem,
         state=any(file.state_bytes for *_, file in of), scratch_bytes=max(file.scratch_bytes for *_, file in of))

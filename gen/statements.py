@@ -1,7 +1,7 @@
-"""Statements: the code of a step as a tree, which is built, transformed and counted before it becomes text.
+"""Statements of C as a tree. The code of a kernel is built, transformed and counted as a tree before it is printed.
 
-A leaf is a Let, a Declare, an Assign, a Return, a Call, or a statement in a target's own words, as text. Block, For,
-Forever and If contain statements. `Code` builds a tree, `printed` returns its lines.
+A leaf is a Let, a Declare, an Assign, a Return, a Call, or the text of a statement. Block, For, Forever and If contain
+statements. `Code` builds a tree, and `printed` returns its lines.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Callable, Iterator, List, Sequence, Tuple, Union
 
 @dataclass(frozen=True)
 class Let:
-    """A constant. count: the elements of an array; 0 for a scalar."""
+    """The definition of a constant. count: the number of elements if it is an array; 0 for a scalar."""
 
     type: str
     name: str
@@ -26,7 +26,7 @@ class Let:
 
 @dataclass(frozen=True)
 class Declare:
-    """A variable, with its initial value if it has one. count: see Let."""
+    """The definition of a variable. value: its initial value, or "". count: as in Let."""
 
     type: str
     name: str
@@ -56,7 +56,7 @@ class Return:
 
 
 class Call:
-    """A call of a function or a macro without a value."""
+    """A call of a function or macro as a statement."""
 
     def __init__(self, function: str, *arguments: str) -> None:
         self.function, self.arguments = function, arguments
@@ -78,8 +78,13 @@ class Block:
 
 @dataclass
 class For:
-    """A loop over first, .., end - 1; falling: over end - 1, .., 0. brief: printed in one line. below: a body of one
-    line is printed on the line after the head."""
+    """A loop over `variable`.
+
+    first, end: the loop runs from `first` to before `end`.
+    falling: true if it runs from end - 1 down to 0.
+    brief: true if the whole loop is printed on one line.
+    below: true if a body of one line is printed without braces, on the line after the head.
+    """
 
     type: str
     variable: str
@@ -99,7 +104,7 @@ class For:
 
 @dataclass
 class Forever:
-    """A loop that a statement inside must end."""
+    """A loop without end, which a statement inside must leave."""
 
     body: "List[Statement]" = field(default_factory=list)
     head = "for (;;)"
@@ -107,7 +112,7 @@ class Forever:
 
 @dataclass
 class If:
-    """A condition. brief: the body is printed on the line of the condition."""
+    """A conditional statement. brief: true if the body is printed on the line of the condition."""
 
     condition: str
     body: "List[Statement]" = field(default_factory=list)
@@ -121,12 +126,14 @@ class If:
 
 Leaf = Union[str, Let, Declare, Assign, Return, Call]
 Statement = Union[Leaf, Block, For, Forever, If]
-# a condition ("": always true), and the function that adds the statements of the case
+# a condition ("" is always true), and the function that adds the statements of the case
 Case = Tuple[str, Callable[[], None]]
 
 
 class Code:
-    """Statements, and the position of the next one: `nested` and `cases` enter loops and conditions."""
+    """Builds a list of statements. `nested` and `cases` move the place where statements are added into loops and
+    conditions.
+    """
 
     def __init__(self) -> None:
         self.lines: "List[Statement]" = []
@@ -137,8 +144,9 @@ class Code:
 
     @contextmanager
     def nested(self, *nodes: "Union[Block, For, Forever, If]") -> "Iterator[Tuple[List[Statement], int]]":
-        """Add nodes, each inside the one before; statements added meanwhile go into the last one. Yield the list that
-        contains the first node, and its index there."""
+        """Add nodes, each inside the node before it. Within the block, statements are added to the last node. Yield the
+        list that contains the first node, and the node's index in it.
+        """
         outer, number = self.into, len(self.into)
         for node in nodes:
             self.into.append(node)
@@ -147,7 +155,7 @@ class Code:
         self.into = outer
 
     def cases(self, cases: "Sequence[Case]") -> None:
-        """Add an if-chain that runs the first case whose condition holds."""
+        """Add a chain of if statements, which runs the first case whose condition holds."""
         outer = into = self.into
         for condition, write in cases:
             self.into = into
@@ -163,27 +171,27 @@ class Code:
         self.into = outer
 
     def take(self) -> "List[Statement]":
-        """Return the statements so far, and start anew."""
+        """Return the statements, and begin an empty list."""
         lines, self.lines = self.lines, []
         self.into = self.lines
         return lines
 
 
 def weight(statements: "Sequence[Statement]") -> int:
-    """Return the number of statements, including those in loops and conditions."""
+    """Return the number of statements, including those inside loops and conditions."""
     return sum(1 + weight(statement.body) + (weight(statement.otherwise) if isinstance(statement, If) else 0)
                if isinstance(statement, (Block, For, Forever, If)) else 1 for statement in statements)
 
 
 def interchange(loops: "Sequence[For]", order: "Sequence[int]") -> None:
-    """Reorder nested loops: loop n gets the head of loop order[n]."""
+    """Reorder nested loops. Loop n gets the variable and the end of loop order[n]."""
     heads = [(loop.variable, loop.end) for loop in loops]
     for loop, number in zip(loops, order):
         loop.variable, loop.end = heads[number]
 
 
 def printed(statements: "Sequence[Statement]") -> List[str]:
-    """Return the lines of C."""
+    """Return the lines of C text of some statements."""
     lines: List[str] = []
     for statement in statements:
         if isinstance(statement, Block):

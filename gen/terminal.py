@@ -1,5 +1,6 @@
-"""Output for a person at a terminal: a progress line that is overwritten, and words in colour. Without a terminal, all
-lines are plain."""
+"""Output for a person at a terminal: a progress line that is overwritten, and coloured words. If the output is no
+terminal, lines are plain.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +11,14 @@ import sys
 import time
 from typing import TextIO
 
-PLAIN_SECONDS = 10.0    # without a terminal, progress lines are at least this many seconds apart
+PLAIN_SECONDS = 10.0    # minimum number of seconds between two progress lines if standard error is no terminal
 COLOURS = {"PASS": "32", "FAIL": "1;31", "SKIP": "33", "error:": "1;31", "note:": "36"}
 
 
 class Progress:
-    """Prints progress on standard error: `begin` starts the clock of a command, `step` begins a part, `end` removes the
-    line."""
+    """Prints a progress line on standard error. `begin` starts the clock, `step` announces what is done next, and `end`
+    removes the line.
+    """
 
     def __init__(self) -> None:
         self.process = os.getpid()
@@ -26,7 +28,7 @@ class Progress:
         self.last = time.monotonic()
 
     def step(self, text: str) -> None:
-        """Announce the part that begins. Worker processes print nothing: the line belongs to the main process."""
+        """Announce what is done next. In a worker process, print nothing: only the main process prints the line."""
         if os.getpid() != self.process:
             return
         text = self.before + text
@@ -43,7 +45,7 @@ class Progress:
             self.shown = False
 
     def note(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a line that is not overwritten."""
         self.end()
         put(f"note: {text}\n", sys.stderr)
 
@@ -52,20 +54,22 @@ PROGRESS = Progress()
 
 
 class Unwritable(Exception):
-    """Standard output cannot be written: a full disk, or a closed stream."""
+    """Raised if standard output cannot be written, because the disk is full or the stream is closed."""
 
 
 def opened() -> None:
-    """Reopen closed standard streams on /dev/null, so that no other file gets their descriptors. Standard input is then
-    empty, standard output cannot be written, and standard error discards all."""
+    """Reopen closed standard streams on /dev/null, so that no other file gets their descriptors. Afterwards, standard
+    input is empty, standard output cannot be written, and standard error is discarded.
+    """
     for number, (name, flags) in enumerate((("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, flags), "r" if number == 0 else "w"))
 
 
 def put(text: str, stream: TextIO) -> None:
-    """Write lines. On a terminal, the first word of a line is coloured, unless NO_COLOR is set. Raise Unwritable if
-    standard output cannot be written."""
+    """Write text. On a terminal, the first word of a line is coloured, unless NO_COLOR is set. Raise Unwritable if
+    standard output cannot be written.
+    """
     if stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         text = re.sub(rf"^( *)({'|'.join(COLOURS)})(?=\s)",
                       lambda match: f"{match[1]}\033[{COLOURS[match[2]]}m{match[2]}\033[0m", text, flags=re.M)

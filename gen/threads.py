@@ -1,6 +1,4 @@
-"""The largest number of threads that makes a kernel faster on a CPU: for a stage of a program in C, or for a launch in
-OpenCL.
-"""
+"""Find the number of CPU threads with which a kernel is fastest, for a program in C and for a launch of OpenCL."""
 
 from __future__ import annotations
 
@@ -24,15 +22,18 @@ from gen.schedule.devices import ThreadsNumbers
 
 
 def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -> List[int]:
-    """Return, for each kernel, the number of threads beyond which it would take longer: handing a part of the work to a
-    thread takes `device.threads.hand_over` nanoseconds. If the work is underestimated, fewer threads do it, which is
-    still correct. matrix: for a processor with matrix instructions, as used by the kernels that have them."""
+    """Return, for each kernel, the maximum number of threads that make it faster. Giving a part of the work to a
+    further thread takes `device.threads.hand_over` nanoseconds. An underestimate of the work only means that fewer
+    threads are used.
+
+    matrix: true for a processor with matrix instructions, for the kernels that use these.
+    """
     counts = []
     for number, kernel in enumerate(kernels):
         first = all(other.nest is not kernel.nest for other in kernels[:number])
         moved = sum(min(buffer.shape.bytes, _read(kernel.nest, buffer)) if buffer.role is Role.PARAMETER
                     else buffer.shape.bytes for buffer in kernel.buffers if buffer.role is not Role.TABLE)
-        # later kernels fold the first one's totals
+        # later kernels of a nest only combine the totals of its first kernel
         numbers = device.threads
         if matrix and kernel.matrix:
             numbers = replace(numbers, tile_rate=numbers.matrix_rates[kernel.matrix])
@@ -43,7 +44,7 @@ def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -
 
 
 def _read(nest: Nest, parameter: Buffer) -> int:
-    """Return an upper bound of the bytes that a nest reads from a parameter: one element for each read."""
+    """Return an upper bound of the number of bytes that a nest reads from a parameter. Each read counts one element."""
     count = bits = 0
     for partition in (nest.partition, *nest.further):
         for function in partition.functions:
@@ -55,8 +56,9 @@ def _read(nest: Nest, parameter: Buffer) -> int:
 
 
 def operations(nest: Nest, numbers: ThreadsNumbers) -> float:
-    """Return the vector instructions for all elements that a nest computes, if each took one vector. A value counts
-    once at each index, however often it is computed again."""
+    """Return the number of vector instructions that compute all elements of a nest, if a vector had a single element. A
+    value that is computed several times at an index counts once.
+    """
     if isinstance(nest, Whole):
         return nest.operations
     return sum(math.prod(function.dims) * _of_region(function.body, numbers)
@@ -64,7 +66,7 @@ def operations(nest: Nest, numbers: ThreadsNumbers) -> float:
 
 
 def _of_region(region: Region, numbers: ThreadsNumbers) -> float:
-    """Return the vector instructions of one execution of a region's own code."""
+    """Return the number of vector instructions of one execution of a region."""
     total = 0.0
     for entry in region.entries:
         if entry.callee is None:
