@@ -1,10 +1,10 @@
-"""Place the buffers of hard inputs in one block, and print its size relative to the maximum of live bytes.
+"""Place the buffers of hard inputs in one block of memory, and print the block's size relative to the maximum of live
+bytes.
+    python3 bench/arena.py [--seconds S,..] FILE.csv ..
 
-python3 bench/arena.py [--seconds S,..] FILE.csv ..
-
-A file has a header line, then a line per buffer: its name, its first step, the step after its last step, and its bytes.
-The column `first` is the best of the three orders that are tried before the search. The search has S seconds of
-processor time for each input, on one core.
+A file has a header line, then a line per buffer: its name, its first step, the step after its last step, and its
+bytes. The column `first` is the best of the three orders that are tried before the search. The search has S seconds
+of processor time for each input, on one core.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""Time modules beside XLA:CPU, in turns, and print a row for each file, then geometric means.
-
-python3 bench/beside_xla.py [--target T] [--json F] FILE|FOLDER ..
+"""Time modules and XLA:CPU alternately. Print a row for each file, then geometric means.
+    python3 bench/beside_xla.py [--target T] [--json F] FILE|FOLDER ..
 
 The columns of the table:
-  time     of one call, which runs all kernels of a module's fusion
-  XLA:CPU  time of one call from Python, including its dispatch, which takes some 10 us
-  times    XLA:CPU's time divided by ours, the median of the turns
-  share    our throughput relative to the fastest copy or read of the same number of bytes
+    time     time of one call, which runs all kernels of a module's fusion
+    XLA:CPU  time of one call from Python, including some 10 us of dispatch
+    times    XLA:CPU's time divided by ours: the median of the alternations
+    share    our throughput relative to the fastest copy or read of the same number of bytes
 
-Results are compared before they are timed. If they differ by more than another order of summation explains, the row is
-measured again with the reference (bench/README.md, Libraries). Files share as few processes as possible. A folder
-stands for its .hlo files.
+Results are compared before they are timed. If they differ by more than another order of summation explains, the row
+is measured again with the reference (bench/README.md, Libraries). As few processes as possible handle the files. A
+folder stands for its .hlo files.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def of_xla(row: bench.Row) -> Dict[str, Any]:
 
 
 def row_of(file: str, report: bench.Report) -> bench.Row:
-    """Return the row of a file; if it cannot be read or built, the row says why."""
+    """Return the row of a file. If the file cannot be read or built, the row states the reason."""
     try:
         program = programs.program(run.load(file))
         row = bench.bench_program(program, report)
@@ -49,7 +48,7 @@ def row_of(file: str, report: bench.Report) -> bench.Row:
             row = bench.bench_program(program, checked)
     except (hlo.HloError, run.RunError) as error:
         row = {"kernel": Path(file).stem, "status": "SKIP", "reason": str(error), "libraries": []}
-    except Exception as error:  # any fault of one program: the others still get their turn
+    except Exception as error:  # whatever is wrong with one program, the others are still measured
         row = {"kernel": Path(file).stem, "status": "FAIL", "reason": str(error), "libraries": []}
     return {**row, "file": file}
 
@@ -58,12 +57,12 @@ COLUMNS = (("kernel", 50), ("time", 9), (XLA, 9), ("times", 7), ("share", 5))
 
 
 def cells(*texts: str) -> str:
-    """Return a line of a Markdown table."""
+    """Return the cells as a line of a Markdown table."""
     return "| " + " | ".join(f"{text:<{width}}" for text, (_, width) in zip(texts, COLUMNS)) + " |"
 
 
 def line(row: bench.Row) -> str:
-    """Return a row of the table."""
+    """Return the table's line for a row."""
     theirs, name = of_xla(row), row["kernel"]
     if "median_s" not in row:
         return cells(name, row["status"], "", "", "") + " " + (row.get("reason", "").splitlines() or [""])[0]
@@ -79,7 +78,9 @@ HEADING = [cells(*(name for name, _ in COLUMNS)), "|".join(["", *("-" * (width +
 
 
 def means(rows: Sequence[bench.Row]) -> List[str]:
-    """Return the lines of the geometric means of rows' speedups over XLA:CPU, and of the names of slower rows."""
+    """Return the lines with the geometric means of the speedups over XLA:CPU, and with the names of the rows that are
+    slower.
+    """
     timed = [row for row in rows if of_xla(row)["status"] == "PASS"]
     products = [row for row in timed if row["matrix_products"]]
     rest = [row for row in timed if not row["matrix_products"]]

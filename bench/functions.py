@@ -1,15 +1,13 @@
-"""Measure the generated C functions of vectors (functions.hlo): their maximum errors in ulp, and their times beside
-other libraries.
-
-python3 bench/functions.py [--cc CC] [--flags=FLAGS] [--run EMULATOR] [--step N] [--only NAME,..] [--time]
+"""Measure the generated vector functions in C (functions.hlo): their maximum errors in ulp, and their times next to
+those of other libraries.
+    python3 bench/functions.py [--cc CC] [--flags=FLAGS] [--run EMULATOR] [--step N] [--only NAME,..] [--time]
 
 The output has a line per function: the maximum error over every N-th float (1: all floats), and the argument with
-that error. Functions of f64 and of two arguments have the same number of samples, but at most 2^26.
-
-  --run    an emulator, if CC compiles for another machine
-  --time   also prints nanoseconds per element on one core, with data in the cache, beside libm, SLEEF and glibc's
-           libmvec (if SLEEF's header and AVX-512 are available), and XLA:CPU (an installed jax; 2^18 elements, the smallest
-           arrays that hide its dispatch)
+this error. Functions of f64 and of two arguments have the same number of samples, but at most 2^26.
+    --run    an emulator, if CC compiles for another machine
+    --time   also prints nanoseconds per element on one core, with data in the cache: ours, libm, SLEEF and glibc's
+             libmvec (if SLEEF's header and AVX-512 are available), and XLA:CPU (if jax is installed; with 2^18
+             elements, the smallest arrays that hide its dispatch)
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ NAMES = re.findall(r"^(\w+_f(?:32|64)) \{", (HERE / "functions.hlo").read_text()
 
 
 def compiled(folder: Path, names: List[str], cc: str, flags: List[str], cross: bool) -> Path:
-    """Compile functions.c with the generated kernels of some functions, and return the program's path."""
+    """Compile functions.c together with the kernels of some functions, and return the program's path."""
     generate = [sys.executable, "-m", "gen", "build", str(HERE / "functions.hlo"), "-o", str(folder), "--target", "c", "--apart"]
     subprocess.run(generate, check=True, cwd=HERE.parent)
     objects = []
@@ -43,7 +41,7 @@ def compiled(folder: Path, names: List[str], cc: str, flags: List[str], cross: b
     for name in names:
         objects.append(str(folder / f"{name}.o"))
         command = [*compile_, *header, str(folder / f"functions_{name}.c"), "-o", objects[-1]]
-        made = subprocess.run(command, capture_output=True, text=True)      # gcc has notes on its ABI that no option silences
+        made = subprocess.run(command, capture_output=True, text=True)    # gcc prints notes on the ABI that no option disables
         if made.returncode:
             sys.exit(f"{' '.join(command)}\n{made.stderr}")
     program = folder / "functions"
@@ -58,8 +56,8 @@ def compiled(folder: Path, names: List[str], cc: str, flags: List[str], cross: b
 
 
 def of_xla(name: str) -> str:
-    """Return the nanoseconds of XLA:CPU per element, on one core."""
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})     # before it starts threads
+    """Return XLA:CPU's nanoseconds per element, on one core."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})    # before XLA starts threads
     try:
         import jax
     except ImportError:

@@ -1,7 +1,6 @@
-"""Write modules of functions that were once slow, for bench/beside_xla.py: pools, stencils, rows, joins, gathers,
-transposes.
-
-python3 bench/kinds.py FOLDER      writes FOLDER/NAME.hlo for each; needs JAX
+"""Write modules of functions that were once slow, for bench/beside_xla.py: pools, stencils, rows, concatenations,
+gathers, transposes.
+    python3 bench/kinds.py FOLDER      writes FOLDER/NAME.hlo for each function; needs JAX
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def box(x: Any) -> Any:
 
 
 def blur(x: Any) -> Any:
-    """Return a blurred image: a window in one dimension, then in the other, with edges repeated."""
+    """Return a blurred image: a window along one dimension, then along the other, with repeated edges."""
     weights, (rows, columns) = [.0625, .25, .375, .25, .0625], x.shape
     wide = jnp.pad(x, ((0, 0), (2, 2)), mode="edge")
     x = sum(w * wide[:, k:k + columns] for k, w in enumerate(weights))
@@ -115,7 +114,7 @@ KINDS: "Dict[str, Tuple[Any, ...]]" = {
     "bf16 to f32": (lambda x: x.astype(F32), of(1 << 23, dtype=BF16)),
 }
 
-# These transposes move elements. JAX prints one that moves none as a change of the result's layout.
+# These transposes move elements. If a transpose moves none, JAX prints only another layout of the result.
 TRANSPOSES = {
     "transposed 210": ("f32", (128, 256, 512), (2, 1, 0)),
     "transposed bf16": ("bf16", (4096, 4096), (1, 0)),

@@ -1,15 +1,16 @@
-"""Time products and convolutions in C beside XLA:CPU, OpenBLAS, oneDNN and LIBXSMM, in turns, in one process.
-
-python3 bench/products.py [--json F] [WORD ..]
+"""Time products and convolutions in C alternately with XLA:CPU, OpenBLAS, oneDNN and LIBXSMM, in one process.
+    python3 bench/products.py [--json F] [WORD ..]
 
 With words, only the rows whose names contain one of the words are timed. The columns of the table:
-  ours       time of one call of the generated function on the machine's threads; caches keep what the last call left
-  XLA:CPU    as in programs.py
-  libraries  time of one call from C; "-" if the library is absent or has no such function
-  times      the time of the fastest library or XLA:CPU divided by ours
-  peak       our operations per second relative to independent multiply-adds of f32 (of f64 in f64 rows) in the same run
-  read       for rows with few operations per byte: bytes of parameters and results per second, relative to the
-             throughput of a sum over the same number of bytes
+    ours       time of one call of the generated function on the machine's threads; caches keep what the previous call
+               left
+    XLA:CPU    as in programs.py
+    libraries  time of one call from C; "-" if the library is absent or has no such function
+    times      time of the fastest library or XLA:CPU, divided by ours
+    peak       our operations per second, relative to independent multiply-adds of f32 (in f64 rows: f64) in the same
+               run
+    read       for rows with few operations per byte: bytes of parameters and results per second, relative to a sum
+               over the same number of bytes
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ from gen.targets.tools import c_compiler
 
 LIBRARIES = {"OpenBLAS": ["-DOPENBLAS", "-lopenblas"], "oneDNN": ["-DONEDNN", "-ldnnl"], "LIBXSMM": ["-DXSMM", "-lxsmm", "-lblas", "-ldl"]}
 TYPES = {"f32": 0, "f64": 1, "bf16": 2, "s8": 3, "u8": 4, "s32": 5}
-FEW = 16    # operations per byte below which reading limits the time
-FEW_BYTES = 1 << 18     # one thread reads this many bytes before a second thread starts
+FEW = 16    # with fewer operations per byte, reading limits the time
+FEW_BYTES = 1 << 18    # minimum number of bytes that each thread of the sum reads
 DIMS = ctypes.c_int64 * 12
 
 
@@ -60,8 +61,13 @@ class Convolution(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Case:
-    """A row of the table. alike: the argument of a library's function, if libraries have one. pointers: the names of
-    its pointers, each with the number of the parameter that it points to (-1: the result)."""
+    """A row of the table.
+
+    alike: the arguments of a library's function, if libraries have one.
+
+    pointers: the names of the pointers in these arguments, each with the number of the parameter that it points to
+    (-1: the result).
+    """
 
     name: str
     text: str
@@ -81,7 +87,9 @@ def module(name: str, params: Sequence[str], *lines: str) -> str:
 
 
 def product(m: int, n: int, k: int, batch: int = 1, dtype: str = "f32", result: str = "", ta: bool = False, tb: bool = False) -> Case:
-    """Return the row of A (m by k) times B (k by n), each row-major, or its transpose."""
+    """Return the row of the product of A (m by k) and B (k by n). Each is row-major, or the transpose of a row-major
+    matrix.
+    """
     result, b = result or dtype, [batch] * (batch > 1)
     given = [shape(dtype, [*b, *((k, m) if ta else (m, k))]), shape(dtype, [*b, *((n, k) if tb else (k, n))])]
     at, batches = len(b), ", lhs_batch_dims={0}, rhs_batch_dims={0}" * len(b)
@@ -94,8 +102,9 @@ def product(m: int, n: int, k: int, batch: int = 1, dtype: str = "f32", result: 
 
 def convolution(name: str, batch: int, size: int, channels: int, filters: int, window: int, stride: int = 1, groups: int = 1,
                 order: str = "nhwc", kind: str = "forward") -> Case:
-    """Return the row of a convolution of images of size by size pixels; the output has size / stride. kind: forward, or
-    the gradient of "input" or "weights", as XLA rewrites JAX's, whose groups are of one channel each."""
+    """Return the row of a convolution of images with size x size pixels, whose output has size / stride. kind: forward,
+    or the gradient of "input" or "weights" as XLA rewrites JAX's gradient, with groups of one channel each.
+    """
     out, low = -(-size // stride), (window - 1) // 2
     high = (out - 1) * stride + window - size - low
     image = {"nhwc": lambda s, c: [batch, s, s, c], "nchw": lambda s, c: [batch, c, s, s]}[order]
@@ -113,13 +122,13 @@ def convolution(name: str, batch: int, size: int, channels: int, filters: int, w
         line = (f"c = {y} convolution(p0, p1), window={{size={window}x{window} pad={pads(low, high)}{strides}}}, "
                 f"dim_labels={labels}_{of_weights}->{labels}{grouped}")
         given, pointers = [x, w], (("x", 0), ("y", -1))
-    elif kind == "input":       # the flipped weights are moved over the dilated gradient
+    elif kind == "input":    # the flipped weights are moved over the dilated gradient
         spread = f" lhs_dilate={stride}x{stride}" * (stride > 1)
         turned = of_weights if groups > 1 else of_weights.replace("i", "?").replace("o", "i").replace("?", "o")
         line = (f"c = {x} convolution(p0, p1), window={{size={window}x{window} pad={pads(window - 1 - low, window - 1 - high + (size + low + high - window) % stride)}"
                 f"{spread} rhs_reversal=1x1}}, dim_labels={labels}_{turned}->{labels}{grouped}")
         given, pointers = [y, w], (("y", 0), ("x", -1))
-    else:                       # the images are the channels of the sum
+    else:    # the images are the channels that are summed
         spread = f" rhs_dilate={stride}x{stride}" * (stride > 1)
         as_sum, last = labels.replace("b", "?").replace("f", "b").replace("?", "f"), window - size - low + (out - 1) * stride
         of_y = labels.replace("b", "i").replace("f", "o")
@@ -175,7 +184,7 @@ sum {{
 
 
 def layer(name: str, m: int, n: int, k: int) -> Case:
-    """Return the row of a product followed by bias and GELU (by tanh)."""
+    """Return the row of a product followed by a bias and GELU (by tanh)."""
     y = shape("f32", [m, n])
     numbers = {"half": 0.5, "one": 1.0, "cube": 0.044715, "root": 0.7978845608}
     return Case(name, module(
@@ -235,19 +244,19 @@ def cases() -> Iterator[Case]:
             yield convolution(name, *sizes, order=order)
 
 
-# Layers of ResNet-50 and MobileNet-v2: the name, images, pixels of a side, channels, filters, window, stride, groups.
+# Layers of ResNet-50 and MobileNet-v2: name, images, pixels per side, channels, filters, window, stride, groups.
 LAYERS = [("resnet_first_7x7", 2, 224, 3, 64, 7, 2), ("resnet_3x3_64", 2, 56, 64, 64, 3), ("resnet_1x1_64", 2, 56, 64, 256, 1),
           ("resnet_3x3_128_stride", 2, 56, 128, 128, 3, 2), ("resnet_3x3_256", 2, 14, 256, 256, 3), ("resnet_1x1_512_stride", 2, 28, 512, 1024, 1, 2),
           ("resnet_3x3_512", 2, 7, 512, 512, 3), ("resnet_1x1_2048", 2, 7, 2048, 512, 1), ("mobilenet_1x1_24", 2, 56, 24, 144, 1),
           ("mobilenet_1x1_144", 2, 56, 144, 24, 1), ("mobilenet_1x1_160", 2, 7, 160, 960, 1), ("mobilenet_depthwise_144", 2, 56, 144, 144, 3, 1, 144),
           ("mobilenet_depthwise_192_stride", 2, 28, 192, 192, 3, 2, 192)]
-# Layers with groups of few features: ResNeXt-50's, and depthwise ones with two features for each channel.
+# Layers with groups of few features: ResNeXt-50's, and depthwise convolutions with two features per channel.
 GROUPED = [("resnext_3x3_32x4", 2, 56, 128, 128, 3, 1, 32), ("resnext_3x3_32x8", 2, 28, 256, 256, 3, 1, 32),
            ("depthwise_96x2", 2, 28, 96, 192, 3, 1, 96)]
 
 
 class Library:
-    """A caller of the library's function of a row, on the operands of our function."""
+    """Calls the library's function for a row, on the operands of our function."""
 
     def __init__(self, made: Any, case: Case, ours: Ours, spare: Any) -> None:
         self.asked = type(case.alike).from_buffer_copy(case.alike)
@@ -261,7 +270,7 @@ class Library:
 
 
 class Reading:
-    """A sum that reads the same number of bytes as a row's parameters and results have."""
+    """A sum that reads as many bytes as a row's parameters and results have."""
 
     def __init__(self, limits: Any, size: int, threads: int) -> None:
         self.limits, self.threads, self.buffer = limits, threads if size > FEW_BYTES else 1, np.ones(max(size, 4096), np.uint8)
@@ -302,7 +311,7 @@ def row_of(case: Case, libraries: "Dict[str, Any]", limits: Any, peaks: "Dict[st
             row["others"]["XLA:CPU"] = max(row["others"]["XLA:CPU"] - empty, 1e-9)
             row["peak"] = case.operations / row["ours"] / peaks[case.peak]
             row["read"], row["times"] = reading / row["ours"], min(row["others"].values()) / row["ours"]
-    except Exception as error:  # any fault of one row: the others still get their turn
+    except Exception as error:  # whatever is wrong with one row, the others are still measured
         row["reason"] = (str(error).splitlines() or [type(error).__name__])[0][:160]
     return row
 

@@ -1,14 +1,14 @@
-"""Time whole programs in C beside XLA:CPU, in turns, in one process, and print a row for each, then the geometric mean.
+"""Time whole programs in C alternately with XLA:CPU, in one process. Print a row for each program, then the geometric
+mean.
+    python3 bench/programs.py [--json F] FILE.hlo|FOLDER ..
 
-python3 bench/programs.py [--json F] FILE.hlo|FOLDER ..
-
-A folder may hold the inputs p0.bin, .. and the expected results r0.bin, .. beside its HLO text; otherwise inputs are
-drawn. The columns of the table:
-  time     of one call of the generated function on the machine's threads
-  XLA:CPU  time of one call from Python, minus the time of a call of an empty function, which is printed first
-  times    XLA:CPU's time divided by ours, as the ratio of the medians of turns
-  arena    bytes of our scratch as compiled here
-  XLA      bytes of XLA's temporaries
+A folder may contain the inputs p0.bin, .. and the expected results r0.bin, .. next to its HLO text; otherwise inputs
+are random. The columns of the table:
+    time     time of one call of the generated function on the machine's threads
+    XLA:CPU  time of one call from Python, minus the time of a call of an empty function, which is printed first
+    times    XLA:CPU's time divided by ours, as the ratio of the medians
+    arena    bytes of our scratch, as compiled here
+    XLA      bytes of XLA's temporaries
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from gen.run import bench
 from gen.run.sources import load
 from gen.targets.tools import c_compiler, native
 
-TURNS, TURN = 7, 0.05   # the number of turns, and the seconds of one
-REST = 0.05  # seconds before a turn: threads of the turn before look for more work, some for 10 ms, before they sleep
+TURNS, TURN = 7, 0.05  # the number of turns for each program, and the seconds of one
+REST = 0.05  # pause in seconds before a turn: threads of the previous turn look for work for up to 10 ms before they sleep
 EMPTY = "HloModule empty\nENTRY e { ROOT x = f32[] parameter(0) }\n"
 NUMPY = {"pred": np.uint8, "bf16": np.uint16, "c64": np.complex64, "c128": np.complex128}
 
@@ -51,7 +51,7 @@ def numpy_type(shape: Shape) -> Any:
 
 
 def inputs(program: Program, folder: Optional[Path]) -> List[Any]:
-    """Return the parameters as row-major arrays: the folder's, or drawn."""
+    """Return the parameters as row-major arrays: from the folder, or random."""
     draw, given = np.random.default_rng(1), []
     for n, array in enumerate(program.params):
         path, dtype = folder / f"p{n}.bin" if folder else Path(), numpy_type(array.shape)
@@ -68,13 +68,14 @@ def inputs(program: Program, folder: Optional[Path]) -> List[Any]:
 
 
 def in_layout(array: Any, shape: Shape) -> Any:
-    """Return the bytes of a row-major array in the shape's layout."""
+    """Return the bytes of a row-major array, rearranged to the shape's layout."""
     return np.ascontiguousarray(array if is_row_major(shape) else array.transpose(tuple(reversed(shape.minor_to_major))))
 
 
 def aligned(array: Any) -> Any:
-    """Return a copy of the array at a multiple of 64 bytes, as XLA's arrays: a vector there is within one cache
-    line."""
+    """Return a copy of the array at a multiple of 64 bytes. XLA aligns its arrays in this way, so that a vector is
+    within one cache line.
+    """
     space = np.zeros(array.nbytes + 64, np.uint8)
     at = -space.ctypes.data % 64
     moved = space[at:at + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -83,7 +84,7 @@ def aligned(array: Any) -> Any:
 
 
 class Ours:
-    """The generated function, compiled."""
+    """The generated function, compiled and loaded."""
 
     def __init__(self, program: Program, folder: Path, given: List[Any]) -> None:
         about = pipeline.build_all(program, str(folder), ["c"])
@@ -112,7 +113,7 @@ class Ours:
 
 @functools.lru_cache(maxsize=None)
 def timer() -> Any:
-    """Return the C function that calls another one repeatedly."""
+    """Return a C function that calls another function repeatedly."""
     library = Path(tempfile.mkdtemp()) / "programs.so"
     subprocess.run([c_compiler(), "-O2", "-fPIC", "-shared", "-pthread", "-o", str(library),
                     str(ROOT / "bench" / "programs.c")], check=True)
@@ -122,7 +123,7 @@ def timer() -> Any:
 
 
 class Theirs:
-    """XLA:CPU's executable, with its arguments."""
+    """XLA:CPU's executable with its arguments."""
 
     def __init__(self, text: str, given: List[Any]) -> None:
         self.program, shapes, _ = with_xla.compiled(text)
@@ -144,7 +145,7 @@ class Theirs:
 
 
 def often(of: Any) -> int:
-    """Return the number of calls in one turn."""
+    """Return the number of calls that fill one turn."""
     calls, seconds = 1, of.spend(1)
     seconds = min(seconds, of.spend(1))
     while seconds < TURN / 4:
@@ -154,7 +155,7 @@ def often(of: Any) -> int:
 
 
 def turns(*all_: Any) -> "List[float]":
-    """Return the median seconds of one call of each of the programs."""
+    """Run the programs alternately. Return the median seconds of one call of each."""
     calls = [often(of) for of in all_]
     seconds: "List[List[float]]" = [[] for _ in all_]
     for _ in range(TURNS):
@@ -165,7 +166,7 @@ def turns(*all_: Any) -> "List[float]":
 
 
 def wrong(ours: Ours, program: Program, folder: Optional[Path], theirs: "Optional[List[Any]]") -> str:
-    """Return the maximum difference between the results and the expected results, as text."""
+    """Return, as text, the maximum difference between results and expected results."""
     ours.spend(1)
     worst = 0.0
     for n, array in enumerate(program.results):
@@ -208,7 +209,7 @@ def row_of(file: Path, folder: Optional[Path], empty: float) -> "Dict[str, Any]"
                 row["times"] = row["xla"] / row["ours"]
             else:
                 row["ours"], = turns(ours)
-    except Exception as error:  # any fault of one program: the others still get their turn
+    except Exception as error:  # whatever is wrong with one program, the others are still measured
         row["reason"] = (str(error).splitlines() or [type(error).__name__])[0][:160]
     return row
 
@@ -229,7 +230,7 @@ def main() -> None:
     given = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
     sys.setrecursionlimit(10000)
-    jax.numpy.linalg.cholesky(np.eye(2))    # JAX finds LAPACK's functions, which XLA then calls
+    jax.numpy.linalg.cholesky(np.eye(2))    # makes JAX find LAPACK's functions, which XLA then calls
     empty, = turns(Theirs(EMPTY, [np.float32(1)]))
     print(f"jax {jax.__version__}; a call of an empty function takes {bench.seconds_text(empty)}, which is taken off XLA's times")
     print("| program | ours | XLA:CPU | times | arena | XLA's |\n|---|---|---|---|---|---|", flush=True)

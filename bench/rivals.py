@@ -1,15 +1,14 @@
 """Compare sizes and times of simplified maps: ours, TVM's (PyPI: apache-tvm), Halide's (PyPI: halide) and XLA's
-(1e203b53, stored with ../shared/peer/random_maps.tsv).
+(1e203b53, stored in ../shared/peer/random_maps.tsv).
+    python3 bench/rivals.py [COUNT]
 
-python3 bench/rivals.py [COUNT]
+The maps are COUNT random maps per class (default 200), simplify_pairs.tsv, and random_maps.tsv by classes. The script
+needs build/sett and build/algebra. If another simplifier is not installed, its line says SKIP.
 
-The maps are COUNT drawn maps per class (default 200), simplify_pairs.tsv, and random_maps.tsv by classes. The script
-needs build/sett and build/algebra. The line of a rival that is not installed says SKIP.
-
-A size is the number of operators, variables and constants of the results. A time is the minimum of several calls of
-simplify, in microseconds. Our simplify also handles the domain; TVM's *whole* includes the creation of an analyzer with
-the domain. Halide's integers have 32 bits, and its remainders differ from ours for negative divisors, so it does not get
-maps with such a divisor.
+A size is the number of operators, variables and constants in the results. A time is the minimum over several calls of
+simplify, in microseconds. Our simplify also handles the domain; TVM's *whole* includes creating an analyzer that
+knows the domain. Halide's integers have 32 bits, and its remainders differ from ours for negative divisors, so it
+does not get maps with such divisors.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ REPEATS = 7
 
 @dataclass
 class Answer:
-    """A rival's results for a map."""
-    text: str           # the map with its results
+    """What another simplifier makes of a map, and its time."""
+    text: str    # the map with the other simplifier's results
     simplify: float     # microseconds
-    whole: float        # microseconds of simplify and of the preparation for each map
+    whole: float    # microseconds of simplify and of its preparation, which each map needs
 
 
 def tvm(texts: "list[str]") -> "Optional[dict[str, Answer]]":
@@ -62,7 +61,7 @@ WORDS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Mod: 
 
 
 def postfix(text: str) -> str:
-    """Return an expression as Halide's program reads it."""
+    """Return an expression in the postfix form that Halide's program reads."""
     for word, sign in (("floordiv", "//"), ("ceildiv", "@"), ("mod", "%")):
         text = text.replace(word, sign)
 
@@ -107,7 +106,7 @@ def halide(texts: "list[str]") -> "Optional[dict[str, Answer]]":
     for text, line in zip(taken, said):
         took, *results = line.split("\t")
         results = [result.replace("/", " floordiv ").replace("%", " mod ") for result in results]
-        # a result with functions outside of the notation (select, comparisons) is no map
+        # results with functions that maps do not have (select, comparisons)
         if not any(re.search(r"[<>=!&|?]|\b(select|let|uint1)\b", result) for result in results):
             made[text] = Answer(with_results(text, results), float(took), float(took))
     return made
@@ -138,7 +137,9 @@ def faster(theirs: "list[float]", mine: "list[float]") -> str:
 
 
 def compare(name: str, sets: "dict[str, list[str]]", answers: "dict[str, Answer]", simple: "dict[str, str]", took: "dict[str, float]") -> None:
-    """Print a table that compares a rival's results with ours on the maps that the rival takes, a row for each set."""
+    """Print a table that compares our results with another simplifier's, on the maps that it takes, with a row for each
+    set.
+    """
     whole = any(answer.whole > answer.simplify for answer in answers.values())
     print(f"\n| {name} | maps | wrong | symbols | ours | ours smaller | larger | us: median / p90 / sum | ours | times faster |"
           + " whole | times faster |" * whole + "\n" + "|---" * (12 if whole else 10) + "|")

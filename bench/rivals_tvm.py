@@ -1,4 +1,4 @@
-"""Simplify a map's results as expressions of TVM (PyPI: apache-tvm), and write them in the notation of maps again."""
+"""Simplify the results of a map as TVM expressions (PyPI: apache-tvm), and write them in the notation of maps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from test_indexing_map import Map
 
 
 def read(node: ast.expr, variables: "dict[str, tirx.Var]") -> "prim.Expr":
-    """Return TVM's expression of a Python expression over the variables."""
+    """Return a Python expression over the variables as a TVM expression."""
     if isinstance(node, ast.Constant):
         return tirx.const(node.value, "int64")
     if isinstance(node, ast.Name):
@@ -42,7 +42,7 @@ WORDS = {prim.Add: "+", prim.Sub: "-", prim.Mul: "*", prim.FloorDiv: "floordiv",
 
 
 def written(e: "prim.Expr") -> str:
-    """Return the text of TVM's expression with all its brackets."""
+    """Return the text of a TVM expression, with all brackets."""
     if isinstance(e, prim.IntImm):
         return str(e.value)
     if isinstance(e, ir.Var):
@@ -55,9 +55,10 @@ def written(e: "prim.Expr") -> str:
 
 
 def simplified(text: str, repeats: int = 1) -> "tuple[list[str], float, float]":
-    """Return the texts of the results that TVM makes of a map's results, the microseconds of its calls of simplify,
-    and the microseconds of these and of making the analyzer that knows the map's domain. The expressions are made
-    before."""
+    """Return the texts of the simplified results, the microseconds of TVM's calls of simplify, and the microseconds of
+    these calls together with the creation of an analyzer that knows the domain. The expressions are made before the
+    time is taken.
+    """
     m = Map(text)
     variables = {name: tirx.Var(name, "int64") for name in m.names}
     results = [expression(result, variables) for result in m.results]

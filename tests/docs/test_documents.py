@@ -1,7 +1,8 @@
-"""Compare the examples of XLA's emitters document with `gen explain`.
+"""Compare the examples in XLA's document on emitters with `gen explain`.
 
-The document's kernels are schedules for its GPU. Where our schedule differs on purpose, the test says why and checks what both must do: write the
-same elements, each once, in blocks of threads that move whole vectors, and read for each the element that the op says.
+The document's kernels are schedules for its GPU. If our schedule differs on purpose, the test says why, and checks
+what both must do: write each element once, in blocks of threads that move whole vectors, and read the elements that
+the op needs.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ EXP_ABS = entry("""fused {
 """, "f32[20,160,170]", "f32[170,160,20]")
 
 GELU = ROOT / "tests" / "kernels" / "gelu_bf16.hlo"
-# The document's maps of gelu's loop: to an index, and flattened.
+# The document's maps of gelu's loop: to an index, and to a position.
 GELU_INDEX = ("(th_x, bl_x)[vector_index] -> (bl_x floordiv 4096, (bl_x floordiv 8) mod 512, (bl_x mod 8) * 512 + th_x * 4 + vector_index), "
               "domain: th_x in [0, 127], bl_x in [0, 24575], vector_index in [0, 3]")
 GELU_FLAT = "(th_x, bl_x)[vector_index] -> (th_x * 4 + bl_x * 512 + vector_index), domain: th_x in [0, 127], bl_x in [0, 24575], vector_index in [0, 3]"
@@ -68,8 +69,8 @@ def found(pattern: str, text: str) -> str:
 
 
 def points(text: str, wanted: str) -> List[Tuple[int, ...]]:
-    """Return, for every point of the domain with the last variable fastest, the values of the expressions of `wanted`, in which `results` are the map's
-    results.
+    """Evaluate `wanted` at every point of the map's domain, the last variable fastest. In `wanted`, the word `results`
+    means the map's results.
     """
     head, domain = text.split(", domain: ")
     parts = re.findall(r"(?:^|, )((?:[^,\[\]()]|\([^)]*\))+) in \[(-?\d+), (-?\d+)\]", domain)
@@ -84,7 +85,7 @@ def each_once(found: Iterable[int], count: int) -> bool:
 
 
 def test_transpose_map(tmp_path: Path) -> None:
-    """[20,40] to [40,20]: "(d0, d1) -> d1" and "(d0, d1) -> d0", one for each dimension of the operand."""
+    """The map of a transpose from [20,40] to [40,20] is the document's (d0, d1) -> (d1, d0)."""
     file = tmp_path / "t.hlo"
     file.write_text(TRANSPOSE)
     text = explain(file, "maps")
@@ -94,9 +95,9 @@ def test_transpose_map(tmp_path: Path) -> None:
 
 
 def test_partition(tmp_path: Path) -> None:
-    """The document has three functions of one instruction each: add, transpose and log, because log is needed at (i, j) and at (j, i). Here a transpose
-    is not a function but the index at which add reads log. log is computed at both indices, where the document calls it, because storing it would
-    cost more.
+    """The document has three functions (add, transpose, log), because log is needed at (i, j) and at (j, i). Here there
+    is one function: the transpose is only the index at which add reads log. log is computed at both indices, as in
+    the document, because storing it would cost more.
     """
     file = tmp_path / "p.hlo"
     file.write_text(PARTITION)
@@ -109,8 +110,9 @@ def test_partition(tmp_path: Path) -> None:
 
 
 def test_gelu() -> None:
-    """There is one function, with blocks of 128 threads whose vectors are contiguous in memory. The document's vectors are 4 elements of bf16, 8 bytes;
-    ours are 8 elements, the 16 bytes of one access, so there are half as many blocks. With vectors of 4 the map is the document's.
+    """gelu is one function in blocks of 128 threads, whose vectors are contiguous. The document's vectors have 4 bf16
+    elements; ours have 8, which is one access of 16 bytes, so we have half as many blocks. With vectors of 4 the map
+    is the document's.
     """
     assert explain(GELU, "partition").startswith("gelu_bf16: 1 function\n")
     count = 6 * 512 * 4096
@@ -126,7 +128,8 @@ def test_gelu() -> None:
     assert theirs.blocks(count) == 24576 and flat == GELU_FLAT
     unflat = f"(d0) -> (d0 floordiv 2097152, (d0 floordiv 4096) mod 512, d0 mod 4096), domain: d0 in [0, {count - 1}]"
     assert algebra.compose(flat, unflat) == GELU_INDEX
-    # ours: every element once, because th_x, bl_x and vec are the digits of its position; one block of ours is two of the document's
+    # our map visits every element once: th_x, bl_x and vec are the digits of the position; a block of ours is two of
+    # the document's
     assert position == "(th_x, bl_x)[vec] -> (th_x * 8 + bl_x * 1024 + vec), domain: th_x in [0, 127], bl_x in [0, 12287], vec in [0, 7]"
     sizes = {name: int(high) + 1 for name, high in re.findall(r"(\w+) in \[0, (\d+)\]", position)}
     strides = {name: int(stride or 1) for name, stride in re.findall(r"(\w+)(?: \* (\d+))?[ )]", found(r"-> (\(.*\)), domain", position))}
@@ -138,7 +141,7 @@ def test_gelu() -> None:
     for th_x, bl_x, vec in [(0, 0, 0), (127, 12287, 7), *((3 * k % 128, 7919 * k % 12288, k % 8) for k in range(500))]:
         at = th_x * 8 + bl_x * 1024 + vec
         assert algebra.evaluate(index, th_x, bl_x, vec) == (at // 2097152, at // 4096 % 512, at % 4096)
-    # flattened, it is one expression for reads and writes; a vector is read before the unrolled loop and written after it
+    # read and write have the same flattened map; a vector is read before the unrolled loop and written after it
     flattened = explain(GELU, "flatten")
     assert found(r"^  read p0: (.*)$", flattened) == found(r"^  write r0: (.*)$", flattened) == position
     vectors = explain(GELU, "vectorize")
@@ -150,10 +153,13 @@ def test_gelu() -> None:
 
 @pytest.mark.peer
 def test_transpose_tile(tmp_path: Path) -> None:
-    """20x160x170 to 170x160x20 by tiles in shared memory, with one more element per row against bank conflicts, as in the document: read along the
-    operand's rows, pass a barrier, write along the output's rows. The document has 128 threads, tiles of 32x1x32 in 32x1x33 (dimensions 0 and 2
-    change places), 960 blocks (1 of 20, 160, 6 of 170), and 12 of 32 columns empty, because 20 is not a multiple of 32. Here 160 and 20 are one
-    dimension of 3200 of the output, so no column is empty: 600 blocks of 32 x 32, 256 threads with vectors of 4.
+    """A transpose from 20x160x170 to 170x160x20 uses tiles in shared memory, as in the document: it reads along the
+    operand's rows, passes a barrier, and writes along the output's rows. Each row of a tile has one more element,
+    against bank conflicts.
+
+    The document has 128 threads, tiles of 32 x 1 x 32 and 960 blocks. 12 of 32 columns are empty, because 20 is not a
+    multiple of 32. Here 160 and 20 are merged into one dimension of 3200, so no column is empty: 600 blocks of 32 x
+    32 with 256 threads and vectors of 4.
     """
     file = tmp_path / "x.hlo"
     file.write_text(EXP_ABS)
@@ -181,4 +187,4 @@ def test_transpose_tile(tmp_path: Path) -> None:
     kernel = explain(file, "kernel")
     assert int(found(r"__shared__ float tile_p0\[(\d+)\];", kernel)) == rows * pitch and kernel.count("__syncthreads();") == 1
     first, second = kernel.split("__syncthreads();")
-    assert "expf" not in first and "expf" in second and "fabsf" in second  # the document computes exp before the tile; here the tile stores the value as read
+    assert "expf" not in first and "expf" in second and "fabsf" in second  # the document computes exp before it stores to the tile, we after it loads

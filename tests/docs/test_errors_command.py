@@ -1,5 +1,5 @@
-"""Test the part of gen/errors.md about the command and the headers: every example is refused with the text of the page, and the page has the errors of
-every header.
+"""Test the part of gen/errors.md about the command and the headers: every example is refused with the text on the page,
+and the page has every error of every header.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "gen" / "errors.md").read_text().split("\n## The `sett` command\n")[1]
 EXAMPLES = [pair for block in re.findall(r"^```console\n(.*?)^```$", PAGE, re.M | re.S) for pair in re.findall(r"\$ sett (.*)\n(.*)\n", block)]
 IN_C = re.findall(r"^(\S.*)\n  // (.*)$", re.search(r"^```c\n(.*?)^```$", PAGE, re.M | re.S)[1], re.M)
-# Parts of a table row without an example; `@` is a number or a name.
+# The texts of the errors in the headers' tables. `@` stands for a number or a name.
 TEXTS = {(path.name, name): "".join(re.findall(r'"([^"]*)"', text)) for path in sorted((ROOT / "include").glob("*.h"))
          for table in re.findall(r"#define SETT_\w*ERRORS\(X\)(.*?)\n\n", path.read_text(), re.S)
          for name, text in re.findall(r'X\((\w+),\s*((?:"[^"]*"\s*\\?\s*)+)\)', table) if name != "OK"}
@@ -27,7 +27,8 @@ def test_form() -> None:
 
 
 def test_examples(tmp_path: Path) -> None:
-    """Each example exits with status 2, prints nothing on standard output, and prints the one line of the page."""
+    """Each example exits with status 2, prints nothing on standard output, and prints the line on the page as its error.
+    """
     sett = ROOT / "build" / "sett"
     if not sett.exists():
         pytest.skip("build/sett is not built")

@@ -1,6 +1,5 @@
-"""Test gen/errors.md: every example is refused with the text of the page, and every refusal of gen/hlo/refusals.py has an example.
-
-`ninja bless` writes the examples, from the modules of tests/hlo that the page names.
+"""Test gen/errors.md: every example is refused with the text on the page, and every refusal in gen/hlo/refusals.py has
+an example. `ninja bless` writes the examples, from the modules in tests/hlo that the page names.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ EXAMPLES = re.findall(r"^#### ([^\n]*)\n\n```hlo (\S+)\n(.*?)```\n```text\n(.*?)
 
 
 def example(name: str, folder: Path) -> str:
-    """Return a module of tests/hlo and the output of `gen explain` for it, as on the page."""
+    """Return a module of tests/hlo and what `gen explain` prints for it, in the form of the page."""
     path = folder / "m.hlo"
     path.write_text(re.sub(r"\A// expect: .*\n", "", (ROOT / "tests" / "hlo" / name).read_text()))
     with redirect_stderr(io.StringIO()) as said, redirect_stdout(io.StringIO()) as printed:
@@ -36,7 +35,7 @@ def example(name: str, folder: Path) -> str:
 
 
 def test_form() -> None:
-    """Each heading has an example. A refusal names the op, says why, and what to do instead."""
+    """Each heading has an example. A refusal names the op, says why it is refused, and what to do instead."""
     assert {name for _, name, _, _ in EXAMPLES} >= {f"refused/{path.name}" for path in (ROOT / "tests" / "hlo" / "refused").iterdir()}
     assert len(EXAMPLES) == len(re.findall(r"^```hlo", PAGE, re.M)) > 40 and len({title for title, *_ in EXAMPLES}) == len(EXAMPLES)
     for title, name, _, said in EXAMPLES:
@@ -51,7 +50,7 @@ def test_example(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.peer
 def test_cutting_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    """The page's way to cut a function in JAX gives two modules with kernels from one that is refused."""
+    """The page shows how to cut a JAX function in two. Both halves of a refused module then have kernels."""
     pytest.importorskip("jax")
     monkeypatch.chdir(tmp_path)
     code = re.search(r"^### Cutting a module\n.*?^```python\n(.*?)^```$", PAGE, re.M | re.S)
@@ -69,7 +68,7 @@ SECTION = PAGE[PAGE.index("### Functions of JAX, and bytecode"):]
 @pytest.mark.parametrize("command, said", [pytest.param(*found, marks=pytest.mark.peer if n > 2 else []) for n, found in enumerate(
     re.findall(r"^\$ python3 -m gen (.*)\n(error: .*\n)", SECTION, re.M))])
 def test_functions(command: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    """An error in the page's model.py is one line, as on the page."""
+    """An error in the page's model.py prints the one line that the page shows."""
     pytest.importorskip("jax")
     code = re.search(r"^```python\n(.*?)^```$", SECTION, re.M | re.S)
     assert code
@@ -79,11 +78,13 @@ def test_functions(command: str, said: str, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_every_refusal_has_an_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    """The examples reach every statement that makes a refusal; ops without a kernel have one example per kind."""
+    """The examples reach every statement that makes a refusal. For ops without a kernel one example of each kind is
+    enough.
+    """
     path = refusals.__file__
     wanted = {node.lineno for function in ast.parse(Path(path).read_text()).body if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
               if isinstance(node, (ast.Return, ast.Assign)) and isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") == "Refusal"}
-    wanted -= {number for number, line in enumerate(Path(path).read_text().splitlines(), 1) if "is not supported yet" in line}    # there is no such op: tests/hlo/test_hlo.py
+    wanted -= {number for number, line in enumerate(Path(path).read_text().splitlines(), 1) if "is not supported yet" in line}    # no op has this refusal; tests/hlo/test_hlo.py tests it
     reached: Set[int] = set()
 
     def trace(frame: Any, event: str, argument: Any) -> Any:

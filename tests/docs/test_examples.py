@@ -1,4 +1,6 @@
-"""Test tests/examples: the commands in each README.md run in a copy of its folder and print the text below them; a missing requirement is named."""
+"""Test tests/examples: the commands in each README.md, run in a copy of its folder, print the text below them. If a
+requirement is missing, the skipped test names it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ EXAMPLES = ROOT / "tests" / "examples"
 
 
 class Run(NamedTuple):
-    """One block of commands: the names of its requirements, and the output of its last command."""
+    """A block of commands in a README: what the commands need, and the output of the last command."""
     folder: str
     needs: List[str]
     commands: str
@@ -25,7 +27,9 @@ class Run(NamedTuple):
 
 
 def runs(folder: str) -> "List[Run]":
-    """Return the blocks of a README. A line `Needs ..` precedes each block; the next text block, which several may share, is the output."""
+    """Return the blocks of commands in a README. The line `Needs ..` before a block names its requirements; the next
+    block of text is its output, which several blocks may share.
+    """
     found, needs = [], []
     text = (EXAMPLES / folder / "README.md").read_text()
     for match in re.finditer(r"Needs ([^:]*?)\.$|^```sh\n(.*?)^```$", text, re.M | re.S):
@@ -52,7 +56,7 @@ def there(name: str) -> bool:
 
 
 def copy(folder: str, tmp_path: Path) -> Path:
-    """Copy the folder as in the repository, with include and gen three levels up, and nothing built."""
+    """Copy the folder. include and gen are three levels up, as in the repository, and nothing is built."""
     for name in ("include", "gen", "templates"):
         (tmp_path / name).symlink_to(ROOT / name)
     to = tmp_path / "tests" / "examples" / folder
@@ -72,7 +76,7 @@ def missing(needs: "List[str]") -> None:
 
 @pytest.mark.parametrize("run", [pytest.param(run, marks=pytest.mark.peer if run.folder in LONG else []) for run in RUNS], ids=lambda run: f"{run.folder}-{run.commands.split()[0]}-{run.commands.split()[-1].split('/')[-1]}")
 def test_prints(run: Run, tmp_path: Path) -> None:
-    """The commands succeed, and the last one prints the text of the README."""
+    """The commands succeed, and the last one prints the text in the README."""
     missing(run.needs)
     done = shell(run.commands, copy(run.folder, tmp_path))
     if done.returncode == 3 and done.stdout.splitlines()[-1].startswith("SKIP: "):
@@ -83,7 +87,7 @@ def test_prints(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_form(folder: str) -> None:
-    """The prose is short and names the files; there is a build file, and every file is used."""
+    """Each README is short and names the folder's files. There is a build file, and no file is unused."""
     text = (EXAMPLES / folder / "README.md").read_text()
     prose = re.sub(r"^```.*?^```\n", "", text, flags=re.M | re.S)
     assert prose.startswith("# ") and 8 <= len(prose.splitlines()) <= 30, len(prose.splitlines())
@@ -94,19 +98,21 @@ def test_form(folder: str) -> None:
     for name in set(names) - {"CMakeLists.txt", "meson.build", "Makefile", "build.ninja"}:
         assert name in read, name
     for name in re.findall(r"`((?:\.\./)?[\w/]+\.(?:c|cc|cu|h|hlo|ninja|py|txt))`", re.sub("^.*Needs .*", "", prose, flags=re.M)):
-        sources = [re.sub(r"\.\w+$", suffix, name) for suffix in (".hlo", ".mlir")]    # the names of the generated files
+        sources = [re.sub(r"\.\w+$", suffix, name) for suffix in (".hlo", ".mlir")]    # the file from which a named file is generated
         assert (ROOT / "include" / name).exists() or any((EXAMPLES / folder / of).exists() for of in (name, *sources)), name
 
 
 def test_threads_have_work() -> None:
-    """Examples that divide pieces among threads have enough pieces for each thread."""
+    """In the output shown in tiled_buffer's README, each thread has at least 4 pieces to work on."""
     shares = re.findall(r"^(\d+) pieces for (\d+) threads$", (EXAMPLES / "tiled_buffer" / "README.md").read_text(), re.M)
     assert shares and all(int(pieces) >= 4 * int(threads) for pieces, threads in shares)
 
 
 @pytest.mark.peer
 def test_arrays_are_checked(tmp_path: Path) -> None:
-    """from_jax/kernel.py refuses arrays that a kernel cannot take: a wrong number, type, shape, order or start would read other memory."""
+    """from_jax/kernel.py refuses arrays with which a kernel would access other memory: a wrong number of arrays, type,
+    shape, order or start.
+    """
     missing(["cc", "numpy"])
     program = tmp_path / "program.py"
     program.write_text('''
@@ -148,7 +154,7 @@ PYTHONPATH='{EXAMPLES / 'from_jax'}' python3 -B program.py"""
 
 
 def test_fetch_content(tmp_path: Path) -> None:
-    """The lines that fetch the headers work, with the folder in place of the network."""
+    """The lines of CMake that fetch the headers work; a folder replaces the network."""
     missing(["cc", "cmake", "ninja"])
     (block,) = re.findall(r"^```cmake\n(.*?)^```$", (EXAMPLES / "cmake_headers" / "README.md").read_text(), re.M | re.S)
     (tmp_path / "CMakeLists.txt").write_text(f'''cmake_minimum_required(VERSION 3.20)
@@ -169,11 +175,13 @@ SYSTEMS = {"make": ("make", "build", "build/program", ["make"]),
 @pytest.mark.peer
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_is_made_anew(system: str, tmp_path: Path) -> None:
-    """A second build has nothing to do. If the HLO text or a file of the generator changes, or a generated file is removed, the kernel is generated again."""
+    """A second build has nothing to do. If the HLO text or a file of the generator changes, or a generated file is
+    removed, the kernel is generated again.
+    """
     commands, out, program, needs = SYSTEMS[system]
     missing(["cc", *needs])
     folder = copy("build_systems", tmp_path)
-    for name in ("include", "gen", "templates"):    # a separate generator, whose files may change
+    for name in ("include", "gen", "templates"):    # a separate copy of the generator, whose files the test changes
         (tmp_path / name).unlink()
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     if (ROOT / "build" / "libsett.so").exists():

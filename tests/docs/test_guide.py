@@ -1,5 +1,5 @@
-"""Compare gen/README.md, and the first lines of gen/heroes/hero.py, with the code: its files exist, its names are defined in the stated files, and its
-example is the output of `gen explain`.
+"""Compare gen/README.md, and the manual at the top of gen/heroes/hero.py, with the code: files exist, names are defined
+in the stated files, and the example is the output of `gen explain`.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ BLOCKS = re.findall(r"^```console\n(.*?)^```$", TEXT, re.M | re.S)
 PROSE = re.sub(r"^```.*?^```$", "", TEXT, flags=re.M | re.S)
 # The description of how to add a hero, next to its interface.
 OF_HERO = inspect.getmodule(Hero).__doc__
-# Code spans that are neither a file nor a name: syntax of templates, values, and names of the example's HLO text.
+# Words in code type that are neither a file nor a name: template syntax, values, and names in the example's HLO text.
 OTHER = {"//%", "${ }", "None", "gen", "gen explain", "...", " ..", "%bend", "%c"}
 
 
 @functools.lru_cache(maxsize=None)
 def names_of(path: Path) -> "Set[str]":
-    """Return the names that a file defines: of Python its functions, classes, variables, and members both alone and after their class; of other files
-    all words.
+    """Return the names that a file defines. In Python these are functions, classes, variables, and members (alone and
+    after their class); in other files all words.
     """
     if path.is_dir():
         return set().union(*(names_of(inner) for inner in path.iterdir() if inner.is_file() and inner.suffix in (".py", ".j2", ".c", ".cu", ".h")),
@@ -63,13 +63,13 @@ def names_of(path: Path) -> "Set[str]":
 
     tree = ast.parse(path.read_text())
     add(tree.body, "")
-    if path.name == "__init__.py":    # the names that a package exports
+    if path.name == "__init__.py":    # a package also defines the names that it exports
         found |= {alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     return found
 
 
 def wrong(text: str) -> "List[str]":
-    """Return the names in a text that do not exist."""
+    """Return the names in a text that are defined nowhere."""
     faults: List[str] = []
     place = None
     for word, after in re.findall(r"`([^`]+)`(?= \(`([^`]+)`\))?", " ".join(text.split())):
@@ -123,19 +123,21 @@ def test_links() -> None:
 
 
 def test_names_of_heroes() -> None:
-    """Names of heroes are single words, because reports and manifests join them with blanks."""
+    """The name of a hero is one word, because reports and manifests separate names by blanks."""
     assert all(len(hero.name.split()) == (hero.name != "") for hero in HEROES)
 
 
 def test_interface() -> None:
-    """The guide explains all members of a hero's interface and has at most 310 lines of at most 120 columns."""
+    """The guide explains all members of a hero's interface, in at most 310 lines of at most 120 columns."""
     members = {name for name, _ in inspect.getmembers(Hero) if not name.startswith("_")}
     assert members == set(re.findall(r"`Hero\.(\w+)`", OF_HERO))
     assert TEXT.count("\n") <= 310 and max(map(len, TEXT.split("\n"))) <= 120
 
 
 def as_printed(shown: str, printed: str) -> "List[str]":
-    """Return the lines of an example that are not at their place. `...` stands for left-out lines, ` ..` at the end of a line for its rest."""
+    """Return the first line of `shown` that is not at its place in `printed`, as a list. `...` stands for lines that are
+    left out, ` ..` for the rest of a line.
+    """
     lines, at, gap = printed.rstrip("\n").split("\n"), 0, False
     for line in shown.rstrip("\n").split("\n"):
         if line == "...":
@@ -149,7 +151,7 @@ def as_printed(shown: str, printed: str) -> "List[str]":
 
 
 def test_example(capsys: "pytest.CaptureFixture[str]", monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each command of the example prints the lines below it; together they show all stages."""
+    """Each command in the example prints the lines below it. Together the commands show all stages."""
     monkeypatch.chdir(ROOT)
     stages = []
     for command, shown in (one for block in BLOCKS for one in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)):
@@ -198,7 +200,9 @@ def test_brackets(room: str) -> None:
 
 
 def test_no_circles() -> None:
-    """No file of the generator imports another that imports it, wherever the import stands; the same holds for folders."""
+    """No file of the generator imports another that imports it, directly or indirectly, wherever the import is written.
+    The same holds for folders.
+    """
     files = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in (ROOT / "gen").rglob("*.py")}
     imported = {name: {place for node in ast.walk(ast.parse(path.read_text())) for place in (
         [alias.name for alias in node.names] if isinstance(node, ast.Import) else

@@ -1,5 +1,5 @@
-"""Test the form of the headers: the same sections in the same order, a first program that prints the text of the manual, versions that agree, and texts
-of errors and arguments as in every manual.
+"""Test the form of the headers: each manual has the same sections in the same order, its programs print the text below
+them, versions agree, and error messages and arguments follow one convention.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {path.name: path.read_text() for path in sorted((ROOT / "include").glob("*.h"))}
-# The headers that a header needs before it, from its own #error.
+# The headers that must be included before a header, from its own #error.
 NEEDS = {name: re.findall(rf'#error "include (\w+\.h) before {re.escape(name)}"', text) for name, text in TEXTS.items()}
 SECTIONS = ["WHAT", "INCLUDE", "OPTIONS", "A FIRST LOOK", "THE MODEL", "FUNCTIONS", "LAWS", "ANSWERS", "ARGUMENTS", "ERRORS", "LIMITS", "HISTORY"]
 WARNINGS = re.search(r"^strict = (.*)$", (ROOT / "build.ninja").read_text(), re.M)[1].split()
-# The names sett_MODULE_.. and SETT_MODULE_.. of each header.
+# The MODULE in each header's names sett_MODULE_.. and SETT_MODULE_..
 MODULES = {"sett_tile.h": "tile", "sett_relayout.h": "relayout", "sett_indexing_map.h": "map", "sett_indexing_analysis.h": "analysis", "sett_nested_layout.h": "nested",
            "sett_mma_layouts.h": "mma", "sett_notation.h": "notation", "sett_move.h": "move", "sett.h": ""}
-# The types that are passed by value, as ARGUMENTS says; the last are plans of a device.
+# The types that are passed by value, as section ARGUMENTS says; the last two are plans for device code.
 BY_VALUE = {"sett_expr", "sett_map", "sett_analysis_list", "sett_nested_counts", "sett_map_mark", "sett_tile_device_plan", "sett_nested_plan"}
 EACH = pytest.mark.parametrize("header", sorted(TEXTS))
 
 
 def manual(header: str) -> str:
-    """Return the prose before the code."""
+    """Return the manual: the comment before the code."""
     return TEXTS[header].split("\n*/\n")[0] + "\n"
 
 
 @EACH
 def test_sections(header: str) -> None:
-    """Each manual has these sections in this order; others may stand between them."""
+    """Each manual has these sections in this order. Other sections may be between them."""
     found = re.findall(r"^([A-Z][A-Z ]*?)(?: \(.*)?$", manual(header), re.M)
     assert [name for name in found if name in SECTIONS] == SECTIONS
 
@@ -47,7 +47,7 @@ SHORT = ("sett_tile.h: A FIRST LOOK", "sett_indexing_map.h: A FIRST LOOK", "sett
 @pytest.mark.parametrize("compiler", [pytest.param(["cc", "-std=c11"], id="c"),
                                       pytest.param(["c++", "-std=c++17", "-x", "c++"], id="c++", marks=pytest.mark.peer)])
 def test_programs(place: str, compiler: "list[str]", tmp_path: Path) -> None:
-    """The programs in the manuals, including each first look, compile without a warning and print the text of the manual."""
+    """The programs in a manual compile without a warning and print the text below them."""
     assert {f"{header}: A FIRST LOOK" for header in TEXTS} < set(PROGRAMS) and len(PROGRAMS) == sum(text.count("\n  prints\n") for text in TEXTS.values())
     _, program, expected = PROGRAMS[place]
     (tmp_path / "look.c").write_text("".join(line[4:] + "\n" for line in program.split("\n")))
@@ -58,7 +58,9 @@ def test_programs(place: str, compiler: "list[str]", tmp_path: Path) -> None:
 
 @EACH
 def test_says_what_it_needs(header: str, tmp_path: Path) -> None:
-    """A header that builds on another says so if that one is missing, shows the two lines in its manual, and includes no header of ours itself."""
+    """If the header that a header builds on is missing, the error says so. The manual shows the two #include lines, and
+    the header includes no header of ours itself.
+    """
     if header == "sett.h":
         joined = re.findall(r'^#include "(\w+\.h)"$', TEXTS[header], re.M)
         assert sorted([*joined, header]) == sorted(TEXTS)
@@ -82,7 +84,9 @@ def name_of(header: str, rest: str) -> str:
 
 @EACH
 def test_version(header: str) -> None:
-    """The first line, SETT_MODULE_VERSION and the newest line of HISTORY agree; the second line is the licence."""
+    """The first line, SETT_MODULE_VERSION and the newest entry in HISTORY state the same version. The second line is the
+    licence.
+    """
     first, second = TEXTS[header].splitlines()[:2]
     major, minor = map(int, re.match(rf"/\* {re.escape(header)} - v(\d+)\.(\d+) - ", first).groups())
     assert second == "   SPDX-License-Identifier: Apache-2.0" and "Apache License" in (ROOT / "LICENSE").read_text()
@@ -93,12 +97,14 @@ def test_version(header: str) -> None:
 
 @EACH
 def test_errors_are_of_one_type(header: str) -> None:
-    """An error is an int, in records, results and arguments."""
+    """Errors have the type int in all records, results and arguments."""
     assert not re.findall(r"\b(?:u?int\d+_t|unsigned|size_t|settp?_\w+32) error\b[^;{]*", code(header))
 
 
 def test_messages(tmp_path: Path) -> None:
-    """Each header with errors of its own has sett_MODULE_message(int), with the same text for 0 and for a number that is not an error."""
+    """A header that defines errors has sett_MODULE_message(int). All headers give the same text for 0, and for a number
+    that is no error.
+    """
     declared = re.findall(r"^SETT_PUBLIC const char \*(sett_\w*message|sett_\w*error_\w+)\((.*)\);", "".join(TEXTS.values()), re.M)
     own = {name_of(header, "message") for header, text in TEXTS.items() if re.search(r"^#define SETT_\w+_ERRORS\(X\)", text, re.M)}
     assert len(own) == 7 and sorted(declared) == sorted((name, "int error") for name in own | {"sett_message"})
@@ -110,7 +116,7 @@ def test_messages(tmp_path: Path) -> None:
 
 
 def test_sizes(tmp_path: Path) -> None:
-    """The sizes of records in LIMITS and THE MODEL are right."""
+    """The sizes of records that LIMITS and THE MODEL state are right."""
     said = re.search(r"a shape is (\d+) bytes, a plan (\d+), an iterator (\d+), a device plan (\d+) and a device iterator (\d+)\.", re.sub(r"\s+", " ", manual("sett_tile.h")))
     types = ["sett_tile_shape", "sett_tile_plan", "sett_tile_iterator", "sett_tile_device_plan", "sett_tile_device_iterator"]
     checks = [f"sizeof({name}) == {size}" for name, size in zip(types, said.groups())]
@@ -121,7 +127,9 @@ def test_sizes(tmp_path: Path) -> None:
 
 
 def test_arguments() -> None:
-    """Every manual states in the same words which arguments are passed by value and which by a pointer, and every public function follows it."""
+    """Every manual says in the same words which arguments are passed by value and which by pointer, and every public
+    function follows this.
+    """
     rules = {re.search(r"^ARGUMENTS \(in all sett headers\)\n(?:  .*\n)+", manual(header), re.M)[0] for header in TEXTS}
     assert len(rules) == 1
     taken = {}

@@ -1,5 +1,5 @@
-"""The headers use no name that another header is likely to define as a macro: each is preprocessed after those names were defined to nothing, and the
-result is unchanged. Private names carry their module.
+"""The headers use no name that another header is likely to define as a macro. Each header is preprocessed after those
+names were defined as empty macros, and the result must be unchanged. Private names begin with their module.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 INCLUDE = Path(__file__).resolve().parents[2] / "include"
 HEADERS = ["sett_tile.h", "sett_relayout.h", "sett_indexing_map.h", "sett_indexing_analysis.h", "sett_nested_layout.h", "sett_mma_layouts.h",
            "sett_notation.h", "sett_move.h", "sett.h"]
-# Macros of other headers, by the header that defines them.
+# Macros without arguments that other headers define, by header.
 OBJECTS = """
 windows.h (minwindef.h, winnt.h, wingdi.h, winerror.h, rpcndr.h, combaseapi.h, dlgs.h):
   far near FAR NEAR huge pascal cdecl small hyper interface min max IN OUT OPTIONAL CONST VOID ERROR TRUE FALSE STRICT DELETE IGNORE OPAQUE TRANSPARENT
@@ -34,7 +34,7 @@ AssertMacros.h, Objective-C: check verify require nil Nil YES NO
 VxWorks, curses.h: OK ERR ERROR NONE LOCAL IMPORT
 many: unused always_inline may_alias vector_size noinline fallthrough likely unlikely ARRAY_SIZE DEBUG INFO FAIL TEST CHECK REQUIRE SECTION
 """
-# Macros with arguments do no harm if no parenthesis follows.
+# Macros with arguments change a name only if a parenthesis follows.
 FUNCTIONS = """
 curses.h: move box clear erase refresh timeout border insch delch scroll setscrreg
 tgmath.h: round floor ceil fma log exp pow sqrt real imag
@@ -49,21 +49,23 @@ def names(text: str) -> "list[str]":
 
 
 def shouted() -> "list[str]":
-    """Return the words in capitals in the headers' code, like macros, without their prefix."""
+    """Return the words in capitals in the headers' code that have no prefix of ours, because such words look like
+    macros.
+    """
     code = "".join(re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', " ", (INCLUDE / name).read_text(), flags=re.S) for name in HEADERS)
     own = set(re.findall(r"\b(?!SETTP?_|U?INT(?:32|64)_)[A-Z][A-Z0-9_]+\b", code))
     return sorted(own - {"NULL", "SIZE_MAX"})
 
 
 def preprocessed(compiler: str, lines: "list[str]") -> str:
-    """Return the headers, preprocessed after the standard headers that they include and after the given lines."""
+    """Return the headers, preprocessed after the given lines and the standard headers."""
     source = "\n".join(["#include <stddef.h>", "#include <stdint.h>", *lines, *(f'#include "{name}"' for name in HEADERS)])
     done = subprocess.run([compiler, "-E", "-P", "-I", str(INCLUDE), "-x", "c++" if "+" in compiler else "c", "-"], input=source, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-# The modules whose private names a header may use, its own first; sett.h joins the others.
+# The modules whose private names a header may use; sett.h joins several headers.
 PRIVATE = {"sett_tile.h": ["tile"], "sett_relayout.h": ["relayout"], "sett_indexing_map.h": ["map"], "sett_indexing_analysis.h": ["analysis", "map"], "sett_nested_layout.h": ["nested"],
            "sett_mma_layouts.h": ["mma", "nested"], "sett_notation.h": ["notation", "map"], "sett_move.h": ["move", "map"],
            "sett.h": ["layout", "nested", "notation", "move", "map"]}
@@ -71,10 +73,8 @@ PRIVATE = {"sett_tile.h": ["tile"], "sett_relayout.h": ["relayout"], "sett_index
 
 @pytest.mark.parametrize("header", HEADERS)
 def test_private_names(header: str) -> None:
-    """Private names are settp_<module>_.. and SETTP_<MODULE>_.., so that two headers in one file never define the same name, and a name says where it is
-    defined.
-
-    SETTP_LINK_.. are the macros of linkage, which the headers share.
+    """Private names are settp_<module>_.. and SETTP_<MODULE>_... So two headers in one file never define the same name,
+    and a name shows where it is defined. SETTP_LINK_.. are macros for linkage, which all headers share.
     """
     found = set(re.findall(r"\b(?:settp|SETTP)_\w+", (INCLUDE / header).read_text()))
     assert found and not [name for name in found if name.split("_")[1].lower() not in [*PRIVATE[header], "link"]]
@@ -87,7 +87,7 @@ def test_lists_are_read() -> None:
 
 @pytest.mark.parametrize("compiler", ["cc", "c++", "clang", "clang++"])
 def test_macros_of_others(compiler: str) -> None:
-    """Names of other headers, and all words in capitals, may be macros."""
+    """The headers are unchanged if names that other headers define, and all words in capitals, are macros."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     text = preprocessed(compiler, []).splitlines()

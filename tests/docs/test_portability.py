@@ -1,8 +1,8 @@
-"""Test compilers, standards and targets: each cell of the matrix passes, or is skipped with the reason.
+"""Test compilers, standards and targets: each combination passes, or is skipped with the reason.
 
-Headers compile without a warning with the newest installed gcc and clang, in every standard from C11 and C++17 on, for Windows and WebAssembly, and
-after headers that define many macros. Their tests run on 32-bit targets and on targets with the other byte order, where a misaligned access, an
-undefined shift or an undefined index is a trap.
+The headers compile without a warning with the newest installed gcc and clang, in every standard from C11 and C++17
+on, for Windows and WebAssembly, and after headers that define many macros. Their tests run on 32-bit targets and on
+targets with the other byte order, where a misaligned access, an undefined shift or an index out of bounds traps.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ COMPILE_FOR = {"windows-64": ("x86_64-w64-mingw32-gcc", []), "windows-32": ("i68
 TESTS = {"answers_test": "", "indexing_map_test": "200 3", "indexing_map_rules_test": "", "indexing_map_ops_test": "40 1", "indexing_map_property_test": "1 300", "tile_test": "50 1",
          "nested_test": "300 1", "relayout_test": "30 2 1", "indexing_analysis_graph_test": "30", "physical_test": "60", "indexing_map_fuzz": "1 300", "tile_fuzz": "1 7",
          "tile_round_trip_fuzz": "1 7", "nested_fuzz": "1 7", "notation_fuzz": "1 7", "indexing_fuzz": "1 7", "move_test": "100"}
-OPTIMISED = "indexing_map_rules_test"    # optimised, because under emulation the plain test takes longer than the optimisation
-# System headers, with the macros that they define unless the language is strict.
+OPTIMISED = "indexing_map_rules_test"    # compiled with optimisation, because without it the test takes too long under emulation
+# System headers that define many macros, unless the language is strict.
 POSIX = ["complex.h", "tgmath.h", "math.h", "termios.h", "sys/param.h", "sys/sysmacros.h", "sys/types.h", "sys/ioctl.h", "netinet/in.h", "curses.h", "term.h", "X11/Xlib.h"]
 WINDOWS = ["winsock2.h", "windows.h", "windowsx.h", "commctrl.h", "dlgs.h", "objbase.h", "complex.h", "tgmath.h"]
 
@@ -81,7 +81,7 @@ def test_standard(family: str, standard: str) -> None:
 @pytest.mark.parametrize("standard", ["c11", "c++17"])
 @pytest.mark.parametrize("family", ["gcc", "clang"])
 def test_all_code(family: str, standard: str) -> None:
-    """The headers are optimised once, for the warnings that need it, because that takes ten times as long."""
+    """The headers are compiled with optimisation once, for the warnings that need it. This takes ten times as long."""
     level = "-O1" if (family, standard) == ("gcc", "c11") else "-O0"
     compiler = newest(family.replace("gcc", "g++").replace("clang", "clang++") if "+" in standard else family)
     ok, said = compiled([compiler, f"-std={standard}", *language(standard), level, *STRICT, ALL_CODE, "-c", "-o", "/dev/null"], includes(["sett.h"]))
@@ -90,7 +90,7 @@ def test_all_code(family: str, standard: str) -> None:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_under_a_sanitizer(compiler: str) -> None:
-    """Instrumented code without optimisation has no warning either."""
+    """Code that is instrumented for a sanitizer, without optimisation, has no warning either."""
     ok, said = compiled([newest(compiler), "-std=c11", *language("c11"), "-O0", "-fsanitize=undefined", *STRICT, ALL_CODE, "-c", "-o", "/dev/null"],
                         includes(["sett_tile.h", "sett_relayout.h"]))
     assert ok, said
@@ -125,8 +125,8 @@ def test_after_other_headers(family: str, standard: str, system: "list[str]") ->
 
 @pytest.fixture(scope="module")
 def machine(request: "pytest.FixtureRequest", tmp_path_factory: "pytest.TempPathFactory") -> "tuple[list[str], list[str]]":
-    """Return the compiler for a target and the emulator of its programs, or no emulator if this processor runs them. The compiler is known to make
-    programs that run and that have the target's width and byte order.
+    """Return a compiler for a target, and the emulator that runs its programs (none if this processor can). Check that
+    programs run and have the target's pointer width and byte order.
     """
     compiler, emulator, expected = RUN_ON[request.param]
     if not shutil.which(compiler):

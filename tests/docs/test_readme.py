@@ -1,4 +1,6 @@
-"""README.md and gen/manual.md are true: examples run and print what stands below them, and every command, option, file and number exists."""
+"""README.md and gen/manual.md are true: the examples run and print the text below them, and every command, option, file
+and number exists.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +40,12 @@ def shell(command: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_length() -> None:
-    """README has at most 350 lines; reference belongs to the manuals."""
+    """README has at most 350 lines; details belong in the manuals."""
     assert TEXT.count("\n") <= 350
 
 
 def test_two_commands() -> None:
-    """The first block is two lines, each of which installs and then runs; continuous integration runs the second."""
+    """The first block has two lines, each of which installs and then runs. Continuous integration runs the second."""
     lines = BLOCKS[0][1].splitlines()
     assert len(lines) == 2 and lines[0].endswith("&& ninja demo") and lines[1].endswith("&& ninja test")
     packages = [set(re.findall(r" (?!-)([a-z][a-z0-9+.-]+)", line.split("install")[-1].split("&&")[0])) for line in lines]
@@ -62,7 +64,7 @@ def test_targets_exist(command: str) -> None:
 
 
 def test_first_program(tmp_path: Path) -> None:
-    """The first program has about ten lines and prints the stated line."""
+    """The first program has about ten lines and prints the line that the text states."""
     program = of("c")[0]
     assert len(program.splitlines()) <= 10
     (tmp_path / "first.c").write_text(program)
@@ -90,7 +92,9 @@ int main(void)
 
 @pytest.mark.peer
 def test_swing(tmp_path: Path) -> None:
-    """The command on the first screen builds its JAX function, which has the stated parameters and swings."""
+    """The command on the first screen builds its JAX function swing, which has the stated parameters and whose program
+    prints PASS.
+    """
     pytest.importorskip("jax")
     said = re.search(r"`(python3 -m gen build swing.py:swing .*?)` writes `swing.c` and `swing.h`, with\n`(swing\(.*?\))`", TEXT)
     own = re.search(r"`cd out && (cc .*?)` prints PASS", TEXT)
@@ -127,7 +131,7 @@ def test_picture() -> None:
 
 
 def test_manifest(tmp_path: Path) -> None:
-    """The explained keys are those of a manifest."""
+    """The keys that the text explains are those of a manifest."""
     import json
 
     said = re.search(r"^\* The manifest has (.*?)\n\n", MANUAL, re.M | re.S)
@@ -146,7 +150,7 @@ def run_sett(*words: str) -> str:
 
 
 def test_table_of_headers() -> None:
-    """The table has a row for each header, with the header's first line."""
+    """The table of headers has a row for each header, with the text of its first line."""
     rows = dict(re.findall(r"^\| \[(sett\w*\.h)\]\(include/\1\) \| (.*) \|$", TEXT, re.M))
     assert sorted(rows) == sorted(path.name for path in ROOT.glob("include/*.h"))
     for name, what in rows.items():
@@ -162,18 +166,22 @@ def sections() -> "dict[str, str]":
 
 
 def saved(section: str) -> "dict[str, str]":
-    """Return the C programs that a reader saves: the name in code type at the end of the text before the program."""
+    """Return the C programs that the reader has to save, by file name. The name is in code type right before the
+    program.
+    """
     return dict(re.findall(r"`(\w+\.c)`:\n\n```c\n(.*?)^```$", section, re.M | re.S))
 
 
 def sessions(section: str) -> "list[tuple[str, str]]":
-    """Return each command of the console blocks with its output."""
+    """Return each command in the console blocks with the output shown below it."""
     blocks = re.findall(r"^```console\n(.*?)^```$", section, re.M | re.S)
     return [(command, output) for block in blocks for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)]
 
 
 def as_said(output: str, printed: str) -> bool:
-    """Return true if two outputs are equal. ` ..` stands for the rest of a line, and an error of floats, which depends on the compiler, may be up to 1."""
+    """Return whether the output shown equals the output printed. ` ..` stands for the rest of a line. Errors of floats
+    depend on the compiler, so any error up to 1 (of the allowed error) is accepted.
+    """
     share = r"(\d[\d.e-]*)( of the allowed error)"
     if any(float(number) > 1 for number, _ in re.findall(share, printed)):
         return False
@@ -182,7 +190,7 @@ def as_said(output: str, printed: str) -> bool:
 
 
 def room(tmp_path: Path, section: str) -> Path:
-    """Return a folder like the reader's, with the saved files of the section, and nothing built except the commands."""
+    """Return a folder as the reader has it: the section's files are saved, and only the commands are built."""
     for name in ("include", "gen", "templates", "tests", "bench"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "build").mkdir()
@@ -195,13 +203,13 @@ def room(tmp_path: Path, section: str) -> Path:
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.peer if "-O3" in section else []) for name, section in sections().items()
                                   if sessions(section)])
 def test_sessions(name: str, tmp_path: Path) -> None:
-    """Every command of a section, in order, prints the stated text; its programs compile without a warning."""
+    """The commands of a section, run in order, print the text that is shown. Its programs compile without a warning."""
     if not (ROOT / "build" / "sett").exists():
         pytest.skip("build/sett is not built")
     section = sections()[name]
     folder = room(tmp_path, section)
     programs = re.findall(r"^```python\n(.*?)^```$", section, re.M | re.S)
-    without = [] if find_spec("jax") else re.findall(r'open\("([^"]+)"', "".join(programs))    # the files that JAX would have written
+    without = [] if find_spec("jax") else re.findall(r'open\("([^"]+)"', "".join(programs))    # without JAX, the files that JAX would have written are missing
     for program in [] if without else programs:
         subprocess.run([sys.executable, "-c", program], cwd=folder, check=True)
     for command, output in sessions(section):
@@ -216,7 +224,9 @@ def test_sessions(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.peer
 def test_rows_says_what_is_wrong(tmp_path: Path) -> None:
-    """The program for a tiled buffer prints a caret under the place of an error in the shape, and both sizes of a buffer that does not fit."""
+    """For a wrong shape, the program in section "A tiled buffer" prints a caret below the error. For a buffer of the
+    wrong size it prints both sizes.
+    """
     program = saved(sections()["A buffer in a tiled layout"])["rows.c"]
     (layout,) = re.findall(r'const char \*layout = "(.*)";', program)
     wrong = layout.replace("T(8,128)(", "T(8,128(")
@@ -242,7 +252,7 @@ def test_what_is_compared() -> None:
 
 
 def test_shell_blocks() -> None:
-    """Commands that take too long to run here are commands that gen accepts."""
+    """Commands in blocks that take too long to run here are commands that gen accepts."""
     commands = [line for block in of("sh")[1:] for line in block.splitlines()]
     assert commands and all(line.startswith("python3 -m gen ") for line in commands)
     for command in commands:
@@ -251,7 +261,7 @@ def test_shell_blocks() -> None:
 
 @pytest.mark.parametrize("text", [TEXT, MANUAL], ids=["README.md", "manual.md"])
 def test_named_commands(text: str) -> None:
-    """The verbs, options, ninja targets and groups of build/sett that the prose names exist."""
+    """Every verb, option, ninja target and group of build/sett that the prose names exists."""
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
     words = re.findall(r"`([^`]+)`", prose)
     built = " ".join(re.findall(r"^build ([^:]+):", (ROOT / "build.ninja").read_text(), re.M)).split()
@@ -273,14 +283,16 @@ def test_named_commands(text: str) -> None:
 
 
 def test_named_functions() -> None:
-    """The functions of the headers that the text names exist."""
+    """Every function of the headers that the text names exists."""
     headers = "".join(path.read_text() for path in ROOT.glob("include/*.h"))
     names = set(re.findall(r"\b(sett_\w+)\b(?!\.h|=)", TEXT)) - {path.stem for path in ROOT.glob("include/*.h")} - {"sett_distribute"}
     assert names and not [name for name in sorted(names) if not re.search(rf"\b{name}\(|}} {name};|\b{name}\b;", headers)]
 
 
 def test_devices_and_targets() -> None:
-    """The table of targets has every target of check; the devices of a GPU are the existing ones."""
+    """The table of targets has every target of `gen check`, and the GPUs that it lists for CUDA are the existing
+    devices.
+    """
     table = MANUAL[MANUAL.index("| `--target` |"):]
     rows = re.findall(r"^\| (`.*?`) \| (.*?) \|", table[:table.index("\n\n")], re.M)[1:]
     assert sorted(name for names, _ in rows for name in re.findall(r"`([\w-]+)`", names)) == sorted(RUNNERS)
@@ -293,8 +305,8 @@ def columns(line: str) -> "list[str]":
 
 
 def test_numbers() -> None:
-    """The table is a part of bench/README.md's: the kernel's throughput, and for the fastest library its speed relative to the kernel's times that
-    throughput.
+    """The table repeats figures of bench/README.md: the kernel's throughput, and the throughput of the fastest library,
+    computed from its relative speed.
     """
     bench = (ROOT / "bench" / "README.md").read_text()
     head = next(line for line in bench.splitlines() if line.startswith("| kernel | GB/s |"))
@@ -316,13 +328,13 @@ def test_numbers() -> None:
 
 
 def test_ninja_block() -> None:
-    """The guide's two lines that add a kernel to the catalogue are in build.ninja."""
+    """The two lines in the guide that add a kernel to the catalogue are in build.ninja."""
     (block,) = re.findall(r"^```ninja\n(.*?)^```$", GUIDE, re.M | re.S)
     assert len(block.splitlines()) == 2 and block in (ROOT / "build.ninja").read_text()
 
 
 def test_verbs() -> None:
-    """The table of commands names every verb, and no other."""
+    """The table of commands has every verb of gen and no other."""
     verbs = re.search(r"build\|[a-z|]+", shell("python3 -m gen --help").stdout)
     assert verbs and re.findall(r"^\| `gen (\w+) ", TEXT, re.M) == verbs[0].split("|") == VERBS
 
@@ -339,7 +351,7 @@ def test_links(page: str) -> None:
 
 
 def test_bench_page() -> None:
-    """The kernels of the table are files of bench/; the commands exist."""
+    """The kernels in the table of bench/README.md are files in bench/, and the commands on the page exist."""
     text = (ROOT / "bench" / "README.md").read_text()
     table = text[text.index("| kernel | GB/s |"):].split("\n\n")[0]
     for line in table.splitlines()[2:]:
@@ -355,7 +367,7 @@ def test_examples_are_named() -> None:
 
 
 def test_changes() -> None:
-    """The page of changes names the version of each header, newest day first."""
+    """The page of changes names the version of each header, the newest day first."""
     changes = (ROOT / "gen" / "changes.md").read_text()
     days = re.findall(r"^## (\S+)$", changes, re.M)
     assert days == sorted(days, reverse=True) and "(gen/changes.md)" in TEXT

@@ -1,4 +1,6 @@
-"""Headers whose functions are compiled once for many files: SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX and SETT_JOINED."""
+"""Test headers whose functions are compiled once for many files: SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX and
+SETT_JOINED.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {path.name: path.read_text() for path in sorted((ROOT / "include").glob("*.h"))}
 STRICT = re.search(r"^strict = (.*)$", (ROOT / "build.ninja").read_text(), re.M)[1].split()
-# Each header after the headers that it needs.
+# The headers that must precede each header.
 NEEDS = {"sett_tile.h": [], "sett_relayout.h": ["sett_tile.h"], "sett_indexing_map.h": [], "sett_indexing_analysis.h": ["sett_indexing_map.h"], "sett_nested_layout.h": [],
          "sett_mma_layouts.h": ["sett_nested_layout.h"], "sett_notation.h": ["sett_indexing_map.h"], "sett_move.h": ["sett_indexing_map.h"]}
-TOGETHER = ["sett_notation.h", "sett_move.h"]      # their functions are in one file with those of sett.h
+TOGETHER = ["sett_notation.h", "sett_move.h"]    # their functions are compiled in one file with those of sett.h
 COMPILERS = {"c": ["cc", "-std=c11", "-Wstrict-prototypes"], "c++": ["c++", "-std=c++17"]}
 PUBLIC = {name for text in TEXTS.values() for name in re.findall(r"^SETT_PUBLIC [^;{]*?\b(sett_\w+)\([^;{]*\);", text, re.M)}
-# A function of each module, so that a program that prints the answers needs them all.
+# Calls at least one function of each module, so that a program which prints the answers links all of them.
 USES = r'''
   static uint64_t memory[1 << 16];
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
@@ -50,7 +52,7 @@ def build(folder: Path, name: str, source: str, language: str = "c", flags: "tup
 
 
 def symbols(*objects: Path, flags: "tuple[str, ...]" = ("--defined-only", "--extern-only")) -> "list[str]":
-    """Return the symbols that the objects define for others."""
+    """Return the symbols that the objects export."""
     said = subprocess.run(["nm", *flags, *map(str, objects)], check=True, capture_output=True, text=True).stdout
     return [line.split()[-1] for line in said.splitlines() if re.search(r" [A-Z] \w", line)]
 
@@ -65,7 +67,9 @@ def program(function: str, marks: str) -> str:
 
 
 def test_lists() -> None:
-    """The prefix reaches every public function; three headers have the same lines of linkage."""
+    """SETT_PREFIX applies to every public function. The lines about linkage are the same in the three headers that have
+    them.
+    """
     listed = [name for text in TEXTS.values() for name in re.findall(r"\bX\((sett_\w+)\)", text)]
     assert sorted(listed) == sorted(PUBLIC) and len(PUBLIC) > 250
     linkage = {re.search(r"/\* ---- linkage.*?SETT_PREFIX: expected.*?#endif\n", text, re.S)[0] for text in TEXTS.values() if "---- linkage" in text}
@@ -75,7 +79,9 @@ def test_lists() -> None:
 
 @pytest.mark.parametrize("language", COMPILERS)
 def test_declarations(language: str, tmp_path: Path) -> None:
-    """Each header, given twice and in any order, declares all of its functions and defines none."""
+    """With SETT_DECLARATIONS a header declares all of its functions and defines none, even if it is included twice and
+    in any order.
+    """
     for header, needed in {**NEEDS, "sett.h": []}.items():
         source = "#define SETT_DECLARATIONS\n" + includes(*needed, header, *needed, header, "sett.h", *reversed(NEEDS), "sett.h")
         assert symbols(build(tmp_path, "declared.c", source, language)) == []
@@ -89,14 +95,14 @@ def test_declarations(language: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("header", NEEDS)
 @pytest.mark.peer
 def test_a_file_a_header(header: str, language: str, tmp_path: Path) -> None:
-    """A file that declares and then implements one header defines the functions of that header alone."""
+    """A file that declares all headers and then implements one defines only the functions of that one."""
     source = "#define SETT_DECLARATIONS\n" + includes("sett.h", header) + "#define SETT_IMPLEMENTATION\n" + includes(header, header)
     own = set(re.findall(r"^SETT_PUBLIC [^;{]*?\b(sett_\w+)\([^;{]*\);", TEXTS[header], re.M))
     assert set(symbols(build(tmp_path, "one.c", source, language))) == own
 
 
 def test_divided(tmp_path: Path) -> None:
-    """The functions are in seven files, in C and in C++, and their users in two others, in C and in C++."""
+    """The functions are compiled in seven files and used in two others, in all combinations of C and C++."""
     declared = "#define SETT_DECLARATIONS\n" + includes("sett.h") + "#define SETT_IMPLEMENTATION\n"
     objects = [build(tmp_path, f"{header[:-2]}.c", declared + includes(header), ["c", "c++"][number % 2])
                for number, header in enumerate(header for header in NEEDS if header not in TOGETHER)]
@@ -111,8 +117,10 @@ def test_divided(tmp_path: Path) -> None:
 
 @pytest.mark.peer
 def test_two_libraries(tmp_path: Path) -> None:
-    """Static libraries with functions of their own link into one program, one of them with a prefix, beside a file with static functions;
-    without the prefix they do not. Shared libraries export none of the functions, and need no prefix."""
+    """Two static libraries with their own copies of the functions link into one program if one of them has a prefix, and
+    do not link without it. A file with static functions may be in the program too. Shared libraries export none of
+    the functions and need no prefix.
+    """
     functions = {"a": build(tmp_path, "a.x", f"#define SETT_IMPLEMENTATION\n{includes('sett.h')}"),
                  "b": build(tmp_path, "b.x", f"#define SETT_PREFIX b_\n#define SETT_IMPLEMENTATION\n{includes('sett.h')}", "c++")}
     functions["c"] = Path(shutil.copy(functions["a"], tmp_path / "c.x.o"))
@@ -138,7 +146,7 @@ def test_two_libraries(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("late", ["SETT_DECLARATIONS", "SETT_IMPLEMENTATION"])
 def test_too_late(late: str) -> None:
-    """A file whose first header has static functions cannot declare the others."""
+    """A file that has included one header with static functions cannot include others as declarations."""
     source = includes("sett_tile.h") + f"#define {late}\n" + includes("sett_indexing_map.h")
     done = subprocess.run(["cc", "-fsyntax-only", "-x", "c", f"-I{ROOT / 'include'}", "-"], input=source, capture_output=True, text=True)
     assert done.returncode != 0 and "before the first sett header" in done.stderr
@@ -148,7 +156,7 @@ def test_too_late(late: str) -> None:
 @pytest.mark.parametrize("level", ["-O1", "-O2", "-Os", "-O3"])
 @pytest.mark.peer
 def test_levels(level: str, language: str, tmp_path: Path) -> None:
-    """The functions compile without a warning and answer alike at every level of optimization."""
+    """The functions compile without a warning, and give the same answers, at every level of optimisation."""
     objects = [build(tmp_path, "all.c", f"#define SETT_IMPLEMENTATION\n{includes('sett.h')}", language, (level,)),
                build(tmp_path, "main.c", program("main", "#define SETT_DECLARATIONS\n").replace("int main(void);\n", ""))]
     subprocess.run(["c++", *map(str, objects), "-o", "run"], cwd=tmp_path, check=True)

@@ -1,4 +1,5 @@
-"""Test element types: every bit pattern of the small floats, difficult roundings, and text to bits and back."""
+"""Test element types: every bit pattern of the small floats, difficult roundings, and conversions between text and bits.
+"""
 
 import math
 import random
@@ -13,7 +14,7 @@ SMALL = [d for d in FLOATS if d.bits <= 16]
 
 
 def decimal(value: Fraction) -> str:
-    """Return a dyadic fraction, written out exactly."""
+    """Return the decimal text of a dyadic fraction, with all digits."""
     sign, value = ("-" if value < 0 else ""), abs(value)
     places = 0
     while value.denominator != 1:
@@ -23,7 +24,7 @@ def decimal(value: Fraction) -> str:
 
 
 def finite(name: str) -> "list[int]":
-    """Return the finite patterns of a type, zero and positive, in ascending order."""
+    """Return the bit patterns of a type's finite values from zero up, in ascending order."""
     return list(range(dtypes.largest_finite(name) + 1))
 
 
@@ -65,7 +66,9 @@ class Encode(unittest.TestCase):
                     self.assertEqual(dtypes.encode(dtypes.decode(bits, dtype.name), dtype.name), bits, (dtype.name, hex(bits)))
 
     def test_rounding_between_neighbours(self) -> None:
-        """Values round down below the middle, up above it, and at the middle to the even pattern: from exact fractions and from their text."""
+        """Values below the midpoint of two neighbours round down, values above it up, and the midpoint to the even
+        pattern, from exact fractions and from text.
+        """
         for dtype in SMALL:
             if dtype.style == "scale":
                 continue
@@ -104,7 +107,9 @@ class Encode(unittest.TestCase):
 
 class Text(unittest.TestCase):
     def test_f32_is_not_rounded_twice(self) -> None:
-        """A value just above the middle of two f32, closer than a double can represent, is not rounded twice: via double it would round to even, down."""
+        """Text is rounded to f32 once: a value just above a midpoint, closer than a double can represent, rounds up.
+        Rounded to double first, it would become the midpoint and round down.
+        """
         random.seed(3)
         for _ in range(500):
             low = random.randrange(0, 0x7F000000)

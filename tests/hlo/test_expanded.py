@@ -1,5 +1,5 @@
-"""Test a module before kernels: ops that compute nothing on one device are left out, random bits and batch norms are expanded, and one file may have
-several modules.
+"""Test what happens to a module before it becomes kernels: ops without effect on one device are removed, random bits and
+batch norms are expanded, and one file may contain several modules.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def expanded(lines: str, header: str = "HloModule m\n", before: str = "") -> hlo
 
 
 def ops(module: hlo.Module) -> List[str]:
-    """Return the entry's ops without its parameters."""
+    """Return the opcodes of the entry, without its parameters."""
     assert module.entry is not None
     return [i.opcode for i in module.entry.instructions if i.opcode != "parameter"]
 
@@ -102,11 +102,11 @@ def test_tokens_of_the_entry_stay() -> None:
     assert "expected arrays, found the type 'token'" in str(hlo.unsupported(module))
 
 
-# ---- random bits, by the definition with plain numbers ----
+# ---- random bits, computed by the definition with Python's integers ----
 
 
 def threefry(key: int, counter: int) -> List[int]:
-    """Return the words of a block, as in the paper."""
+    """Return the two words of a block, as in the paper on Threefry."""
     keys = [key & 0xFFFFFFFF, key >> 32]
     keys.append(keys[0] ^ keys[1] ^ 0x1BD11BDA)
     a, b = ((counter >> shift) + keys[k] & 0xFFFFFFFF for k, shift in enumerate((0, 32)))
@@ -130,7 +130,7 @@ def philox(key: int, counter: int) -> List[int]:
 
 
 def drawn(algorithm: str, state: Sequence[int], count: int, bits: int) -> "tuple[List[int], List[int]]":
-    """Return the elements of an array of one dimension, and the state after them."""
+    """Return the elements of a one-dimensional array of random bits, and the state after it."""
     per = (2 if algorithm == "rng_three_fry" else 4) * 32 // max(32, bits)
     blocks = -(-count // per)
     key, start = state[0], state[1] | (state[2] if len(state) == 3 else state[0]) << 64
@@ -144,10 +144,13 @@ def drawn(algorithm: str, state: Sequence[int], count: int, bits: int) -> "tuple
     return [w & (1 << bits) - 1 for w in words[:count]], [key, end & (1 << 64) - 1, end >> 64 & (1 << 64) - 1][:len(state)]
 
 
-# (3, 4): neighbours along the first dimension of even size are words of one block; (3, 3): along the first of the largest dimensions.
+# In (3, 4) the words of a block are neighbours along dimension 1, the first of even size; in (3, 3) along dimension 0,
+# the first of the largest size.
 @pytest.mark.parametrize("target, every", [("c", 4), *(pytest.param(target, 1, marks=pytest.mark.peer) for target in ("c", "cuda-on-cpu"))])
 def test_random_bits(target: str, every: int, tmp_path: Path) -> None:
-    """Each type comes with one of four states or, with `every`, with all."""
+    """The algorithms give the defined bits for every type. If `every` is 4, each type is tried with one of the states
+    only.
+    """
     cases = [(a, s, n, d) for a, sizes in (("rng_three_fry", (2,)), ("rng_philox", (2, 3)), ("rng_default", (3,))) for s in sizes
              for n, d in ((37, "u32"), (37, "u64"), (5, "u8"), (6, "s16"))]  # fmt: skip
     cases = [case for k, case in enumerate(cases) if (k // 4 + k % 4) % every == 0]
@@ -181,7 +184,7 @@ def values(module: str, folder: Path, given: "Sequence[Sequence[float]]", result
 
 
 def test_threefry_pairs(tmp_path: Path) -> None:
-    """In several dimensions, the words of a block are neighbours along one of them."""
+    """In several dimensions the two words of a Threefry block are neighbours along one of them."""
     state = (5, 9)
     for dims, along in (((3, 4), 1), ((4, 3), 0), ((3, 5), 1), ((3, 3), 0)):
         half = list(dims)
@@ -210,7 +213,7 @@ def test_batch_norms(tmp_path: Path) -> None:
     inside = head + " m = f64[2] parameter(3)\n v = f64[2] parameter(4)\n"
     (again,) = values(inside + f" ROOT r = f64[3,2] batch-norm-inference(x, a, b, m, v), {attributes}\n}}\n", tmp_path, [x, scale, offset, means, variances], 1)
     assert again == pytest.approx(out, rel=1e-13)
-    # the gradient of sum(g * out), by differences
+    # the gradient of sum(g * out), by finite differences
     g = [1.0, -2.0, 0.5, 3.0, -1.5, 0.75]
 
     def loss(x: Sequence[float], scale: Sequence[float]) -> float:

@@ -1,4 +1,6 @@
-"""Test `--fill-constants N`: modules whose text leaves out constants are refused, or get drawn values with a note."""
+"""Test `--fill-constants N`: a module whose text leaves out the values of constants is refused, or with the option gets
+random values and a note.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ ENTRY e {
 
 
 def test_refused(tmp_path: Path) -> None:
-    """Without the option, every verb refuses the file at the first such constant."""
+    """Without the option, every verb refuses the file, at the first constant without values."""
     (tmp_path / "dump.hlo").write_text(LEFT_OUT)
     for words in (["build", "-o", tmp_path / "out"], ["check", "--target", "c"], ["run", "--target", "c", "--in", tmp_path, "--out", tmp_path / "out"],
                   ["bench", "--target", "c"]):
@@ -44,7 +46,9 @@ def test_refused(tmp_path: Path) -> None:
 
 
 def test_kernels_say_so(tmp_path: Path) -> None:
-    """The names and first lines of all written files say so; the same seed gives the same bytes, another seed gives other values."""
+    """The names and first lines of all written files say that values were drawn. The same seed gives the same bytes,
+    another seed other values.
+    """
     (tmp_path / "dump.hlo").write_text(LEFT_OUT)
     made = []
     for number, seed in enumerate((5, 5, 6)):
@@ -62,7 +66,7 @@ def test_kernels_say_so(tmp_path: Path) -> None:
 
 
 def test_nothing_left_out(tmp_path: Path) -> None:
-    """The option does not change a module that has all its constants."""
+    """If no constant is left out, the option changes nothing."""
     text = LEFT_OUT.replace("f32[8] constant({...})", "f32[8] constant({1,2,3,4,5,6,7,8})").replace("s32[4,1] constant({...})", "s32[4,1] constant({{1},{2},{3},{15}})")
     (tmp_path / "dump.hlo").write_text(text.replace("f32[32,8]{0,1} constant({...})", "f32[32,8]{0,1} constant(2)"))
     for number, more in enumerate(([], ["--fill-constants", 5])):
@@ -72,7 +76,9 @@ def test_nothing_left_out(tmp_path: Path) -> None:
 
 
 def test_check_bench_and_run(tmp_path: Path) -> None:
-    """Kernels with drawn values agree with their reference; a run gives the results of the module with these values written out."""
+    """Kernels with random constants agree with their reference. A run gives the results of the module in which these
+    values are written out.
+    """
     (tmp_path / "dump.hlo").write_text(LEFT_OUT)
     done = gen("check", tmp_path / "dump.hlo", "--target", "c", "--fill-constants", 7)
     assert done.returncode == 0 and "  PASS dump_filled_f loop " in done.stdout, done.stdout + done.stderr
@@ -93,7 +99,9 @@ def test_check_bench_and_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", [name for name in dtypes.TABLE if dtypes.TABLE[name].kind in ("pred", "sint", "uint", "float", "complex")])
 def test_values(dtype: str) -> None:
-    """Values of every type have the number of the shape, are moderate and not all equal, and need little memory."""
+    """A constant of any type gets as many values as its shape has elements. They are moderate, differ, and need little
+    memory.
+    """
     module = hlo.parse(f"f {{\n  ROOT c = {dtype}[1000,7] constant({{...}})\n}}\n", "m.hlo")
     fill.fill_constants(module, 3)
     bits = module.entry.root.literal
@@ -101,7 +109,7 @@ def test_values(dtype: str) -> None:
     values = [dtypes.decode(b, dtype) for b in bits]
     parts = [x for v in values for x in ((v.real, v.imag) if isinstance(v, complex) else (v,))]
     low, high = (0.125, 8) if dtypes.TABLE[dtype].style == "scale" else (-1, 1) if dtypes.TABLE[dtype].kind in ("float", "complex") else (0, 63)
-    assert all(low <= x <= high for x in parts) and (len(set(parts)) > 1 or dtype == "s1")  # which has -1 and 0
+    assert all(low <= x <= high for x in parts) and (len(set(parts)) > 1 or dtype == "s1")  # s1 has only the values -1 and 0
     many = fill.Filled(dtype, 1 << 40, "3")
     assert len(many.values) == fill.PERIOD and many[(1 << 40) - 1] in many.values
     with pytest.raises(IndexError):

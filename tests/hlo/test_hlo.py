@@ -1,4 +1,6 @@
-"""Test the HLO reader: forms of the text, checks of each op, errors with their positions, printing, fusions and steps."""
+"""Test the HLO reader: the forms of the text, the checks of each op, errors with their positions, printing, fusions and
+steps.
+"""
 
 import ast
 import random
@@ -28,7 +30,7 @@ def body(*lines: str, before: str = "") -> hlo.Module:
 
 
 def fault(text: str) -> str:
-    """Return LINE:COL: message for the error in a text, or '' if there is none."""
+    """Return LINE:COL: message for the error in a text, or "" if there is none."""
     try:
         parse(text)
     except hlo.HloError as error:
@@ -37,7 +39,7 @@ def fault(text: str) -> str:
 
 
 def again(module: hlo.Module) -> str:
-    """Return the difference after printing and reading again."""
+    """Print a module and read it again. Return the difference between the graphs."""
     return hlo.difference(module, hlo.parse(hlo.print_module(module), module.filename))
 
 
@@ -92,7 +94,7 @@ class Forms(unittest.TestCase):
                  "StackFrames\n1 {file_location_id=1 parent_frame_id=1}\n\n\n"
         for newline in ("\n", "\r\n"):
             self.same(("HloModule m, is_scheduled=true\n" + tables + "f {\n" + self.PLAIN + "\n}\n").replace("\n", newline))
-        self.same("HloModule m\n\nStackFrames {\n" + self.PLAIN + "\n}\n")  # a computation may have this name
+        self.same("HloModule m\n\nStackFrames {\n" + self.PLAIN + "\n}\n")  # a computation may be named StackFrames
         with self.assertRaises(hlo.HloError):
             hlo.parse("HloModule m\n\nFileNames\nx \"a.py\"\n\nf {\n" + self.PLAIN + "\n}\n", "t.hlo")
 
@@ -155,8 +157,8 @@ class Literals(unittest.TestCase):
 
 
 class Checks(unittest.TestCase):
-    """Each op is read with operands that fit and refused with operands that do not. %a %b: f32[4,8], %i: s32[4,8], %u: u32[4,8], %p: pred[4,8], %z:
-    f32[], %q: pred[], %t: (f32[4,8], s32[2]).
+    """Each op is accepted with operands that fit and refused with others. In the texts, %a and %b are f32[4,8], %i
+    s32[4,8], %u u32[4,8], %p pred[4,8], %z f32[], %q pred[], %t (f32[4,8], s32[2]).
     """
 
     NAMES = [("a", "f32[4,8]"), ("b", "f32[4,8]"), ("i", "s32[4,8]"), ("u", "u32[4,8]"), ("p", "pred[4,8]"), ("z", "f32[]"), ("q", "pred[]"),
@@ -229,7 +231,8 @@ class Checks(unittest.TestCase):
             self.assertEqual(int(message.split(":")[0]), self.text(row).count("\n") - 1, row)
 
     def test_inferred_shapes(self) -> None:
-        """If the rule determines the result, the shape may be left out and is the same."""
+        """If an op determines the shape of its result, the text may leave the shape out, and the reader infers the same.
+        """
         needed = {"convert", "iota", "broadcast", "reshape", "bitcast", "bitcast-convert"}
         for row in self.rows(self.GOOD):
             opcode = row.split("(")[1 if row.startswith("(") else 0]
@@ -300,7 +303,9 @@ class Faults(unittest.TestCase):
 
 class Scale(unittest.TestCase):
     def test_many_instructions(self) -> None:
-        """The time is linear: 17,000 instructions with metadata take a few seconds, and a text four times as long takes not much more than four times."""
+        """Reading takes linear time: 17,000 instructions with metadata take a few seconds, and four times as many take
+        about four times as long.
+        """
         random.seed(7)
 
         def seconds(count: int) -> float:
@@ -349,7 +354,7 @@ ARRAYS = "; instead, cut the module so that it takes and gives arrays alone"
 
 
 class Unsupported(unittest.TestCase):
-    """Modules that are read but not compiled are refused with the position and the reason."""
+    """Modules that can be read but not compiled are refused with a position and a reason."""
 
     def reason(self, *lines: str, before: str = "") -> str:
         error = hlo.unsupported(body(*lines, before=before))
@@ -400,7 +405,7 @@ class Unsupported(unittest.TestCase):
                 self.assertEqual(self.reason(*lines), want)
 
     def test_ops_of_others(self) -> None:
-        """The refusal of an op says in one sentence why there is no kernel and what to write instead."""
+        """The refusal of an op has one sentence that says why there is no kernel and what to write instead."""
         table = [
             ("f32[4] all-reduce(p), replica_groups={}, to_apply=add", "'all-reduce' is between devices, and a kernel runs on one; instead, cut the module"),
             ("f32[8] all-gather(p), dimensions={0}", "'all-gather' is between devices"),
@@ -534,7 +539,9 @@ class Fusions(unittest.TestCase):
             "  ROOT %r = f32[4]{0} select(%q.in1, %p, %n)"])
 
     def test_inlined_graphs_are_whole(self) -> None:
-        """Operands precede users, `users` lists the uses, and names are unique, also in others' nested fusions."""
+        """After inlining, operands precede their users, `users` lists the uses, and names are unique, also for the
+        nested fusions in other projects' files.
+        """
         for path in sorted(PEER.glob("fusions/*.hlo")):
             try:
                 module = hlo.read(str(path))
@@ -553,7 +560,9 @@ class Fusions(unittest.TestCase):
 
 
 class Peer(unittest.TestCase):
-    """All files of others are read, printed and read again to an equal graph; the refused ones are listed."""
+    """Every HLO file of other projects is read, printed, and read again to an equal graph. The files that are refused
+    are listed.
+    """
 
     def setUp(self) -> None:
         if not PEER.is_dir():
@@ -579,7 +588,7 @@ class Peer(unittest.TestCase):
             try:
                 error = self.outcome(path)
             except hlo.HloError as raised:
-                # Some files call a computation that was not extracted from XLA's text with them.
+                # some files call a computation that was not extracted from XLA's text together with them
                 self.assertIn("expected the name of a computation defined before", raised.message, str(raised))
                 error = raised
             if error:

@@ -1,8 +1,8 @@
-"""Compare the table of ops (gen/hlo/opcodes.py) with its readers: the checker, the command, the emitter and the reference know each row, and its kernels
-return the reference's values.
+"""Compare the table of ops (gen/hlo/opcodes.py) with the code that uses it: the checker, the command `sett`, the emitter
+and the reference know each row, and its kernels return the reference's values.
 
-All ops of a type are one fusion, so an added op is tried on every target without a test of its own. SETT_SWEEP=1 (`ninja test-peer`) runs every type
-on every target and device; without it a few.
+All ops of a type are one fusion, so a new op is tried on every target without a test of its own. SETT_SWEEP=1 (`ninja
+test-peer`) runs every type on every target and device, otherwise a few run.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from gen.hlo.opcodes import ELEMENTWISE, OPCODES, STRUCTURAL, TABLE, WHOLE, Elem
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
-COUNT = 83    # elements: whole vectors and a remainder
+COUNT = 83    # number of elements: whole vectors and a remainder
 OF_KIND = {"p": "pred", "s": "s32", "u": "u32", "f": "f32", "c": "c64"}
-VALUES = {"direction": ("EQ", "LT"), "integer": ("5",)}    # values of attributes, by their reader; the first serves every kind of type
+VALUES = {"direction": ("EQ", "LT"), "integer": ("5",)}    # values for attributes of each kind; the first value fits every type of operand
 CONVERTED = ("pred", "s8", "s64", "u16", "f16", "bf16", "f32", "f64")
 FEW = [*(("c", "cpu", t) for t in ("pred", "u32", "f32", "bf16", "c64")), ("opencl", "pocl-cpu", "f32"), ("cuda-on-cpu", "sm_80", "f32")]
 ALL = [(target, device, t) for target, device in [*drawn.ON, ("hip-on-cpu", "gfx942")] for t in sorted(dtypes.SUPPORTED)]
 
 
 def results(row: Elementwise, dtype: str) -> "List[str]":
-    """Return the result types to write for ops whose operands leave them open; [""] for others."""
+    """Return the result types to write before an op that does not determine its type; [""] if the op does."""
     same = [t for t in ("u2", "u4", "u8", "u16", "u32", "u64") if dtypes.TABLE[t].bits == dtypes.TABLE[dtype].bits and letter(dtype) != "c"]
     types = {"convert": ("c64", "c128") if letter(dtype) == "c" else CONVERTED, "bitcast-convert": same or [dtype]}.get(row.opcode)
     return [f"{t}[{COUNT}] " for t in types] if types else [""]
 
 
 def instructions(row: Elementwise, dtype: str) -> "List[str]":
-    """Return the op on operands of a type, with each value of its first attribute."""
+    """Return the texts of an op on operands of a type, one for each value of its first required attribute."""
     operands = ["p", "x", "y"] if row.opcode == "select" else ["x", "y", "z"][:row.arity]
     wanted = [key for key in row.attributes if key not in row.optional]
     variants = range(len(VALUES[row.attributes[wanted[0]]]) if wanted and letter(dtype) != "c" else 1)
@@ -48,25 +48,27 @@ def instructions(row: Elementwise, dtype: str) -> "List[str]":
 
 
 def module(rows: "List[Elementwise]", dtype: str) -> str:
-    """Return one fusion with a result for each op."""
+    """Return a module of one fusion with a result for each op."""
     ops = [text for row in rows for text in instructions(row, dtype)]
     lines = [f"  {name} = {t}[{COUNT}] parameter({k})" for k, (name, t) in enumerate((("x", dtype), ("y", dtype), ("z", dtype), ("p", "pred")))]
     lines += [f"  r{k} = {text}" for k, text in enumerate(ops)]
     names = [f"r{k}" for k in range(len(ops))]
-    if dtypes.TABLE[dtype].kind in ("sint", "uint") and dtypes.TABLE[dtype].bits < 8:    # memory holds only the low bits, so this shows the bits of a register
+    if dtypes.TABLE[dtype].kind in ("sint", "uint") and dtypes.TABLE[dtype].bits < 8:    # memory keeps only the low bits; the conversion also shows the other bits in the register
         lines += [f"  w{k} = s32[{COUNT}] convert(r{k})" for k in range(len(ops))]
         names += [f"w{k}" for k in range(len(ops))]
     return "e {\n" + "\n".join(lines) + f"\n  ROOT t = tuple({', '.join(names)})\n}}\n"
 
 
 def of_type(dtype: str) -> "List[Elementwise]":
-    """Return the ops that kernels have for a type, as the table says. reduce-precision takes 16 bits and more, complex takes f32 and f64."""
+    """Return the ops for which kernels support a type, by the table. (reduce-precision needs types above 8 bits, complex
+    needs f32 or f64.)
+    """
     less = {"reduce-precision": dtypes.TABLE[dtype].bits > 8, "complex": dtype in ("f32", "f64")}
     return [row for row in ELEMENTWISE.values() if letter(dtype) in row.takes and letter(dtype) in row.kernels and less.get(row.opcode, True)]
 
 
 def refusal(row: Elementwise, dtype: str) -> "Tuple[Optional[str], Optional[str]]":
-    """Return the checker's message for an op, and the reason why there is no kernel."""
+    """Return the checker's error for an op, or None, and the reason why there is no kernel, or None."""
     try:
         read = hlo.parse(module([row], dtype), "e.hlo")
     except hlo.HloError as error:
@@ -77,7 +79,8 @@ def refusal(row: Elementwise, dtype: str) -> "Tuple[Optional[str], Optional[str]
 
 @pytest.mark.parametrize("kind", OF_KIND)
 def test_kinds(kind: str) -> None:
-    """The checker accepts the kinds of types in a row, and kernels are refused for the others."""
+    """The checker accepts exactly the kinds of types in a row's `takes`, and kernels support exactly those in `kernels`.
+    """
     for row in ELEMENTWISE.values():
         wrong, without = refusal(row, OF_KIND[kind])
         assert (wrong is None) == (kind in row.takes), (row.opcode, kind, wrong)
@@ -87,7 +90,8 @@ def test_kinds(kind: str) -> None:
 
 
 def test_operands() -> None:
-    """The number of operands in a row is that of the checker and of the command, whose own table needs no Python."""
+    """The checker and the command `sett`, which has a table of its own in C, expect the number of operands in the row.
+    """
     for row in ELEMENTWISE.values():
         kind = row.takes[-1] if row.opcode != "complex" else "f"
         text = module([row], OF_KIND[kind]).replace(f"{row.opcode}(", f"{row.opcode}(x, ")
@@ -99,19 +103,19 @@ def test_operands() -> None:
                 algebra.call("op", row.opcode, str(row.arity), "out=4", "in=4")
 
 
-# Functions that Python's math lacks, or names differently from C.
+# Functions that Python's math lacks or names differently.
 BY_HAND = {"logistic": lambda x: 1 / (1 + math.exp(-x)), "cbrt": lambda x: math.copysign(abs(x) ** (1 / 3), x), "round-nearest-afz": lambda x: math.floor(x + 0.5),
            "round-nearest-even": round}
 
 
 def test_monotone() -> None:
-    """A row that is called monotone is monotone where it is defined."""
+    """A row is marked monotone if and only if the function is monotone where it is defined."""
     for row in ELEMENTWISE.values():
         values = []
         for x in range(-200, 201):
             try:
                 values.append((BY_HAND.get(row.opcode) or getattr(math, row.function))(x / 64))
-            except (AttributeError, TypeError, ValueError):    # not a function of one number, or not defined there
+            except (AttributeError, TypeError, ValueError):    # not a function of one number, or not defined at x
                 pass
         monotone = len(values) > 60 and values in (sorted(values), sorted(values, reverse=True))
         assert monotone == row.monotone, f"{row.opcode}: expected {monotone}, by its values in math or BY_HAND"
@@ -123,7 +127,7 @@ def test_every_row_has_kernels() -> None:
 
 
 def test_structural() -> None:
-    """The three parts of a structural op exist where its row says."""
+    """A structural op has a checker, a map and an emitter if its row says so."""
     header = (ROOT / "include" / "sett_indexing_analysis.h").read_text()
     emitter = "".join(path.read_text() for path in sorted((ROOT / "gen" / "emit").glob("*.py")))
     for row in STRUCTURAL.values():
@@ -140,5 +144,5 @@ def test_structural() -> None:
 
 @pytest.mark.parametrize("target, device, dtype", ALL if SWEEP else FEW)
 def test_values(target: str, device: str, dtype: str, tmp_path: Path) -> None:
-    """Kernels of every op of a type return the reference's values, within the error of the rows."""
+    """The kernels of every op on a type return the reference's values, within the error that the row allows."""
     drawn.agree({"e": module(of_type(dtype), dtype)}, target, device, tmp_path)

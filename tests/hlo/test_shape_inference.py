@@ -1,5 +1,5 @@
-"""Test results whose shape the text leaves out: they are inferred as by XLA's parser, which is asked if jax is installed, or refused at a place of the
-text with what was expected there.
+"""Test ops whose result shape the text leaves out. The shape is inferred as in XLA's parser, which is asked if jax is
+installed, or the error names the place in the text and what was expected.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PARAMETERS = {"x": "f32[3,5]", "y": "f32[5,7]", "z": "f32[]", "t": "f32[3,5]{0,1
                   "tile": "f32[170,160]{1,0:T(8,128)}", "tu": "(f32[3,5], s32[])", "di": "f32[2,3,5]", "dj": "f32[2,5,7]", "ro": "s32[4,1]",
                   "up": "f32[4,5]", "gs": "s32[2]", "rhs": "f32[2,5,7]"}
 
-# The text of an op, and the shape of its result.
+# The text of an op, and the inferred shape of its result.
 GOOD = """
     abs(t) -> f32[3,5]{0,1} | abs(c) -> f32[3,5]{1,0} | add(t, x) -> f32[3,5]{0,1} | add(x, t) -> f32[3,5]{1,0} | negate(tile) -> f32[170,160]{1,0:T(8,128)}
     compare(t, x), direction=LT -> pred[3,5]{0,1} | compare(tile, tile), direction=LT -> pred[170,160]{1,0:T(8,128)} | is-finite(t) -> pred[3,5]{0,1}
@@ -77,7 +77,7 @@ GOOD = """
     ragged-dot(x, y, gs), lhs_contracting_dims={1}, rhs_contracting_dims={0}, lhs_ragged_dims={1}, rhs_group_dims={} -> f32[2,3,7]{2,1,0}
     ragged-dot(di, dj, gs), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={} -> f32[2,3,7]{2,1,0}
     """
-# Valid texts for which XLA's parser asks for a shape or for other attributes.
+# Ops for which XLA's parser refuses texts that are valid here: it demands a shape or other attributes.
 ALONE = {"slice", "dynamic-slice", "dynamic-update-slice", "fusion", "opt-barrier", "reduce-precision", "scaled-dot"}
 
 # The text of an op, and the message of its first error.
@@ -131,7 +131,8 @@ WRONG = """
     ragged-dot(x, rhs, gs), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={2} -> ragged-dot: expected a dimension of 2 groups, as operand 2 s32[2] has, that is no batch and not contracted, found 2 of f32[2,5,7] @ rhs_group
     """
 
-# Results that do not follow from operands and attributes, or of ops between devices, outside the program or in parts.
+# Ops whose result shape does not follow from operands and attributes, and ops between devices, with the outside world,
+# or in several stages.
 NEED_A_SHAPE = {
     "parameter", "constant", "iota", "broadcast", "reshape", "convert", "bitcast", "bitcast-convert", "dynamic-reshape",
     "rng", "rng-bit-generator", "rng-get-and-update-state", "stochastic-convert", "custom-call", "infeed", "outfeed", "recv", "recv-done", "send",
@@ -139,7 +140,7 @@ NEED_A_SHAPE = {
     *(op for op in opcodes.OPCODES if op.startswith(("all-", "collective-", "reduce-scatter", "ragged-all"))),
 }  # fmt: skip
 
-# `sett indexing` has no map of these ops and asks for a shape.
+# `sett indexing` has no map for these ops, so it demands a shape.
 NEVER_IN_C = {"sort", "conditional", "triangular-solve", "fft", "topk", "batch-norm-training", "batch-norm-inference", "batch-norm-grad",
               "after-all", "partition-id", "replica-id", "get-dimension-size", "ragged-dot"}
 
@@ -167,7 +168,9 @@ def rows(table: str) -> List[List[str]]:
 
 
 def good() -> Dict[str, str]:
-    """Return texts with their shapes: those of the table, and each elementwise op of a row of opcodes.ELEMENTWISE."""
+    """Return texts with their inferred shapes: those of the table, and one for each elementwise op in
+    opcodes.ELEMENTWISE.
+    """
     table = dict(rows(GOOD))
     operands = {"p": "pr", "s": "i", "f": "t", "c": "c"}
     for row in opcodes.ELEMENTWISE.values():
@@ -208,7 +211,7 @@ class Inference(unittest.TestCase):
             self.assertTrue(line[error.col - 1:].startswith(at), (text, line[error.col - 1:]))
 
     def test_every_op(self) -> None:
-        """Each opcode is in a table; an op that needs a shape has that message."""
+        """Each opcode is in one of the tables. An op that needs a shape has the error that says so."""
         known = {opcode_of(text) for text in good()}
         self.assertEqual(known | NEED_A_SHAPE, set(opcodes.OPCODES))
         self.assertEqual(known & NEED_A_SHAPE, set())
@@ -236,7 +239,7 @@ class Inference(unittest.TestCase):
         answers = json.loads(asked.stdout)
         self.assertEqual(len(answers), len(modules))
         for text, answer in zip(modules, answers):
-            if "reduce-window(x, i" in text:    # XLA's parser knows only one operand
+            if "reduce-window(x, i" in text:    # XLA's parser accepts only one operand here
                 self.assertIn("must take 2 parameters", answer)
                 continue
             found = re.search(r"ROOT %root = (.*?) [a-z0-9-]+\(", answer)
@@ -244,7 +247,7 @@ class Inference(unittest.TestCase):
             self.assertEqual(root_shape(text), found.group(1) if found else "", text[-200:])
 
     def test_the_command_infers_the_same(self) -> None:
-        """`sett indexing` gives equal maps for an op with and without its shape."""
+        """`sett indexing` gives equal maps for an op with its shape and without."""
         with tempfile.TemporaryDirectory() as work:
             for text, shape in good().items():
                 if opcode_of(text) in NEVER_IN_C or "<=" in shape:

@@ -1,4 +1,4 @@
-"""Test the number of steps that a refused loop is said to have, against a count by running the counter."""
+"""Test the number of iterations that is stated for a loop, against a count that runs the counter."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ HOLDS = {"LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator
 
 
 def counted(type: str, start: int, end: int, step: int, direction: str) -> "int | None":
-    """Return the number of steps until the condition fails, with the counter wrapping as its type does; None if it wraps, or after 500 steps."""
+    """Return the number of iterations until the condition fails, with the counter wrapping like its type. Return None if
+    the counter wraps, or after 500 iterations.
+    """
     low, high = (0, 256) if type == "u8" else (-128, 128)
     for count in range(500):
         if not HOLDS[direction](start, end):
@@ -58,7 +60,7 @@ def loop(text: str) -> hlo.Instruction:
 @pytest.mark.parametrize("direction", ["LT", "LE", "GT", "GE", "NE"])
 @pytest.mark.parametrize("type", ["s8", "u8"])
 def test_trips(type: str, direction: str) -> None:
-    """Every start, end and step of a small range, and of the ends of the type."""
+    """The number is right for all starts, ends and steps in a small range, and at the ends of the type."""
     known = 0
     values = [0, 2, 7, 126, 127] + ([255] if type == "u8" else [-128, -1])
     for start in values:
@@ -73,19 +75,21 @@ def test_trips(type: str, direction: str) -> None:
 
 @pytest.mark.parametrize("side, added, wanted", [("c", "i, step", 4), ("n", "i, step", 4), ("c", "step, i", 4), ("c", "i, i", None), ("c", "n, step", None)])
 def test_where_it_stands(side: str, added: str, wanted: "int | None") -> None:
-    """The end is a constant or carried unchanged; the constant is added on either side; anything that is not a counter has no count."""
+    """The end may be a constant, or a value that the loop does not change, and the step may be added on either side. Any
+    other variable is no counter.
+    """
     assert trips(loop(LOOP.format(type="s32", start=0, end=7, step=2, direction="LT", side=side, added=added))) == wanted
 
 
 @pytest.mark.parametrize("taken, direction, wanted", [("i, step", "GT", 3), ("i, step", "NE", None), ("step, i", "GT", None), ("i, i", "GT", None)])
 def test_counts_down(taken: str, direction: str, wanted: "int | None") -> None:
-    """A counter may subtract a constant, as JAX writes `i - 2`; a constant minus the counter is not a counter."""
+    """A counter may subtract a constant (JAX writes `i - 2`). A constant minus the counter is no counter."""
     text = LOOP.format(type="s32", start=7, end=2, step=2, direction=direction, side="c", added="i, step").replace("add(i, step)", f"subtract({taken})")
     assert trips(loop(text)) == wanted
 
 
 def test_noted_and_unknown() -> None:
-    """XLA's own count comes first; a parameter as the start has no count; no rule counts EQ."""
+    """XLA's own number takes precedence. If the start is a parameter, or the condition is EQ, no number is stated."""
     text = LOOP.format(type="s32", start=0, end=7, step=1, direction="LT", side="c", added="i, step")
     noted = text.replace("body=body", 'body=body, backend_config={"known_trip_count":{"n":"5"},"other":1}')
     assert (trips(loop(text)), trips(loop(noted))) == (7, 5)
@@ -134,6 +138,8 @@ below {
 
 @pytest.mark.parametrize("start, wanted", [(0, [-2, -4, -14]), (1, [1, 2, 7])])
 def test_one_step_is_the_body(start: int, wanted: "list[int]", tmp_path: Path) -> None:
-    """A loop of one step, with another loop in its body, has a kernel that returns the values of one step; a loop of no steps returns its input."""
+    """A loop of one iteration, with another loop inside, becomes a kernel that returns the values after this iteration.
+    A loop of no iterations returns its input.
+    """
     text = INNER + ONCE.format(start=start)
     assert run(text, [struct.pack("<3i", 1, 2, 7)], "c", tmp_path) == [struct.pack("<3i", *wanted)]

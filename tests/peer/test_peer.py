@@ -1,8 +1,10 @@
-"""Run every HLO file of others through `gen check`: it passes, or it is one of the refused files, with a place in the file.
+"""Check every HLO file of other projects with `gen check`: it passes, or it is one of the refused files, with a place in
+the file.
 
-This takes long, so it runs in `ninja test-peer`. There C takes every file, and each other target takes a third of the files from tests of passes,
-which are many and similar. A file that takes long beside its reference is compiled, and its maps are proved. `ninja test-files` runs every file on
-every target (SETT_ALL). SETT_TARGET selects targets, SETT_PART=n/m every m-th file from the n-th on.
+This takes long, so it runs in `ninja test-peer`. There C takes every file. Each other target takes a third of the
+files from tests of passes, which are many and similar, and all other files. If a check would take too long, the
+kernels are only compiled, and their maps proved. `ninja test-files` runs every file on every target (SETT_ALL).
+SETT_TARGET selects targets; SETT_PART=n/m selects every m-th file, beginning with the n-th.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def files() -> List[Path]:
 
 
 ALL = os.environ.get("SETT_ALL", "") != ""
-# Maximum expected seconds for the check of a file, and of a file whose device is emulated on this machine.
+# The limit in seconds for the expected time of a check: in general, and on a device that is emulated here.
 SECONDS, PLAYED_SECONDS = (cost.MOST_SECONDS, cost.MOST_SECONDS) if ALL else (10, 2)
 TOGETHER = 12  # files per process
 SHARED = [target for target in TARGETS if target != "c"]
@@ -64,7 +66,9 @@ def said(*words: str) -> Answer:
 
 
 def together(paths: "Sequence[Path]", target: str) -> Dict[Path, Answer]:
-    """Return the answer of `gen check` for each file: its exit status and its last line, from one library and one process."""
+    """Return the exit status and the last line of `gen check` for each file. One library and one process check all
+    files.
+    """
     options, answers = run.Options(check_maps=proofs.check), {}     # type: run.Options, Dict[Path, Answer]
     builts: Dict[Path, run.Built] = {}
     with tempfile.TemporaryDirectory(prefix="sett_peer_") as folder:
@@ -85,7 +89,7 @@ def together(paths: "Sequence[Path]", target: str) -> Dict[Path, Answer]:
 
 
 def check(paths: "Sequence[Path]") -> Dict[Path, Dict[str, Answer]]:
-    """Return the answer of each target that takes a file; a failing explanation is a failure too."""
+    """Return the answer of each target that takes a file. `gen explain` must succeed too."""
     answers: Dict[Path, Dict[str, Answer]] = {path: {} for path in paths}
     for target in TARGETS:
         for path, answer in together([path for path in paths if target in targets(path)], target).items():
@@ -124,7 +128,7 @@ def test_every_file(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_no_file_of_a_hero_is_refused(target: str) -> None:
-    """The seeds, and the files with which XLA tests its emitters, are not refused."""
+    """The example files, and the files with which XLA tests its emitters, are not refused."""
     answers = {path: of[target] for path, of in checked().items() if "fusions" not in path.parts}
     others = [f"{path.name}: {line}" for path, (status, line) in answers.items() if status not in (0, 3)]
     assert not others, "\n".join(others)

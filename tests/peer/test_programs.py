@@ -1,6 +1,5 @@
-"""Run JAX's whole functions (../shared/peer/jax/ops, programs) and compare with XLA:CPU's results for their inputs.
-
-`ninja test` runs a sample in C, `ninja test-peer` all on each target.
+"""Run whole JAX functions (../shared/peer/jax/ops, programs) and compare with XLA:CPU's results for the same inputs.
+`ninja test` runs a sample in C, `ninja test-peer` runs all on each target.
 """
 
 from __future__ import annotations
@@ -25,21 +24,23 @@ CASES = sorted(path.parent for path in JAX.glob("[op]*/*/about.json"))
 TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu").split(",")
 SAMPLE = """carry_rotate3 cond_nested fori_dynamic scan_weights switch_out_of_range update_own_slice while_in_cond complex_loop random_uniform
     qp_12""".split()
-# allowed differences, by their description: the filter diverges on its input, so it amplifies the rounding of each step
+# differences that are allowed: this filter diverges on its input, so it amplifies each rounding
 OTHERWISE = {"ekf": "result"}
 
 pytestmark = pytest.mark.skipif(not CASES, reason="no ../shared/peer/jax")
 
 
 def values(data: bytes, dtype: str) -> List[Any]:
-    """Return the elements, for complex numbers their parts."""
+    """Return an array's elements, for complex numbers their parts."""
     of = dtypes.TABLE[dtype].part or dtype
     size = dtypes.storage_bytes(of)
     return [dtypes.decode(int.from_bytes(data[at:at + size], "little"), of) for at in range(0, len(data), size)]
 
 
 def wrong(got: bytes, wanted: bytes, dtype: str, tolerance: float) -> str:
-    """Return a description of the difference of results, or "". Integers must be equal; floats may differ by a fraction of the largest value."""
+    """Return a description of how results differ, or "". Integers must be equal. Floats may differ by a fraction of the
+    largest value.
+    """
     if got == wanted:
         return ""
     if dtypes.TABLE[dtype].kind not in ("float", "complex"):
@@ -63,7 +64,7 @@ def compared(case: Path, program: Program, data: bytes) -> str:
         if not stated_.exists():
             continue
         wanted, bound = stated_.read_bytes(), tolerance
-        if tolerance is None:    # the program is chaotic, so only the first tenth is compared
+        if tolerance is None:    # the program is chaotic, so only the first tenth of the results is compared
             part = max(1, shape.elements // 10) * dtypes.storage_bytes(shape.dtype)
             got, wanted, bound = got[:part], wanted[:part], 1e-3
         problem = wrong(got, wanted, shape.dtype, bound)
@@ -73,7 +74,7 @@ def compared(case: Path, program: Program, data: bytes) -> str:
 
 
 def check(cases: "List[Path]", target: str, folder: Path, suffix: str = ".hlo") -> Dict[str, str]:
-    """Return the faults of cases by name. suffix: of the text, HLO's or StableHLO's."""
+    """Return the errors of cases by name. suffix: the ending of the text's file name, for HLO or StableHLO."""
     options = run.Options()
     device_or_skip(target, options)
     programs, builts, bad = {}, [], {}
@@ -84,7 +85,7 @@ def check(cases: "List[Path]", target: str, folder: Path, suffix: str = ".hlo") 
             bad[case.name] = error.message
             continue
         if not all((case / f"p{n}.bin").exists() for n in range(len(program.params))):
-            continue    # too large to be kept
+            continue    # files that were too large to keep
         given = b"".join(hlo.relaid((case / f"p{n}.bin").read_bytes(), hlo.row_major(array.shape), array.shape)
                          for n, array in enumerate(program.params))
         (folder / f"{program.name}.in").write_bytes(given)

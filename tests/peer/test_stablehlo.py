@@ -1,7 +1,8 @@
-"""Run the operator tests of JAX and of StableHLO's interpreter (../shared/peer/stablehlo): kernels on stated inputs against stated results.
+"""Run the operator tests of JAX and of StableHLO's interpreter (../shared/peer/stablehlo): kernels get the stated inputs
+and must give the stated results.
 
-One process runs all cases of a target. Only the operators in REFUSED may be refused. `ninja test-peer` runs a sample, the shortest case of each
-opcode; `ninja test-stablehlo` runs all. SETT_TARGET names targets (with commas).
+One process runs all cases of a target. Only the operators in REFUSED may be refused. `ninja test-peer` runs a sample
+(the shortest case of each opcode), `ninja test-stablehlo` runs all. SETT_TARGET names targets, separated by commas.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ PEER = ROOT.parent / "shared" / "peer" / "stablehlo"
 TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu,hip-on-cpu").split(",")
 pytestmark = pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer/stablehlo")
 
-# Operators that are refused so far, with the number of cases that need them.
+# Operators that are refused so far, with the number of cases that need each.
 REFUSED: "Dict[str, int]" = {}
 
-# Errors that "close" allows, relative to values above 1: the order of a sum's terms is free.
+# Errors that the comparison "close" allows, relative for values above 1. Terms of a sum may be added in any order.
 CLOSE = {"bf16": 2**-6, "f16": 2**-9, "f32": 1e-5, "f64": 1e-12, "c64": 1e-5, "c128": 1e-12}
 
-# Cases whose stated result is not compared, and why.
+# Cases whose stated result is not compared, with the reason.
 OTHERWISE = {
     "interpret_constant_op_test_f8_e8m0fnu": "a copy whose stated result is not its input",
     "interpret_reduce_precision_op_test_f64_zero_mantissa_bits": "of a NaN without mantissa bits: XLA's NaN, not infinity",
@@ -47,7 +48,7 @@ OTHERWISE = {
 
 @dataclass
 class Case:
-    """A row of index.tsv, how its results are compared, and its module."""
+    """A row of index.tsv: how its results are compared, and its module."""
 
     name: str
     compare: List[str]
@@ -60,7 +61,9 @@ def rows() -> "List[Tuple[str, List[str]]]":
 
 
 def read(names: "Iterable[Tuple[str, List[str]]]", suffix: str = ".hlo") -> "Tuple[List[Case], Dict[str, str]]":
-    """Return the cases that the generator takes, and for each refused case the operator. suffix is that of the files."""
+    """Return the cases that the generator accepts, and for each refused case the operator. suffix: the ending of the
+    texts' file names.
+    """
     cases, refused = [], {}
     for name, compare in names:
         try:
@@ -72,7 +75,7 @@ def read(names: "Iterable[Tuple[str, List[str]]]", suffix: str = ".hlo") -> "Tup
 
 
 def sample() -> List[Tuple[str, List[str]]]:
-    """Return the rows whose module has an opcode that no shorter module has."""
+    """Return a sample of the rows: those whose module has an opcode that no shorter module has."""
     seen: Set[str] = set()
     chosen = []
     for name, compare in sorted(rows(), key=lambda row: (PEER / f"{row[0]}.hlo").stat().st_size):
@@ -104,7 +107,7 @@ def row_major(data: bytes, shape: Any) -> bytes:
 
 
 def floats(data: bytes, dtype: str) -> List[float]:
-    """Return the values of floats, or the parts of complex numbers one after the other."""
+    """Return floats as Python numbers; complex numbers give two numbers each."""
     part = dtypes.TABLE[dtype].part or dtype
     if part == "bf16":
         data = b"".join(b"\0\0" + data[at:at + 2] for at in range(0, len(data), 2))
@@ -113,7 +116,9 @@ def floats(data: bytes, dtype: str) -> List[float]:
 
 
 def near(got: float, wanted: float, size: float, dtype: str, compare: str) -> bool:
-    """Return whether a value is right. size is its own, or that of the complex number that it is a part of. All NaNs are equal."""
+    """Return whether a value is near enough to the expected value. size: the absolute value of the number, or of the
+    complex number that the value is a part of. All NaNs are equal.
+    """
     if got == wanted or got != got or wanted != wanted:
         return got == wanted or (got != got and wanted != wanted)
     if compare == "exact" or math.isinf(got) or math.isinf(wanted):
@@ -127,7 +132,7 @@ def near(got: float, wanted: float, size: float, dtype: str, compare: str) -> bo
 
 
 def wrong(got: bytes, wanted: bytes, dtype: str, compare: str) -> str:
-    """Return a description of the differing elements of two arrays, or ""."""
+    """Return a description of the elements in which two arrays differ, or ""."""
     if got == wanted:
         return ""
     if dtype not in CLOSE:
@@ -140,7 +145,7 @@ def wrong(got: bytes, wanted: bytes, dtype: str, compare: str) -> str:
 
 
 def compared(case: Case, results: Path) -> str:
-    """Return the error in a case's results."""
+    """Return a description of what is wrong in a case's results, or ""."""
     got, wanted = (results / f"{case.name}.out").read_bytes(), (PEER / f"{case.name}.out").read_bytes()
     shapes = [leaf for value in hlo.module_results(case.module) for leaf in value.shape.leaves()]
     for number, (shape, compare) in enumerate(zip(shapes, case.compare)):
@@ -153,7 +158,7 @@ def compared(case: Case, results: Path) -> str:
 
 
 def check(cases: Sequence[Case], target: str, folder: Path) -> Dict[str, str]:
-    """Return the error of each case that a target gets wrong."""
+    """Run the cases on a target and return the errors."""
     options = run.Options()
     device_or_skip(target, options)
     results = folder / "results"
@@ -180,7 +185,7 @@ def test_sample(target: str, tmp_path: Path) -> None:
 
 
 def test_sample_of_texts(tmp_path: Path) -> None:
-    """StableHLO text in place of HLO text, in C: every eighth text that gives another graph."""
+    """Every eighth StableHLO text that gives another graph than its HLO text gives the stated results, in C."""
     rows_of = of_other_graphs(rows())[::8]
     assert len(rows_of) > 20
     cases, refused = read(rows_of, ".mlir")
@@ -207,6 +212,6 @@ def test_all(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.peer
 def test_refused() -> None:
-    """No case is refused for another operator, and no more cases are refused for these."""
+    """No case is refused for an operator outside REFUSED, and no operator there is refused more often than stated."""
     _, refused = read(rows())
     assert Counter(refused.values()) == REFUSED, refused

@@ -1,4 +1,6 @@
-"""Test stated.py: a crash, or an element that is not written, is reported for its fusion only, and the others still run."""
+"""Test stated.py: if a fusion crashes, or leaves an element unwritten, this is reported for that fusion only, and the
+others still run.
+"""
 
 from __future__ import annotations
 

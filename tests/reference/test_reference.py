@@ -1,6 +1,5 @@
-"""Compile and run the scalar reference and its bound, and compare with expectations that are computed here in Python.
-
-Graphs are built by hand, so that neither the reader nor the algebra takes part.
+"""Compile and run the scalar reference and its bound, and compare them with expectations computed here in Python. The
+graphs are built by hand, so that neither the reader nor the algebra takes part.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def array(dtype: str, *dims: int, layout: "Optional[Sequence[int]]" = None) -> S
 
 
 class Graph:
-    """A computation under construction: each method adds an instruction and returns it."""
+    """A computation under construction. Each method adds an instruction and returns it."""
 
     def __init__(self, name: str = "f") -> None:
         self.computation = Computation(name)
@@ -85,7 +84,7 @@ class Graph:
 # ---- running --------------------------------------------------------------------------------------------------
 
 def run(g: Graph, *inputs: Sequence[int]) -> List[List[int]]:
-    """Return the reference's results, as bit patterns in memory order."""
+    """Run the reference and return its results as bit patterns in memory order."""
     library = compiled(ref.reference(g.computation, "t"))
     return evaluate(library, g, inputs)
 
@@ -94,7 +93,7 @@ def evaluate(library: ctypes.CDLL, g: Graph, inputs: Sequence[Sequence[int]]) ->
     data = [packed(bits, p.shape.dtype) for bits, p in zip(inputs, g.computation.parameters)]
     leaves = g.computation.root.shape.leaves()
     answers = call(library.t_ref, data, [leaf.bytes for leaf in leaves])
-    for a, leaf in zip(answers, leaves):  # the rest of the last byte is zero
+    for a, leaf in zip(answers, leaves):  # the unused bits of the last byte are zero
         assert not any(unpacked(a, leaf.dtype)[leaf.elements:]), leaf.dtype
     return [unpacked(a, leaf.dtype)[:leaf.elements] for a, leaf in zip(answers, leaves)]
 
@@ -108,7 +107,9 @@ def bounds(g: Graph, *inputs: Sequence[int], **options: Any) -> List[List[float]
 
 
 def test_files_are_joined() -> None:
-    """Files are joined if equal names in them mean equal code; the joined file gives the results of each file."""
+    """Two reference files can be joined only if equal names in them mean equal code. The joined file gives the results
+    of each file.
+    """
     a, b = (assembly.File([name], {"one": "static int one(void) { return 1; }", **more}, [f"int {name}(void) {{ return one() + {word}; }}"])
             for name, word, more in (("a", "1", {}), ("b", "two()", {"two": "static int two(void) { return 2; }"})))
     other = assembly.File(["c"], {"one": "static int one(void) { return 5; }"}, ["int c(void) { return one(); }"])
@@ -119,7 +120,8 @@ def test_files_are_joined() -> None:
     assert (library.a(), library.b()) == (2, 3)
 
 
-# ---- the model: HLO's arithmetic on bit patterns, in Python ----------------------------------------------------------------
+# ---- HLO's arithmetic on bit patterns, in Python
+# -----------------------------------------------------------------------------------
 
 NAN, INF = math.nan, math.inf
 
@@ -157,7 +159,7 @@ def float_binary(opcode: str, a: float, b: float, dtype: str) -> int:
                        "divide": lambda: a / b}[opcode](), dtype)
     exact = {"add": lambda: Fraction(a) + Fraction(b), "subtract": lambda: Fraction(a) - Fraction(b),
              "multiply": lambda: Fraction(a) * Fraction(b), "divide": lambda: Fraction(a) / Fraction(b)}[opcode]()
-    if exact == 0:  # the sign of a zero: of a sum it is +, unless both are -0
+    if exact == 0:  # a sum of zeros is +0, unless both terms are -0
         zero = {"add": lambda: a + b, "subtract": lambda: a - b, "multiply": lambda: math.copysign(0.0, a) * math.copysign(1.0, b),
                 "divide": lambda: math.copysign(0.0, a) * math.copysign(1.0, b)}[opcode]()
         return encode(zero, dtype)
@@ -179,7 +181,9 @@ def c_pow(a: float, b: float) -> float:
 
 
 def guarded(function: Callable[[float], float], pole: "Optional[float]" = None) -> Callable[[float], float]:
-    """Return Python's errors as C's values; at the pole -inf."""
+    """Evaluate a function of Python's math, and return what C returns where Python raises an error. pole: the result is
+    -inf.
+    """
 
     def wrapped_function(x: float) -> float:
         if x != x:
@@ -294,7 +298,7 @@ def converted(x: int, of: str, to: str) -> int:
 
 
 def reduced_precision(x: int, dtype: str, exponent_bits: int, mantissa_bits: int) -> int:
-    """Return the pattern with fewer mantissa bits, rounded as a number of its own format; then the exponent's range is cut."""
+    """Return the value with fewer mantissa bits and a smaller range of exponents, as reduce-precision defines."""
     value = decode(x, dtype)
     if value != value or math.isinf(value):
         return x
@@ -318,7 +322,7 @@ def reduced_precision(x: int, dtype: str, exponent_bits: int, mantissa_bits: int
 
 
 def values(dtype: str, seed: int = 1, count: int = 24) -> List[int]:
-    """Return special bit patterns of a type, then random ones."""
+    """Return the special bit patterns of a type, followed by random ones."""
     rng = random.Random(f"{dtype} {seed}")
     bits = BITS[dtype]
     if dtype == "pred":
@@ -337,7 +341,7 @@ def values(dtype: str, seed: int = 1, count: int = 24) -> List[int]:
 
 
 def pairs(dtype: str) -> Tuple[List[int], List[int]]:
-    """Return pairs of values: every special value with every other, then random pairs."""
+    """Return all pairs of special values, followed by random pairs."""
     chosen = values(dtype, 2, 6)
     both = list(itertools.product(chosen, chosen))
     both += list(zip(values(dtype, 3, 60), values(dtype, 4, 60)[::-1]))
@@ -363,7 +367,9 @@ def check(dtype: str, label: str, got: Sequence[int], expected: Sequence[int], i
 
 
 def elementwise_graph(dtype: str, count: int) -> Tuple[Graph, List[Tuple[str, Dict[str, Any], str, Sequence[int]]]]:
-    """Return all elementwise ops of a type on two parameters, as one tuple: (opcode, attributes, result type, operands used)."""
+    """Return a graph with all elementwise ops of a type as one tuple, and a list of (opcode, attributes, result type,
+    operands).
+    """
     g = Graph()
     a, b = g.parameter(dtype, count), g.parameter(dtype, count)
     p = g.parameter("pred", count)
@@ -428,7 +434,8 @@ def check_elementwise(dtype: str) -> None:
 
 
 def test_every_float_op_has_a_value_here() -> None:
-    """The values that this file computes are compared with the reference and its intervals."""
+    """This file computes the expected value of every float op, and the reference's values and intervals agree with it.
+    """
     rows = {row.opcode for row in ELEMENTWISE.values() if "f" in row.kernels and row.result == "operand"}
     assert rows <= {*FUNCTIONS, *EXACT_UNARY, *FLOAT_BINARY}, "no row of FUNCTIONS, OF_TWO, EXACT_UNARY or FLOAT_BINARY"
 
@@ -459,7 +466,7 @@ def test_elementwise_f64() -> None:
 
 
 def test_conversions_of_every_small_float() -> None:
-    """All 65536 patterns are converted: f16 and bf16 to f32 and back, and one to the other."""
+    """All 65536 patterns of f16 and of bf16 are converted correctly: to f32 and back, and to each other."""
     every = list(range(65536))
     for dtype, other in (("f16", "bf16"), ("bf16", "f16")):
         g = Graph()
@@ -474,8 +481,8 @@ def test_conversions_of_every_small_float() -> None:
 
 
 def test_rounding_to_small_floats() -> None:
-    """Halfway cases between small floats, and their neighbours, are rounded correctly; f64 is rounded once, although rounding through f32 would round it
-    twice.
+    """Values halfway between two small floats, and their neighbours, are rounded correctly. f64 is rounded once;
+    rounding it to f32 first would give other results.
     """
     rng = random.Random(5)
     for dtype in ("f16", "bf16"):
@@ -516,7 +523,9 @@ def laid_out(element: "Callable[[Tuple[int, ...]], int]", dims: Sequence[int], l
 
 
 def test_moves_in_layouts() -> None:
-    """Broadcast, transpose, slice, reverse, reshape and copy move every element in every layout, by enumeration."""
+    """Broadcast, transpose, slice, reverse, reshape and copy move every element correctly in every layout, compared with
+    an enumeration.
+    """
     dims = (2, 3, 4)
     data = {index: 1000 + n for n, index in enumerate(indices(dims))}
     for layout, out_layout in (((2, 1, 0), (0, 1, 2)), ((0, 2, 1), (2, 1, 0)), ((1, 0, 2), (1, 2, 0))):
@@ -542,7 +551,7 @@ def test_moves_in_layouts() -> None:
 
 
 def test_bitcast_keeps_memory() -> None:
-    """The bytes stay in place for all layouts, and for another type of the same width."""
+    """A bitcast keeps the bytes, for all layouts and to another type of the same width."""
     rng = random.Random(3)
     for layout, out_layout, out in (((0, 1, 2), (2, 1, 0), (4, 3, 2)), ((1, 2, 0), (0, 1), (6, 4)), ((2, 1, 0), (2, 0, 1), (2, 2, 6))):
         data = [rng.getrandbits(16) for _ in range(24)]
@@ -550,7 +559,7 @@ def test_bitcast_keeps_memory() -> None:
             g = Graph()
             middle = g.add("bitcast", array(to, *out, layout=out_layout), g.parameter("s16", 2, 3, 4, layout=layout))
             assert run(g, data) == [data]
-            if to == "s16":  # its logical elements are those in memory
+            if to == "s16":  # its elements in logical order are those in memory order
                 g.add("slice", array(to, *[1] * len(out)), middle, slice=tuple((size - 1, size, 1) for size in out))
                 assert run(g, data) == [[data[-1]]]
     g = Graph()
@@ -641,7 +650,8 @@ def combiner(opcode: str, dtype: str) -> Computation:
 
 
 def test_reduce_order_and_rounding() -> None:
-    """Reductions run in row-major order of the reduced dimensions and round after every op, for each type."""
+    """A reduction visits elements in row-major order of the reduced dimensions and rounds after every op, for each type.
+    """
     dims, layout, opcodes = (3, 4, 5), (1, 2, 0), ("add", "multiply", "maximum", "minimum")
     for dtype in FLOATS + ["s8", "u64"]:
         data = values(dtype, 11, 60)[-60:] if dtype in INTS else [encode(random.Random(k).uniform(-3, 3), dtype) for k in range(60)]
@@ -663,7 +673,7 @@ def test_reduce_order_and_rounding() -> None:
 
 
 def argmax_graph(count: int) -> Graph:
-    """Return a graph of a row's maximum and its index; the combiner has several ops, a tuple and a constant."""
+    """Return a graph of the maximum of each row and its index. The combiner has several ops, a tuple and a constant."""
     c = Graph("argmax")
     m, k, x, n = c.parameter("f32"), c.parameter("s32"), c.parameter("f32"), c.parameter("s32")
     take = c.op("compare", m, x, to="pred", direction="GE")
@@ -685,7 +695,7 @@ def test_reduce_variadic() -> None:
     bits = [encode(x, "f32") for x in data]
     assert run(argmax_graph(6), bits) == [[encode(9.0, "f32")] * 2, [5, 2]]
     assert bounds(argmax_graph(6), bits) == [[0.0, 0.0], [0.0, 0.0]]
-    # totals that read each other: (a, b) -> (b + x, a); all components must change at once
+    # A combiner whose results read each other: (a, b) -> (b + x, a). Both results must change at the same time.
     c = Graph("swap")
     a, b, x, y = [c.parameter("s32") for _ in range(4)]
     c.tuple(c.op("add", b, x), a)
@@ -745,7 +755,8 @@ def test_function_bounds_are_the_ulps() -> None:
 
 
 def test_bound_of_small_types_only_at_boundaries() -> None:
-    """tanh in bf16 through float moves by one ulp, and only where 5 float ulps cross a rounding boundary."""
+    """In bf16 the bound of tanh is one ulp where a float error of 5 ulps crosses a rounding boundary, and 0 elsewhere.
+    """
     g = Graph()
     g.op("tanh", g.parameter("bf16", 4000))
     data = [encode(random.Random(k).uniform(-2, 2), "bf16") for k in range(4000)]
@@ -768,11 +779,11 @@ def test_bound_special_values() -> None:
     d = g.op("subtract", e, e)
     g.tuple(e, g.op("log", a), d, g.op("compare", e, g.op("exponential", g.op("copy", a)), to="pred", direction="LT"),
             g.op("compare", d, d, to="pred", direction="NE"), g.op("floor", e), g.op("convert", e, to="s32"))
-    x = [NAN, INF, -INF, -1.0, 0.0, 88.72284]  # e^88.72284 is about the largest float: a kernel may overflow
+    x = [NAN, INF, -INF, -1.0, 0.0, 88.72284]  # e^88.72284 is near the largest float, so a kernel may overflow
     got = bounds(g, [encode(v, "f32") for v in x], ulps={"exponential": 200})
     assert got[0][:2] == [0.0, 0.0] and got[0][2] < 1e-42 and got[0][5] == INF, got[0]
-    assert got[1][:4] == [0.0, 0.0, 0.0, 0.0], got[1]    # NaN where it must be NaN, inf for inf
-    assert got[2][1] == 0.0 and got[2][5] == INF    # inf - inf is certainly NaN; the last one may be
+    assert got[1][:4] == [0.0, 0.0, 0.0, 0.0], got[1]    # NaN where it must be NaN, inf where it must be inf
+    assert got[2][1] == 0.0 and got[2][5] == INF    # inf - inf is certainly NaN; for the last value it is possible
     assert got[3][3] == 1.0 and got[3][1] == 0.0
     assert got[4][:5] == [0.0] * 5 and got[4][5] == 1.0    # only NaN differs from itself
     assert got[5][4] == 1.0 and got[5][3] == 0.0           # exp(0) may be just below 1
@@ -780,7 +791,7 @@ def test_bound_special_values() -> None:
 
 
 def perturbed(opcode: str, value: float, dtype: str, rng: random.Random) -> float:
-    """Return values that a correct kernel may have computed for an exact result, before it rounds to its type."""
+    """Return values that correct kernels may have computed in place of an exact result, before rounding to the type."""
     if opcode not in of_bounds.ULPS or opcode in ("divide", "sqrt") or not math.isfinite(value):
         return value
     wide = "f64" if dtype == "f64" else "f32"
@@ -789,7 +800,7 @@ def perturbed(opcode: str, value: float, dtype: str, rng: random.Random) -> floa
 
 
 def random_graph(rng: random.Random, dtype: str, count: int) -> Graph:
-    """Return a chain of float ops on two parameters; each op reads earlier values."""
+    """Return a random chain of float ops on two parameters, in which each op reads earlier values."""
     g = Graph()
     made = [g.parameter(dtype, count), g.parameter(dtype, count)]
     unary = list(FUNCTIONS) + list(EXACT_UNARY)
@@ -805,7 +816,7 @@ def random_graph(rng: random.Random, dtype: str, count: int) -> Graph:
 
 
 def simulate(g: Graph, row: Sequence[int], dtype: str, rng: random.Random, excess: bool) -> float:
-    """Return the root's value for one element as one possible kernel computes it."""
+    """Return the root's value for one element as one possible correct kernel would compute it."""
     known: Dict[int, Any] = {}
     for i in g.computation.instructions:
         x = [known[id(o)] for o in i.operands]
@@ -833,7 +844,7 @@ def simulate(g: Graph, row: Sequence[int], dtype: str, rng: random.Random, exces
 
 
 def check_sound(dtype: str, seeds: "Iterable[int]", excess: bool) -> None:
-    """Check that no simulated kernel leaves the bound, and that the bound is finite for most elements."""
+    """Check that simulated kernels stay within the bound, and that the bound is finite for most elements."""
     finite = total = 0
     for seed in seeds:
         rng = random.Random(f"{dtype} {seed}")
@@ -872,7 +883,7 @@ def test_bound_is_sound_excess_precision() -> None:
 
 
 def rounded_sum(order: Sequence[float], opcode: str, dtype: str) -> float:
-    """Return a sum in a random order of combining neighbours, given by a tree of random shape."""
+    """Return a sum computed in random order: neighbours are added until one value is left."""
     row = list(order)
     rng = random.Random(len(row))
     while len(row) > 1:
@@ -909,7 +920,9 @@ def test_reduce_bound_in_any_order() -> None:
 
 
 def test_reduce_of_inexact_values() -> None:
-    """The bound of a sum of functions has the errors of the sum and of the functions; a maximum of functions keeps their errors."""
+    """The bound of a sum of functions includes the errors of the sum and of the functions. The bound of a maximum of
+    functions includes the functions' errors.
+    """
     rng = random.Random(23)
     for opcode in ("add", "maximum"):
         g = Graph()
@@ -937,7 +950,7 @@ def test_bounds_follow_the_layout() -> None:
 
 
 def test_bound_through_moves_and_integers() -> None:
-    """Intervals pass through every kind of move; integers from uncertain floats stay sound."""
+    """Intervals pass through every kind of move. Integers made from uncertain floats have sound intervals too."""
     g = Graph()
     x = g.parameter("f32", 2, 4)
     e = g.op("exponential", x)
@@ -962,7 +975,9 @@ def test_bound_through_moves_and_integers() -> None:
 
 
 def test_bits_of_arithmetic_nans_are_free() -> None:
-    """Moves keep payloads. A NaN from an add may have any payload, so its bits as an integer are unbounded; numbers are not."""
+    """Moves keep NaN payloads. The payload of a NaN that an add makes is arbitrary, so its bits as an integer are
+    unbounded; the bits of numbers are not.
+    """
     g = Graph()
     a, b = g.parameter("f32", 2), g.parameter("f32", 2)
     total = g.op("add", a, b)
@@ -975,7 +990,9 @@ def test_bits_of_arithmetic_nans_are_free() -> None:
 
 
 def test_sign_of_zero_from_a_maximum() -> None:
-    """The order of a maximum over both zeros decides its sign, which a division makes visible."""
+    """The sign of a maximum of both zeros depends on the order, and a later division makes it visible. So the bound must
+    allow both.
+    """
     g = Graph()
     m = g.add("reduce", array("f32", 2), g.parameter("f32", 2, 3), g.constant("f32", 0xFF800000), dimensions=(1,),
               to_apply=combiner("maximum", "f32"))
@@ -986,7 +1003,7 @@ def test_sign_of_zero_from_a_maximum() -> None:
 
 
 def integer_graph(dtype: str, count: int) -> Tuple[Graph, List[str]]:
-    """Return every integer op on integers that come from uncertain floats."""
+    """Return a graph of every integer op, on integers that are made from uncertain floats."""
     g = Graph()
     x, y = g.parameter("f32", count), g.parameter("f32", count)
     a, b = (g.op("convert", g.op("exponential", p), to=dtype) for p in (x, y))
@@ -1000,7 +1017,7 @@ def integer_graph(dtype: str, count: int) -> Tuple[Graph, List[str]]:
 
 
 def test_integer_intervals() -> None:
-    """Kernels whose exp differs in the last places stay within the bound of every op on the integers made from it."""
+    """Kernels whose exp differs in the last bits stay within the bound, for every op on integers made from exp."""
     rng = random.Random(31)
     trap = ["-O0", "-fsanitize=undefined,float-cast-overflow", "-fsanitize-undefined-trap-on-error"]
     logs = [math.log(k) for k in (1, 2, 3, 5, 7, 8, 100, 127, 128, 255, 256, 2 ** 31 - 129, 2 ** 40, 2 ** 63, 2 ** 64)]
@@ -1031,13 +1048,13 @@ def test_integer_intervals() -> None:
 
 
 def in_child(work: "Callable[[], None]") -> int:
-    """Return the wait status of the work, done in a forked child."""
+    """Run the work in a forked child and return its wait status."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
         try:
             work()
-        except BaseException as error:  # the child must not continue as the test run
+        except BaseException as error:  # the child must not continue as a test run
             print(error, file=sys.stderr)
             os._exit(1)
         os._exit(0)
@@ -1078,7 +1095,9 @@ def test_same_bytes_and_no_paths() -> None:
 
 
 def test_library_compiles_alone() -> None:
-    """values.c and ranges.c compile alone, and so does each function of values.c without the others, which it must not call: C11 without a warning."""
+    """values.c and ranges.c compile alone as C11 without a warning. Each function of values.c compiles without the other
+    functions, so it calls none of them.
+    """
     head = library.VALUES.read_text().split("/* ---- ")[0]
     assert len(library.functions(library.VALUES)) > 40 and len(library.functions(RANGES)) > 60
     alone = "".join(f"#if PIECE == {number}\n{text}\n#endif\n" for number, text in enumerate(library.functions(library.VALUES).values()))
@@ -1091,7 +1110,9 @@ def test_library_compiles_alone() -> None:
 
 
 def test_library_lists() -> None:
-    """Called functions are recorded with their text, except C's own; a list that is too long for a line is wrapped."""
+    """If a reference calls a library function, the function's text is recorded, except for functions of C's library. A
+    list that is too long for a line is wrapped.
+    """
     call = library.Calls()
     assert call("f16_to_float", "x[0]") == "f16_to_float(x[0])" and call("exp", "y") == "exp(y)"
     assert list(call.texts) == ["f16_to_float"] and call.texts["f16_to_float"].startswith("static inline float f16_to_float(uint16_t h) {\n")
@@ -1104,7 +1125,9 @@ def test_library_lists() -> None:
 
 
 def test_reference_knows_the_graph_alone() -> None:
-    """The checker shares nothing with the generator except the printing of C, and values share nothing with their bounds."""
+    """The reference depends only on the graph: it shares no code with the generator except the printing of C, and values
+    share none with their bounds.
+    """
     common = "gen.hlo", "gen.statements", "gen.reference"
     for package, known in ((ref, common), (of_bounds, (*common, "gen.bounds"))):
         for file in Path(package.__file__).parent.glob("*.py"):
@@ -1116,7 +1139,7 @@ def test_reference_knows_the_graph_alone() -> None:
 
 
 def test_values_of_a_bound_are_the_reference() -> None:
-    """Each step of a reference is a step of its bound, in the same order."""
+    """Each step of a reference is also a step of its bound, in the same order."""
     for graph in (elementwise_graph("bf16", 8)[0], elementwise_graph("s16", 8)[0]):
         e = Emitter()
         walked(e, graph.computation)
@@ -1125,7 +1148,7 @@ def test_values_of_a_bound_are_the_reference() -> None:
 
 
 def test_unknown() -> None:
-    """If the bound allows any value for a reason other than rounding, `gen check` says the reason."""
+    """If the bound allows any value for a reason other than rounding, `gen check` states the reason."""
     text = """grow {
   a = f32[] parameter(0)
   b = f32[] parameter(1)

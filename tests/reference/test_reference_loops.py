@@ -1,4 +1,6 @@
-"""Compare the reference and the bound of dot, convolution, reduce-window and select-and-scatter with loops over every index."""
+"""Compare the reference and the bound of dot, convolution, reduce-window and select-and-scatter with loops over every
+index.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def text(dtype: str, dims: Sequence[int]) -> str:
 
 
 def results(module: str, inputs: Sequence[Tensor]) -> List[int]:
-    """Return the reference's results, with row-major memory order; the bound of an exact graph is 0 everywhere."""
+    """Run the reference and return its results in row-major order. Check that the bound is 0 everywhere, because these
+    graphs are exact.
+    """
     (fusion,) = hlo.fusions(hlo.parse(module, "t.hlo"))
     computation = fusion.computation
     leaf, kinds = computation.root.shape, [p.shape.dtype for p in computation.parameters]
@@ -63,7 +67,7 @@ def arranged(places: Sequence[int], values: Sequence[int]) -> Index:
 
 @pytest.mark.parametrize("scaled", [False, True])
 def test_dot(scaled: bool) -> None:
-    """With scales, an element of a scale serves a block of its factor."""
+    """dot agrees with loops. In scaled-dot, an element of a scale applies to a block of its factor."""
     rng = random.Random(1 + scaled)
     for _ in range(12):
         sizes = {name: [rng.choice([0, 1, 2, 3, 17]) if rng.random() < 0.9 else 20 for _ in range(rng.randint(0, 2 - (name == "b")))] for name in "bkmn"}
@@ -95,7 +99,9 @@ def test_dot(scaled: bool) -> None:
 
 
 def window(rng: random.Random, base: Sequence[int], dilated: bool) -> "Tuple[str, List[int], List[int], Callable[[Index, Index], Index]]":
-    """Return the attribute, the window's size, its places, and the element that it reads at a place from within: negative if there is none."""
+    """Draw a window for one dimension. Return its attribute, its size, the number of positions, and a function that
+    gives the element read at a position (negative: none).
+    """
     words: List[List[str]] = [[], [], [], [], []]
     size, places, lines, steps = [], [], [], []
     for n in base:
@@ -170,7 +176,7 @@ def test_select_and_scatter() -> None:
         found = {index: init[()] for index in box(base)}
         for place in box(places):
             inside = [at for at in (seen(place, w) for w in box(size)) if min(at, default=0) >= 0]
-            if inside:    # the first of the largest: select keeps its element if the other is equal
+            if inside:    # of equal elements select keeps the first one
                 best = max(inside, key=lambda at: (a[at], -inside.index(at)))
                 found[best] = source[place] - found[best]
         shapes = [text("s32", base), text("s32", places), "s32[]"]
@@ -184,10 +190,9 @@ def f32(x: float) -> float:
 
 @pytest.mark.parametrize("scaled", [False, True])
 def test_bound_of_sums_of_products(scaled: bool) -> None:
-    """Products are rounded or fused, sums are in any order, and factors have errors of their own: results are never further off than the bound, and the
-    bound is not much larger.
-
-    Scales of 1/2, one for all of a factor, change only the size.
+    """Results stay within the bound, whether products are rounded or fused, in any order of the sum, and with errors in
+    the factors. The bound is not much larger than the largest error. A scale of 1/2 for all of a factor changes
+    results and bounds by 1/2.
     """
     rng, k, n = random.Random(5), 40, 19
     opcode, scales, times = ("scaled-dot", ", half, half", 0.25) if scaled else ("dot", "", 1.0)
@@ -215,7 +220,9 @@ def test_bound_of_sums_of_products(scaled: bool) -> None:
 
 
 def test_special_values() -> None:
-    """A NaN or an infinity that every order gives is required; if only some orders overflow, any value is allowed."""
+    """If every order of a sum gives NaN or an infinity, this value is required. If only some orders overflow, any value
+    is allowed.
+    """
     source = "e { a = f32[6,2] parameter(0) b = f32[2] parameter(1)\n ROOT d = f32[6] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }"
     (fusion,) = hlo.fusions(hlo.parse(source, "t.hlo"))
     rows = [(math.nan, 1.0), (math.inf, 1.0), (math.inf, -math.inf), (3e38, 3e38), (3e38, -3e38), (0.0, -0.0)]
@@ -228,7 +235,9 @@ def test_special_values() -> None:
 
 
 def test_bound_of_an_unsure_choice() -> None:
-    """If the compared values have errors, the result is within the bound for every choice that these errors allow, and exact if they change no choice."""
+    """If the values that a select compares have errors, the bound includes every choice that the errors allow. If they
+    change no choice, the result must be exact.
+    """
     rng, n, size = random.Random(6), 40, 3
     source = "ge { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = pred[] compare(a, b), direction=GE }\n" \
              "plus { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }\n" \
@@ -260,7 +269,9 @@ def test_bound_of_an_unsure_choice() -> None:
 
 
 def test_bound_of_integers_from_floats() -> None:
-    """A product of integers that rounding decides is as uncertain as they are; if rounding decides nothing, it is exact."""
+    """A product of integers made from floats is as uncertain as the integers. If rounding cannot change them, the
+    product must be exact.
+    """
     (fusion,) = hlo.fusions(hlo.parse("""e {
   x = f32[2,2] parameter(0)
   y = s16[2] parameter(1)

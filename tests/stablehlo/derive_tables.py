@@ -1,7 +1,8 @@
-"""Derive the coefficients in gen/stablehlo/tables.py: `python3 tests/stablehlo/derive_tables.py > gen/stablehlo/tables.py`.
+"""Derive the coefficients in gen/stablehlo/tables.py: `python3 tests/stablehlo/derive_tables.py >
+gen/stablehlo/tables.py`.
 
-A fit is a quotient of two polynomials that equals a function at Chebyshev's nodes of an interval. It is close to the quotient with the smallest
-maximum relative error.
+A fit is a quotient of two polynomials that equals a function at the Chebyshev nodes of an interval. It is close to
+the quotient with the smallest maximum relative error.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from typing import Any, Callable, Dict, List, Tuple
 from mpmath import mp
 
 mp.dps = 80
-TINY = mp.mpf(2) ** -80    # replaces 0 where a formula divides by its argument
+TINY = mp.mpf(2) ** -80    # replaces an argument of 0 in formulas that divide by the argument
 ROOT = mp.findroot(mp.digamma, 1.4616)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A function on an interval, in the variable x - centre. degrees: of numerator and denominator."""
+    """A function on an interval, to be fitted by a quotient of polynomials in x - centre. degrees: of numerator and
+    denominator.
+    """
 
     function: Callable[[Any], Any]
     low: Any
@@ -29,7 +32,9 @@ class Fit:
     centre: Any = 0
 
     def coefficients(self) -> "Tuple[List[Any], List[Any]]":
-        """Return the coefficients of numerator and denominator, lowest power first; the first of the denominator is 1."""
+        """Return the coefficients of numerator and denominator, lowest power first. The denominator's first coefficient
+        is 1.
+        """
         over, under = self.degrees
         count = over + under + 1
         low, high = mp.mpf(self.low), mp.mpf(self.high)
@@ -47,47 +52,47 @@ class Fit:
 
 
 def lgamma_factor(x: Any) -> Any:
-    """log(gamma(x)) / ((x - 1) (x - 2)), which has no zero."""
+    """Return log(gamma(x)) / ((x - 1) (x - 2)), which has no zero."""
     if abs((x - 1) * (x - 2)) < TINY:
         return mp.euler if abs(x - 1) < TINY else mp.psi(0, 2)
     return mp.loggamma(x) / ((x - 1) * (x - 2))
 
 
 def lgamma_rest(u: Any) -> Any:
-    """Return the remainder of Stirling's formula for log(gamma(x)), times x, where u = 1 / x^2."""
+    """Return the remainder of Stirling's formula for log(gamma(x)), multiplied by x, as a function of u = 1 / x^2."""
     x = 1 / mp.sqrt(u)
     return (mp.loggamma(x) - (x - 0.5) * (mp.log(x) - 1) - mp.log(2 * mp.pi) / 2 + 0.5) * x
 
 
 def digamma_factor(x: Any) -> Any:
-    """digamma(x) / (x - its root)."""
+    """Return digamma(x) / (x - ROOT), where ROOT is digamma's root."""
     return mp.digamma(x) / (x - ROOT) if abs(x - ROOT) > TINY else mp.psi(1, ROOT)
 
 
 def digamma_rest(u: Any) -> Any:
-    """(log(x) - 1 / (2 x) - digamma(x)) x^2 for u = 1 / x^2."""
+    """Return (log(x) - 1 / (2 x) - digamma(x)) x^2 as a function of u = 1 / x^2."""
     x = 1 / mp.sqrt(u)
     return (mp.log(x) - 1 / (2 * x) - mp.digamma(x)) * x * x
 
 
 def sine_factor(u: Any) -> Any:
-    """sin(pi r) / (pi r) for u = r^2."""
+    """Return sin(pi r) / (pi r) as a function of u = r^2."""
     r = mp.sqrt(u)
     return mp.sinpi(r) / (mp.pi * r)
 
 
 def cotangent_factor(u: Any) -> Any:
-    """pi r / tan(pi r) / (1 - 4 r^2) for u = r^2."""
+    """Return pi r / tan(pi r) / (1 - 4 r^2) as a function of u = r^2."""
     r = mp.sqrt(u)
     return mp.pi * r / mp.tan(mp.pi * r) / (1 - 4 * u)
 
 
 def erf_factor(u: Any) -> Any:
-    """erf(x) / x for u = x^2."""
+    """Return erf(x) / x as a function of u = x^2."""
     return mp.erf(mp.sqrt(u)) / mp.sqrt(u)
 
 
-MIDDLE = 4      # where the variable of erfc is 0
+MIDDLE = 4    # the argument of erfc that `place` maps to 0
 
 
 def place(x: Any) -> Any:
@@ -96,21 +101,21 @@ def place(x: Any) -> Any:
 
 
 def erfc_factor(t: Any) -> Any:
-    """erfc(x) e^(x^2) (1 + 2 x) for t = place(x)."""
+    """Return erfc(x) e^(x^2) (1 + 2 x) as a function of t = place(x)."""
     x = MIDDLE * (1 + t) / (1 - t)
     return mp.erfc(x) * mp.exp(x * x) * (1 + 2 * x)
 
 
 def erf_inv_factor(u: Any) -> Any:
-    """The inverse of erf at x, divided by x, for u = x^2."""
+    """Return erf^-1(x) / x as a function of u = x^2."""
     return mp.erfinv(mp.sqrt(u)) / mp.sqrt(u)
 
 
 def erf_inv_tail(w: Any) -> Any:
-    """The inverse of erf at x, divided by sqrt(w), for w = -log(1 - x^2)."""
+    """Return erf^-1(x) / sqrt(w) as a function of w = -log(1 - x^2)."""
     rest = -mp.expm1(mp.log1p(-mp.exp(-w)) / 2)     # 1 - x
     z = mp.sqrt(w * 0.8)
-    for _ in range(100):    # Halley's steps on erfc(z) = rest
+    for _ in range(100):    # Halley's iteration for erfc(z) = rest
         step = (mp.erfc(z) - rest) * mp.sqrt(mp.pi) / 2 * mp.exp(z * z)
         step /= 1 - z * step
         z += step
@@ -120,12 +125,12 @@ def erf_inv_tail(w: Any) -> Any:
 
 
 def bessel_factor(x: Any) -> Any:
-    """I1(x) e^-x / x."""
+    """Return I1(x) e^-x / x."""
     return mp.besseli(1, x) * mp.exp(-x) / x
 
 
 def bessel_tail(v: Any) -> Any:
-    """I1(x) e^-x sqrt(x) for v = 1 / x."""
+    """Return I1(x) e^-x sqrt(x) as a function of v = 1 / x."""
     return mp.besseli(1, 1 / v) * mp.exp(-1 / v) / mp.sqrt(v)
 
 
@@ -166,12 +171,12 @@ FITS: "Dict[str, Dict[str, Tuple[Fit, ...]]]" = {
 
 
 def rounded(x: Any, dtype: str) -> float:
-    """Return the nearest number of a type."""
+    """Return the number of a type that is nearest to x."""
     return float(x) if dtype == "f64" else struct.unpack("<f", struct.pack("<f", float(x)))[0]
 
 
 def text(numbers: "List[Any]", dtype: str) -> str:
-    """Return a tuple of numbers as Python text, indented by 8."""
+    """Return a tuple of numbers as Python text, indented by 8 columns."""
     words = [repr(rounded(x, dtype)) if dtype == "f64" else f"{rounded(x, dtype):.9g}" for x in numbers]
     lines, line = [], "("
     for n, word in enumerate(words):
@@ -184,7 +189,7 @@ def text(numbers: "List[Any]", dtype: str) -> str:
 
 
 def euler_maclaurin(count: int) -> "List[Any]":
-    """Return B(2 j) / (2 j)! with Bernoulli's numbers, for j from 1."""
+    """Return the coefficients B(2 j) / (2 j)! of the Euler-Maclaurin formula (B: Bernoulli numbers), for j from 1."""
     return [mp.bernoulli(2 * j) / mp.factorial(2 * j) for j in range(1, count + 1)]
 
 

@@ -1,5 +1,5 @@
-"""Test chlo's ops as formulas of HLO: their kernels against mpmath and NumPy (each SKIPs if missing), and their coefficients against the functions that
-they approximate.
+"""Test chlo's ops, which become formulas of HLO ops: their kernels are compared with mpmath and NumPy (tests are skipped
+if these are missing), and the coefficients of the formulas with the functions that they approximate.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gen_run import run
 
 PEERS = Path(__file__).resolve().parents[3] / "shared" / "peer" / "stablehlo"
 CODES = {"f32": "f", "f64": "d", "c64": "f", "c128": "d", "f16": "e", "pred": "?", "s32": "i", "u32": "I"}
-# significant bits, and the exponents of the smallest positive and the largest number
+# number of significant bits, exponent of the smallest positive number, exponent of the largest number
 FORMATS = {"f32": (24, -149, 127), "f64": (53, -1074, 1023), "f16": (11, -24, 15), "bf16": (8, -133, 127)}
 Call = Tuple[str, Sequence[Tuple[str, Sequence[Any]]], str, Dict[str, Any]]
 
@@ -39,7 +39,9 @@ def unpacked(data: bytes, dtype: str) -> "List[Any]":
 
 
 def calls(several: "Sequence[Call]", folder: Path, target: str = "c") -> "List[List[Any]]":
-    """Return the results of chlo's ops of one module: (name, operands as types and values, type of the result, attributes)."""
+    """Run chlo ops as one module and return their results. A call is (name, operands as types and values, result type,
+    attributes).
+    """
     main = Computation("main")
     found, data = [], []
     for name, operands, to, attributes in several:
@@ -55,7 +57,8 @@ def calls(several: "Sequence[Call]", folder: Path, target: str = "c") -> "List[L
 
 
 def decomposed(main: Computation) -> str:
-    """Return the text of a module after its chlo ops were replaced; the reader takes it."""
+    """Return the text of a module after its chlo ops were replaced by HLO ops. Check that the reader accepts this text.
+    """
     module = Module("m", [main], main, "m.mlir", True)
     chlo.decomposed(module)
     text = hlo.print_module(module)
@@ -70,7 +73,8 @@ def rounded(x: float, dtype: str) -> float:
 
 
 def error(got: float, exact: Any, dtype: str, mp: Any) -> float:
-    """Return the error in ulps of the type at the exact value; beyond the largest number, infinity is right."""
+    """Return the error in ulps of the type at the exact value. If that exceeds the largest number, infinity is right.
+    """
     digits, least, most = FORMATS[dtype]
     if mp.isnan(exact):
         return 0.0 if math.isnan(got) else math.inf
@@ -143,19 +147,19 @@ def exact_functions(mp: Any) -> "Dict[str, Callable[..., Any]]":
             "square": lambda x: x * x, "acos": lambda x: mp.acos(x) if abs(x) <= 1 else nan}
 
 
-# op -> the interval of arguments, and the arguments near which it is difficult
+# op -> the ends of the interval of arguments, and the arguments near which the function is difficult
 POINTS: "Dict[str, Tuple[float, float, Tuple[float, ...]]]" = {
     "lgamma": (-50, math.inf, (0, 1, 2, 0.75, 3, 8)), "digamma": (-50, math.inf, (0, 1.4616321449683623, 0.5, 3, 8)),
     "erfc": (-7, 28, (0, 0.5)), "erf_inv": (-1, 1, (0, 1, -1, 0.625, 0.998)),
     "bessel_i1e": (-700, math.inf, (0, 3, 8, 20)), "atan": (-math.inf, math.inf, (0, 1)), "tan": (-20, 20, (0,)),
     "erf": (-5, 5, (0,)), "sinh": (-80, 80, (0,)), "square": (-100, 100, (0,)), "acos": (-1, 1, (0, 1, -1))}
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, math.inf, -math.inf, math.nan, 1e-320, -1e-320, 1e-40, 3e38)
-ULPS = 4.5      # of f32 and f64
+ULPS = 4.5    # maximum error for f32 and f64
 OWN = ("lgamma", "digamma", "erfc", "erf_inv", "bessel_i1e")
 
 
 def samples(op: str, dtype: str, count: int) -> "List[float]":
-    """Return points evenly over an interval, over binades, and ever closer to difficult points."""
+    """Return points spread over the interval and over powers of two, and ever closer to the difficult points."""
     low, high, hard = POINTS[op]
     rng, (digits, least, most) = random.Random(op + dtype), FORMATS[dtype]
     found: List[float] = []
@@ -167,7 +171,7 @@ def samples(op: str, dtype: str, count: int) -> "List[float]":
 
 
 def slack(op: str, x: Any, exact: Any, mp: Any) -> float:
-    """Return the absolute error, in ulps of 1, that a function may have near its zeros other than 0."""
+    """Return the absolute error, in units of the ulp of 1, that is allowed near zeros of the function other than 0."""
     if op == "lgamma" and x < 0:
         return 4 + 2 * float(abs(mp.loggamma(-x))) if mp.isfinite(exact) else 0
     if op == "digamma" and mp.isfinite(exact) and x < 0:
@@ -219,7 +223,9 @@ def test_zeta_and_polygamma(dtype: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["f16", pytest.param("bf16", marks=pytest.mark.peer)])
 def test_narrow_types(dtype: str, tmp_path: Path) -> None:
-    """Results are rounded once: the error exceeds half an ulp only if f32 cannot tell the value from the middle of two numbers."""
+    """Results of narrow types are rounded once, from f32. The error exceeds half an ulp only if f32 cannot distinguish
+    the value from the midpoint of two numbers.
+    """
     mpmath = pytest.importorskip("mpmath", reason="SKIP: no mpmath")
     mp = mpmath.mp
     mp.dps = 40
@@ -234,7 +240,7 @@ def test_narrow_types(dtype: str, tmp_path: Path) -> None:
 
 
 def test_special_values(tmp_path: Path) -> None:
-    """At poles and infinities the values are those of JAX's functions; zeros have the sign of the argument."""
+    """At poles and infinities the values equal those of JAX's functions. A zero has the sign of the argument."""
     inf, nan = math.inf, math.nan
     table: "Dict[str, List[Tuple[float, float]]]" = {
         "lgamma": [(0.0, inf), (-0.0, inf), (-1, inf), (-2, inf), (inf, inf), (-inf, inf), (nan, nan), (-1e300, inf)],
@@ -275,7 +281,7 @@ def complex_samples(dtype: str, count: int) -> "List[complex]":
 
 @pytest.mark.parametrize("dtype, part", [("c64", "f32"), pytest.param("c128", "f64", marks=pytest.mark.peer)])
 def test_complex_functions(dtype: str, part: str, tmp_path: Path) -> None:
-    """Points cover the whole plane, with zeros on both sides of the branch cuts."""
+    """Complex functions are accurate over the whole plane, with zeros on both sides of the branch cuts."""
     mpmath = pytest.importorskip("mpmath", reason="SKIP: no mpmath")
     mp = mpmath.mp
     zs = [z for z in complex_samples(part, 80) if sorted(map(abs, (z.real, z.imag))) != [0, 1]]     # test_poles
@@ -292,7 +298,8 @@ def test_complex_functions(dtype: str, part: str, tmp_path: Path) -> None:
 
 
 def test_complex_special_values(tmp_path: Path) -> None:
-    """Python's cmath has the values and signs of C99's annex G."""
+    """For zeros, infinities and NaNs the values and signs equal those of Python's cmath, which follows annex G of C99.
+    """
     values = (0.0, -0.0, 1.0, -1.0, 2.0, -3.0, math.inf, -math.inf)
     zs = [complex(x, y) for x in values for y in values if abs(x) != 1 or y]
     made = calls([(op, [("c128", zs)], "c128", {}) for op in COMPLEX], tmp_path)
@@ -327,12 +334,13 @@ def test_square(tmp_path: Path) -> None:
     assert reals == [9.0, inf]
 
 
-# ---- bits, and ops that HLO has ----
+# ---- next_after, and ops that HLO has too ----
 
 @pytest.mark.parametrize("dtype", ["f32", "f8e4m3fnuz", *(
     pytest.param(dtype, marks=pytest.mark.peer) for dtype in ("f64", "f16", "bf16", "f8e4m3fn", "f8e5m2"))])
 def test_next_after(dtype: str, tmp_path: Path) -> None:
-    """The result is the next number in the order of values, found by walking over the bits of a type."""
+    """The result is the next number in the order of values, which the test finds by stepping through the bit patterns.
+    """
     about = dtypes.TABLE[dtype]
     top = dtypes.largest_finite(dtype) + (about.style == "ieee")
     rng, negative = random.Random(3), 1 << about.bits - 1
@@ -381,7 +389,7 @@ def test_top_k(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["f32", "f16", "f8e5m2"])
 def test_what_hlo_has(dtype: str, tmp_path: Path) -> None:
-    """Each becomes one op, or one op with conversions."""
+    """An op that HLO has too becomes this op, with conversions if necessary."""
     for name in ("acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "sinh", "tan", "square"):
         main = Computation("main")
         operand = main.add_parameter("p", array_shape(dtype, (4,)))
@@ -393,7 +401,7 @@ def test_what_hlo_has(dtype: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_tables(dtype: str) -> None:
-    """Each quotient with rounded coefficients is near its function."""
+    """Each quotient with rounded coefficients is close to its function."""
     pytest.importorskip("mpmath", reason="SKIP: no mpmath")
     from derive_tables import FITS, mp
 
@@ -419,18 +427,18 @@ def test_tables_are_derived(capsys: "pytest.CaptureFixture[str]") -> None:
     assert capsys.readouterr().out == Path(str(chlo.__file__)).with_name("tables.py").read_text()
 
 
-# ---- others' results ----
+# ---- results stated by other projects ----
 
 NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "c64": "complex64",
          "c128": "complex128"}
-# relative for values above 1: tests/peer/test_stablehlo.py
+# allowed errors, relative for values above 1; see tests/peer/test_stablehlo.py
 CLOSE = {"bf16": 2**-6, "f16": 2**-9, "f32": 1e-5, "f64": 1e-12, "c64": 1e-5, "c128": 1e-12}
 
 
 @pytest.mark.peer
 @pytest.mark.parametrize("dtype", list(NAMES))
 def test_stated_results(dtype: str, tmp_path: Path) -> None:
-    """Elementwise ops of StableHLO's own tests, on their inputs."""
+    """Elementwise chlo ops in StableHLO's own tests give the stated results."""
     several: List[Call] = []
     wanted = []
     for path in sorted(PEERS.glob("*.mlir")):
@@ -456,14 +464,15 @@ def test_stated_results(dtype: str, tmp_path: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_beside_jax(dtype: str, tmp_path: Path) -> None:
-    """No function's largest error exceeds JAX's, if that is above the ulps of `test_real_functions`."""
+    """The largest error of a function does not exceed JAX's, unless both are below the limit of `test_real_functions`.
+    """
     mpmath = pytest.importorskip("mpmath", reason="SKIP: no mpmath")
     jax = pytest.importorskip("jax", reason="SKIP: no jax")
     np = pytest.importorskip("numpy", reason="SKIP: no numpy")
     mp = mpmath.mp
     mp.dps = 50
     functions = exact_functions(mp)
-    inputs = {op: [x for x in samples(op, dtype, 100) if abs(x) > 1e-30] for op in OWN}    # JAX flushes subnormals to 0
+    inputs = {op: [x for x in samples(op, dtype, 100) if abs(x) > 1e-30] for op in OWN}    # without subnormals, which JAX flushes to 0
     made = calls([(op, [(dtype, xs)], dtype, {}) for op, xs in inputs.items()], tmp_path)
     with jax.enable_x64(True):
         for (op, xs), results in zip(inputs.items(), made):

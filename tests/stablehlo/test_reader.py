@@ -1,9 +1,9 @@
-"""Test the reader of StableHLO text: each op in its short and generic form, errors with their places, sizes of open dimensions, names, donations, long
-and deep texts, damaged texts.
+"""Test the reader of StableHLO text: the short and the generic form of each op, errors with their places, open
+dimensions, names, donated arguments, long, deep and damaged texts.
 
-ops.txt has a function for each op in the short form, the same in the generic form as MLIR prints it, and the graph as HLO text, which is left out if
-it is longer than 60 lines. bad.txt has texts with one error each. `PYTHONPATH=. python3 tests/stablehlo/test_reader.py` writes the graphs and the
-errors again.
+ops.txt has a function for each op in the short form, the same function in the generic form as MLIR prints it, and its
+graph as HLO text (omitted above 60 lines). bad.txt has texts with one error each. `PYTHONPATH=. python3
+tests/stablehlo/test_reader.py` writes the graphs and the errors again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 PEER = ROOT.parent / "shared" / "peer"
 
-# The ops of StableHLO's specification.
+# The ops in StableHLO's specification.
 SPECIFICATION = """abs add after_all all_gather all_reduce all_to_all and async_done async_start atan2 batch_norm_grad
     batch_norm_inference batch_norm_training bitcast_convert broadcast_in_dim case cbrt ceil cholesky clamp
     collective_broadcast collective_permute compare complex composite concatenate constant convert convolution cosine
@@ -41,7 +41,7 @@ SPECIFICATION = """abs add after_all all_gather all_reduce all_to_all and async_
 
 
 def cases(name: str) -> "Dict[str, List[str]]":
-    """Return the parts of each case of a file."""
+    """Return the parts of each case in a file."""
     found = re.split(r"^==== (.*)\n", (HERE / name).read_text(), flags=re.M)[1:]
     return {title: re.split(r"^---- .*\n", text, flags=re.M) for title, text in zip(found[::2], found[1::2])}
 
@@ -54,7 +54,7 @@ def parse(text: str, **sizes: "Tuple[int, ...]") -> hlo.Module:
 
 
 def fault(text: str, **sizes: "Tuple[int, ...]") -> str:
-    """Return LINE:COL: message for the error in a text, or ""."""
+    """Return LINE:COL: message for the error in a text, or "" if there is none."""
     try:
         parse(text, **sizes)
     except hlo.HloError as error:
@@ -93,7 +93,7 @@ def test_every_op_is_read_or_refused() -> None:
 def test_every_op_has_a_case() -> None:
     texts = "".join(short for short, _, _ in OPS.values())
     used = set(re.findall(r"\bstablehlo\.([a-z_0-9]+)", texts))
-    # no value on one device, or of known size, has them
+    # these ops do not occur on one device with known sizes
     rare = {"all_to_all", "collective_broadcast", "reduce_scatter", "set_dimension_size", "rng"}
     assert set(table.ROWS) - used == rare
 
@@ -133,7 +133,7 @@ def damaged(text: str, words: "List[str]", draw: random.Random) -> str:
 
 
 def check_damaged(texts: "List[str]", seed: int, count: int) -> None:
-    """Damaged texts are read or refused with a place; nothing else happens."""
+    """Check that a damaged text is read, or refused with a place; an exception of another kind fails."""
     draw = random.Random(seed)
     words = sorted({word for text in texts for word in re.findall(r'[A-Za-z0-9_.%@#"]+', text)})
     refused = 0
@@ -195,7 +195,7 @@ def test_names() -> None:
 
 
 def test_sharding_constraints() -> None:
-    """Ops that place an array have no effect on one device; jax.random prints them."""
+    """Ops that place an array on devices, which jax.random prints, have no effect on one device."""
     short = function("%x: tensor<4xf32>", "tensor<4xf32>", "%0 = sdy.sharding_constraint %x <@mesh, [{}]> : tensor<4xf32>",
                      "%1 = stablehlo.abs %0 : tensor<4xf32>", "return %1 : tensor<4xf32>")
     short = short.replace("@m {\n", "@m {\n  sdy.mesh @mesh = <[]>\n")
@@ -208,7 +208,7 @@ def test_sharding_constraints() -> None:
 
 @pytest.mark.parametrize("name", ["constant_splat", "compare", "reduce", "while", "convolution", "complex"])
 def test_mhlo(name: str) -> None:
-    """The short forms of mhlo are those of stablehlo."""
+    """The dialect mhlo has the same short forms as stablehlo."""
     short = OPS[name][0]
     module = parse(short.replace("stablehlo.", "mhlo."))
     assert canonical(module) == canonical(parse(short))
@@ -222,7 +222,9 @@ def test_donations() -> None:
 
 
 def test_results_are_row_major() -> None:
-    """A custom call and a transpose may have another order inside the function."""
+    """A function's result is row-major, although inside the function a custom call or a transpose may have another
+    order.
+    """
     module = parse(OPS["custom_call"][0])
     assert module.entry is not None and module.entry.root is not None
     assert module.entry.root.shape.text == "f32[3,3]{1,0}" and module.entry.root.opcode == "copy"
@@ -233,7 +235,7 @@ def test_results_are_row_major() -> None:
 
 
 def test_deep() -> None:
-    """Only regions, functions and brackets, which have limits, recurse on the input."""
+    """The reader recurses only on regions, functions and brackets, whose depth is limited."""
     chain = "".join(f"  func.func private @f{k}(%x: tensor<f32>) -> tensor<f32> {{\n    %0 = call @f{k + 1}(%x) : (tensor<f32>) "
                     "-> tensor<f32>\n    return %0 : tensor<f32>\n  }\n" for k in range(400))
     text = ("module @m {\n  func.func public @main(%x: tensor<f32>) -> tensor<f32> {\n    %0 = call @f0(%x) : (tensor<f32>) -> "
@@ -248,7 +250,9 @@ def test_deep() -> None:
 
 
 def test_long() -> None:
-    """Reading takes linear time, and at most 1.5 times that of HLO text (the test allows 4, as the machine may be busy)."""
+    """Reading takes linear time, at most 1.5 times as long as reading HLO text (4 times here, because the machine may be
+    busy).
+    """
     lines, before = [], "%x"
     for k in range(20000):
         lines.append(f"%{k} = stablehlo.{('add', 'multiply')[k % 2]} {before}, %x : tensor<8x4xf32>")
@@ -263,7 +267,7 @@ def test_long() -> None:
 
 # ---- open dimensions ----
 
-EXPORTED = (HERE / "exported.mlir").read_text()     # jax.export's text of a function of x[b, 4] and w[4, 3]
+EXPORTED = (HERE / "exported.mlir").read_text()    # what jax.export prints for a function of x[b, 4] and w[4, 3]
 
 
 def test_sizes() -> None:
@@ -285,7 +289,7 @@ def test_sizes_that_do_not_fit() -> None:
 
 
 def test_padding_of_open_sizes() -> None:
-    """Padding amounts may be computed from sizes, as jax.export does."""
+    """Padding amounts may be computed from open sizes, as in jax.export's text."""
     text = function("%x: tensor<1x1x?x4xf32>, %k: tensor<1x1x2x3xf32>", "tensor<1x1x?x?xf32>",
                     "%c = stablehlo.constant dense<1> : tensor<1x2xi32>",
                     "%s = stablehlo.get_dimension_size %x, dim = 2 : (tensor<1x1x?x4xf32>) -> tensor<i32>",
@@ -308,13 +312,13 @@ def test_expressions_of_symbols() -> None:
         assert evaluated(text, values) == wanted, text
 
 
-# ---- cases of others ----
+# ---- texts of other projects ----
 
 
 @pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")
 @pytest.mark.peer
 def test_graphs_of_others() -> None:
-    """Most texts give the graph of their HLO text; tests/peer/test_stablehlo.py runs the others."""
+    """Most of the texts give the same graph as their HLO text. The others are run by tests/peer/test_stablehlo.py."""
     same = 0
     paths = sorted(PEER.rglob("*.mlir"))
     for path in paths:
@@ -325,7 +329,7 @@ def test_graphs_of_others() -> None:
 @pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")
 @pytest.mark.peer
 def test_some_of_others() -> None:
-    """The passes after the reader take the graph of every twelfth text."""
+    """The passes that follow the reader accept the graph of every twelfth text."""
     for path in sorted(PEER.rglob("*.mlir"))[::12]:
         run.load(str(path))
 

@@ -1,4 +1,6 @@
-"""Test gen/program/arena.py: buffers alive together never share a byte, no placement is smaller than the bound, and equal buffers give equal offsets."""
+"""Test the memory planner gen/program/arena.py: buffers that are live at the same time never share a byte, no placement
+is smaller than the lower bound, and equal buffers get equal offsets.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ MOST_FILLED = 1.08
 
 
 def sound(lives: Sequence[Live], placement: Placement) -> None:
-    """Check a placement pair by pair, and its bound step by step."""
+    """Check a placement pair by pair, and its lower bound step by step."""
     at = [placement.offsets[live.name] for live in lives]
     assert len(placement.offsets) == len(lives)
     for live, offset in zip(lives, at):
@@ -46,7 +48,9 @@ def drawn(rnd: random.Random, count: int, steps: int, most: int, alignments: Seq
 
 
 def smallest(lives: Sequence[Live]) -> int:
-    """Return the smallest size of all placements: in some order, each buffer lies directly above the buffers before it that are alive with it, or at 0."""
+    """Return the smallest size of a placement, by trying all orders. Each buffer is placed directly above the earlier
+    buffers that are live with it, or at 0.
+    """
     best = sum(live.bytes for live in lives)
     for order in itertools.permutations(lives):
         tops: "List[tuple[Live, int]]" = []
@@ -68,7 +72,7 @@ def test_sound(count: int) -> None:
 
 
 def test_tiny() -> None:
-    """For few buffers the smallest placement is found."""
+    """For few buffers the planner finds the smallest placement."""
     rnd = random.Random(2)
     for _ in range(150):
         lives = drawn(rnd, rnd.randint(1, 6), rnd.randint(2, 6), rnd.choice([3, 10, 100]))
@@ -78,7 +82,7 @@ def test_tiny() -> None:
 
 
 def cut(rnd: random.Random, count: int, steps: int, size: int) -> List[Live]:
-    """Return buffers that fill a block of memory in all steps."""
+    """Return buffers that fill a block of memory completely at every step."""
     pieces = [(0, steps, 0, size)]
     while len(pieces) < count:
         piece = max(rnd.sample(pieces, min(3, len(pieces))), key=lambda p: (p[1] - p[0]) * (p[3] - p[2]))
@@ -96,7 +100,9 @@ def cut(rnd: random.Random, count: int, steps: int, size: int) -> List[Live]:
 
 
 def test_filled() -> None:
-    """If buffers fill a block without a free byte, the search comes near the bound, and the three orders do not."""
+    """If buffers can fill a block without a free byte, the search comes close to that, and the three simple orders do
+    not.
+    """
     rnd = random.Random(3)
     ratios, firsts = [], []
     for count in (20, 40, 80, 160, 320):
@@ -113,7 +119,7 @@ def test_filled() -> None:
 
 @pytest.mark.peer
 def test_deep() -> None:
-    """Thousands of buffers can be placed, many with long lives."""
+    """Thousands of buffers can be placed, many of them with long live ranges."""
     rnd = random.Random(4)
     lives = [Live(f"b{n}", rnd.randint(1, 1000), n, n + rnd.choice([2, 3, 9, 300]), 16) for n in range(2500)]
     placement = place(lives, effort=3000)
@@ -123,7 +129,9 @@ def test_deep() -> None:
 
 @pytest.mark.peer
 def test_minimalloc() -> None:
-    """On hard inputs, with one second of search for each, placements are on average at most 10% larger than the bound."""
+    """On hard inputs, with one second of search for each, placements are on average at most 10 % larger than the lower
+    bound.
+    """
     files = sorted(PEER.glob("*.csv"))
     if not files:
         pytest.skip("SKIP: no ../shared/peer/minimalloc")

@@ -49,7 +49,9 @@ class BesideXla(unittest.TestCase):
             self.assertEqual(said(["nothing.hlo"]), (0, "SKIP XLA:CPU: no jax here\n"))
 
     def test_each_file_has_its_row(self) -> None:
-        """There are rows for a kernel beside a rival that copies its input, for a refused file and for a missing file."""
+        """The table has a row for every file: a kernel next to a library that copies its input, a refused file, and a
+        missing file.
+        """
         rival = """
 import sys
 open(sys.argv[8], "wb").write(open(sys.argv[7], "rb").read())

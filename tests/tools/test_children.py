@@ -1,4 +1,4 @@
-"""Processes that gen starts end with gen, however it ends: compilers, and the harness with a running kernel."""
+"""Processes that gen starts (compilers, and the harness with a running kernel) end when gen ends, however it ends."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENTRY e {
 
 
 def marked(mark: str) -> "List[int]":
-    """Return the processes that a word in the environment marks, without zombies."""
+    """Return the processes that have a given word in their environment, without zombies."""
     found = []
     for folder in Path("/proc").iterdir():
         try:
@@ -70,12 +70,14 @@ def starts(mark: str, program: str) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGTERM, *(pytest.param(number, marks=pytest.mark.peer) for number in (signal.SIGKILL, signal.SIGINT))])
 @pytest.mark.parametrize("program", ["harness_c", "slow_cc"])
 def test_children_end_with_gen(program: str, number: int, tmp_path: Path) -> None:
-    """In the harness a kernel runs for minutes; the compiler sleeps, like one that compiles a long text."""
+    """Child processes end with gen: the harness, in which a kernel would run for minutes, and a compiler that sleeps as
+    if it compiled a long text.
+    """
     mark = f"SETT_MARK={os.getpid()}_{program}_{number}"
     environment = {**os.environ, **dict([mark.split("=")])}
     (tmp_path / "m.hlo").write_text(LONG)
     (tmp_path / "p0.bin").write_bytes(bytes(4 * 2000000))
-    run.harness("c")    # the harness exists before the compiler is replaced
+    run.harness("c")    # the harness must be compiled before the compiler is replaced
     if program == "slow_cc":
         (tmp_path / "slow_cc").write_text(f"#!/bin/sh\ncase \"$*\" in *fsyntax-only*) exec {run.c_compiler()} \"$@\";; esac\nsleep 1000\n")
         (tmp_path / "slow_cc").chmod(0o755)
@@ -95,11 +97,13 @@ def test_children_end_with_gen(program: str, number: int, tmp_path: Path) -> Non
 
 
 def test_run(tmp_path: Path) -> None:
-    """The result has the exit status or signal of the process itself and its output, and its children are ended after its time."""
+    """A child's result has its exit status or signal and its output. After the time limit its own children are ended
+    too.
+    """
     done = child.run(["sh", "-c", "echo out; echo err >&2; exit 70"])
     assert (done.status, done.out, done.err, done.exceeded) == (70, "out\n", "err\n", "")
     assert child.run(["sh", "-c", "kill -SEGV $$"]).status == -signal.SIGSEGV
-    assert child.run(["cat"]).out == ""    # its input is empty, not the pipe that holds it
+    assert child.run(["cat"]).out == ""    # its input is empty, not the pipe that keeps it alive
     begun = time.monotonic()
     done = child.run(["sh", "-c", "sleep 100 & sleep 100"], child.Limit(100, 0.2))
     assert done.exceeded == "0.2 s" and time.monotonic() - begun < 90
@@ -109,7 +113,9 @@ def test_run(tmp_path: Path) -> None:
 
 
 def test_limit_is_processor_time() -> None:
-    """A computing process is ended by its processor time, a waiting process by elapsed time."""
+    """A process that computes is ended after its limit of processor time, a process that waits after the limit of
+    elapsed time.
+    """
     done = child.run(["sh", "-c", "while :; do :; done"], child.Limit(1, 600))
     assert (done.status, done.exceeded) == (-signal.SIGXCPU, "1 s of processor time")
     done = child.run(["sleep", "2"], child.Limit(1, 600))
@@ -118,14 +124,14 @@ def test_limit_is_processor_time() -> None:
 
 
 def test_largest_limit() -> None:
-    """The largest limit that an option accepts can be waited for."""
+    """The largest limit that an option accepts works."""
     assert child.run(["true"], child.Limit.of(MOST_SECONDS, 4)).status == 0
 
 
 @pytest.mark.peer
 def test_limits_are_said(tmp_path: Path) -> None:
-    """A kernel that takes minutes is ended, and the message names the limit that ended it: the limit of a launch, with the estimated cost and the
-    option that sets it; the limit of the process; or the limit of the elapsed time.
+    """A kernel that takes minutes is ended, and the message names the limit: that of a launch (with the estimated cost
+    and the option that raises it), that of the process, or that of elapsed time.
     """
     (tmp_path / "m.hlo").write_text(LONG)
     (tmp_path / "p0.bin").write_bytes(bytes(4 * 2000000))

@@ -1,4 +1,4 @@
-"""The command contract: exit statuses, the form of errors, raw buffers in and out, the stages as text."""
+"""Test the command: exit statuses, the form of errors, raw buffers in and out, and the stages as text."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ FEW = ("truncated", "unknown op", "huge dimension", "unsupported op")
 @pytest.mark.parametrize("verb, fault", [("build", fault) for fault in MALFORMED] +
                          [(verb, fault) for verb in ("check", "run", "explain", "bench") for fault in FEW])
 def test_malformed(verb: str, fault: str, tmp_path: Path) -> None:
-    """The error names file, line, column and what was expected; the status is 2; no output is left."""
+    """The error for malformed input names file, line, column and what was expected. The exit status is 2, and no output
+    files remain.
+    """
     text, said = MALFORMED[fault]
     file = tmp_path / "some file.hlo"
     file.write_text(text)
@@ -89,7 +91,9 @@ def test_malformed(verb: str, fault: str, tmp_path: Path) -> None:
 
 
 def test_files_that_are_not_read(tmp_path: Path) -> None:
-    """The message says what a file should be, and the name that was perhaps meant; a byte order mark is accepted."""
+    """If a file cannot be read, the message says what a file should be, and which name was perhaps meant. A byte order
+    mark is accepted.
+    """
     (tmp_path / "wide.hlo").write_text(ADD, "utf-16")
     (tmp_path / "marked.hlo").write_text(ADD, "utf-8-sig")
     for name, said in (("wide.hlo", "expected HLO text or StableHLO text in UTF-8, found other bytes: JAX prints StableHLO text by .lower(..).as_text()"),
@@ -104,7 +108,9 @@ def python(program: str, *words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_the_algebra_is_compiled_when_it_is_needed(tmp_path: Path) -> None:
-    """The algebra is not called before a file is read: help comes at once, and an error of the algebra is one line."""
+    """The algebra library is loaded when a file is read, not before, so help comes at once. An error while loading it is
+    one line.
+    """
     done = python("import gen.__main__; from gen.algebra import library; print(library._library.cache_info().currsize)")
     assert done.stdout == "0\n", done.stdout + done.stderr
     (tmp_path / "m.hlo").write_text(ADD)
@@ -115,13 +121,13 @@ def test_the_algebra_is_compiled_when_it_is_needed(tmp_path: Path) -> None:
 
 
 def test_a_compiler_that_is_not_there(tmp_path: Path) -> None:
-    """If the compiler in CC is missing, it is not replaced by another."""
+    """If the compiler in CC is missing, gen uses no other compiler."""
     done = gen("check", CATALOGUE / "scalar_s64.hlo", "--target", "c", CC=str(tmp_path / "cc"))
     assert done.returncode == 3 and f"CC: expected the name or the path of a C compiler, found '{tmp_path}/cc'" in done.stdout, done.stdout + done.stderr
 
 
 def test_earlier_output_survives(tmp_path: Path) -> None:
-    """A failing build leaves the files of an earlier one."""
+    """A build that fails leaves the files of an earlier build."""
     file = tmp_path / "m.hlo"
     file.write_text(ADD)
     assert gen("build", file, "-o", tmp_path / "out").returncode == 0
@@ -153,7 +159,8 @@ def test_module_and_folder(tmp_path: Path) -> None:
     assert module.returncode == folder.returncode == 0 and module.stdout == folder.stdout and module.stdout
 
 
-# ---- gen run against a computation of its own ------------------------------------------------------------------------
+# ---- gen run, compared with computations in Python
+# ---------------------------------------------------------------------
 
 
 def run(file: Path, folder: Path, inputs: "list[bytes]", count: int, target: str = "c") -> "list[bytes]":
@@ -184,7 +191,7 @@ def test_run_hash(tmp_path: Path) -> None:
 
 
 def test_run_slice_pad(tmp_path: Path) -> None:
-    """Two parameters, two results."""
+    """A fusion with two parameters and two results reads and writes the right files."""
     draw = random.Random(5)
     a, b = ([f32(draw.uniform(-9, 9)) for _ in range(30 * 46)] for _ in range(2))
     total = [f32(x + y) for x, y in zip(a, b)]
@@ -198,7 +205,7 @@ def test_run_slice_pad(tmp_path: Path) -> None:
 
 
 def test_run_layouts(tmp_path: Path) -> None:
-    """A parameter in column-major order."""
+    """A column-major parameter is read in its own layout."""
     a = [float(k) for k in range(960)]
     b = [k * 0.5 for k in range(960)]
     (result,) = run(CATALOGUE / "layouts_f32.hlo", tmp_path, [struct.pack("<960f", *a), struct.pack("<960f", *b)], 1)
@@ -229,14 +236,15 @@ ENTRY main {
 
 
 def nibbles(values: "list[int]") -> bytes:
-    """Return elements of four bits, two per byte, the first in the low bits."""
+    """Return the elements of a file of 4-bit elements: two per byte, the first in the low bits."""
     padded = [*values, 0]
     return bytes(padded[k] % 16 | padded[k + 1] % 16 << 4 for k in range(0, len(values), 2))
 
 
 def test_run_row_major(tmp_path: Path) -> None:
-    """With --row-major every file is row-major for all layouts: transposed, tiled, packed, complex, empty, in tuples, a constant, a parameter that is a
-    result. Without it the files have the layouts of the module, and a note says so.
+    """With --row-major every file is row-major, whatever the array's layout: transposed, tiled, packed, complex, empty,
+    in tuples, a constant, a parameter that is also a result. Without it files have the layouts of the module, and a
+    note says so.
     """
     file = tmp_path / "m.hlo"
     file.write_text(ROW_MAJOR)
@@ -254,7 +262,7 @@ def test_run_row_major(tmp_path: Path) -> None:
                        struct.pack("<45f", *(2 * v for v in z)), b"", struct.pack("<12f", *(2 * v for v in s)),
                        struct.pack("<6h", 1, 2, 3, 4, 5, 6), inputs[0]]
 
-    done = gen(*words)    # 45 floats are not the bytes of the tiles
+    done = gen(*words)    # p2.bin has the 45 elements, but not the bytes of the tiles
     assert done.returncode == 2 and "p2.bin: expected the 512 bytes of f32[9,5]{0,1:T(4,8)}, found 180\n" in done.stderr, done.stderr
     (tmp_path / "in" / "p2.bin").write_bytes(bytes(512))
     done = gen(*words)
@@ -262,12 +270,14 @@ def test_run_row_major(tmp_path: Path) -> None:
         f"note: {file}: not row-major: parameter 0 f32[3,5]{{0,1}}, parameter 1 s4[3,5]{{0,1}}, parameter 2 f32[9,5]{{0,1:T(4,8)}}, "
         "parameter 4 c64[2,1,3]{0,2,1}, result 0 f32[5,3]{0,1}, result 1 s4[3,5]{0,1}, result 2 f32[9,5]{0,1:T(4,8)}, "
         "result 4 c64[2,1,3]{0,2,1}, result 5 s16[2,3]{0,1}, result 6 f32[3,5]{0,1}: --row-major reads and writes row-major files\n"), done.stderr
-    first = [x[i * 3 + j] for i in range(5) for j in range(3)]    # p0.bin as columns of x, r0.bin as columns of its transpose
+    first = [x[i * 3 + j] for i in range(5) for j in range(3)]    # p0.bin has x by columns, r0.bin has x's transpose by columns
     assert (tmp_path / "out" / "r0.bin").read_bytes() == struct.pack("<15f", *(first[j * 3 + i] for i in range(3) for j in range(5)))
 
 
 def test_run_row_major_of_all_types(tmp_path: Path) -> None:
-    """A copy from one drawn layout to another, for every type: row-major files have equal bytes."""
+    """If a copy changes one random layout to another, the row-major files of operand and result have equal bytes, for
+    every type.
+    """
     from gen.hlo import dtypes
 
     draw, lines, results, given = random.Random(7), [], [], []
@@ -319,8 +329,8 @@ ENTRY e {
 
 @pytest.mark.parametrize("names", [["p0_0", "p0_1_0", "p0_1_1", "p1"], ["p0", "p1", "p2", "p3"]])
 def test_run_tuples(names: "list[str]", tmp_path: Path) -> None:
-    """The arrays of a tuple parameter have a file each, p0_1.bin, or are counted with all others; header and manifest name them after the parameter. A
-    missing file is named by the first of these names.
+    """Each array of a tuple parameter has a file, p0_1.bin, or a number among all arrays. Header and manifest name it
+    after the parameter. If the file is missing, the message uses the first of these names.
     """
     file = tmp_path / "m.hlo"
     file.write_text(TUPLES)
@@ -343,7 +353,9 @@ def test_run_tuples(names: "list[str]", tmp_path: Path) -> None:
 
 
 def test_layouts_are_said(tmp_path: Path) -> None:
-    """`build` notes arrays that are not row-major; the header and the manifest give the position of an element; strides are in bytes."""
+    """`build` notes the arrays that are not row-major. The header and the manifest give the position of an element, with
+    strides in bytes.
+    """
     file = tmp_path / "m.hlo"
     file.write_text("e {\n  x = f32[4,1,6]{0,1,2} parameter(0)\n  y = s4[3,5]{0,1} parameter(1)\n  z = f32[1,6]{0,1} parameter(2)\n"
                     "  t = f32[4,1,6]{2,1,0:T(2,4)} copy(x)\n"
@@ -367,7 +379,7 @@ def test_layouts_are_said(tmp_path: Path) -> None:
 
 
 def bf16_bits(value: float) -> int:
-    """Return the nearest bf16, ties to even, of a value that is exact in f32."""
+    """Round a value that is exact in f32 to the nearest bf16, ties to even."""
     bits = struct.unpack("<I", struct.pack("<f", value))[0]
     return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
 
@@ -389,7 +401,9 @@ def test_run_bf16_rounds(tmp_path: Path) -> None:
 
 
 def test_run_several_fusions(tmp_path: Path) -> None:
-    """A module of two fusions and an op between: intermediate buffers, a constant operand, one computation used twice."""
+    """A module of two fusions with an op between them runs: intermediate buffers, a constant operand, a computation that
+    is used twice.
+    """
     file = tmp_path / "several.hlo"
     file.write_text("""HloModule several
 double {
@@ -433,7 +447,7 @@ STAGES = ("parse", "program", "partition", "maps", "schedule", "flatten", "vecto
 
 
 def test_explain_stages() -> None:
-    """All stages are printed in order, each as when it is requested alone."""
+    """`explain` prints all stages in order, each with the text that it has when it is requested alone."""
     file = CATALOGUE / "log_transpose_add.hlo"
     whole = gen("explain", file).stdout
     assert re.findall(r"^==== (\w+) ====$", whole, re.M) == list(STAGES)
@@ -469,7 +483,7 @@ ENTRY e {
 
 
 def test_explain_draws_the_arena(tmp_path: Path) -> None:
-    """The arrays between launches are drawn: as numbers, as a text picture, and as SVG."""
+    """`explain` shows the arrays between launches in the memory block: as numbers, as a text picture, and as SVG."""
     file, picture = CATALOGUE / "softmax_f32.hlo", tmp_path / "a.svg"
     command = ["explain", file, "--target", "c", "--device", "cpu-scalar", "--stage", "arena"]
     done = gen(*command, "--svg", picture)
@@ -482,7 +496,7 @@ def test_explain_draws_the_arena(tmp_path: Path) -> None:
 
 
 def test_explain_says_what_a_nest_is(tmp_path: Path) -> None:
-    """The kind of a special nest is printed, with the results that are written in its pass."""
+    """`explain` names the kind of a special nest, and the results that are written in the same pass."""
     file = tmp_path / "e.hlo"
     file.write_text("add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n"
                     "ENTRY e {\n  x = f32[8,64] parameter(0)\n  n = f32[8,64] negate(x)\n  z = f32[] constant(0)\n"
@@ -491,7 +505,7 @@ def test_explain_says_what_a_nest_is(tmp_path: Path) -> None:
     assert partition.startswith("e: 1 function (Reduction)\n") and "\n  side result 0: %n = f32[8,64]{1,0} negate(%x)\n" in partition, partition
 
 
-REFUSED = [    # file, dimensions to replace and their replacements, device, heroes that could take the nests but did not write them, and the reason
+REFUSED = [    # kernel, its dims, other dims, device, and the lines about heroes that refuse a nest, with the reason
     ("softmax_f32", "5,37", "5,3", "cpu", ["rows_cpu: refused, a row of 3 is shorter than 16", *["reduction_cpu: refused, 3 contiguous elements are fewer than 64"] * 2]),
     ("softmax_f32", "5,37", "5,37", "cpu", []),
     ("softmax_f32", "5,37", "5,37", "cpu-scalar", ["rows_cpu: refused, the device has no vectors", *["reduction_cpu: refused, the device has no vectors"] * 2]),
@@ -504,7 +518,9 @@ REFUSED = [    # file, dimensions to replace and their replacements, device, her
 
 @pytest.mark.parametrize("name, dims, other, device, lines", REFUSED, ids=lambda part: str(part).replace(",", "x") if isinstance(part, str) else "")
 def test_explain_says_who_refused(name: str, dims: str, other: str, device: str, lines: "list[str]", tmp_path: Path) -> None:
-    """Below the hero of a kernel, the other heroes for such a nest are listed, with the reason why they did not write it."""
+    """Below the hero that writes a kernel, `explain` lists the other heroes for such nests with the reason why they
+    refused.
+    """
     file = tmp_path / f"{name}.hlo"
     text = (CATALOGUE / f"{name}.hlo").read_text()
     file.write_text(text.replace(f"[{dims}]", f"[{other}]").replace("f32[5]", f"f32[{other.split(',')[0]}]") if dims else text)
@@ -517,12 +533,14 @@ def test_explain_says_who_refused(name: str, dims: str, other: str, device: str,
     (("--target", "c", "--device", "sm_80"), "note: --device sm_80 is of cuda and not used: c is scheduled for cpu\n"), (("--target", "c", "--device", "cpu"), ""),
     (("--device", "sm_80"), "")])
 def test_a_device_of_another_language(words: "tuple[str, ...]", said: str) -> None:
-    """A device that no target uses is refused; of several targets, the device applies to one."""
+    """A device that none of the targets uses is refused. With several targets, the device applies to those of its
+    language.
+    """
     assert gen("explain", CATALOGUE / "add_f32.hlo", "--stage", "schedule", *words).stderr == said
 
 
 def test_a_device_without_vectors(tmp_path: Path) -> None:
-    """No kernel for it has vectors, whatever the hero."""
+    """For the device without vectors, no kernel uses vectors, whatever its hero."""
     names = ["softmax_f32", "row_sum_f32", "transpose_f32", "column_max_bf16"]
     gen("build", *(CATALOGUE / f"{name}.hlo" for name in names), "-o", tmp_path, "--target", "c", "--device", "cpu-scalar")
     for name in names:
@@ -531,7 +549,7 @@ def test_a_device_without_vectors(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_has_enough() -> None:
-    """`gen explain FILE | head` is no error."""
+    """`gen explain FILE | head` is not an error, although head stops reading."""
     with subprocess.Popen([sys.executable, str(ROOT / "gen"), "explain", str(CATALOGUE / "softmax_f32.hlo")], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as done:
         assert done.stdout and done.stderr
@@ -540,7 +558,9 @@ def test_a_reader_that_has_enough() -> None:
 
 
 def check_flat(text: str, elements: int) -> None:
-    """Check that the map's only result is a sum of variable * stride in which the variables are the digits of 0 .. elements - 1."""
+    """Check that the map's only result is a sum of variable * stride, and that it takes each value in 0 .. elements - 1
+    exactly once.
+    """
     expression = re.search(r"-> \((.*)\), domain", text)
     assert expression and re.fullmatch(r"[\w *+]+", expression[1]), text
     bounds = {name: (int(lo), int(hi)) for name, lo, hi in re.findall(r"(\w+) in \[(\d+), (\d+)\]", text)}
@@ -555,7 +575,9 @@ def check_flat(text: str, elements: int) -> None:
 
 @pytest.mark.parametrize("device", ["pocl-cpu", "sm_90"])
 def test_explain_flatten(device: str) -> None:
-    """gelu's read and write are one and the same expression, contiguous along the vector, over all elements and no more."""
+    """In gelu, the flattened map of the read equals that of the write: contiguous along the vector, over exactly the
+    elements of the array.
+    """
     file = PEER / "seeds" / "gelu.hlo"
     words = ["--target", "cuda"] if device.startswith("sm") else []
     done = gen("explain", file if file.exists() else CATALOGUE / "gelu_bf16.hlo", "--stage", "flatten", "--device", device, *words)
@@ -567,8 +589,8 @@ def test_explain_flatten(device: str) -> None:
 
 
 def test_depfile(tmp_path: Path) -> None:
-    """The depfile names the first output file alone, as Ninja and CMake expect from a rule that names only the files that it uses, and all files that
-    were read; an empty rule for each of these follows, because Make stops without it if one is removed.
+    """The depfile makes the first output depend on all files that were read (Ninja and CMake want no other outputs). An
+    empty rule for each of these files follows, because Make stops if a file is removed that has no rule.
     """
     file = tmp_path / "m.hlo"
     file.write_text(ADD)
@@ -581,7 +603,9 @@ def test_depfile(tmp_path: Path) -> None:
 
 
 def test_library(tmp_path: Path) -> None:
-    """A kernel in C works as a shared library, called only through its symbols: right for buffers with the alignment of their elements, an error for others."""
+    """A kernel in C works as a shared library that is used only through its symbols. Results are right for buffers
+    aligned to their elements, and other buffers are an error.
+    """
     (tmp_path / "m.hlo").write_text("HloModule m\nENTRY e {\n  a = f32[4,8] parameter(0)\n  s = f32[] parameter(1)\n"
                                     "  t = f32[4,8] broadcast(s), dimensions={}\n  ROOT b = f32[4,8] add(a, t)\n}\n")
     assert gen("build", tmp_path / "m.hlo", "-o", tmp_path, "--target", "c").returncode == 0
@@ -601,7 +625,9 @@ def test_library(tmp_path: Path) -> None:
 
 
 def test_dump(tmp_path: Path) -> None:
-    """`gen build --dump` writes the output of explain, one stage per file, beside existing files; the first of them builds to the same bytes."""
+    """`gen build --dump` writes the output of `explain`, one file per stage, and leaves other files in the folder alone.
+    The first stage builds to the same bytes.
+    """
     file = CATALOGUE / "triangle_f32.hlo"
     (tmp_path / "dump").mkdir()
     (tmp_path / "dump" / "notes.txt").write_text("mine")
@@ -620,7 +646,9 @@ def test_dump(tmp_path: Path) -> None:
 
 
 def test_dump_of_nothing(tmp_path: Path) -> None:
-    """If a build fails, neither folder is made; if the dump cannot be written, the error names it."""
+    """If a build fails, neither the output folder nor the dump folder is made. If the dump cannot be written, the error
+    names it.
+    """
     (tmp_path / "m.hlo").write_text(MALFORMED["unknown op"][0])
     assert gen("build", tmp_path / "m.hlo", "-o", tmp_path / "out", "--dump", tmp_path / "dump").returncode == 2
     assert [path.name for path in tmp_path.iterdir()] == ["m.hlo"]
@@ -641,7 +669,7 @@ def test_sett_statuses() -> None:
 
 
 def test_sett_help() -> None:
-    """The usage names every group; an error in one of several arguments names the argument."""
+    """The usage names every group of verbs. If one of several arguments is wrong, the error names the argument."""
     done = sett("--help")
     assert done.returncode == 0 and not done.stderr
     for group in ("map", "shape", "nested", "layout", "op", "indexing", "coalescing", "banks", "utilisation", "reuse", "tile", "draw"):
@@ -654,7 +682,7 @@ def test_sett_help() -> None:
 
 
 def test_sett_lines() -> None:
-    """Each line of input gives one line of output, in order; errors are in their places."""
+    """Each line of input gives one line of output, in order. An error takes the place of its line's answer."""
     good = "(d0) -> (d0 floordiv 4), domain: d0 in [0, 3]"
     done = sett("map", "simplify", "-", text=f"{good}\nnonsense\n{good}\n")
     first, second, third = done.stdout.splitlines()
@@ -672,7 +700,9 @@ def examples() -> "list[list[str]]":
 
 
 def test_sett_examples() -> None:
-    """Every verb is in its group's help with an example that runs, alone and in a batch; a "no" is marked by the status and the first word."""
+    """The help of each group has an example of every verb. Each example runs, alone and in a batch. A "no" shows in the
+    exit status and the first word.
+    """
     words = examples()
     assert len(words) > 100 and all(len(done) > 1 for done in words)
     named = {tuple(line.split()[:2]) for group in GROUPS for line in sett("help", group).stdout.splitlines() if line[0] != " "}
@@ -694,7 +724,8 @@ def test_sett_examples() -> None:
 
 
 def test_sett_no() -> None:
-    """A single "no" has status 1, and begins with no, different or not decided; in a batch the status is 0."""
+    """A single "no" has exit status 1 and begins with "no", "different" or "not decided". In a batch the status is 0.
+    """
     cases = [("map", "equal", "(d0) -> (d0), domain: d0 in [0, 3]", "(d0) -> (d0), domain: d0 in [0, 4]"), ("map", "inverse", "(d0) -> (d0 * 2), domain: d0 in [0, 3]"),
              ("map", "injective", "(d0) -> (d0 floordiv 2), domain: d0 in [0, 3]"), ("map", "covers", "(d0) -> (d0), domain: d0 in [0, 3]", "0..4"),
              ("shape", "bitcast", "f32[4]", "f32[5]"), ("shape", "strides", "f32[3,5]{1,0:T(2,2)}"), ("shape", "major", "f32[4,6]", "1"),
@@ -751,13 +782,14 @@ MISTYPED = {
 
 @pytest.mark.parametrize("line", MISTYPED, ids=lambda line: line[:30] or "nothing")
 def test_sett_mistyped(line: str) -> None:
-    """Unknown words are named, with the nearest known name and the place of the list, in one short line."""
+    """A misspelt word gives one short line that names the word, the nearest known word, and where the list of words is.
+    """
     done = sett(*line.split())
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {MISTYPED[line]}\n")
 
 
 def edits(a: str, b: str) -> int:
-    """Return all texts that are one inserted, removed, changed or swapped letter away."""
+    """Return all texts that differ from a word by one inserted, removed, changed or swapped letter."""
     if not a or not b:
         return len(a) + len(b)
     if a[-1] == b[-1]:
@@ -767,7 +799,7 @@ def edits(a: str, b: str) -> int:
 
 
 def test_sett_nearest() -> None:
-    """For a verb with a letter removed, inserted, changed or swapped, the suggested name is one edit away."""
+    """For a misspelt verb (one letter inserted, removed, changed or swapped) the suggested verb is one edit away."""
     named = {group: sorted({line.split()[1] for line in sett("help", group).stdout.splitlines() if re.match(r"\w+ [a-z]", line)}) for group in GROUPS}
     words = [(group, wrong) for group, names in named.items() for name in names if len(name) > 3
              for wrong in (name[:1] + name[2:], name[:1] + "q" + name[1:], name[:2] + "q" + name[3:], name[:1] + name[2:3] + name[1:2] + name[3:]) if wrong not in names]
@@ -779,7 +811,7 @@ def test_sett_nearest() -> None:
 
 
 def test_sett_version() -> None:
-    """The version of every header is printed; sett.h's is the command's own."""
+    """`sett --version` prints the version of every header; its own is that of sett.h."""
     lines = sett("--version").stdout.splitlines()
     assert sett("version").stdout.splitlines() == lines and lines[0].startswith("sett ")
     assert sorted(line.split()[0] for line in lines[1:]) == sorted(path.name for path in (ROOT / "include").glob("sett_*.h"))
@@ -799,7 +831,7 @@ def test_sett_full_disk() -> None:
 
 
 def test_sett_names() -> None:
-    """Errors with a column name the argument if there are several."""
+    """If a command has several arguments, an error with a column names the argument."""
     for words, said in ((("op", "transpose", "0", "out=2,3", "in=3,2", "perm=1,0"),
                          "error: 1: unknown attribute, expected OPERAND out=I,J,.. in=I,J,.. dimensions=D,.., from=operand or all=1, in perm=1,0"),
                         (("op", "transpose", "0", "out=2,3", "in=3,2", "dimensions=1,x"), "error: 14: expected an integer, found 'x', in dimensions=1,x"),
@@ -816,7 +848,7 @@ def test_sett_names() -> None:
 
 
 def test_sett_opcodes() -> None:
-    """`op` takes HLO's own names."""
+    """`sett op` takes HLO's names of ops."""
     for name, count in (("add", 2), ("copy", 1), ("convert", 1), ("compare", 2), ("select", 3), ("negate", 1)):
         for operand in range(count):
             assert sett("op", name, str(operand), "out=4,3", f"in{operand}=4,3").stdout == sett("op", "elementwise", "0", "out=4,3", "in=4,3").stdout != ""
@@ -831,7 +863,7 @@ def long_map(dims: int) -> str:
 
 @pytest.mark.peer
 def test_sett_memory() -> None:
-    """Memory grows as needed; if it cannot, the error says so."""
+    """`sett` takes more memory as needed. If there is none, an error says so."""
     dims = long_map(3000)
     for text in (dims, f"(d0) -> ({' + '.join(f'd0 mod {k}' for k in range(2, 2202))}), domain: d0 in [0, 99999]"):
         done = sett("map", "simplify", "-", text=text + "\n")
@@ -842,7 +874,9 @@ def test_sett_memory() -> None:
 
 
 def test_sett_threads() -> None:
-    """The library returns the same answers from several threads at once, and after a command that needed more memory."""
+    """Several threads can use the library at the same time, with the same answers. This holds also after a command that
+    needed more memory.
+    """
     import ctypes
     import threading
 
@@ -875,14 +909,14 @@ def test_sett_threads() -> None:
 
 
 def test_bench_small_figures() -> None:
-    """GB/s also describe a kernel whose time is mostly latency."""
+    """Throughputs below 1 GB/s keep two significant digits, as for kernels whose time is mostly latency."""
     assert [bench._gbps({"GBps": number}) for number in (123.45, 1.04, 0.96, 0.0412)] == ["123.5", "1.0", "0.96", "0.041"]
 
 
 @pytest.mark.peer
 def test_bench_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table has a row per kernel; the file has the measurements."""
-    monkeypatch.setattr(bench, "footprint", lambda device, asked: 4 << 20)    # no more than a cache, because the test checks what is written, not the speed
+    """`gen bench` prints a row per kernel, and `--json` writes the measurements."""
+    monkeypatch.setattr(bench, "footprint", lambda device, asked: 4 << 20)    # small arrays, because the test checks what is written, not the speed
     done = gen("bench", CATALOGUE / "triangle_f32.hlo", "--rounds", "2", "--no-libraries", "--json", tmp_path / "b.json")
     skip_without_device(done)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -910,7 +944,7 @@ def test_every_test_is_built() -> None:
 
 
 def test_no_device_is_status_3() -> None:
-    """A runtime without devices is a SKIP, not a FAIL."""
+    """If a runtime finds no device, the result is SKIP with status 3, not FAIL."""
     done = subprocess.run([sys.executable, str(ROOT / "gen"), "check", str(CATALOGUE / "scalar_s64.hlo")], capture_output=True, text=True,
                           env={**os.environ, "OCL_ICD_VENDORS": os.devnull}, timeout=900)
     assert done.returncode == 3 and done.stdout.startswith("SKIP "), done.stdout + done.stderr

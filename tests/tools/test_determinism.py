@@ -1,4 +1,6 @@
-"""The same input gives the same bytes: in another process, with another hash seed, from and into another folder; and the files contain no path."""
+"""The same input gives the same bytes: in another process, with another hash seed, and in other folders. The files
+contain no path.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ for file in sys.argv[2:]:
 
 
 def made(folder: Path, seed: str) -> "Dict[str, bytes]":
-    """Return the files that one process makes of copies of the inputs, without the depfiles, which name paths."""
+    """Build copies of the inputs in one process and return the written files, except the depfiles, which contain paths.
+    """
     (folder / "in").mkdir(parents=True)
     copies = [shutil.copy(path, folder / "in") for path in FILES] + [str(folder / "in" / "scattered.hlo")]
     Path(copies[-1]).write_text(SCATTERED)

@@ -1,4 +1,6 @@
-"""Test several files in one call of gen, a folder, standard input, --jobs, the line of progress, and Ctrl-C, which leaves nothing behind."""
+"""Test several files in one call of gen, a folder, standard input, --jobs, the line of progress, and Ctrl-C, which must
+leave nothing behind.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ def contents(folder: Path) -> "Dict[str, str]":
 
 @pytest.fixture
 def three(tmp_path: Path) -> "List[Path]":
-    """Return a folder of three files, the second of which is wrong."""
+    """Return a folder of three files, the second of which has an error."""
     (tmp_path / "in").mkdir()
     files = [tmp_path / "in" / f"{name}.hlo" for name in "abc"]
     for file in files:
@@ -46,7 +48,9 @@ def three(tmp_path: Path) -> "List[Path]":
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_build_of_several(count: int, three: "List[Path]", tmp_path: Path) -> None:
-    """The files are those of separate calls; the error of one is printed, and the others are written."""
+    """A build of several files writes the same files as separate calls. If one file has an error, it is printed, and the
+    other files are built.
+    """
     done = gen("build", *three, "-o", tmp_path / "all", "--target", "c", "--jobs", count)
     assert (done.returncode, done.stdout) == (2, "") and done.stderr == f"error: {three[1]}:4:21: expected an opcode of HLO, found 'sum'\n"
     for file in (three[0], three[2]):
@@ -58,7 +62,9 @@ def test_build_of_several(count: int, three: "List[Path]", tmp_path: Path) -> No
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_check_of_several(count: int, three: "List[Path]") -> None:
-    """Each file's lines are in the order of the arguments, with a line of counts; the status is the worst."""
+    """A check of several files prints their lines in the order of the arguments, then a line of counts. The exit status
+    is the worst one.
+    """
     device_or_skip("c")
     done = gen("check", three[2], three[0], "--target", "c", "--jobs", count)
     lines = done.stdout.splitlines()
@@ -71,7 +77,7 @@ def test_check_of_several(count: int, three: "List[Path]") -> None:
 
 
 def test_explain_of_several(three: "List[Path]") -> None:
-    """Each file has its name above it, in the order of the arguments, whichever is ready first."""
+    """`explain` prints each file's name above its text, in the order of the arguments, whichever is ready first."""
     files = [three[2], three[0]]
     alone = [gen("explain", file, "--stage", "partition").stdout for file in files]
     for count in (1, 2):
@@ -81,21 +87,23 @@ def test_explain_of_several(three: "List[Path]") -> None:
 
 @pytest.mark.peer
 def test_first_command(three: "List[Path]", tmp_path: Path) -> None:
-    """The first command of a fresh copy says that it compiles the library, once for several processes; the next command says nothing."""
+    """The first command in a fresh copy says that it compiles the library, once even with several processes. The next
+    command says nothing.
+    """
     home, there = tmp_path / "sett", ROOT / "build" / "libsett.so"
     for name in ("include", "gen", "templates"):
         shutil.copytree(ROOT / name, home / name, ignore=shutil.ignore_patterns("__pycache__"))
-    compiler = tmp_path / "cc"    # at once, because the library exists
+    compiler = tmp_path / "cc"    # a compiler that copies the existing library, to save time
     compiler.write_text(f'#!/bin/sh\nfor last; do :; done\ncp "{there}" "$last"\n')
     compiler.chmod(0o755)
     command = [sys.executable, str(home / "gen"), "build", str(three[0]), str(three[2]), "-o", str(tmp_path / "out"), "--target", "c", "--jobs", "2"]
     said = [subprocess.run(command, capture_output=True, text=True, env={**os.environ, "CC": str(compiler)}).stderr for _ in range(2)]
-    said = [re.sub(r"^note: build \d.*\n", "", text, flags=re.M) for text in said]    # progress, on a slow machine
+    said = [re.sub(r"^note: build \d.*\n", "", text, flags=re.M) for text in said]    # a slow machine prints progress
     assert said == ["note: compiling build/libsett.so, once, ..\n", ""]
 
 
 def test_standard_input(tmp_path: Path) -> None:
-    """`-` stands for standard input: its kernels have the name of the module, and errors name the file <stdin>."""
+    """`-` means standard input. Kernels are named after the module, and errors name the file <stdin>."""
     done = gen("build", "-", "-o", tmp_path / "out", "--target", "c", text=SIMPLE.format("some.module", 5))
     assert done.returncode == 0 and sorted(p.name for p in (tmp_path / "out").iterdir()) == [f"some_module{end}" for end in (".c", ".d", ".h", ".json", "_ref.c")]
     assert "some_module.c" in (tmp_path / "out" / "some_module.d").read_text() and "<stdin>" not in (tmp_path / "out" / "some_module.d").read_text()
@@ -106,7 +114,7 @@ def test_standard_input(tmp_path: Path) -> None:
 
 
 def test_names_that_clash(tmp_path: Path) -> None:
-    """Two files of one name would overwrite each other's kernels: the second is refused, the first is complete."""
+    """Two files with one name would overwrite each other's kernels. The second is refused, and the first is built."""
     for folder in "xy":
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "m.hlo").write_text(SIMPLE.format("m", 5 if folder == "x" else 6))
@@ -147,7 +155,7 @@ def test_unknown_words(words: "List[str]", said: str) -> None:
 
 
 def test_help_and_version() -> None:
-    """`help VERB` is `VERB --help`; the version is that of the headers."""
+    """`gen help VERB` equals `gen VERB --help`. The version is that of the headers."""
     assert gen("help").stdout == gen("--help").stdout != "" and gen("help", "check").stdout == gen("check", "--help").stdout != ""
     first = (ROOT / "include" / "sett.h").read_text().splitlines()[0]
     number = gen("--version").stdout.split()[-1]
@@ -155,7 +163,9 @@ def test_help_and_version() -> None:
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
-    """A folder that is a file, standard output on a full disk, and closed streams give a one-line error with status 2."""
+    """An output folder that is a file, standard output on a full disk, and closed streams each give a one-line error
+    with status 2.
+    """
     (tmp_path / "m.hlo").write_text(SIMPLE.format("m", 5))
     (tmp_path / "file").write_text("")
     done = gen("build", tmp_path / "m.hlo", "-o", tmp_path / "file", "--target", "c")
@@ -188,7 +198,7 @@ def test_did_you_mean() -> None:
 
 
 def on_terminal(*words: object, **more: str) -> "Tuple[int, str]":
-    """Run gen on a terminal of its own; return its status and output."""
+    """Run gen on a pseudo-terminal. Return its exit status and output."""
     ours, its = pty.openpty()
     done = subprocess.Popen([*GEN, *map(str, words)], stdin=its, stdout=its, stderr=its, env={**os.environ, "TERM": "xterm", **more})
     os.close(its)
@@ -206,14 +216,14 @@ def on_terminal(*words: object, **more: str) -> "Tuple[int, str]":
 
 
 def seen(text: str) -> str:
-    """Return the text that remains on the screen after lines are overwritten."""
+    """Return the text that remains on the screen after lines were overwritten."""
     return "\n".join(line.split("\r\033[K")[-1] for line in text.split("\n"))
 
 
 @pytest.mark.peer
 def test_progress(three: "List[Path]") -> None:
-    """On a terminal, a line names the current file and disappears at the end, and PASS is green unless NO_COLOR is set. Elsewhere there is no such line
-    and no colour.
+    """On a terminal a line names the current file and disappears at the end, and PASS is green unless NO_COLOR is set.
+    Elsewhere there is neither.
     """
     device_or_skip("c")
     words = ("check", three[0], three[2], "--target", "c")
@@ -237,8 +247,8 @@ SLOW = SIMPLE.format("slow", 77)
 @pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.peer), 2])
 @pytest.mark.parametrize("after", ["compiler", *(pytest.param(seconds, marks=pytest.mark.peer) for seconds in (0.1, 0.25, 0.6))])
 def test_stop(after: object, count: int, number: int, tmp_path: Path) -> None:
-    """A check of four files is stopped, while compilers with temporary files run or at any moment: the status is 130, and no process or temporary folder
-    is left. (After SIGKILL only the processes that work for it are ended; it cannot clean up.)
+    """If a check of four files is interrupted, at any moment, the exit status is 130, and no process and no temporary
+    folder remains. (SIGKILL leaves temporary folders, but its child processes end.)
     """
     device_or_skip("c")
     mark = f"SETT_MARK={os.getpid()}_{after}_{count}_{number}"
@@ -272,7 +282,7 @@ def test_stop(after: object, count: int, number: int, tmp_path: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("count", [1, 2])
 def test_stop_of_build(count: int, tmp_path: Path) -> None:
-    """A stopped build of many files has written whole files, and none under a temporary name."""
+    """If a build of many files is interrupted, the files that exist are complete, and none has a temporary name."""
     for k in range(60):
         (tmp_path / f"m{k}.hlo").write_text(SIMPLE.format("m", 60 + k))
     out = tmp_path / "out"
@@ -319,7 +329,7 @@ print(number)
 
 
 def test_stop_while_a_file_is_written(tmp_path: Path) -> None:
-    """At whichever line of Python a signal arrives, no file stays under a temporary name."""
+    """No file with a temporary name remains, at whichever line of Python a signal arrives."""
     done = subprocess.run([sys.executable, "-c", STOPS, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and int(done.stdout) > 100, done.stderr
     assert (tmp_path / "file.c").read_text() == "whole"
@@ -339,7 +349,9 @@ def square(number: int) -> "Tuple[int, int]":
 
 
 def test_parallel() -> None:
-    """Results are in the order of the items; a process that is killed or raises does not prevent the answers of others."""
+    """Results come in the order of the items. A worker that is killed or raises an exception does not affect the other
+    results.
+    """
     answers = list(jobs.parallel(square, range(7), 3))
     assert [a.value for a in answers] == [0, 1, 4, None, None, 25, 36] and [a.status for a in answers] == [0, 0, 0, 3, 1, 0, 0]
     assert answers[1].out == "square of 1\n" and "signal 9" in answers[3].err and "ValueError: four" in answers[4].err

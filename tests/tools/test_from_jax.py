@@ -1,4 +1,6 @@
-"""Test a JAX function in one command: its program, main.c with JAX's results, errors in the user's file, bytecode, and the way back into JAX."""
+"""Test a JAX function in one command: the program, main.c with JAX's results, errors in the user's file, bytecode, and
+calling the program from JAX.
+"""
 
 from __future__ import annotations
 
@@ -69,14 +71,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def built(folder: Path, *words: str) -> Path:
-    """Return the folder that gen build writes for these words."""
+    """Run `gen build` with these arguments and return the folder that it wrote."""
     done = gen("build", *words, "-o", "out", "--target", "c", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "out"
 
 
 def compiled(out: Path, *names: str) -> "subprocess.CompletedProcess[str]":
-    """Return the output of main.c, which is compiled with every warning as an error."""
+    """Compile main.c with every warning as an error, run it, and return the outcome."""
     sources = [f"{name}.c" for name in names]
     subprocess.run(["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Werror", "main.c", *sources, "-lm", "-o", "main"], cwd=out, check=True)
     return subprocess.run(["./main"], cwd=out, capture_output=True, text=True)
@@ -84,7 +86,9 @@ def compiled(out: Path, *names: str) -> "subprocess.CompletedProcess[str]":
 
 @needs_jax
 def test_one_command(folder: Path) -> None:
-    """The header has the names of the trees' leaves, the depfile the imported files, and main.c compares with JAX."""
+    """The header names parameters after the leaves of the argument trees, the depfile has the imported Python files, and
+    main.c compares with JAX's results.
+    """
     out = built(folder, "model.py:step")
     assert {path.name for path in out.iterdir()} == {"main.c", "step.c", "step.d", "step.example", "step.h", "step.json", "step_ref.c"}
     assert "step(const float *params_b, const float *params_w, const float *x, const int32_t *n, " in (out / "step.h").read_text()
@@ -110,7 +114,9 @@ def test_one_command(folder: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("name, dims", [("jacobian", ["0=4"]), ("rows", ["b=3"]), ("donated", ["0=3"])])
 def test_examples(folder: Path, name: str, dims: "List[str]") -> None:
-    """Arguments may have sizes from --dims, symbols, 16-bit and bit types, and buffers that a result reuses."""
+    """Functions build with sizes from --dims, symbolic sizes, 16-bit and boolean types, and buffers that a result
+    reuses.
+    """
     out = built(folder, f"model.py:{name}", *(word for of in dims for word in ("--dims", of)))
     done = compiled(out, name)
     assert done.returncode == 0 and done.stdout.startswith(f"PASS {name}: "), done.stdout
@@ -147,7 +153,9 @@ def first_and(x=X, y=X):
 @pytest.mark.peer
 @pytest.mark.parametrize("words", [["-std=c11", "-march=native"], ["-std=c11", "-DSETT_SCALAR", "-pedantic"]], ids=["vectors", "scalar"])
 def test_several_functions(tmp_path: Path, words: "List[str]") -> None:
-    """There are one .c, one .h and one file of weights, in which each matrix occurs once; shared functions occur once."""
+    """Several functions become one .c, one .h and one file of weights, which contains each matrix once. Functions that
+    they share occur once.
+    """
     (tmp_path / "model.py").write_text(SEVERAL)
     names = ["step", "gradient", "swing", "large", "first_and"]
     out = built(tmp_path, f"model.py:{','.join(names)}")
@@ -155,7 +163,7 @@ def test_several_functions(tmp_path: Path, words: "List[str]") -> None:
         "main.c", "model.c", "model.h", "model.d", "model.weights", *(f"{name}_ref.c" for name in names)}
     assert (out / "model.weights").stat().st_size == 4 * (64 * 64 + 64 * 32)
     text = (out / "model.c").read_text()
-    assert len(re.findall(r"^typedef struct \{ float re, im; \} c64;", text, re.M)) == 2    # of the vectors' part, and of the other part
+    assert len(re.findall(r"^typedef struct \{ float re, im; \} c64;", text, re.M)) == 2    # in the code for compilers with vectors, and in the other code
     for compiler in ("gcc", "clang"):
         if shutil.which(compiler):
             subprocess.run([compiler, *words, "-O1", "-Wall", "-Wextra", "-Werror", "main.c", "model.c", "-lm", "-o", "main"], cwd=out, check=True)
@@ -169,7 +177,9 @@ def test_several_functions(tmp_path: Path, words: "List[str]") -> None:
 @needs_jax
 @pytest.mark.peer
 def test_two_functions(folder: Path) -> None:
-    """Functions are one file for C alone, and pairs of files if other languages are written too; other verbs take them in turn."""
+    """For C alone, two functions share one pair of files; with other languages each function has its own. `check`
+    handles one function after the other.
+    """
     assert compiled(built(folder, "model.py:step,wide"), "model").stdout.count("PASS ") == 2
     done = gen("build", "model.py:step,wide", "-o", "pairs", "--target", "c,opencl", cwd=folder)
     assert done.returncode == 0 and compiled(folder / "pairs", "step", "wide").stdout.count("PASS ") == 2
@@ -204,7 +214,7 @@ def test_other_verbs(folder: Path) -> None:
     assert done.returncode == 0 and "bf16[2,5]" in done.stdout, done.stderr
 
 
-FAULTS = {     # and those of gen/errors.md
+FAULTS = {    # more of them are in gen/errors.md
     "model.py:TABLE": "model.py: expected a function 'TABLE' in this file",
     "model.py:rows": "model.py:16: expected the size of 'b' in an argument of 'rows': --dims b=8",
     "model.py:wrong": "model.py:27: TypeError: dot_general requires contracting dimensions to have the same shape, got (5,) and (4,).",
@@ -219,7 +229,7 @@ FAULTS = {     # and those of gen/errors.md
 @pytest.mark.peer
 @pytest.mark.parametrize("words", FAULTS)
 def test_faults(folder: Path, words: str) -> None:
-    """An error in the user's file is one line that names the user's line."""
+    """An error in the user's Python file is one line that gives the line number in this file."""
     (folder / "broken.py").write_text("x = 1\nstep = (\n")
     (folder / "imports.py").write_text("import jax\n\nimport no_such_module\n")
     (folder / "exits.py").write_text("raise SystemExit(5)\n")
@@ -229,13 +239,15 @@ def test_faults(folder: Path, words: str) -> None:
 
 @needs_jax
 def test_refused_op(folder: Path) -> None:
-    """A refused op is reported at its line of the Python file."""
+    """An op that is refused is reported at its line in the Python file."""
     done = gen("build", "model.py:callback", "-o", "out", cwd=folder)
     assert done.returncode == 2 and done.stderr.startswith("error: model.py:31: ") and "xla_ffi_python_cpu_callback" in done.stderr, done.stderr
 
 
 def test_without_jax(folder: Path) -> None:
-    """The error names the missing package and how to install it; for bytecode also the lines that print its text."""
+    """If JAX is missing, the error names the package and how to install it. For bytecode it also gives the Python lines
+    that print the text.
+    """
     (folder / "python3").symlink_to(sys.executable)
     (folder / "none").mkdir()
     (folder / "none" / "jax.py").write_text("raise ImportError\n")
@@ -271,7 +283,9 @@ open("exported.bin", "wb").write(exported)
 @needs_jax
 @pytest.mark.peer
 def test_bytecode(tmp_path: Path) -> None:
-    """Bytecode, portable artifacts and files of jax.export are read like their text, also from standard input."""
+    """Bytecode, portable artifacts and files of jax.export give the same program as their text, also from standard
+    input.
+    """
     subprocess.run([sys.executable, "-c", WRITE], cwd=tmp_path, check=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
     for name in ("plain.mlirbc", "portable.mlirbc", "exported.bin"):
         done = gen("build", name, "-o", "out", "--target", "c", cwd=tmp_path)
@@ -288,7 +302,8 @@ def test_bytecode(tmp_path: Path) -> None:
     assert read.returncode == 0 and "p_w = f32[3,4]" in read.stdout, read.stderr
 
 
-# ---- back into JAX -------------------------------------------------------------------------------------------------
+# ---- calling the program from JAX
+# --------------------------------------------------------------------------------------
 
 NET = '''import jax
 import jax.numpy as jnp
@@ -335,7 +350,9 @@ except TypeError as error:
 @needs_jax
 @pytest.mark.peer
 def test_wrap(tmp_path: Path) -> None:
-    """JAX calls the generated functions: trees in and out, on XLA's threads, with weights from a file, in place."""
+    """JAX can call the generated functions: with trees as arguments and results, on XLA's threads, with weights from a
+    file, and in place.
+    """
     (tmp_path / "model.py").write_text(NET)
     for name in ("net", "update"):
         out = built(tmp_path, f"model.py:{name}", "--wrap", "jax")
@@ -347,7 +364,7 @@ def test_wrap(tmp_path: Path) -> None:
 
 
 def test_wrap_is_refused(tmp_path: Path) -> None:
-    """Arrays that JAX would pass in another form are refused, and so are functions without C."""
+    """Arrays that JAX would pass in another form are refused, and so is a function that was built without C."""
     (tmp_path / "m.hlo").write_text("e {\n  a = f32[4,8]{0,1} parameter(0)\n  ROOT b = f32[4,8]{0,1} add(a, a)\n}\n")
     done = gen("build", "m.hlo", "-o", "out", "--wrap", "jax", "--target", "c", cwd=tmp_path)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
@@ -373,7 +390,9 @@ print(m_jax.m(np.full(3, 1 / 3)).tolist() == [2 / 3] * 3)
 @needs_jax
 @pytest.mark.peer
 def test_wrap_of_64_bits(tmp_path: Path) -> None:
-    """Without jax_enable_x64, JAX's buffers have half of the bytes that the C function accesses."""
+    """Without jax_enable_x64, JAX would pass buffers with half the bytes that a function of 64-bit types accesses, so it
+    is refused.
+    """
     (tmp_path / "m.hlo").write_text("HloModule m\nENTRY e {\n  a = f64[3]{0} parameter(0)\n  ROOT b = f64[3]{0} add(a, a)\n}\n")
     out = built(tmp_path, "m.hlo", "--wrap", "jax")
     (command,) = [line.strip() for line in (out / "m_jax.py").read_text().splitlines() if line.strip().startswith("cc ")]
@@ -420,7 +439,9 @@ int main(void)
 @needs_jax
 @pytest.mark.peer
 def test_wrap_of_cuda(tmp_path: Path) -> None:
-    """The handler passes XLA's buffers and stream to the kernels: a call frame like XLA's, kernels on the CPU."""
+    """The handler for CUDA passes XLA's buffers and stream to the kernels. The test calls it with a call frame like
+    XLA's, and the kernels run on the CPU.
+    """
     import jax.ffi
 
     from gen.targets import RUNNERS
@@ -443,7 +464,7 @@ def test_wrap_of_cuda(tmp_path: Path) -> None:
 
 
 def test_wrap_of_cuda_with_weights(tmp_path: Path) -> None:
-    """Weights are refused, because the caller would have to copy them."""
+    """In CUDA a function with weights is refused, because the caller would have to copy them to the device."""
     values = ", ".join(str(n) for n in range(20000))
     (tmp_path / "m.hlo").write_text("HloModule m\nENTRY e {\n  a = f32[20000]{0} parameter(0)\n  c = f32[20000]{0} constant({" + values
                                     + "})\n  ROOT b = f32[20000]{0} add(a, c)\n}\n")

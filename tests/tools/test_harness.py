@@ -1,4 +1,6 @@
-"""The harness finds planted faults in hand-written kernels, references and bounds, run on the default OpenCL device."""
+"""The harness finds faults that are planted in hand-written kernels, references and bounds. It runs on the default
+OpenCL device.
+"""
 
 from __future__ import annotations
 
@@ -64,14 +66,16 @@ N = 1000
 
 
 def statement_loop(type_name: str, params: int, statement: str) -> str:
-    """Return a C function's body: the statement for every i."""
+    """Return the body of a C function that executes the statement for every i."""
     ins = "".join(f"  {type_name} *p{k} = ({type_name} *)(size_t)params[{k}];\n" for k in range(params))
     return f"{{\n{ins}  for (size_t i = 0; i < n; ++i) {{ {statement} }}\n  return 0;\n}}\n"
 
 
 def make(folder: str, name: str, body: str, wanted: str = "r0[i] = p0[i];", dtype: str = "f32", params: int = 1,
          bound: Optional[str] = None, exact: bool = False, n: int = N, items: Optional[int] = None) -> run.Built:
-    """Return a fusion of `n` elements whose kernel is `body` over i, its reference `wanted`, its bound `bound` (a statement on b[i])."""
+    """Build a fusion of `n` elements by hand. body: the kernel's statement for i; wanted: the reference's; bound: the
+    bound's, on b[i].
+    """
     work = Path(folder) / name
     work.mkdir()
     arguments = ", ".join([*(f"__global {CL_TYPE[dtype]} *p{k}" for k in range(params)), f"__global {CL_TYPE[dtype]} *r0"])
@@ -97,13 +101,14 @@ def crash(statement: str) -> str:
 
 FLIPPED = {"f32": "as_float(as_int(p0[i]) ^ (i == 999))", "f64": "as_double(as_long(p0[i]) ^ (i == 999))"}
 EVERY = {"pred": "1", "s8": "fmax(p0[i] + 128, 127 - p0[i])", "s32": "fmax(p0[i] + 0x1p31, 0x1p31 - 1 - p0[i])",
-         "u64": "fmax((double)p0[i], (double)(~0ull - p0[i]))"}      # bounds that allow every integer
-# A kernel that is wrong for one special value only: NaN, infinities, -0, subnormals, the largest finite number.
+         "u64": "fmax((double)p0[i], (double)(~0ull - p0[i]))"}    # bounds so wide that they allow every integer
+# Conditions under which a kernel is wrong, each for a single special value: NaN, infinities, -0, subnormals, the
+# largest finite number.
 SPECIAL = {**dict.fromkeys(("isnan(p0[i])", "p0[i] == INFINITY", "p0[i] == -INFINITY", "as_uint(p0[i]) == 0x80000000u",
                             "as_uint(p0[i]) == 1u", "fabs(p0[i]) == FLT_MAX"), "f32"),
            **dict.fromkeys(("p0[i] == INT_MIN", "p0[i] == INT_MAX", "p0[i] == -1", "p0[i] == 32", "p0[i] == 0"), "s32")}
 
-# Kernels by name, each with the arguments of `make`. One process checks them, unless one ends it.
+# Kernels by name, with the arguments of `make`. All are checked by one process, except those that end it.
 PLANTED: "Dict[str, Dict[str, Any]]" = {
     **{f"right {d}": {"body": "r0[i] = p0[i];", "dtype": d, "exact": True} for d in C_TYPE},
     "no parameters": {"body": "r0[i] = i;", "wanted": "r0[i] = (float)i;", "params": 0},
@@ -247,7 +252,9 @@ class Harness(unittest.TestCase):
         self.assertEqual(result.line(), f"  PASS {result.fusion} loop 0, {result.rounds} rounds")
 
     def test_bounds_that_allow_every_integer_are_counted(self) -> None:
-        """Values that no kernel can get wrong are not compared. A bound that excludes one value is a comparison."""
+        """If a bound allows every value, the value counts as not compared. If it excludes one value, it counts as
+        compared.
+        """
         for dtype in EVERY:
             for less in (0, 1e-9):
                 with self.subTest(dtype, less=less):
@@ -258,7 +265,7 @@ class Harness(unittest.TestCase):
     def test_a_pred_is_zero_or_one(self) -> None:
         self.fails(r"kernel 2\b", "a pred of 2")
 
-    # ---- faults that must not end the caller ----
+    # ---- faults that must not end the calling process ----
 
     def test_a_crash(self) -> None:
         self.fails(r"segmentation fault", "a crash")
@@ -285,7 +292,7 @@ class Harness(unittest.TestCase):
         self.assertRegex(line, r"^FAIL x\.hlo opencl 2/4 loop 0 \(\d+ values compared, all equal\): segmentation fault")
 
     def test_a_function_that_is_not_there(self) -> None:
-        """A C kernel that calls a missing function is named, and the others in the library are checked."""
+        """If a C kernel calls a missing function, it is named, and the other kernels in the library are checked."""
         builts = []
         for name in ("a", "b"):
             text = f"HloModule {name}\nENTRY e {{ x = f32[100] parameter(0)  ROOT r = f32[100] negate(x) }}\n"
@@ -297,13 +304,15 @@ class Harness(unittest.TestCase):
         self.assertIn("no_such_function", results[0].reason)
 
     def test_whose_fault_a_line_tells(self) -> None:
-        """A message names the fusion of a failing kernel. The kernel's name begins with its fusion's name, which may begin with another fusion's name."""
+        """A message that names a kernel is attributed to the right fusion, although the kernel's name may begin with the
+        names of two fusions (a and ab).
+        """
         builts = [make(self.work.name, name, "r0[i] = p0[i];") for name in ("a", "ab")]
         named = [checks._named_in(f"cuda_on_cpu: {line}", builts) for line in ("sett_ab_0: a race", "after sett_a: a race", "sett_c: a race")]
         self.assertEqual(named, [builts[1], builts[0], None])
 
     def test_fusions_of_one_name(self) -> None:
-        """Fusions of one name are in separate libraries, each with its own kernel and reference."""
+        """Two fusions with one name are in separate libraries, each with its own kernel and reference."""
         folders = [Path(self.work.name) / name for name in "xyz"]
         for folder in folders:
             folder.mkdir()
@@ -375,7 +384,7 @@ class Harness(unittest.TestCase):
             run.find_device("opencl", run.Options(device="no such device"))
         self.assertEqual(caught.exception.status, 3)
 
-    # ---- modules: the builder is replaced, everything else is real ----
+    # ---- whole modules: only the generator is replaced by hand-written files ----
 
     MODULE = """HloModule steps
 
@@ -501,7 +510,7 @@ class Harness(unittest.TestCase):
             self.assertGreater(row["share_spread"], 0)
             self.assertEqual(row["yardstick"], "copy")
 
-    # ---- libraries beside a kernel: programs that speak gen/run/harness/serve.h ----
+    # ---- libraries to compare with: programs that speak the protocol of gen/run/harness/serve.h ----
 
     WORKER = """
 import sys, array
@@ -549,8 +558,8 @@ for line in sys.stdin:
 
     @pytest.mark.peer
     def test_many_small_parameters_are_timed(self) -> None:
-        """Many small parameters can be timed, because a buffer has no mapping of its own: a process may have some 65,000 mappings, and this rotation has
-        87,000 buffers.
+        """Many small parameters can be timed, because their buffers share mappings: a process may have some 65,000
+        mappings, and this test rotates 87,000 buffers.
         """
         lines = [f"p{k} = f32[12] parameter({k})" for k in range(300)] + ["s1 = f32[12] add(p0, p1)"]
         lines += [f"s{k} = f32[12] add(s{k - 1}, p{k})" for k in range(2, 300)]
@@ -562,7 +571,9 @@ for line in sys.stdin:
 
     @pytest.mark.peer
     def test_a_library_that_rounds_at_other_places_is_timed(self) -> None:
-        """A library that keeps f32 between ops on bf16 differs by more than sums may, but stays within the bound of --excess-precision: its time has a mark."""
+        """A library that computes bf16 ops in f32 differs from the reference by more than another order of sums
+        explains, but stays within the bound of --excess-precision. Its time is printed with a mark.
+        """
         text = """HloModule t
         ENTRY e { x = bf16[64,512] parameter(0)  y = bf16[64,512] parameter(1)  c = bf16[] constant(64)  cs = bf16[64,512] broadcast(c), dimensions={}
           b = bf16[64,512] multiply(x, cs)  s = bf16[64,512] add(b, y)  ROOT r = bf16[64,512] subtract(s, b) }"""
@@ -670,7 +681,7 @@ class Libraries(unittest.TestCase):
 
     @pytest.mark.peer
     def test_xla_takes_tuples_and_64_bits(self) -> None:
-        """Tuple parameters, a root that is a tuple of one or of tuples, f64 and s64 are passed as their leaves."""
+        """XLA gets tuple parameters, tuple results (of one array, or of tuples), f64 and s64 as separate arrays."""
         rows = [("x = f64[3] parameter(0)  y = f64[3] add(x, x)  ROOT r = (f64[3]) tuple(y)", "3d", (0.1, 0.2, 0.3), "3d", (0.2, 0.4, 0.6)),
                 ("""t = (s64[2], (f64[2], s32[])) parameter(0)  z = s64[2] parameter(1)  a = s64[2] get-tuple-element(t), index=0
                     u = (f64[2], s32[]) get-tuple-element(t), index=1  b = f64[2] get-tuple-element(u), index=0
@@ -738,7 +749,7 @@ class Text(unittest.TestCase):
                          "SKIP f.hlo opencl 3/4 loop transpose 0.12 of the allowed error (2000 values compared): no memory")
 
     def test_why_values_are_not_compared(self) -> None:
-        """All reasons are listed, each with its count if there are several."""
+        """All reasons why values were not compared are listed. If there are several, each has its count."""
         some = run.CheckResult("a", "loop", "PASS", max_share=0.5, compared=1000, unbounded=16, unbounded_nan=1, unbounded_integers=5, unbounded_moderate=2)
         self.assertEqual(run.error_text([some]), "0.5 of the allowed error (984 values compared; 16 were not compared (1.6%, 2 of ordinary inputs): rounding decides NaN or "
                          "a number (1), a comparison, a conversion or an index (5), overflow or a pole (10))")

@@ -1,4 +1,4 @@
-"""Test gen bench --layouts: the arguments, the kernels that it writes, the table, the JSON and the page."""
+"""Test `gen bench --layouts`: its arguments, the kernels that it writes, the table, the JSON and the page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ QUICK = bench.BenchOptions(rounds=2, slot_ms=1, footprint=1 << 20)
 
 @pytest.fixture(scope="module")
 def measured() -> layouts.Matrix:
-    """Return the measurements of two layouts on the CPU. The tile reaches beyond the array, so reads by tiles pad."""
+    """Return the measurements of two layouts on the CPU. The tile does not divide the array, so reading by tiles
+    includes padding.
+    """
     device_or_skip("c")
     return layouts.measure(WORDS, "c", QUICK)
 
@@ -64,7 +66,7 @@ def test_bad_layouts(words: "list[str]", expected: str) -> None:
     (["--layouts", "f32[4,4]", "{1,0", "--json", "a.json"], r"5: layout 1 '\{1,0': expected"),
 ], ids=lambda words: " ".join(words) if isinstance(words, list) else "")
 def test_bad_commands(words: "list[str]", expected: str, tmp_path: Path) -> None:
-    """The status is 2 and nothing is written."""
+    """A wrong command has status 2 and writes nothing."""
     done = gen("bench", *words, cwd=tmp_path)
     assert done.returncode == 2 and re.match(f"error: {expected}", done.stderr), done.stdout + done.stderr
     assert done.stdout == "" and not list(tmp_path.iterdir())
@@ -74,7 +76,9 @@ def test_bad_commands(words: "list[str]", expected: str, tmp_path: Path) -> None
 
 
 def test_tile_and_walk() -> None:
-    """The sizes of a tile are at the logical dimensions that they cover; README's picture is in memory order."""
+    """The sizes of a tile are given in the order of logical dimensions. The positions in README's picture follow the
+    order in memory.
+    """
     _, (tiled, plain, turned) = layouts.parse(["f32[512,1024]", "{1,0:T(8,128)(2,1)}", "{1,0}", "{0,1:T(8,128)}"])
     assert (tiled.tile, plain.tile, turned.tile) == ((8, 128), (), (128, 8))
     _, (small,) = layouts.parse(["f32[3,5]", "{1,0:T(2,2)}"])
@@ -88,7 +92,7 @@ def test_tile_and_walk() -> None:
     ("f32[9,20]", "{0,1}", (8, 16), "tiles"), ("s8[9,20]", "{1,0}", (3, 5), "tiles"), ("bf16[9,20]", "{0,1}", (8, 16), "rows"),
     ("f64[2,9,5]", "{0,2,1}", (1, 8, 5), "columns"), ("pred[40]", "{0}", (8,), "rows"), ("u16[3,9,20]", "{2,1,0}", (2, 4, 20), "tiles")])
 def test_reads(shape: str, layout: str, tile: "tuple[int, ...]", by: str, tmp_path: Path) -> None:
-    """A read's result is the XOR of each row, column or tile, in a layout that is written here by strides."""
+    """A read returns the XOR of each row, column or tile. The test computes it from the array's strides."""
     array, (one,) = layouts.parse([shape, layout])
     dims, size = array.dims, one.shape.bytes // array.elements
     strides, step = [0] * len(dims), 1
@@ -123,7 +127,9 @@ def test_copies() -> None:
 
 @pytest.mark.peer
 def test_matrix(measured: layouts.Matrix) -> None:
-    """Every pair and every read was checked and timed; shares are relative to a copy or read of the same bytes."""
+    """Every copy between two layouts and every read is checked and timed. Throughputs are relative to a plain copy or
+    read of the same bytes.
+    """
     assert [(row["from"], row["to"]) for row in measured.copies] == [(a, b) for a in WORDS[1:] for b in WORDS[1:]]
     assert [(row["layout"], row["by"]) for row in measured.reads] == [(a, by) for a in WORDS[1:] for by in ("rows", "columns", "tiles")]
     for row in measured.report.rows:
@@ -149,7 +155,9 @@ def test_table(measured: layouts.Matrix) -> None:
 
 @pytest.mark.peer
 def test_files(measured: layouts.Matrix, tmp_path: Path) -> None:
-    """The JSON has all figures; the page is one well-formed file without references, with a cell for each pair and each read."""
+    """The JSON has all figures. The page is one well-formed file without external references, with a cell for each copy
+    and each read.
+    """
     data, page = layouts.places(str(tmp_path / "a.json"), None)
     assert page == tmp_path / "a.html"
     layouts.write(measured, data, page)
@@ -178,7 +186,7 @@ def test_files(measured: layouts.Matrix, tmp_path: Path) -> None:
 
 
 def test_without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel that gen refuses, and one that is wrong, are cells with the reason; the rest is measured."""
+    """If gen refuses a kernel, or a kernel is wrong, its cell states the reason, and the others are measured."""
     bench_row = {"median_s": 1e-3, "low_s": 1e-3, "high_s": 1e-3, "GBps": 7.0, "share": 0.5, "yardstick": "copy", "bytes": 1 << 25,
                  "share_spread": 0.5, "copy": {"GBps": 14.0, "name": "memcpy"}, "fits_cache": False, "latency_s": 1e-5, "schedule": "", "status": "PASS"}
 
@@ -215,7 +223,7 @@ def test_without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_command(tmp_path: Path) -> None:
-    """One command writes a table to the terminal, and the page and the data beside each other."""
+    """One command prints a table and writes the page and the JSON."""
     done = gen("bench", "--layouts", "u8[64]", "{0}", "--target", "c", "--rounds", "1", "--json", "line.json", cwd=tmp_path)
     if done.returncode == 3:
         pytest.skip(done.stderr.strip())

@@ -1,4 +1,4 @@
-"""Test gen/run/nearest.py: the exact module of a fusion, and the comparison of results with it."""
+"""Test gen/run/nearest.py: the module that computes a fusion exactly, and the comparison of results with its values."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def exact(body: str, given: bytes, tmp_path: Path) -> "tuple[float, ...]":
 
 
 def test_no_op_rounds(tmp_path: Path) -> None:
-    """In f32 1e8 + 1 is 1e8, and 0.1 as a constant is its nearest f32."""
+    """In the exact module, ops do not round: (x + 1e8) - 1e8 is x. The constant 0.1 is still the nearest f32."""
     one, two = exact("""x = f32[2] parameter(0)  c = f32[] constant(1e8)  b = f32[2] broadcast(c), dimensions={}  y = f32[2] add(x, b)
         ROOT z = f32[2] subtract(y, b)""", struct.pack("2f", 1, 0.25), tmp_path)
     assert (one, two) == (1, 0.25)
     tenth = struct.unpack("f", struct.pack("f", 0.1))[0]
-    (tmp_path / "other").mkdir()    # a library is loaded once per name
+    (tmp_path / "other").mkdir()    # a process loads a library only once per name
     assert exact("x = f32[] parameter(0)  c = f32[] constant(0.1)  ROOT y = f32[] multiply(x, c)", struct.pack("f", 3), tmp_path / "other") == (3 * tenth,)
 
 
 def test_conversions_round(tmp_path: Path) -> None:
-    """Conversions in the module still round."""
+    """Conversions that are in the module still round."""
     body = "x = f32[1] parameter(0)  h = bf16[1] convert(x)  ROOT y = f32[1] convert(h)"
     assert exact(body, struct.pack("f", 1 + 2 ** -9), tmp_path) == (1,)
 
@@ -70,7 +70,8 @@ def test_elements(dtype: str, size: int) -> None:
 
 
 def test_words(tmp_path: Path) -> None:
-    """The message for a rival that is right to the last bit, and for one with half of the value."""
+    """The message is right for a library whose results are exact to the last bit, and for one with half of each value.
+    """
     of = fusion("x = f32[4] parameter(0)  y = f32[4] exponential(x)  i = s32[4] convert(x)  ROOT r = (f32[4], s32[4]) tuple(y, i)")
     options = run.Options()
     built = run.build(of, tmp_path / "built", "c", options)

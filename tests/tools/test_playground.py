@@ -1,5 +1,5 @@
-"""Test the page of `ninja playground` in headless Chromium: its picture and answers are those of build/sett for every example; it is small, and needs no
-network.
+"""Test the page of `ninja playground` in headless Chromium: for every example its picture and answers equal those of
+build/sett. The page is small and needs no network.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def shown(page: Path, folder: Path, a: str, b: str = "") -> str:
         pytest.skip("no chromium")
     address = f"file://{page}#" + urlencode({"a": a, **({"b": b} if b else {})})
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}", "--dump-dom", address]
-    for budget in (5000, 50000, 500000, 5000000):  # of virtual time, which may end before the program is unpacked and compiled
+    for budget in (5000, 50000, 500000, 5000000):  # milliseconds of virtual time, which may end before the program is unpacked and compiled
         document = subprocess.run([*command, f"--virtual-time-budget={budget}"], capture_output=True, text=True, timeout=900).stdout
         if "<h2>" in document or re.search(r'role="alert">[^<]', document):
             break
@@ -65,7 +65,8 @@ def test_page(page: Path) -> None:
 
 @pytest.mark.parametrize("a, b", EXAMPLES, ids=lambda text: text[:24])
 def test_examples(page: Path, tmp_path: Path, a: str, b: str) -> None:
-    """The page draws the input of a link as `sett draw --svg` does, and each answer is the output of the command that is shown below it."""
+    """The page draws its input as `sett draw --svg` does, and each answer is the output of the command shown below it.
+    """
     document = shown(page, tmp_path / "user", a, b)
     sett("draw", a, *([b] if b else []), "--svg", str(tmp_path / "x.svg"))
     picture = re.search(r"<svg.*</svg>", document, re.S)

@@ -1,4 +1,6 @@
-"""Test gen bench --html: the roofline's figure and table, its count of operations, and the estimated time of a bench."""
+"""Test `gen bench --html`: the figure and the table of the roofline, the count of operations, and the estimated time of
+a bench.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def row(name: str, speed: float, intensity: float, yardstick: str = "copy", **more: Any) -> "Dict[str, Any]":
-    """Return a kernel of 10^6 bytes beside a copy of 40 and a read of 30 GB/s, with arithmetic of 100 G/s."""
+    """Return the row of a kernel that moves 10^6 bytes, on a machine that copies 40 GB/s, reads 30 GB/s and computes 100
+    G operations/s.
+    """
     return {"kernel": name, "hero": "loop", "schedule": "", "bytes": 10 ** 6, "operations": int(intensity * 10 ** 6), "status": "PASS", "libraries": [], "GBps": speed,
             "median_s": 1e-3 / speed, "arithmetic_rate": 1e11, "yardstick": yardstick, "share": speed / 40, "read_share": speed / 30,
             "copy": {"name": "memcpy", "GBps": 40.0}, "read": {"name": "vector sum", "GBps": 30.0}, **more}
@@ -34,7 +38,9 @@ del ROWS[-1]["median_s"]
 
 
 def test_points() -> None:
-    """A kernel's roof is the minimum of what memory and arithmetic allow. Its point in the figure is below the roof by the ratio of its speed to the roof."""
+    """A kernel's roof is the smaller one of what memory and arithmetic allow. In the figure its point is below the roof
+    by the ratio of the two speeds.
+    """
     chart = roofline.chart(report(ROWS))
     assert chart and [(p.number, p.roof, p.share) for p in chart.points] == [(1, 40, 1), (2, 30, 0.5), (3, 10, 1), (4, 40, 0.5)]
     move, total, costly, half = chart.points
@@ -47,7 +53,7 @@ def test_points() -> None:
 
 
 def test_without_arithmetic() -> None:
-    """On a device without a measurement of arithmetic there is no falling line, and the page says so."""
+    """If the device's arithmetic was not measured, there is no arithmetic roof, and the page says so."""
     rows = [{**one, "arithmetic_rate": None} for one in ROWS]
     chart = roofline.chart(report(rows))
     assert chart and not chart.arithmetic and len(chart.roofs) == 2 and chart.points[2].roof == 40
@@ -56,8 +62,8 @@ def test_without_arithmetic() -> None:
 
 
 def test_page() -> None:
-    """The page is well-formed, one file that fetches nothing, for light and dark and for a phone, with a point for each timed kernel and a row for each
-    kernel.
+    """The page is one well-formed file that fetches nothing. It works in light and dark mode and on a phone, and has a
+    point for each timed kernel and a row for each kernel.
     """
     text = roofline.as_html(report(ROWS))
     page = ElementTree.fromstring(text.replace("<!DOCTYPE html>", ""))
@@ -72,7 +78,7 @@ def test_page() -> None:
 
 
 def test_operations() -> None:
-    """Each element of an op is one operation, each step of a dot two; moves and conversions count as none."""
+    """An op counts one operation per element, a step of a dot two; moves and conversions count none."""
     add = "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n"
     for body, count in (("ROOT t = f32[8,4] transpose(p), dimensions={1,0}", 0), ("ROOT t = f16[4,8] convert(p)", 0), ("e = f32[4,8] exponential(p)\n  ROOT t = f32[4,8] add(e, p)", 64),
                         ("ROOT t = f32[4,4] dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={1}", 2 * 16 * 8),
@@ -83,7 +89,9 @@ def test_operations() -> None:
 
 
 def test_measured(tmp_path: Path) -> None:
-    """A bench prints its estimated time, then the current kernel and the remaining time; arithmetic is measured."""
+    """A bench prints its estimated time, then the current kernel and the remaining time. It measures the device's
+    arithmetic.
+    """
     device_or_skip("c")
     said: "List[str]" = []
     steps: "List[str]" = []

@@ -1,4 +1,4 @@
-"""Test trees of statements (gen/statements.py), and C files cut into pieces (gen/emit/pieces.py)."""
+"""Test trees of statements (gen/statements.py), and the cutting of C files into pieces (gen/emit/pieces.py)."""
 
 import re
 
@@ -26,7 +26,9 @@ f(n);""")
 
 
 def test_factors() -> None:
-    """The operands of MUL in the C files of small functions are factors: x times a - b is not x * a - b, and not all products are equal."""
+    """In the C files of small functions, the operands of MUL are primary expressions, because MUL(x, a - b) expands to x
+    * a - b.
+    """
     found = 0
     for file in ("complex.c", "scalars.c", "registers.c"):
         text = re.sub(r"/\*.*?\*/", "", (HERE / file).read_text(), flags=re.S)
@@ -45,7 +47,7 @@ def test_factors() -> None:
 
 
 def test_nested() -> None:
-    """Statements go into the innermost open node, and after the outermost node when it is closed."""
+    """Statements are added to the innermost open block, and after the outermost block once that is closed."""
     code = Code()
     code.add("a();")
     with code.nested(For("int", "i", "4"), If("i > 1")) as (around, number):
@@ -88,7 +90,7 @@ else {
   d();
 }
 e();""")
-    assert weight(code.lines) == 8      # five leaves, two ifs, a block
+    assert weight(code.lines) == 8    # five statements, two ifs, a block
 
 
 def test_one_line() -> None:
@@ -133,12 +135,12 @@ e
 @pytest.mark.parametrize("facts, left", [({"FLOAT": True, "SIGNED": True}, "a #ifdef__clang__ b #else c #endif"),
                                          ({"FLOAT": False, "SIGNED": False}, "d"), ({"FLOAT": 0, "SIGNED": 1}, "e")])
 def test_conditions(facts: "dict[str, bool]", left: str) -> None:
-    """Known conditions select lines; lines for the C compiler stay."""
+    """Conditions that are known at build time select lines. Conditions for the C compiler stay."""
     assert taken(CONDITIONS, facts).replace("#ifdef ", "#ifdef").split() == left.split()
 
 
 def test_words() -> None:
-    """A word is replaced as a whole, or between underscores; so are a macro's arguments."""
+    """A word is replaced where it stands alone or between underscores, and so are a macro's arguments."""
     words = {"T": "f32", "TYPE": "float", "N": lambda x: f"{x}.0f", "MUL": lambda a, b: f"{a} * {b}", "NAN_OF": lambda: "nan"}
     assert filled("TYPE abs_T(TYPE The) { return MUL(N(2), f(The, N(MUL(3, 4)))) + NAN_OF() + NANT; }", words) == \
         "float abs_f32(float The) { return 2.0f * f(The, 3 * 4.0f) + nan + NANT; }"
@@ -148,7 +150,7 @@ def test_words() -> None:
 
 @pytest.mark.parametrize("files", [("complex.c",), ("scalars.c",), ("registers.c",), ("vectors.c", "functions.c"), ("vectors.cl", "functions.c")])
 def test_pieces(files: "tuple[str, ...]") -> None:
-    """The pieces that a piece needs exist, and none needs itself, directly or indirectly."""
+    """The pieces that a piece needs exist, and no piece needs itself, directly or indirectly."""
     known = pieces(*files)
     assert known
 

@@ -1,4 +1,4 @@
-"""A controller that looks 20 steps ahead: writes controller.hlo, which is all that the program needs of JAX."""
+"""A controller that plans 20 steps ahead. It writes controller.hlo, which is all that the C program needs of JAX."""
 
 import jax
 import jax.numpy as jnp
@@ -7,9 +7,11 @@ STEPS, HORIZON, TIME = 60, 20, 0.02
 
 
 def controller(state, plan):
-    """The force for a cart on a track, whose position and speed are `state`, and the plan of forces that it is the first of.
+    """Return the next force on a cart on a track, and the plan of 20 forces that begins with it. `state` is the cart's
+    position and speed, `plan` the plan of the previous step.
 
-    The plan makes the sum of position^2 + 0.1 speed^2 + 0.01 force^2 small, with no force beyond 1; `plan` is what was planned before."""
+    The plan minimises the sum of position^2 + 0.1 speed^2 + 0.01 force^2, with forces in [-1, 1].
+    """
 
     def ahead(forces):
         def step(at, force):

@@ -1,4 +1,6 @@
-"""C kernels of sett on NumPy arrays. Copy this file beside a program: it needs NumPy, and nothing of sett."""
+"""Call C kernels of sett on NumPy arrays. Copy this file next to your program: it needs NumPy, and no other file of
+sett.
+"""
 
 import ctypes
 import json
@@ -8,7 +10,7 @@ import numpy as np
 
 
 class Kernel:
-    """A built function. Loading it needs the library and the manifest, nothing else."""
+    """A generated function. Loading it needs only the shared library and the manifest."""
 
     def __init__(self, folder, name):
         library = ctypes.CDLL(str(Path(folder).resolve() / f"{name}.so"))
@@ -21,11 +23,12 @@ class Kernel:
         library[f"{name}_prepare"](None, ctypes.c_void_p(self.scratch.ctypes.data))
 
     def __call__(self, params, results):
-        """Run the kernel on row-major arrays and fill the row-major results. Arrays are copied if the kernel has another
-        layout for them, such as {0,1}. The kernel does not check its arguments, so this function does."""
+        """Run the kernel on row-major arrays and write the row-major results. If the kernel has another layout for an
+        array, such as {0,1}, the array is copied. The kernel does not check its arguments, so this method does.
+        """
         _check("parameter", params, self.about["params"])
         _check("result", results, self.about["results"])
-        laid = {}       # by the array's identity, so that an array that is parameter and result remains one buffer
+        laid = {}    # by the array's identity, so that an array that is both parameter and result stays one buffer
         for array, entry in zip([*params, *results], [*self.about["params"], *self.about["results"]]):
             laid[id(array)] = _laid(array, entry)
         for array in params:
@@ -39,7 +42,7 @@ class Kernel:
                 array[...] = laid[id(array)]
 
 
-# HLO's types that NumPy has; arrays of the others hold their bits.
+# The HLO types that NumPy has. Arrays of other types contain their bits.
 _DTYPES = {"pred": "?", **{f"{kind}{8 * size}": f"{letter}{size}" for kind, letter, sizes in (
     ("s", "i", (1, 2, 4, 8)), ("u", "u", (1, 2, 4, 8)), ("f", "f", (2, 4, 8)), ("c", "c", (8, 16))) for size in sizes}}
 
@@ -52,7 +55,7 @@ def _check(what, arrays, expected):
         if not isinstance(array, np.ndarray):
             raise ValueError(f"{what} {number}: expected {entry['shape']}, found {type(array).__name__}: make arrays with empty()")
         dims = tuple(entry["dims"])
-        whole = "strides" in entry      # tiled arrays and elements of 4 bits, two in a byte, are only bytes
+        whole = "strides" in entry    # tiled arrays, and arrays with two 4-bit elements per byte, are passed as bytes
         if (array.nbytes != entry["bytes"] or whole and array.shape != dims or not _holds(array.dtype, entry["dtype"])
                 or not array.flags.c_contiguous or what == "result" and not array.flags.writeable):
             found = f"{array.dtype}{list(array.shape)}" + ", not in C order" * (not array.flags.c_contiguous) + ", read-only" * (not array.flags.writeable)
@@ -60,22 +63,25 @@ def _check(what, arrays, expected):
 
 
 def _laid(array, entry):
-    """Return the array itself if the kernel has the same layout for it; else an array of the same shape in memory of the kernel's layout."""
+    """Return the array itself if the kernel has the same layout for it, otherwise an array of the same shape whose
+    memory has the kernel's layout.
+    """
     if entry["row_major"] or "strides" not in entry:
         return array
     return np.ndarray(array.shape, array.dtype, empty((entry["bytes"],), np.uint8), strides=entry["strides"])
 
 
 def _holds(found, dtype):
-    """Return true if an array of type `found` can hold elements of `dtype`: NumPy's type, or for types that NumPy lacks, a type of that name
-    (ml_dtypes has bfloat16) or unsigned integers, which hold the bits."""
+    """Return whether an array of NumPy type `found` can hold elements of the HLO type `dtype`. For a type that NumPy
+    lacks, this is a type with its name (ml_dtypes has bfloat16), or unsigned integers that hold the bits.
+    """
     if dtype in _DTYPES:
         return found == np.dtype(_DTYPES[dtype])
     return found.kind == "u" or found.name.replace("bfloat", "bf").replace("float8_", "f8").replace("_", "") == dtype
 
 
 def empty(shape, dtype):
-    """Return an array whose memory is aligned to 64 bytes, which is fastest for kernels. NumPy itself guarantees 16 bytes."""
+    """Return an array aligned to 64 bytes, which is fastest for kernels. NumPy itself only guarantees 16 bytes."""
     count = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.empty(count + 64, np.uint8)
     start = -memory.ctypes.data % 64

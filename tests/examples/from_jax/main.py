@@ -1,4 +1,4 @@
-"""A function written for JAX as a C kernel that NumPy arrays go through: no JAX, no XLA where it runs."""
+"""Compile a JAX function to a C kernel and call it on NumPy arrays. Where it runs, neither JAX nor XLA is needed."""
 
 import subprocess
 import sys
@@ -14,19 +14,22 @@ BUILD = HERE / "build"
 
 
 def attention_weights(scores, mask):
-    """What is to become one kernel: a masked softmax."""
+    """The function to compile: a masked softmax."""
     return jax.nn.softmax(jax.numpy.where(mask, scores, -1e9), axis=-1)
 
 
 def by_column(scores, mask):
-    """The same, transposed: JAX gives a transpose that comes last the layout {0,1}, in which it moves nothing."""
+    """The same function, transposed. JAX gives a final transpose the layout {0,1}, so it moves nothing."""
     return attention_weights(scores, mask).T
 
 
 def build(function, name, *shapes):
-    """The shared library of a function for arguments of these shapes and types. Only this half needs JAX, gen and a compiler."""
+    """Build a function for arguments with these shapes and types, and return the shared library. Only this part needs
+    JAX, gen and a compiler.
+    """
     BUILD.mkdir(exist_ok=True)
-    # The text before XLA has fused anything: gen makes all of it one fusion. After .compile() it is what XLA's CPU backend left.
+    # The text is taken before XLA fuses anything, so gen makes all of it one fusion. After .compile() it would be what
+    # XLA's CPU backend makes of it.
     (BUILD / f"{name}.hlo").write_text(jax.jit(function).lower(*shapes).as_text("hlo"))
     subprocess.run([sys.executable, SETT / "gen", "build", BUILD / f"{name}.hlo", "-o", BUILD, "--target", "c"], check=True)
     subprocess.run(["cc", "-O2", "-march=native", "-shared", "-fPIC", BUILD / f"{name}.c", "-lm", "-o", BUILD / f"{name}.so"], check=True)
@@ -42,7 +45,7 @@ def main():
 
     build(by_column, "by_column", scores, mask)
     columns = empty((256, 64), np.float32)
-    Kernel(BUILD, "by_column")([scores, mask], [columns])       # row-major, although the kernel's result is f32[256,64]{0,1}
+    Kernel(BUILD, "by_column")([scores, mask], [columns])    # columns is row-major, although the kernel's result is f32[256,64]{0,1}
 
     expected = np.asarray(jax.jit(attention_weights)(scores, mask))
     print("rows sum to 1:", "yes" if abs(weights.sum(axis=1) - 1).max() < 1e-6 else "no")

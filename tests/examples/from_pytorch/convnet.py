@@ -1,4 +1,5 @@
-"""A small convolutional network of PyTorch: writes convnet.mlir, which is all that the program needs of PyTorch."""
+"""A small convolutional network in PyTorch. It writes convnet.mlir, which is all that the C program needs of PyTorch.
+"""
 
 import re
 
@@ -7,7 +8,7 @@ from torch_xla.stablehlo import VariableType, exported_program_to_stablehlo
 
 
 class ConvNet(torch.nn.Module):
-    """Ten probabilities for a picture of 12 x 12 pixels."""
+    """Computes ten probabilities for a picture of 12 x 12 pixels."""
 
     def __init__(self):
         super().__init__()
@@ -22,8 +23,9 @@ class ConvNet(torch.nn.Module):
 
 
 def text_of(exported):
-    """The StableHLO text of an exported program. torch_xla has weights as arguments: here they become constants, and the other
-    arguments get their names."""
+    """Return the StableHLO text of an exported program. torch_xla passes weights as arguments; here they become
+    constants, and the other arguments get their names.
+    """
     model = exported_program_to_stablehlo(exported)._bundle
     (function,) = model.stablehlo_funcs
     text, constants = function.text, []

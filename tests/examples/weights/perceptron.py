@@ -1,4 +1,6 @@
-"""A network whose weights the text has as constants: writes perceptron.hlo, which is all that the program needs of JAX."""
+"""A network whose weights are constants in the text. It writes perceptron.hlo, which is all that the C program needs of
+JAX.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -14,4 +16,4 @@ def perceptron(x):
 
 if __name__ == "__main__":
     lowered = jax.jit(perceptron).lower(jax.ShapeDtypeStruct((16,), jnp.float32))
-    open("perceptron.hlo", "w").write(lowered.compiler_ir("hlo").as_hlo_text(True))  # True: with large constants
+    open("perceptron.hlo", "w").write(lowered.compiler_ir("hlo").as_hlo_text(True))  # True: print large constants
