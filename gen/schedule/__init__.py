@@ -1,5 +1,6 @@
-"""Schedules: the number of threads, steps, lanes and registers of a kernel, from the numbers of a device. Maps give
-addresses, templates give the text; a schedule only counts."""
+"""Schedules: how many threads, steps, vector lanes and registers a kernel has, computed from the numbers of a device.
+Maps give the addresses, and templates give the text.
+"""
 
 from gen.schedule.devices import (CPU_COSTS, DEFAULT, DEVICES, DIVISION_COST, EMBEDDED, FEW_ROWS, GPU_COSTS,
                                   GUARD_REGISTERS, KEPT_COST, LANES, LAUNCH_BYTES, LINE, MOST_DIVISIONS,

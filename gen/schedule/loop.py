@@ -12,14 +12,15 @@ from gen.schedule.schedule import Schedule
 
 @dataclass(frozen=True)
 class Interleaving:
-    """The interleaving of elements that are neighbours in one access but are not neighbours in another access.
+    """How elements that are adjacent in one access, but far apart in another access, are spread over registers.
 
-    registers: number of registers over which neighbours are spread (1: they are neighbours in all accesses).
+    registers: number of registers over which adjacent elements are spread (1: elements are adjacent in all accesses).
     registers_down: number of consecutive registers for each of these `registers`, so that whole cache lines are
         written.
-    moves: true if elements are only moved, by whole lines.
-    block: bytes of the block of rows that the last digit selects, if blocks are read consecutively; else 0.
-    words: true if neighbours fill a 32-bit word and rows are whole registers; if false, shuffles spread the elements.
+    moves: true if elements are only moved, in whole cache lines.
+    block: bytes of the blocks of rows that the last digit of the position selects, if such blocks are read one after
+        another; else 0.
+    words: true if adjacent elements fill a 32-bit word and rows are whole registers; if false, shuffles spread them.
     row: number of elements of all rows together.
     width: bytes of the narrowest element that is written.
     """
@@ -37,15 +38,15 @@ class Interleaving:
 class LoopSchedule(Schedule):
     """The loop hero's schedule.
 
-    blocked: a work-item's steps are adjacent (CPU); else they are a whole group apart, so that neighbouring
-        work-items coalesce (GPU).
-    table: the body is one lookup by its 16-bit input.
-    burst: the number of steps whose lines are prefetched together, in one stream after the other, so that more loads
-        are in flight.
-    row: the elements of a row if rows are not contiguous; a step then ends at the end of its row (0: all elements are
-        one row).
-    without_bursts: the schedule of the same launch for processors whose hardware prefetchers beat bursts.
-    backwards: the number of steps of a run that is walked from its end to its start (0: all runs go forwards).
+    blocked: true if the steps of a work-item are adjacent (CPU). If false, they are a whole group apart, so that the
+        accesses of adjacent work-items are coalesced (GPU).
+    table: true if a step looks up values in a table of its 16-bit input.
+    burst: number of steps whose cache lines are prefetched together, one stream after the other, so that more loads are
+        in flight.
+    row: number of elements of a row if rows are not contiguous; a step then ends at the end of its row (0: all elements
+        are one row).
+    without_bursts: schedule of the same launch for processors whose hardware prefetchers are faster than bursts.
+    backwards: number of steps of a run that goes from its end to its start in memory (0: all steps go forwards).
     """
 
     blocked: bool = False
@@ -54,7 +55,7 @@ class LoopSchedule(Schedule):
     row: int = 0
     without_bursts: "Optional[LoopSchedule]" = None
     backwards: int = 0
-    index = ""      # the map to the result's index, if it differs from the map of the position in memory
+    index = ""      # the map to the result's index, if it does not follow from the position in memory
 
     def prefetches(self) -> "List[Tuple[str, int]]":
         return [("BURST_" + level, distance) for level, distance in super().prefetches()]
@@ -63,11 +64,11 @@ class LoopSchedule(Schedule):
         return -(-self.padded(elements) // (self.step * self.chunks * self.threads * self.streams))
 
     def cut(self, elements: int) -> bool:
-        """Return true if the end of all elements, or of a row, may be inside a step."""
+        """Return true if the end of the array, or the end of a row, may cut a step."""
         return (self.row or elements) % self.step != 0
 
     def padded(self, elements: int) -> int:
-        """Return the number of elements if each row is rounded up to whole steps."""
+        """Return the number of elements after each row is rounded up to whole steps."""
         return elements // self.row * -(-self.row // self.step) * self.step if self.row else elements
 
     def text(self) -> str:
@@ -88,24 +89,24 @@ class LoopSchedule(Schedule):
         return ", ".join(words)
 
     def variants(self) -> "List[LoopSchedule]":
-        """Return the schedules of the launch: this one, and the one without bursts, if any."""
+        """Return the schedules of the launch: this schedule and, if there is one, the schedule without bursts."""
         return [self, *([self.without_bursts] if self.without_bursts else [])]
 
     def scalar(self) -> "LoopSchedule":
-        """Return the same walk one element at a time, for the tail of a step."""
+        """Return the same schedule with one element at a time, for a step that the end of the array cuts."""
         return replace(self, vec=self.step, lanes=1, registers_down=1, fused_steps=1, interleaved_pairs=False,
                        interleaved_rows=1)
 
     def box(self, elements: int) -> "Dict[str, Tuple[int, int]]":
-        """Return the bounds of the walk's variables in a launch."""
+        """Return the bounds of the variables of `thread_map`."""
         sizes = {"th_x": self.threads, "bl_x": self.blocks(elements), "stream": self.streams, "chunk": self.chunks,
                  "vec": self.vec, "down": self.registers_down, "fused": self.fused_steps, "lane": self.lanes}
         return {name: (0, size - 1) for name, size in sizes.items() if size > 1
                 or name not in ("stream", "chunk", "down", "fused", "lane")}
 
     def thread_map(self, elements: int) -> str:
-        """Return the map (th_x, bl_x)[(stream, chunk,) vec(, lane)] -> (position in the output's memory), as text that
-        the algebra simplifies."""
+        """Return the map (th_x, bl_x)[(stream, chunk,) vec(, lane)] -> (position in the output's memory), simplified.
+        """
         step, span, box = self.step, self.step * self.threads, self.box(elements)
         inner = "vec"
         if self.lanes > 1:
@@ -130,7 +131,8 @@ class LoopSchedule(Schedule):
 
 
 def chunks_of(device: Device, steps: int, most: int) -> int:
-    """Return the number of steps of a work-item: `most`, halved until every core has its minimum of work-items."""
+    """Return the number of steps of a work-item: `most`, halved until every core has its minimum number of work-items.
+    """
     chunks = most
     while chunks > 1 and steps < chunks * device.unit_items * device.units:
         chunks //= 2
@@ -139,13 +141,13 @@ def chunks_of(device: Device, steps: int, most: int) -> int:
 
 def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, spread: Interleaving,
                row: int = 0) -> "List[LoopSchedule]":
-    """Return the schedules of a walk in order of preference. The caller takes the first schedule that its maps allow;
-    the last schedule always works.
+    """Return the schedules of the loop hero in order of preference. The caller takes the first schedule that its maps
+    allow; the last schedule always works.
 
-    widths: the bytes of the elements that are contiguous along the walk.
+    widths: the bytes of each element that is contiguous in loop order.
     traffic: the bytes that are moved.
-    spread: the interleaving of neighbours in some access.
-    row: the number of elements of a row, if rows are not contiguous (0: all elements are one row).
+    spread: the interleaving of elements that are adjacent in some access only.
+    row: number of elements of a row, if rows are not contiguous (0: all elements are one row).
     """
     numbers = device.loop_cpu
     widths = [w for w in widths if w] or [4]
@@ -163,13 +165,14 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
 
 
 def narrowed_walk(device: Device, elements: int, lanes: int) -> LoopSchedule:
-    """Return the walk in vectors of fewer lanes than the device's."""
+    """Return the schedule in vectors of fewer lanes than the device's."""
     return LoopSchedule(chunks=chunks_of(device, elements // lanes, device.loop_cpu.chunks), lanes=lanes, blocked=True)
 
 
 def reversed_walk(loop: LoopSchedule, elements: int, run: int) -> "Optional[LoopSchedule]":
-    """Return the walk in which each run of `run` elements is walked backwards, or None if the runs are not several
-    whole steps."""
+    """Return the schedule in which each run of `run` elements is computed from its end to its start. Return None if a
+    run is not several whole steps.
+    """
     steps = -(-run // loop.step)
     if not loop.blocked or loop.lanes == 1 or loop.row or steps < 2 or (run % loop.step and run != elements):
         return None
@@ -183,8 +186,9 @@ def _group(device: Device, elements: int, item: int) -> int:
 
 def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: bool,
                  spread: Interleaving) -> "List[LoopSchedule]":
-    """Return the schedules of a CPU in which registers interleave rows. Schedules that move whole lines come first,
-    with several steps of each row fused."""
+    """Return the CPU schedules in which registers interleave rows. Schedules that move whole cache lines, with several
+    steps of each row fused, come first.
+    """
     numbers = device.loop_cpu
     loops = []
     rows, into_words, block = spread.registers, spread.registers_down > 1, spread.block
@@ -192,14 +196,15 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
         step = device.lanes * rows * down
         chunks = chunks_of(device, -(-elements // step), max(1, numbers.interleaved_elements // step))
         threads = _group(device, elements, step * chunks)
-        burst = min(numbers.burst, chunks) if into_words and stream else 0      # reads into words are sequential
+        # reads into interleaved words are sequential, so bursts of prefetches help
+        burst = min(numbers.burst, chunks) if into_words and stream else 0
         whole = elements % (numbers.streams * step * chunks * threads) == 0
         in_order = moved and stream and 0 < block <= 2 * numbers.order_prefetch
         plain = LoopSchedule(threads, chunks, rows, device.lanes, down, blocked=True, interleaved_rows=rows,
                              stream=stream, moves=moved, streams=numbers.streams if burst and whole else 1, burst=burst,
                              l2_prefetch=numbers.prefetch if burst else 0,
                              order_prefetch=numbers.order_prefetch if in_order else 0)
-        # also try the work-item's elements as several streams of fused steps
+        # also try several streams of fused steps for the work-item's elements
         fused = max(1, numbers.row_bytes // (step * min(widths)))
         side = numbers.streams * fused
         most = chunks * plain.streams // side
@@ -213,8 +218,9 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
 
 
 def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, spread: Interleaving) -> "List[LoopSchedule]":
-    """Return the schedules of a CPU in which shuffles spread a few neighbours over registers. Schedules of whole lines
-    come first."""
+    """Return the CPU schedules in which shuffles spread a few adjacent elements over registers. Schedules with whole
+    cache lines come first.
+    """
     numbers = device.loop_cpu
     full = device.line // spread.width
     lanes, down = (full, 1) if spread.moves else (device.lanes, max(1, full // device.lanes))
@@ -235,8 +241,9 @@ def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, 
 
 
 def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, row: int) -> "List[LoopSchedule]":
-    """Return the schedules of a CPU in whole vectors. 16-bit elements come in pairs of registers first; else a step has
-    as many registers as fill a cache line."""
+    """Return the CPU schedules with contiguous vectors. For 16-bit elements, pairs of registers come first; in the
+    other schedules, a step has as many registers as fill a cache line.
+    """
     numbers = device.loop_cpu
     loops = []
     registers = max(1, device.line // (device.lanes * min(widths)))
@@ -259,8 +266,9 @@ def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, ro
 
 
 def _of_gpu(device: Device, elements: int, widths: Sequence[int], spread: Interleaving) -> "List[LoopSchedule]":
-    """Return the schedules of a GPU. Each access of a thread has the device's widest width, if there are enough
-    elements for all threads."""
+    """Return the GPU schedules. Each access of a thread has the maximum width if there are enough elements for all
+    threads.
+    """
     numbers = device.loop_gpu
     vec = device.line // min(widths)
     if spread.registers > 1:      # one access for each row

@@ -10,34 +10,35 @@ from gen.schedule.devices import VECTOR_BITS
 
 @dataclass(frozen=True)
 class Schedule:
-    """The counts of a schedule that the code of a step depends on, for any hero. By default a step is one element.
+    """The numbers of a schedule on which the code of a step depends, for every hero. By default a step is one element.
 
     threads: work-items of a group.
     chunks: steps of a work-item.
     page: bytes of a page of memory.
-    vec, registers_down, lanes: a step has `vec` times `registers_down` registers of `lanes` elements; a register of
-        one lane is a scalar.
+    vec, registers_down, lanes: a step has `vec` times `registers_down` registers of `lanes` elements. A register of one
+        lane is a scalar.
     load_bytes: bytes of one load of a tile's row.
-    stream: stores bypass the caches.
-    moves: elements are only moved, as unsigned integers of their width.
-    joined: the number of neighbouring elements that are moved as one element of all their bits.
-    tile: accesses that are not contiguous along the lanes are transposed in registers.
-    turns: the number of parts in which a tile is loaded; each load alternates with the storing of a part of the tile
-        before (1: a tile is loaded, then stored).
-    interleaved_pairs: the first register of a step has the even elements, the second the odd ones (16-bit types held
-        as f32).
-    interleaved_rows: the number of registers over which the elements of one 32-bit word are spread; each register is
-        a row of another access.
-    streams: the number of equal parts of the memory that a work-item visits in turn.
-    fused_steps: the number of steps fused into one, so that each row's data moves together.
+    stream: true if stores bypass the caches.
+    moves: true if elements are only moved, as unsigned integers of their width.
+    joined: number of adjacent elements that are moved as one wider element.
+    tile: true if accesses that are not contiguous along the lanes are transposed in registers.
+    turns: number of parts in which a tile is loaded. The load of each part alternates with the store of a part of the
+        previous tile (1: a tile is loaded, then stored).
+    interleaved_pairs: true if a step's first register has the even elements and its second register the odd elements
+        (16-bit types held as f32).
+    interleaved_rows: number of registers over which the elements of one 32-bit word are spread; each register is a row
+        of another access.
+    streams: number of equal parts of the memory that a work-item visits in turns.
+    fused_steps: number of steps fused into one, so that the data of each row moves together.
 
-    Prefetch distances; 0 means no prefetch.
+    The following fields are prefetch distances; 0: no prefetch.
 
-    l2_prefetch, l1_prefetch: bytes, into L2 and into L1.
-    order_prefetch: bytes beyond those read so far, in the order of interleaved rows, if rows are read in blocks.
-    row_prefetch: bytes in each row of a tile, on processors where bursts are off; if a page holds several rows, the
-        next tile's rows are prefetched instead.
-    gathered_prefetch_steps: steps, for the rows that indices select.
+    l2_prefetch, l1_prefetch: distance in bytes, into L2 and into L1.
+    order_prefetch: distance in bytes beyond the bytes read so far, in the order of interleaved rows, if rows are read
+        in blocks.
+    row_prefetch: distance in bytes within each row of a tile, on processors where bursts are off. If a page holds
+        several rows, the next tile's rows are prefetched instead.
+    gathered_prefetch_steps: distance in steps, for the rows that indices select.
     """
 
     threads: int = 1
