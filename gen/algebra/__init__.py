@@ -1,6 +1,6 @@
-"""The algebra of maps and shapes: calls the C headers through one function of a small shared library.
+"""The algebra of maps and shapes, computed by the C headers through one function of a small shared library.
 
-Maps and shapes are canonical text, which is hashable and printable. Python itself computes no index.
+Maps and shapes are strings in canonical form, so that they can be hashed and printed. Python itself computes no index.
 """
 
 from gen.algebra.library import LIBRARY, AlgebraError, build, call, relaid, run

@@ -1,5 +1,6 @@
-"""The C headers as a small shared library with one function from text to text. The library is built when it is
-missing."""
+"""The shared library of the C headers, with one function that takes a command as text and returns the answer as text.
+The library is built if it is missing or out of date.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +23,10 @@ _lock = threading.Lock()
 
 
 class AlgebraError(Exception):
-    """A command refused its input. The message says what was expected; column is its column in the argument (None: no
-    column)."""
+    """A command refused its input. The message says what was expected.
+
+    column: column of the error in the argument (None: unknown).
+    """
 
     def __init__(self, message: str, column: Optional[int] = None):
         super().__init__(f"error: {column}: {message}" if column else f"error: {message}")
@@ -43,8 +46,9 @@ def _stale() -> bool:
 
 
 def build() -> Path:
-    """Compile the library if it is missing or older than a source. The file is replaced in one step, so no reader sees
-    half a file."""
+    """Compile the library if it is missing or older than a source. The file is replaced atomically, so that no other
+    process reads half a file.
+    """
     if not _stale():
         return LIBRARY
     PROGRESS.note(f"compiling {LIBRARY.relative_to(ROOT)}, once, ..")
@@ -75,7 +79,7 @@ def _library() -> ctypes.CDLL:
 
 
 def run(*words: str) -> tuple[int, str]:
-    """Run one command without a cache; return its exit status and its answer."""
+    """Run one command, without looking in the cache; return its exit status and its answer."""
     argv = (ctypes.c_char_p * len(words))(*[word.encode() for word in words])
     size = 1 << 16
     with _lock:
@@ -89,7 +93,7 @@ def run(*words: str) -> tuple[int, str]:
 
 @functools.lru_cache(maxsize=65536)
 def call(*words: str) -> str:
-    """Return the answer of one command; bad input raises AlgebraError."""
+    """Return the answer of one command, from the cache if possible. Raise AlgebraError for bad input."""
     status, answer = run(*words)
     if status == 2:
         error = re.fullmatch(r"error: (?:(\d+): )?(.*)", answer, re.S)
@@ -99,7 +103,8 @@ def call(*words: str) -> str:
 
 
 def relaid(data: bytes, source: str, target: str) -> bytes:
-    """Return the bytes of an array in the layout of another shape; padding is zero."""
+    """Return the bytes of an array, moved from the layout of shape `source` to that of shape `target`. Padding is zero.
+    """
     moved = ctypes.create_string_buffer(int(call("shape", target).split("\t")[1]))
     why = _library().sett_relaid(source.encode(), target.encode(), data, len(data), moved, len(moved))
     if why:

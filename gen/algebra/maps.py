@@ -1,4 +1,4 @@
-"""Typed functions for the questions that the algebra of maps answers."""
+"""Functions with typed results for the commands of the library that are about maps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gen.algebra.library import call
 
 
 def numbers(values: Sequence[int]) -> str:
-    """Return a list of numbers as one word of a command."""
+    """Return a list of numbers as one argument of a command."""
     return ",".join(map(str, values))
 
 
@@ -21,7 +21,7 @@ class Variable(NamedTuple):
 
 
 class Bounded(NamedTuple):
-    """An expression, the interval of its values, and the variables in it."""
+    """An expression of a map, the interval of its values, and the variables in it."""
 
     lo: int
     hi: int
@@ -39,17 +39,25 @@ class Info(NamedTuple):
 
 
 class Access(NamedTuple):
-    """An affine access: value(v) = value(lo) + stride * (v - lo). stride: None if the access is not affine. align: a
-    divisor of value(lo); 0 if value(lo) is always 0."""
+    """The dependence of a result on one variable v: value(v) = value(lo) + stride * (v - lo).
+
+    stride: None if the result is not such a function of v.
+    align: a divisor of value(lo); 0 if value(lo) is always 0.
+    """
 
     stride: Optional[int]
     align: int
 
 
 class Division(NamedTuple):
-    """A quotient or remainder. divisor: 0 if it is not a positive constant. variable: the one variable that is divided,
-    possibly after multiplications and divisions by constants, with period, the length of its steps; "" and 0 for any
-    other dividend."""
+    """A quotient or remainder in a map.
+
+    divisor: the divisor; 0 if it is not a positive constant.
+    variable: the variable of the dividend, if there is only one and the dividend is computed from it by multiplications
+        and divisions by constants; else "".
+    period: number of values of this variable after which the remainder repeats and the quotient has risen by a
+        constant; 0 if variable is "".
+    """
 
     divisor: int
     variable: str = ""
@@ -57,7 +65,7 @@ class Division(NamedTuple):
 
     @property
     def shifts(self) -> bool:
-        """Return true if the divisor is a power of two, so that C text shifts or masks."""
+        """Return true if the divisor is a power of two, so that the C text uses a shift or a mask."""
         return self.divisor > 0 and self.divisor & (self.divisor - 1) == 0
 
 
@@ -69,7 +77,7 @@ class Guard(NamedTuple):
 
 
 class CText(NamedTuple):
-    """The C expressions of a map; all of them are exact in one index type (uint, int or long)."""
+    """The C expressions of a map. All of them are exact in the index type `type` (uint, int or long)."""
 
     type: str
     results: tuple[str, ...]
@@ -89,7 +97,9 @@ def compose(first: str, second: str) -> str:
 
 
 def evaluate(text: str, *values: int) -> Optional[tuple[int, ...]]:
-    """Return the results at a point (dimensions, ranges, runtime variables), or None outside the domain."""
+    """Return the results of a map at a point (dimensions, ranges, runtime variables), or None if the point is outside
+    the domain.
+    """
     answer = call("map", "eval", text, ",".join(map(str, values)))
     if answer == "outside":
         return None
@@ -101,12 +111,12 @@ def rename(text: str, *names: str) -> str:
 
 
 def substitute(text: str, **values: int) -> str:
-    """Return the map with values in place of some variables."""
+    """Return the map with constants in place of some variables."""
     return call("map", "substitute", text, ",".join(f"{name}={value}" for name, value in values.items()))
 
 
 def ranges(text: str) -> tuple[tuple[int, int], ...]:
-    """Return an interval for each result."""
+    """Return, for each result of a map, an interval that contains its values."""
     answer = call("map", "range", text)
     return tuple((int(lo), int(hi)) for lo, hi in (word.split(",") for word in answer.split("\t"))) if answer else ()
 
@@ -128,13 +138,15 @@ def info(text: str) -> Info:
 
 
 def domain(text: str) -> tuple[tuple[Variable, ...], tuple[Bounded, ...]]:
-    """Return the variables with their bounds, and the constraints."""
+    """Return the variables of a map with their bounds, and its constraints."""
     facts = info(text)
     return facts.variables, facts.constraints
 
 
 def access(text: str, variable: str) -> tuple[Access, ...]:
-    """Return the access of each result along a variable; the stride is 0 for a result that does not depend on it."""
+    """Return, for each result, its dependence on a variable. The stride is 0 if the result does not depend on the
+    variable.
+    """
     answers = []
     for word in call("map", "access", text, variable).split("\t"):
         if word.startswith("stride "):
@@ -146,14 +158,14 @@ def access(text: str, variable: str) -> tuple[Access, ...]:
 
 
 def divisions(text: str) -> tuple[Division, ...]:
-    """Return the quotients and remainders in the results."""
+    """Return the quotients and remainders that the results of a map contain."""
     lines = (line.split(" ") for line in call("map", "divisions", text).splitlines())
     return tuple(Division(0 if divisor == "-" else int(divisor), more[0] if more else "", int(more[1]) if more else 0)
                  for divisor, *more in lines)
 
 
 def guards(text: str) -> tuple[Guard, ...]:
-    """Return the constraints that the bounds of the variables do not already imply."""
+    """Return the constraints of a map that do not follow from the bounds of its variables."""
     answer = []
     for line in call("map", "guards", text).splitlines():
         names, rest = line.split("\t")
@@ -163,14 +175,17 @@ def guards(text: str) -> tuple[Guard, ...]:
 
 
 def fits(text: str, type: str) -> bool:
-    """Return true if an index type holds all intermediate values of a map's C text."""
+    """Return true if the index type can hold all intermediate values of the map's C text."""
     return type in call("map", "fits", text).split()
 
 
 def c_text(text: str, type: str = "", place: str = "") -> CText:
-    """Return the map as C expressions. type: uint, int or long; it must be wide enough. place: the context of the
-    results, which decides about parentheses: compared (next to <=), added (after `pointer +`), term (of a sum),
-    factor."""
+    """Return the map as C expressions.
+
+    type: uint, int or long; it must be wide enough.
+    place: the context of the results, which decides about parentheses: compared (next to <=), added (after `pointer
+        +`), term (of a sum), factor.
+    """
     lines = call("map", "c", text, *([type] if type else []), *([place] if place else [])).splitlines()
     results = tuple(line[len("result "):] for line in lines[1:] if line.startswith("result "))
     constraints = tuple(line[len("constraint "):] for line in lines[1:] if line.startswith("constraint "))
@@ -178,14 +193,15 @@ def c_text(text: str, type: str = "", place: str = "") -> CText:
 
 
 def inverse(text: str) -> Optional[str]:
-    """Return the inverse of a bijection onto a box, or None for other maps."""
+    """Return the inverse of a map that is a bijection onto a box, or None for other maps."""
     answer = call("map", "inverse", text)
     return None if answer.startswith("no") else answer
 
 
 def indexing(opcode: str, operand: int, *words: str) -> tuple[str, tuple[tuple[int, str], ...]]:
-    """Return the map from an op's index to an operand's index, and for each runtime variable, in order, where it is
-    read: the number of an operand and the map to that operand's index."""
+    """Return the map from an op's index to an operand's index and, for each runtime variable of this map, where its
+    value is read: the number of an operand and the map to that operand's index.
+    """
     index, _, *lines = call("op", opcode, str(operand), *words).splitlines()
     reads = (line.split(" ", 2) for line in lines)
     return index, tuple((int(number), at) for _, number, at in reads)
@@ -197,15 +213,16 @@ def shape(text: str) -> str:
 
 
 def strides(text: str) -> Optional[tuple[int, ...]]:
-    """Return the distance in bytes between neighbours along each dimension of a shape, or None if elements are not
-    whole bytes at constant distances."""
+    """Return the stride of each dimension of a shape, in bytes; None if elements are not whole bytes at constant
+    strides.
+    """
     answer = call("shape", "strides", text)
     return None if answer.startswith("no") else _numbers(answer)
 
 
 def tile(text: str) -> tuple[int, ...]:
-    """Return the factors by which a shape's first tile divides each dimension; ones if the tile is more complex than
-    that."""
+    """Return the size of a shape's first tile along each dimension. Return ones if tiles change nothing, combine
+    dimensions, or have more dimensions than the array."""
     return _numbers(call("shape", "tile", text))
 
 

@@ -1,4 +1,6 @@
-"""The second stage, from graph to graph: a fusion becomes ops on plain arrays."""
+"""The second stage of gen, from graph to graph: it replaces ops and layouts that kernels do not have, so that a fusion
+consists of ops on plain arrays.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,6 @@ from gen.lower import counted, parts, select_and_scatter, single_elements, tiled
 
 
 def lowered(fusion: Fusion) -> "Tuple[Computation, List[Leaf]]":
-    """Return the lowered graph, and the arrays that kernels write."""
+    """Return the graph after all replacements, and the arrays that kernels write."""
     plain = counted.lowered(single_elements.lowered(widths.lowered(parts.lowered(fusion.computation))))
     return tiled_layouts.lowered(windows.lowered(select_and_scatter.lowered(plain)))

@@ -1,8 +1,8 @@
-"""Narrow counted integers, such as the 64-bit counters of random numbers, to the bits that are read.
+"""Compute counters, such as the 64-bit counters of random numbers, in 32 bits if only their low bits are read.
 
 A counted value is computed from iotas and constants alone, by ops whose low result bits depend only on the low bits of
-their operands. Its conversion to 32 bits therefore equals the same ops done in 32 bits. A right shift by at least the
-bit length of its largest value is zero.
+their operands. Its conversion to 32 bits therefore equals the result of the same ops in 32 bits. If a counted value is
+shifted right by at least the bit length of its maximum, the result is zero.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ _ARITHMETIC = ("add", "subtract", "multiply", "and", "or", "xor")
 
 
 def lowered(computation: Computation) -> Computation:
-    """Return the computation without conversions and shifts of counted values, or the computation itself if it has
-    none."""
+    """Return the computation with conversions and shifts of counted values replaced; the computation itself if it has
+    none.
+    """
     if not any(i.opcode == "iota" for i in computation.instructions):
         return computation
     counted = _Counted(computation)
@@ -27,7 +28,7 @@ def lowered(computation: Computation) -> Computation:
 
 
 class _Counted:
-    """The counted values of a computation. most: the largest value of each, None if it is not known."""
+    """The counted values of a computation. most: the maximum of each value; None if it is not known."""
 
     def __init__(self, computation: Computation) -> None:
         self.instructions = computation.instructions
@@ -47,7 +48,7 @@ class _Counted:
         return known and all(operand in self.most for operand in i.operands)
 
     def _largest(self, i: Instruction) -> Optional[int]:
-        """Return the largest value before high bits are cut off."""
+        """Return the maximum of a counted value before it is reduced to its type's width; None if it is not known."""
         if i.shape.dtype[0] == "s":
             return None
         if i.opcode == "iota":
@@ -77,7 +78,7 @@ class _Counted:
         return narrows or self.vanishes(i)
 
     def narrowed(self, copied: Computation, like: Instruction, operands: "List[Instruction]") -> Instruction:
-        """Return the replacement of a conversion or a shift."""
+        """Return the replacement of a conversion or a shift of a counted value."""
         dtype = like.shape.dtype
         known: Dict[Instruction, Instruction] = {}
 
@@ -110,7 +111,8 @@ class _Counted:
         return result
 
     def _below(self, value: Instruction) -> "List[Instruction]":
-        """Return the values that a counted value is computed from, operands first; the last one is the value itself."""
+        """Return the values from which a counted value is computed, operands first. The last one is the value itself.
+        """
         found, waiting = set(), [value]
         while waiting:
             i = waiting.pop()

@@ -1,8 +1,8 @@
-"""Replace ops on complex numbers by ops on their real and imaginary parts, and bitcasts of pred by ops on bytes.
+"""Replace real, imag and certain bitcasts and constants of complex numbers, and bitcasts of pred.
 
-The real part of a real number is the number, its imaginary part is zero. A constant with infinities or NaN is built
-from its parts. A bitcast between complex types of different widths becomes a bitcast of the parts, side by side. A pred
-is a byte of 0 or 1; any byte but 0 is true.
+The real part of a real number is the number, its imaginary part is zero. A complex constant with infinities or NaN is
+built from two constants. A bitcast between complex types of different widths becomes a bitcast of an array of their
+parts. A bitcast of pred goes through bytes: a pred is a byte of 0 or 1, and every byte except 0 is true.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gen.hlo.copy import Added, replaced
 
 
 def changes(instruction: Instruction) -> bool:
-    """Return true if an op, or an op of a computation that it calls, has to be replaced."""
+    """Return true if the op is one of those to replace, or if a computation that it calls contains one."""
     opcode, to = instruction.opcode, instruction.shape
     if any(map(changes, (step for called in instruction.called for step in called.instructions))):
         return True
@@ -34,12 +34,12 @@ def _finite(bits: int, dtype: str) -> bool:
 
 
 def lowered(computation: Computation) -> Computation:
-    """Return the computation with these ops replaced, or the computation itself if it has none."""
+    """Return the computation with these ops replaced; the computation itself if it has none of them."""
     return replaced(computation, changes, lambda copied, like, operands: _Steps(copied, like, "parts").run(operands))
 
 
 class _Steps(Added):
-    """Adds the ops that replace one op."""
+    """The ops that replace one op."""
 
     def run(self, operands: "List[Instruction]") -> Instruction:
         opcode, to = self.like.opcode, self.like.shape
@@ -58,7 +58,7 @@ class _Steps(Added):
         return result
 
     def caller(self, operands: "List[Instruction]") -> Instruction:
-        """Return a copy of the op that calls lowered computations."""
+        """Return a copy of the op that calls the lowered versions of its computations."""
         known = {id(called): lowered(called) for called in self.like.called}
         attributes = {key: known.get(id(value), value) for key, value in self.like.attributes.items()}
         return self.computation.add_copy(self.like, operands, attributes=attributes,
@@ -71,7 +71,7 @@ class _Steps(Added):
                                          for k in (0, 1)))
 
     def pred_bits(self, value: Instruction) -> Instruction:
-        """Return a bitcast from or to pred, by way of bytes."""
+        """Return a bitcast from or to pred that goes through bytes."""
         of, to = value.shape, self.like.shape
         if of.dtype == "pred":
             value = self.add("convert", to if to.dtype == "u8" else _as(of, "u8"), value)
@@ -81,8 +81,9 @@ class _Steps(Added):
         return self.add("convert", to, value)
 
     def complex_bits(self, value: Instruction) -> Instruction:
-        """Return a bitcast from c128 to pairs of c64, or back: the parts become columns, the columns are bitcast, and
-        each result's part is read from them."""
+        """Return a bitcast from c128 to pairs of c64, or back. The real and imaginary parts become two columns of an
+        array, the array is bitcast, and each part of the result is read from its columns.
+        """
         of, to = value.shape, self.like.shape
         part, wanted = dtypes.TABLE[of.dtype].part, dtypes.TABLE[to.dtype].part
         columns = array_shape(part, (*of.dims, 1))
@@ -93,12 +94,12 @@ class _Steps(Added):
         return self.add("complex", to, *(self.column(bits, k, _as(to, wanted)) for k in (0, 1)))
 
     def column(self, value: Instruction, number: int, to: Shape) -> Instruction:
-        """Return one column of the last dimension."""
+        """Return column `number` of the last dimension."""
         dims: Tuple[int, ...] = value.shape.dims[:-1]
         box = tuple((0, size, 1) for size in dims) + ((number, number + 1, 1),)
         return self.add("reshape", to, self.add("slice", array_shape(value.shape.dtype, (*dims, 1)), value, slice=box))
 
 
 def _as(of: Shape, dtype: str) -> Shape:
-    """Return an array of another type with the same dims, row-major."""
+    """Return the shape of a row-major array with the same dimensions and another element type."""
     return array_shape(dtype, of.dims)

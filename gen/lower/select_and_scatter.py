@@ -1,10 +1,9 @@
-"""Split select-and-scatter into two ops: the element that each window selects, and the sum that an element receives
-from the windows that selected it.
+"""Split select-and-scatter into two ops: the choice of an element by each window, and the sum of an element's sources.
 
-`window-choice` gives the row-major number of the selected element within its window, or the number of elements of a
-window if the window lies in padding alone. `window-scatter` visits, for each element, the windows that contain it, in
-the order of their positions, and combines the sources of those that selected it. Each window is thus compared once, not
-once for each of its elements.
+`window-choice` returns, for each window, the row-major number of the selected element in the window; if the window
+covers only padding, it returns the number of elements of a window. `window-scatter` visits, for each element, the
+windows that contain it, in the order of their positions, and combines the sources of those windows that selected it.
+The elements of a window are thus compared only once, and not again for each of them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Turn reduces of single elements into elementwise ops: if all dimensions that a reduce removes have size 1, its result
-is the combiner applied to init and the element."""
+"""Turn reduces of single elements into elementwise ops. If all dimensions that a reduce removes have size 1, its result
+is the combiner applied to init and the element.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """Turn tiled layouts of parameters and results into ops on plain arrays.
 
-A tiled parameter is copied to a plain layout; the copy costs nothing, as its map is composed into the maps of its
+A tiled parameter is copied to a plain layout. The copy costs nothing, because its map is composed into the maps of its
 readers. A tiled result becomes a one-dimensional array of all positions in its buffer: the op `tile` puts an element
-or, like `pad`, a zero of padding at each position. Its map is the inverse of the layout, whose domain excludes padding.
-Schedules therefore see one-dimensional arrays that are written at every position, and padding is never read.
+or, like `pad`, a zero of padding at each position. The map of `tile` is the inverse of the layout; padding is outside
+its domain. Schedules therefore see one-dimensional arrays that are written at every position, and padding is never
+read.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from gen.schedule import LANES, TILED_ELEMENTS
 
 
 def plain(shape: Shape) -> Shape:
-    """Return the shape with the same order of dimensions and no tiles."""
+    """Return the shape without tiles, with the same order of dimensions."""
     if shape.kind == "tuple":
         return tuple_shape([plain(child) for child in shape.children])
     return array_shape(shape.dtype, shape.dims, shape.minor_to_major) if shape.tiled else shape
 
 
 def positions(shape: Shape) -> int:
-    """Return the number of elements that the array's buffer has room for."""
+    """Return the number of elements, including padding, that fit into the array's buffer."""
     return shape.bytes // dtypes.storage_bytes(shape.dtype) if shape.tiled else shape.elements
 
 
@@ -37,21 +38,26 @@ def _is_plain(shape: Shape) -> bool:
 
 
 def _part(shape: Shape, dims: "Sequence[int]") -> Shape:
-    """Return the layout of a part with these dims, in tiles no larger than the shape's."""
+    """Return the shape of a box of these dimensions cut out of an array, with tiles no larger than the array's tiles.
+    """
     return of_text(algebra.call("shape", "cut", shape.text, algebra.numbers(dims)))
 
 
 @dataclass(frozen=True)
 class Box:
-    """A part of an array of whole tiles. start: its first index. dims: its dims. whole: the dims of the array, padding
-    included."""
+    """A box of an array that consists of whole tiles.
+
+    start: index of the box's first element.
+    dims: dimensions of the box.
+    whole: dimensions of the array, including padding.
+    """
 
     start: Tuple[int, ...]
     dims: Tuple[int, ...]
     whole: Tuple[int, ...]
 
     def place(self, shape: Shape) -> str:
-        """Return the map from a position in the part to the position in the whole array's memory."""
+        """Return the map from a position in the box to the position in the array's memory."""
         step = algebra.call("op", "slice", "0", *(
             f"{word}={algebra.numbers(values)}" for word, values in (
                 ("out", self.dims), ("in", self.whole), ("start", self.start), ("stride", [1] * len(self.dims)))))
@@ -60,10 +66,13 @@ class Box:
 
 
 def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
-    """Return the boxes that a result is cut into at the edges of whole tiles, its own and those of parameters of the
-    same dims. First comes the box of all whole tiles, then the rest of each dimension, the minor one last; its whole
-    vectors without padding form a box of their own. Only the last boxes then need uneven maps. The list is empty if all
-    tiles are whole, or if the array is too small."""
+    """Return the boxes into which a result is cut, so that only the last boxes need maps with partial tiles. Cuts are
+    at the edges of whole tiles: tiles of the result, and tiles of parameters of the same dimensions.
+
+    The first box contains all whole tiles. Then follow the rests of the dimensions, the minor one last; its whole
+    vectors without padding form a box of their own. Return an empty list if all tiles are whole, or if the array is too
+    small.
+    """
     tiles = [algebra.tile(shape.text), *(algebra.tile(p.text) for p in parameters if p.dims == shape.dims)]
     unit = [math.lcm(*tile) for tile in zip(*tiles)]
     whole = tuple(-(-n // tile) * tile for n, tile in zip(shape.dims, tiles[0]))
@@ -93,8 +102,9 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
 
 
 def lowered(computation: Computation) -> "Tuple[Computation, List[Leaf]]":
-    """Return the computation with plain layouts, except those of its parameters, and its result's leaves as arrays that
-    kernels write."""
+    """Return the computation with plain layouts, except for those of its parameters, and the arrays that kernels write
+    for its results.
+    """
     leaves = result_leaves(computation)
     parameters = computation.parameters
     if all(_is_plain(i.shape) for i in computation.instructions):
@@ -133,7 +143,7 @@ def lowered(computation: Computation) -> "Tuple[Computation, List[Leaf]]":
             lowered_leaves.append(Leaf(number, shape, value, leaf))
             continue
         if value.shape.kind == "tuple":
-            while value.shape.kind == "tuple":      # descend to the leaf
+            while value.shape.kind == "tuple":      # descend to the array that is the result
                 child = 0
                 while leaf >= len(value.shape.children[child].leaves()):
                     leaf -= len(value.shape.children[child].leaves())

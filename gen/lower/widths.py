@@ -1,8 +1,9 @@
 """Turn bitcasts between types of different widths into shifts and conversions.
 
-The bits of the array, element after element and low bits first, stay the same. To split, a wide element is taken as an
-unsigned integer, shifted right by the position of each part, and truncated. To join, parts are shifted left to their
-positions and combined by or. A `bitcast` follows the order in memory: it is a bitcast to or from rows of parts.
+The bits of the array stay the same, element after element, low bits first. To split an element, it is taken as an
+unsigned integer, shifted right by the position of each part, and truncated. To join parts, they are shifted left to
+their positions and combined by or. The op `bitcast` follows the order in memory, so it becomes a bitcast of rows of
+parts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def lowered(computation: Computation) -> Computation:
 
 
 class _Steps(Added):
-    """Adds the ops that replace one bitcast."""
+    """The ops that replace one bitcast."""
 
     def run(self, value: Instruction) -> Instruction:
         of, to = value.shape, self.like.shape
@@ -47,7 +48,7 @@ class _Steps(Added):
         return result
 
     def same(self, value: Instruction, to: Shape, bits: str) -> Instruction:
-        """Truncate an integer of 32 or 64 bits to fewer bits, and return its bits as another type."""
+        """Truncate an integer of 32 or 64 bits to the width of `bits`, and return its bits as the type of `to`."""
         if value.shape.dtype != bits:
             value = self.add("convert", to if to.dtype == bits else array_shape(bits, to.dims), value)
         return value if value.shape == to else self.add("copy" if to.dtype == bits else "bitcast-convert", to, value)
@@ -65,7 +66,7 @@ class _Steps(Added):
                         self.add("constant", array_shape(dtype, ()), literal=[value]), dimensions=())
 
     def split(self, value: Instruction, dims: "Tuple[int, ...]") -> Instruction:
-        """Split each element into parts, along a further last dimension."""
+        """Split each element into parts, which become a new last dimension."""
         bits = max(32, memory_bits(value.shape))
         shape = array_shape(f"u{bits}", dims)
         whole = self.add("broadcast", shape, self.wide(value, bits), dimensions=tuple(range(len(dims) - 1)))
@@ -74,7 +75,7 @@ class _Steps(Added):
         return self.add("shift-right-logical", shape, whole, shifts)
 
     def joined(self, value: Instruction, dims: "Tuple[int, ...]", many: int) -> Instruction:
-        """Join the parts along the last dimension to elements."""
+        """Join the parts along the last dimension to one element each."""
         bits, width, of = max(32, memory_bits(self.like.shape)), memory_bits(value.shape), value.shape
         shape = array_shape(f"u{bits}", dims)
         parts: List[Instruction] = []

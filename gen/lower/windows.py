@@ -1,9 +1,10 @@
-"""Split windows of several dimensions into windows of the outer dimensions and windows of the contiguous one.
+"""Split windows of several dimensions into two ops: windows of the outer dimensions, then windows of the contiguous
+dimension.
 
-If the combiner may be regrouped, a window is the combination of the combinations of its rows. Lanes along the
-contiguous dimension belong to different windows, so the outer dimensions are combined first: there, neighbours in
-memory are neighbours in a vector, and little work is left for the contiguous dimension. Overlapping windows share the
-combinations of their rows. Outer windows without gaps or overlap become a reduce.
+This is possible if the combiner allows regrouping: the rows of a window are then combined separately. Along the
+contiguous dimension, adjacent lanes of a vector belong to different windows. Therefore the outer dimensions are
+combined first, in vectors of adjacent elements, and little work is left for the contiguous dimension. Overlapping
+windows share the combinations of their rows. Outer windows without gaps or overlap become a reduce.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ def lowered(computation: Computation) -> Computation:
 
 
 def _contiguous(shape: Shape) -> int:
-    """Return the dimension whose neighbouring elements are adjacent in memory."""
+    """Return the dimension along which adjacent elements are adjacent in memory."""
     return next((d for d in shape.minor_to_major if shape.dims[d] > 1), 0)
 
 
 def splits(instruction: Instruction) -> bool:
-    """Return true if a window is split: its combiner may be regrouped, and two ops cost less."""
+    """Return true if a reduce-window is split: its combiner allows regrouping, and two ops cost less than one."""
     if instruction.opcode != "reduce-window" or len(instruction.operands) != 2:
         return False
     operand, window = instruction.operands[0].shape, instruction.attributes["window"]
@@ -66,7 +67,7 @@ def _split(copied: Computation, instruction: Instruction, operands: "List[Instru
                                for name, plain in _PLAIN.items()})
     rows_shape = array_shape(shape.dtype, middle, shape.minor_to_major)
     if _follow(outer):
-        # Cut each dimension into windows; a reduce combines the elements of a window.
+        # Reshape each dimension to (windows, elements of a window); a reduce then combines the elements of a window.
         cut = tuple(n * size for n, size in zip(middle, outer.size))
         box = tuple((0, n, 1) for n in cut)
         whole = operand if cut == shape.dims else add(
@@ -94,6 +95,6 @@ def _but(values: "Sequence[int]", d: int, plain: int) -> "Tuple[int, ...]":
 
 
 def _follow(window: Window) -> bool:
-    """Return true if windows follow one another without gaps, overlap, padding or dilation."""
+    """Return true if the windows tile the array without gaps, overlap, padding or dilation."""
     return window.stride == window.size and not window.dilated and not any((*window.low, *window.high,
                                                                            *window.reversal))

@@ -1,5 +1,6 @@
-"""The targets, one file each. To add a target, add its file, the template of the text around its kernels, and a row
-here."""
+"""The targets, one file each. To add a target, add its file, a template for the text around its kernels, and an entry
+of `_MODULES`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from gen.targets.tools import RunError, c_compiler, native
 
 _MODULES = (cuda, hip, opencl, c)
 TARGETS: Dict[str, Target] = {module.TARGET.name: module.TARGET for module in _MODULES}
-# the runners by their word of --target
+# the runners, by their names in --target
 RUNNERS: Dict[str, Runner] = {runner.name: runner for module in _MODULES for runner in module.RUNNERS}
 
 __all__ = ["COMPLEX", "FLOATS", "INTEGERS", "NARROW", "RUNNERS", "RunError", "Runner", "SIGNED", "SMALL", "TARGETS",

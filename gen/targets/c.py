@@ -15,7 +15,9 @@ from gen.targets.tools import c_compiler, native
 
 
 class C(Target):
-    """C11, with GNU vectors or (`wide` is false) without. A work-group is one call of the kernel with its `number`."""
+    """C11, with GNU vectors or (`wide` is false) without. Each call of a kernel runs one work-group, whose number is
+    the argument `number`.
+    """
 
     def on(self, small: bool) -> Target:
         return EMBEDDED_C if small else self
@@ -73,24 +75,24 @@ class C(Target):
 
     @property
     def unroll_few(self) -> str:
-        if self.embedded:       # small code matters more
+        if self.embedded:       # small machines need small code
             return ""
         self.used.add("unroll_few")
         return "UNROLL_FEW"
 
     @property
     def unknown_zeros(self) -> str:
-        if self.embedded:       # needed for masked loads only, which compilers for small machines do not use
+        if self.embedded:       # needed only for masked loads, which compilers for small machines do not use
             return ""
         self.used.add("unknown_zeros")
         return "unknown_zeros()"
 
     def unrolled(self, lanes: int) -> List[str]:
-        """Return the unroll line for loops over vectors; scalar loops have none."""
+        """Return the line that unrolls a loop, for loops over vectors; scalar loops have none."""
         return [self.unroll] if lanes > 1 else []
 
     def vectors(self) -> "List[Vector]":
-        """Return the vector types that the text uses, and those that their functions need."""
+        """Return the vector types that the text uses, and those that the functions on these types need."""
         words: "Dict[Tuple[str, int], Set[str]]" = {}
         for use in self.used:
             if isinstance(use, VectorWord):
@@ -117,7 +119,7 @@ _GNU_C = C(name="c", comment="GNU C11", suffix=".c", types=_C_TYPES,
            has_rsqrt=False, half_by_bits=True, has_libraries=True, prepares=True,
            local_bytes=16384)
 SCALAR_C = replace(_GNU_C, comment="C11", wide=False, inlined="")
-# the numbers of bytes are chosen, not measured
+# sizes are chosen, not measured
 EMBEDDED_C = replace(SCALAR_C, embedded=True, has_libraries=False, prepares=False, local_bytes=2048, alignment=8)
 TARGET = replace(_GNU_C, plain=SCALAR_C)
 
@@ -126,8 +128,12 @@ COMPARISONS = {"<": "less", ">": "greater", "<=": "at_most", ">=": "at_least", "
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector type of a text in GNU C. element, lanes, bytes: of the vector. mask, mask_element: the vector type of
-    its comparisons, and that type's element. words: the functions on the vector that the text uses."""
+    """A vector type of a file in GNU C.
+
+    element, lanes, bytes: type and number of its elements, and its size.
+    mask, mask_element: the vector type of its comparisons, and the element type of that.
+    words: the names of the functions on the vector that the text uses.
+    """
 
     name: str
     element: str
@@ -139,7 +145,7 @@ class Vector:
 
     @property
     def halves(self) -> "List[int]":
-        """Return the sizes of its half, its quarter and so on, in bytes, down to 16."""
+        """Return the sizes, in bytes, of half the vector, a quarter of it and so on, down to 16."""
         sizes = [self.bytes]
         while sizes[-1] > 16:
             sizes.append(sizes[-1] // 2)
@@ -147,7 +153,7 @@ class Vector:
 
     @property
     def comparisons(self) -> "List[Tuple[str, str]]":
-        """Return the name and the operator of each comparison that the text uses."""
+        """Return (name, operator) for each comparison that the text uses."""
         return [(word, sign) for sign, word in COMPARISONS.items() if word in self.words]
 
 
@@ -155,8 +161,9 @@ INTRINSICS = "#include <immintrin.h>\n"
 
 
 class _OnCpu(Runner):
-    """Runs C on the CPU. The harness' threads share the items of each stage; their number depends on the stage's work.
-    SETT_LEVEL replaces -O3: tests that compare nothing but values compile with less optimisation, and with warnings.
+    """The runner of C on this machine's CPU. The harness' threads share the work-groups of each kernel; the number of
+    threads depends on the kernel's work. The environment variable SETT_LEVEL replaces -O3: tests that only compare
+    values compile with less optimisation, and with warnings.
     """
 
     name, target, template = "c", TARGET, "files/harness_c.j2"

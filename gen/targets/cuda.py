@@ -14,8 +14,8 @@ from gen.targets.tools import ROOT, RunError, cxx_compiler, nvcc
 
 
 class Gpu(Target):
-    """The common part of CUDA and HIP. Both use the same file template; the functions of the runtime begin with the
-    target's name."""
+    """What CUDA and HIP share: one file template, and the same runtime functions except for the prefix of their names.
+    """
 
     @property
     def template(self) -> str:
@@ -26,8 +26,9 @@ class Gpu(Target):
         return "files/api_gpu.h.j2"
 
     def head(self, words: bool) -> str:
-        """Kernels that access words are templates with two instances; the instance `aligned` loads and stores whole
-        words."""
+        """Return the qualifiers of a kernel. A kernel that accesses words is a template with two instances; the
+        instance `aligned` loads and stores whole words.
+        """
         if not words:
             return super().head(words)
         return f"template <bool aligned> {'static ' if self.external else ''}{self.kernel}"
@@ -59,8 +60,9 @@ class Gpu(Target):
         return f"({self.types[to]})({text})"
 
     def special(self, pattern: int, dtype: str) -> str:
-        """Return an infinity or NaN as a constant expression, which a table may hold. (Compilers make a signalling NaN
-        quiet.)"""
+        """Return an infinity or NaN as a constant expression, so that a constant table can contain it. Compilers make a
+        signalling NaN quiet.
+        """
         mantissa, letter, cast = (52, "", "(double)") if dtype == "f64" else (23, "f", "")
         payload, quiet = pattern & ((1 << mantissa) - 1), 1 << (mantissa - 1)
         text = (
@@ -85,7 +87,7 @@ class Gpu(Target):
         words = {"add": "Add", "maximum": "Max", "minimum": "Min", "and": "And", "or": "Or", "xor": "Xor"}
         if dtypes.TABLE[dtype].kind in ("sint", "uint"):
             return f"atomic{words[op]}" if op in words else None
-        # atomicAdd of f32 flushes subnormals
+        # atomicAdd of f32 flushes subnormals to zero
         return "atomicAdd" if op == "add" and (dtype == "f64" or (dtype == "f32" and sums_only)) else None
 
 
@@ -110,13 +112,14 @@ TARGET = Cuda(name="cuda", comment="CUDA C++", suffix=".cu",
 
 
 class OnDevice(Runner):
-    """Runs kernels on the machine's own GPU."""
+    """The runner of kernels on this machine's GPU."""
 
     name, template, harness_name, harness_source = "cuda", "files/harness_gpu.j2", "cuda", "cuda.cu"
     target: Target = TARGET
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
-        # Instructions that only one architecture has ("..a") need the architecture's name.
+        # Only code for the exact architecture (a name that ends in "a") may use the instructions of that architecture
+        # alone.
         arch = device.name if device.name.endswith("a") else "native"
         return [nvcc(), "-O3", f"-arch={arch}", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"]
 
@@ -129,21 +132,25 @@ class OnDevice(Runner):
 
 
 class OnCpu(Runner):
-    """Runs the text on a CPU, for checks and not for timing: it is compiled as C++ with a header in which threads are
-    fibres, with barriers, shuffles and atomics. One core runs all fibres and switches a million times a second."""
+    """The runner of GPU kernels on a CPU, for checks and not for timing. The text is compiled as C++ with a header that
+    replaces threads by fibres, with barriers, shuffles and atomics. One core runs all fibres and switches between them
+    a million times a second.
+    """
 
     name, template, timed, patience = "cuda-on-cpu", "files/harness_gpu.j2", False, 8
     target: Target = TARGET
     stand_in = ROOT / "tests" / "cuda_on_cpu.h"
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
-        """Return the compile command. An index beyond an array's bounds, or a misaligned access, becomes an illegal
-        instruction."""
+        """Return the compile command. An index beyond an array's bounds and a misaligned access stop the program by an
+        illegal instruction.
+        """
         return [cxx_compiler(), "-std=c++17", "-O1", "-ffp-contract=off", "-fsanitize=bounds,alignment",
                 "-fsanitize-undefined-trap-on-error", "-fPIC", "-w", "-I", str(folder), "-x", "c++", "-c"]
 
     def together(self, sources: "Sequence[Path]") -> str:
-        """Return a text with each source in a namespace of its own, after all their includes."""
+        """Return the text of one file that contains each source in a namespace of its own, after the includes of all.
+        """
         includes = "".join(f"#include <{name}>\n" for name in self.headers())
         return includes + "".join(f'namespace n{number} {{\n#include "{source.resolve()}"\n}}\n'
                                   for number, source in enumerate(sources))

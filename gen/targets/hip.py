@@ -1,4 +1,4 @@
-"""HIP C++. Wavefronts have 64 lanes on CDNA and 32 on RDNA; the device says which."""
+"""HIP C++. Wavefronts have 64 lanes on CDNA and 32 lanes on RDNA; the device class says which."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ class Hip(cuda.Gpu):
         return None if dtype == "s64" and op in ("maximum", "minimum") else super().atomic(op, dtype, sums_only)
 
     def union_word(self, name: str, kind: str, size: int, dtype: str) -> Tuple[str, List[str]]:
-        """Words are vectors of the elements: clang would keep a union of 32-bit words and other elements in memory."""
+        """Return the type of the words of a union and its declaration. Words are vectors of the union's elements,
+        because clang would keep a union of 32-bit words and other elements in memory instead of registers.
+        """
         if bits(dtype) == 32 or size == bits(dtype) // 8:
             return kind, []
         return f"{name}_word", [f"typedef {self.memory(dtype)} {name}_word __attribute__((vector_size({size})));"]
@@ -40,7 +42,9 @@ class _OnDevice(cuda.OnDevice):
         return hipcc()
 
     def harness(self, output: Path, sources: Sequence[str], flags: Sequence[str]) -> List[str]:
-        """hipcc does not compile C, so the C sources are compiled to one object first."""
+        """Return the command that links the harness. hipcc does not compile C, so a C compiler first compiles the C
+        sources to one object.
+        """
         plain, runtime = [[source for source in sources if source.endswith(suffix)] for suffix in (".c", ".cu")]
         both = f"{output}.o"
         first = [c_compiler(), "-std=c11", "-pthread", *flags, "-nostdlib", "-r", "-o", both, *plain]

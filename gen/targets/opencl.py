@@ -19,8 +19,9 @@ class OpenCL(Target):
 
     @property
     def unroll_counted(self) -> str:
-        """Return the pragma that unrolls fully. With `unroll` alone, clang unrolls a few steps before it inlines the
-        function and knows the counts."""
+        """Return the pragma that unrolls a loop fully. With `#pragma unroll`, clang unrolls some steps before it
+        inlines the function, when it does not know the trip count yet.
+        """
         return "#pragma clang loop unroll(full)"
 
     @property
@@ -55,7 +56,7 @@ TARGET = OpenCL(name="opencl", comment="OpenCL C 1.2", suffix=".cl",
 
 
 class _OnDevice(Runner):
-    """Runs OpenCL on any OpenCL 1.2 device; on PoCL's if there is no other."""
+    """The runner of OpenCL on any OpenCL 1.2 device; on PoCL's CPU device if there is no other."""
 
     name, target, template, libraries = "opencl", TARGET, "files/harness_opencl.j2", ("-lOpenCL",)
     harness_name, harness_source = "opencl", "opencl.c"

@@ -1,4 +1,4 @@
-"""Commands that compile and run the kernels of a target, on the target's own device or on the CPU."""
+"""Runners: the commands that compile and run the kernels of a target, on the target's own device or on the CPU."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from gen.targets.tools import c_compiler
 
 
 class Runner:
-    """A runner, which is one word of --target.
+    """One way to compile and run a target's kernels.
 
-    template: of the C text between the harness and the API of a fusion. head: the lines before its includes.
-    harness_name, harness_source: the harness, and its file that calls the runtime. missing: words in messages of
-    compilers and linkers, with what is missing if they appear. patience: the factor by which a launch may take longer
-    than on a device. timed: true if times mean anything.
+    name: its name in --target.
+    template: template of the C text between the harness and the API of a fusion.
+    head: lines before the includes of that text.
+    harness_name, harness_source: name of the harness, and its file that calls the runtime.
+    missing: for words in messages of compilers and linkers, what is missing if the words appear.
+    patience: factor by which a launch may take longer than on a device.
+    timed: true if measured times say something about the device.
     """
 
     name = ""
@@ -31,25 +34,30 @@ class Runner:
     timed = True
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
-        """Return the command that compiles the kernels' file to an object, without `-o OBJECT FILE`. long: true for a
-        long text, which compilers should optimise less. device: the device class (gen.schedule) of the kernels."""
+        """Return the command that compiles the kernels' file to an object, except for `-o OBJECT FILE`.
+
+        long: true for a long text, which is compiled with less optimisation.
+        device: the device class (gen.schedule) of the kernels.
+        """
         raise NotImplementedError
 
     def kernels(self, name: str) -> str:
-        """Return the name of the kernels' file, or "" if the kernels are a string in the header."""
+        """Return the name of the kernels' file, or "" if the header contains the kernels as a string."""
         return f"{name}{self.target.suffix}"
 
     def headers(self) -> "Dict[str, str]":
-        """Return the files, other than the system's, that the kernels include, with their text."""
+        """Return the files that the kernels include, except system headers: name -> text."""
         return {}
 
     def together(self, sources: "Sequence[Path]") -> str:
-        """Return the text of one file with the kernels of several, or "" if they cannot be compiled together."""
+        """Return the text of one file that contains the kernels of several files, or "" if that is impossible."""
         return ""
 
     def slow_header(self, about: "Dict[str, Any]") -> "Tuple[str, int]":
-        """Return a line of the kernels' file that makes compilers slow, and the modification time, in nanoseconds, of
-        the header that it includes; ("", 0) if there is none. about: the target's part of the manifest."""
+        """Return a line of the kernels' file that includes a header which compiles slowly, and the header's
+        modification time in nanoseconds. Return ("", 0) if there is no such line. about: the target's part of the
+        manifest.
+        """
         return "", 0
 
     def linker(self) -> str:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class RunError(Exception):
-    """An error that stops a command: bad input (status 2), a missing tool or device (3), a wrong kernel (1)."""
+    """An error that stops a command. status: 2 for bad input, 3 for a missing tool or device, 1 for a wrong kernel."""
 
     def __init__(self, message: str, status: int = 2) -> None:
         super().__init__(message)
@@ -23,7 +23,8 @@ class RunError(Exception):
 
 
 def _first(what: str, instead: str, *names: str, variable: str = "") -> str:
-    """Return the program that an environment variable names, else the first of `names` that is installed."""
+    """Return the program that the environment variable `variable` names, else the first installed program of `names`.
+    """
     named = os.environ.get(variable, "")
     if named and not shutil.which(named):
         raise RunError(f"{variable}: expected the name or the path of a {what}, found '{named}'", 3)
@@ -34,12 +35,12 @@ def _first(what: str, instead: str, *names: str, variable: str = "") -> str:
 
 
 def c_compiler() -> str:
-    """Return $CC, cc, gcc or clang, the first that is installed."""
+    """Return the C compiler: $CC if it is set, else the first installed one of cc, gcc and clang."""
     return _first("C compiler", "install gcc or clang, or name one in CC", "cc", "gcc", "clang", variable="CC")
 
 
 def cxx_compiler() -> str:
-    """Return $CXX, g++, clang++ or c++, the first that is installed."""
+    """Return the C++ compiler: $CXX if it is set, else the first installed one of g++, clang++ and c++."""
     return _first("C++ compiler", "install g++ or clang++, or name one in CXX", "g++", "clang++", "c++",
                   variable="CXX")
 
@@ -53,7 +54,8 @@ def hipcc() -> str:
 
 
 def native() -> "Tuple[str, ...]":
-    """Return the C compiler's options for this machine's instructions, as far as the compiler knows them."""
+    """Return the options by which the C compiler uses this machine's instructions, if the compiler knows such options.
+    """
     return _native_of(c_compiler())
 
 
@@ -65,5 +67,5 @@ def _native_of(compiler: str) -> "Tuple[str, ...]":
     here = known("-march=native")
     macros = child.compiler([compiler, *here, "-x", "c", "-dM", "-E", os.devnull]).out
     if "__AVX2__" in macros and "__AVX512F__" not in macros and "__clang__" not in macros:
-        return known(*here, "-mmove-max=256", "-mstore-max=256") or here    # gcc before 12 does not know them
+        return known(*here, "-mmove-max=256", "-mstore-max=256") or here    # unknown to gcc before 12
     return here
