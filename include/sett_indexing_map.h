@@ -122,7 +122,7 @@ HISTORY
 #ifndef SETT_INDEXING_MAP_H
 #define SETT_INDEXING_MAP_H
 
-#define SETT_MAP_VERSION 600 /* 0.6.0: 10000 * major + 100 * minor + patch */
+#define SETT_MAP_VERSION 600 /* version 0.6.0: 10000 * major + 100 * minor + patch */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -165,7 +165,7 @@ HISTORY
 
 /* ======================================================================= types ==== */
 
-/* One list makes the enum of errors and their messages. */
+/* The enum of errors and their messages are both made from this list. */
 #define SETT_MAP_ERRORS(X)                                                                                  \
   X(OK, "no error")                                                                                         \
   X(FULL, "the arena is full: expected more memory")                                                        \
@@ -205,22 +205,23 @@ HISTORY
 #define SETT_MAP_ERROR_ENUM(name, text) SETT_MAP_ERROR_##name,
 enum { SETT_MAP_ERRORS(SETT_MAP_ERROR_ENUM) SETT_MAP_ERROR_COUNT };
 
-/* A handle of an expression in an arena. A handle below SETT_MAP_ERROR_COUNT is a failed expression, and is the error code. Every builder passes a
- * failed operand on, so a chain needs one check. Equal expressions have equal handles. */
+/* A handle is the number of an expression in an arena. Equal expressions have equal handles. A handle below SETT_MAP_ERROR_COUNT is an error code:
+ * the expression could not be built. A function that gets such a handle as an operand returns it, so a chain of calls needs one check at its end. */
 typedef uint32_t sett_expr;
 
-/* Caller-owned memory. Everything that a function makes is stored here and freed only by sett_map_arena_rewind or by making the arena again. */
+/* Caller-owned memory. Functions store all expressions and maps that they make in it. It is freed only by sett_map_arena_rewind, or by making the
+ * arena again. */
 typedef struct sett_map_arena {
-  unsigned char *memory; /* buckets | nodes -> ... free ... <- variables, names, results, constraints */
-  size_t bytes;          /* size of memory */
-  size_t top;            /* first byte in use at the upper end */
+  unsigned char *memory; /* hash table | nodes, growing up -> ... free ... <- variables, names, results, constraints */
+  size_t bytes;          /* size of memory in bytes */
+  size_t top;            /* offset in bytes at which the free space ends */
   uint32_t nodes;        /* number of nodes in use */
   uint32_t buckets;      /* size of the hash table, a power of two */
-  int full;              /* 1: memory ran out at some time, so an answer may be weaker than with more memory */
+  int full;              /* 1: memory ran out at some time, so answers may be weaker than with more memory */
 } sett_map_arena;
 
 typedef struct sett_map_variable {
-  const char *name; /* NULL: the default name of its place (d0, s0, rt0) */
+  const char *name; /* NULL: the variable has the default name of its position (d0, s0, rt0) */
   int64_t lo, hi;   /* inclusive bounds */
 } sett_map_variable;
 
@@ -232,11 +233,11 @@ typedef struct sett_map_constraint {
 enum { SETT_MAP_UNDEFINED, SETT_MAP_EMPTY, SETT_MAP_DEFINED, SETT_MAP_FAILED };
 
 typedef struct sett_map {
-  int kind;   /* UNDEFINED (also {0}), EMPTY (KNOWN EMPTY), DEFINED, FAILED */
-  int error;  /* SETT_MAP_ERROR_..., when FAILED */
+  int kind;   /* SETT_MAP_UNDEFINED (also the kind of a map {0}), .._EMPTY (KNOWN EMPTY), .._DEFINED or .._FAILED */
+  int error;  /* a SETT_MAP_ERROR_... if kind is FAILED */
   int column; /* column of the error in the text, counted from 1; 0 if there was no text */
   int dims, ranges, rts, results, constraints; /* counts */
-  const sett_map_variable *variable;           /* dims, then ranges, then runtime variables */
+  const sett_map_variable *variable;           /* dimensions, then ranges, then runtime variables */
   const sett_expr *result;
   const sett_map_constraint *constraint;
 } sett_map;
@@ -246,27 +247,28 @@ typedef struct sett_map_interval {
 } sett_map_interval;
 
 /* ---- arena ---- */
-/* memory is aligned to 8 bytes inside; if size_t has 32 bits, at most 256 MiB are used */
+/* Only the part of memory from the first multiple of 8 on is used. If size_t has 32 bits, at most 256 MiB are used. */
 SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes);
 typedef struct sett_map_mark {
   size_t top;
   uint32_t nodes;
 } sett_map_mark;
 SETT_PUBLIC sett_map_mark sett_map_arena_mark(const sett_map_arena *arena);
-/* forgets everything made after the mark */
+/* Free everything that was made after the mark. */
 SETT_PUBLIC void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark);
-/* Return sizes of memory; SIZE_MAX if size_t cannot hold them. */
-SETT_PUBLIC size_t sett_map_arena_bytes(size_t nodes); /* memory for that many nodes */
-/* memory of an arena in which any text of that length can be read and printed */
+/* The next functions return sizes in bytes, or SIZE_MAX if size_t cannot hold the size. */
+SETT_PUBLIC size_t sett_map_arena_bytes(size_t nodes); /* memory for this number of nodes */
+/* memory for an arena in which any text of this length can be read and printed */
 SETT_PUBLIC size_t sett_map_parse_bytes(size_t length);
-/* Return the free memory that simplify and all questions about this map need to run at full strength. With less they first search less, and finally
- * fail with FULL. For a small map it is some 4 MiB, of which some hundred KiB are accessed. */
+/* Return the number of free bytes that simplify and all questions about this map need to run at full strength. With less memory, they search less;
+ * with still less, they fail with FULL. For a small map it is some 4 MiB, of which some hundred KiB are accessed. */
 SETT_PUBLIC size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map);
 SETT_PUBLIC const char *sett_map_message(int error);
 
-/* ---- build expressions (constants fold; x+0, x*1, x*0, x floordiv 1, x mod 1, x xor 0, x xor x vanish; nothing else is rewritten) ---- */
+/* ---- build expressions: constants are folded, and x+0, x*1, x*0, x floordiv 1, x mod 1, x xor 0 and x xor x are simplified, but nothing else ----
+ */
 SETT_PUBLIC sett_expr sett_map_constant(sett_map_arena *arena, int64_t value);
-/* variable number index: dims, then ranges, then rts */
+/* Return a variable by its index: dimensions are numbered first, then ranges, then runtime variables. */
 SETT_PUBLIC sett_expr sett_map_var(sett_map_arena *arena, int index);
 SETT_PUBLIC sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b);
 SETT_PUBLIC sett_expr sett_map_sub(sett_map_arena *arena, sett_expr a, sett_expr b);
@@ -278,8 +280,8 @@ SETT_PUBLIC sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr
 SETT_PUBLIC sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b);
 SETT_PUBLIC sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr b);
 
-/* ---- build maps: the arrays are copied into the arena; a failed expression makes a failed map; lo > hi makes KNOWN EMPTY,
- * and so do constraints that leave no point beside an expression that failed for want of a value ---- */
+/* ---- build maps: the arrays are copied into the arena. A failed expression makes a failed map. lo > hi makes KNOWN EMPTY. If an expression has no
+ * value, the map is KNOWN EMPTY if the constraints leave no point, and failed otherwise ---- */
 SETT_PUBLIC sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts,
                                    const sett_map_variable *variables, int results, const sett_expr *result,
                                    int constraints, const sett_map_constraint *constraint);
@@ -288,59 +290,66 @@ SETT_PUBLIC sett_map sett_map_empty(void);
 SETT_PUBLIC sett_map sett_map_undefined(void);
 
 /* ---- ask ---- */
-SETT_PUBLIC int sett_map_variables(sett_map map); /* dims + ranges + rts */
-/* its own name, or the default, written to buffer (24 bytes) */
+SETT_PUBLIC int sett_map_variables(sett_map map); /* Return dims + ranges + rts. */
+/* Return the name of a variable. A default name is written to buffer, which has 24 bytes. */
 SETT_PUBLIC const char *sett_map_name(sett_map map, int variable, char *buffer);
-SETT_PUBLIC int sett_map_find(sett_map map, const char *name, size_t length); /* index of a variable, or -1 */
+/* Return the index of the variable with this name, or -1. */
+SETT_PUBLIC int sett_map_find(sett_map map, const char *name, size_t length);
 
 /* ---- text ---- */
 SETT_PUBLIC sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length);
-/* Write at most capacity bytes, with a final zero byte if capacity > 0; return the length of the whole text without the zero. */
+/* Write at most capacity bytes, including a final zero byte if capacity > 0. Return the length of the whole text without the zero byte. */
 SETT_PUBLIC size_t sett_map_print(sett_map_arena *arena, sett_map map, char *out, size_t capacity);
 SETT_PUBLIC size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *out, size_t capacity);
 
-/* ---- evaluate: values of dims, ranges, rts. 1: inside, and the results; else 0, results of 0, and in *error (NULL: not asked) why there is no value (overflow,
- * zero divisor), or 0: the point is outside the domain ---- */
+/* ---- evaluate: values has one value per dimension, then per range, then per runtime variable ----
+ * Inside the domain: write the results and return 1.
+ * Otherwise: write results of 0 and return 0. If error is not NULL, *error is 0 if the point is outside the domain; else it says why a constraint
+ * or result has no value (overflow, zero divisor). */
 SETT_PUBLIC int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results,
                                   int *error);
 
-/* ---- points: an evaluator is a map made ready once (its arrays lie in the arena); at answers as sett_map_evaluate does, without building anything ---- */
+/* ---- points: an evaluator is a map prepared once for many evaluations. Its arrays are in the arena. sett_map_evaluator_at returns what
+ * sett_map_evaluate returns, and uses no further memory ---- */
 typedef struct sett_map_evaluator {
   sett_map map;
-  const struct settp_map_step *step; /* all operations, operands first */
-  const uint32_t *root;              /* the steps of the constraints, then of the results */
+  const struct settp_map_step *step; /* all operations; the operands of an operation precede it */
+  /* the step that computes each constraint, then the step that computes each result */
+  const uint32_t *root;
   int64_t *value;
   unsigned char *error;
   uint32_t steps;
-  int failed; /* the error at every point (a failed or UNDEFINED map, a full arena), or 0 */
+  int failed; /* 0, or the error that every point has (the map is failed or UNDEFINED, or the arena is full) */
 } sett_map_evaluator;
 SETT_PUBLIC sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, sett_map map);
 SETT_PUBLIC int sett_map_evaluator_at(const sett_map_evaluator *evaluator, const int64_t *values, int64_t *results,
                                       int *error);
 
-/* All points of the domain: dims, ranges, rts, with the last variable fastest. next returns 1 (point and result hold the next point), or 0 after the
- * last point, or 0 with it.error at a point where a constraint or a result has no value; the caller may continue.
+/* An iterator over all points of the domain. Its variables are dimensions, ranges, then runtime variables; the last one changes fastest.
+ * sett_map_points_next returns 1 if point and result hold the next point. After the last point it returns 0. At a point where a constraint or a
+ * result has no value, it returns 0 with the error; the caller may then continue with the next point.
  * Law: the points are those where sett_map_evaluate returns 1, each once.
- * it = sett_map_points_begin(&arena, map); while (sett_map_points_next(&it)) use(it.point, it.result); if (it.error) .. */
+ *     it = sett_map_points_begin(&arena, map); while (sett_map_points_next(&it)) use(it.point, it.result); if (it.error) .. */
 typedef struct sett_map_points {
   sett_map_evaluator evaluator;
   int64_t *point, *result;
-  int error; /* why the last answer was 0 before the end, or 0 */
-  int state; /* 0: before the first, 1: at a point, 2: after the last */
+  int error; /* 0, or why the last call returned 0 before the end */
+  int state; /* 0: before the first point, 1: at a point, 2: after the last point */
 } sett_map_points;
 SETT_PUBLIC sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_map map);
 SETT_PUBLIC int sett_map_points_next(sett_map_points *points);
 
 /* ---- algebra ---- */
 SETT_PUBLIC sett_map sett_map_simplify(sett_map_arena *arena, sett_map map);
-/* with_xor: return the simplified map with sums of bits modulo 2 as xor, even if map has no xor. without_xor: return the simplified map without xor,
- * for readers that do not know it: a xor b is written as the sum of 2^j * ((a floordiv 2^j + b floordiv 2^j) mod 2) over the places where both vary,
- * and is not simplified again. Error OVERFLOW: an operand has no bounds or bounds beyond [-2^62, 2^62 - 1], or one xor has more than 32 operands.
- * Law L16.
- * (u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]     becomes     (u, v) -> (u xor v), .. and back */
+/* sett_map_with_xor returns the simplified map in which sums of bits modulo 2 are written as xor, even if map has no xor.
+ *     (u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]     becomes     (u, v) -> (u xor v), ..
+ * sett_map_without_xor returns the simplified map with every a xor b written as the sum of 2^j * ((a floordiv 2^j + b floordiv 2^j) mod 2) over the
+ * bits j in which both vary. It serves programs that cannot read xor. The sums are not simplified again. Error OVERFLOW: an operand of a xor has no
+ * bounds or bounds beyond [-2^62, 2^62 - 1], or one xor has more than 32 operands.
+ * Law L16. */
 SETT_PUBLIC sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map);
 SETT_PUBLIC sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map);
-/* first feeds second; not simplified */
+/* Return the map p -> second(first(p)), not simplified. */
 SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second);
 SETT_PUBLIC sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed,
                                          const int64_t *values);
@@ -348,133 +357,144 @@ SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
 
 /* ---- variables ---- */
 
-/* Return the simplified map in which every range s with a constraint s mod k = r is written k * s + r, without that constraint. Other constraints
- * stay; several moduli of one range are joined by the Chinese remainder theorem.
+/* Return the simplified map in which every range s that has a constraint s mod k = r is replaced by k * s + r, and the constraint is removed. Other
+ * constraints stay. If a range has several such constraints, they are first joined by the Chinese remainder theorem.
  * Law: the same results in the same order of ranges: rescale(m)(.., s, ..) = m(.., k * s + r, ..).
- * ()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3], s0 mod 7 in [5, 5]     becomes     ()[s0] -> (s0 * 42 + 33), domain: s0 in [0, 1] */
+ *     ()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3], s0 mod 7 in [5, 5]     becomes     ()[s0] -> (s0 * 42 + 33), domain: s0 in [0, 1] */
 SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map);
 
-/* Remove the variables of these kinds that occur in no result and in no constraint with a remaining variable. Constraints among removed variables
- * are dropped if a point satisfies them; if none does, the map is KNOWN EMPTY, and if that is not decided, they stay. removed (one flag per
- * variable, or NULL) marks the removed variables.
- * Law: the domain is the projection of the old domain, the values are the same. Nothing is simplified.
- * (d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]     becomes     (d0) -> (d0), domain: d0 in [0, 5] */
+/* Remove each variable of the given kinds that occurs in no result and in no constraint with a variable that stays. Nothing is simplified.
+ * A constraint that contains only removed variables is dropped if some point satisfies it. If no point does, the map is KNOWN EMPTY. If neither is
+ * decided, its variables stay. If removed is not NULL, it is an array of flags, one per variable, which is set to 1 for each removed variable.
+ * Law: the domain is the projection of the old domain, and the values are the same.
+ *     (d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]     becomes     (d0) -> (d0), domain: d0 in [0, 5]
+ */
 enum { SETT_MAP_DIMS = 1, SETT_MAP_RANGES = 2, SETT_MAP_RTS = 4, SETT_MAP_ALL_KINDS = 7 };
 SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map, int kinds, unsigned char *removed);
 
-/* to_dims: make the chosen ranges and runtime variables (one flag per variable; NULL: all of them) the last dimensions, in their order. to_ranges:
- * make the chosen dimensions and runtime variables (NULL: all dimensions) the last ranges. All variables keep their names.
+/* Change the kind of variables. chosen has one flag per variable. All variables keep their names.
+ * sett_map_to_dims makes the chosen ranges and runtime variables the last dimensions, in their old order; NULL chooses all of them.
+ * sett_map_to_ranges makes the chosen dimensions and runtime variables the last ranges, in their old order; NULL chooses all dimensions.
  * Law: only the order of the variables changes.
- * (d0)[s0, s1] -> (d0 + s0 + s1), s0 chosen     becomes     (d0, s0)[s1] -> (d0 + s0 + s1) */
+ *     (d0)[s0, s1] -> (d0 + s0 + s1), s0 chosen     becomes     (d0, s0)[s1] -> (d0 + s0 + s1) */
 SETT_PUBLIC sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
 SETT_PUBLIC sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
 
-/* Move dimension `from` to place `to`; the others keep their order, and all keep their names. UNDEFINED if there is no such dimension or place.
- * Law: only the order of the dimensions changes. sett_indexing_analysis.h takes the first dimension as the lanes of a warp, so another one is moved
- * to place 0 first.
- * (block, thread)[s0] -> (block * 32 + thread), 1 to 0     becomes     (thread, block)[s0] -> (block * 32 + thread) */
+/* Move the dimension with index `from` to index `to`. The other dimensions keep their order, and all variables keep their names. The result is
+ * UNDEFINED if an index is out of range. Use: sett_indexing_analysis.h takes the first dimension as the lanes of a warp, so a caller whose lanes are
+ * another dimension moves it to index 0.
+ * Law: only the order of the dimensions changes.
+ *     (block, thread)[s0] -> (block * 32 + thread), 1 to 0     becomes     (thread, block)[s0] -> (block * 32 + thread) */
 SETT_PUBLIC sett_map sett_map_move(sett_map_arena *arena, sett_map map, int from, int to);
 
-/* Replace a variable by an expression of the others (in the numbering of map) and remove it from the lists; its bounds become a constraint. Error
- * REPLACEMENT: the expression contains the variable itself.
- * Law: replace(m, v, e)(p without v) = m(p with v = e(p)), and is outside if e(p) is outside v's bounds. Nothing is simplified. */
+/* Replace a variable by expr, an expression of the other variables, and remove the variable. expr numbers variables as map does. The bounds of the
+ * variable become a constraint on expr. Nothing is simplified. Error REPLACEMENT: expr contains the variable itself.
+ * Law: replace(m, v, e)(p without v) = m(p with v = e(p)), and is outside if e(p) is outside v's bounds. */
 SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr);
 
-/* The answer to a question (ANSWERS). A no has a witness, except for some that only counting proves. Arrays are in the arena. */
+/* The answer to a question; see ANSWERS in the manual. A no has a witness, except for some that only counting proves. Arrays are in the arena. */
 typedef struct sett_map_answer {
-  int yes, no;        /* 1 if proved */
-  const char *reason; /* why the answer is not yes; "" for yes */
-  /* no: two points with one image; if only point is set, its image is outside the box, or two maps differ there; or NULL */
+  int yes, no;        /* 1 if the answer is proved */
+  const char *reason; /* why the answer is not yes; "" if it is yes */
+  /* the witness of a no, or NULL. If both are set: two points with the same image. If only point is set: a point whose image is outside the box, or
+   * where two compared maps differ. */
   const int64_t *point, *other;
-  const int64_t *missed; /* no: a point of the box that no point maps to, or NULL */
+  const int64_t *missed; /* the witness of a no: a point of the box that is no image, or NULL */
 } sett_map_answer;
 
-/* Return the inverse of a bijection from dimensions onto the box of its results, simplified: d0.. are the results, and the box is the domain.
- * UNDEFINED if there is none or none was found; *why gives the reason (also ranges, runtime variables, KNOWN EMPTY).
- * Laws, proved before the answer: compose(m, inverse(m)) is the identity on m's domain, and compose(inverse(m), m) is the identity on the box. (One
- * of them and equal numbers of points imply the other.)
- * (d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]     gives     (d0, d1) -> (5 - d1, d0), domain: d0 in [0, 2], d1 in [0, 5].
- * Method: the results are equations of linear forms over atoms. A form k * A + B with B in an interval of at most k values gives A and B (a digit);
- * atoms in two equations are eliminated; known atoms are substituted. */
+/* Return the simplified inverse of a map with dimensions only that is a bijection from its domain onto a box. The dimensions d0.. of the inverse are
+ * the results of map, and its domain is the box. The result is UNDEFINED if map is no such bijection or none was found; *why gives the reason.
+ * Law, proved before the function returns: compose(m, inverse(m)) is the identity on m's domain, and compose(inverse(m), m) is the identity on the box.
+ * (One of these, and equal numbers of points in domain and box, imply the other.)
+ *     (d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]     gives     (d0, d1) -> (5 - d1, d0), domain: d0 in [0, 2], d1 in [0, 5]
+ * Method: result i gives the equation (result i) = d_i, whose left side is a linear form over atoms (variables and quotients). If a form is k * A + B
+ * and B lies in an interval of at most k values, the equation gives A by a quotient and B by a remainder. An atom in two equations is eliminated from
+ * one of them. Known atoms are substituted. */
 SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_map_answer *why);
 
 /* ---- questions ---- */
 SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr);
 
-/* value(v) = value(lo) + stride * (v - lo) everywhere in the domain, and align divides value(lo) (0: value(lo) is always 0). If linear is 0, nothing
- * is known. */
+/* value(v) = value(lo) + stride * (v - lo) for a variable v with lower bound lo, everywhere in the domain. align divides value(lo); it is 0 if
+ * value(lo) is always 0. If linear is 0, stride and align are not known. */
 typedef struct sett_map_stride {
-  int64_t stride, align; /* 0 and 1 if not linear */
+  int64_t stride, align; /* 0 and 1 if linear is 0 */
   int linear;
 } sett_map_stride;
-/* one entry per result; 0 or an error */
+/* Write one entry per result to out. Return 0 or an error. */
 SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out);
 
-/* Return the simplified results with map's own bounds and, as constraints, everything that must be tested at run time: the remaining constraints, and
- * the variables whose bounds they narrow. */
+/* Return the simplified results with map's own bounds. The constraints of the returned map are what must be tested at run time: the constraints that
+ * remain after simplification, and the bounds of those variables that simplification narrowed. */
 SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 
-/* C text, valid in C11, OpenCL C 1.2 and CUDA: a line with the type, `result EXPR` per result, `constraint EXPR` per guard. type 0: the narrowest
- * type that computes all lines correctly (results inside the domain, guards anywhere in the bounds). Variables have that type. */
+/* Write C text that is valid in C11, OpenCL C 1.2 and CUDA: one line with the type, one line `result EXPR` per result, one line `constraint EXPR` per
+ * constraint of sett_map_guards. Variables have the type, too. type 0 chooses the narrowest type that computes all lines correctly: results at points
+ * inside the domain, constraints at all points inside the bounds. */
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error);
-/* Write the same with each result in parentheses if its place needs them: alone; beside <= or ==; after `pointer +` (also if the text subtracts,
- * because unsigned numbers may pass 0 in between); in a sum; beside * / % >> &. */
+/* Write the text of sett_map_print_c for results that are then inserted in a larger expression. place says where, so that a result is put in
+ * parentheses if it needs them: alone; beside <= or ==; after `pointer +`; as a summand; beside * / % >> &. After `pointer +`, a text with a
+ * subtraction needs them too, because an unsigned partial sum may pass 0. */
 enum { SETT_MAP_ALONE, SETT_MAP_COMPARED, SETT_MAP_ADDED, SETT_MAP_TERM, SETT_MAP_FACTOR };
 SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int type, int place, char *text,
                                        size_t capacity, int *error);
-/* Return 1 if a type can compute all lines that print_c would write in it, 0 if not, else an error: no type has such a text. */
+/* Return 1 if the type can compute all lines that sett_map_print_c would write in it, and 0 if not. Return an error if no type can. */
 SETT_PUBLIC int sett_map_fits(sett_map_arena *arena, sett_map map, int type);
 
-/* Compare by meaning: the same domain and the same values; points where one map has no value are ignored. No: they differ at answer.point (one value
- * per variable) or, without a point, in the number of variables or results. Variables are matched by position; names are ignored. A comparison with
- * UNDEFINED is not decided. */
+/* Compare by meaning: yes if both maps have the same domain and the same values there. Points at which a map has no value are ignored. A no has a
+ * witness answer.point at which the maps differ, except if the numbers of variables or results differ. Variables are matched by index; names are
+ * ignored. A comparison with UNDEFINED is not decided. */
 SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b);
 
-/* All values of an expression on the domain: lo <= value <= hi and value = residue modulo modulus (modulus 0: it is always residue); lo and hi are
- * in the class. Sound; exact if each variable occurs once and no constraint joins variables. An empty domain gives [1, 0]; without knowledge all 64
- * bits, modulus 1.
- * d0 * 12 + s0 * 8 + 3, d0 in [0, 4], s0 in [0, 3]: [3, 75], 3 modulo 4 */
+/* Bounds of the values of an expression on the domain: lo <= value <= hi, and value = residue modulo modulus. If modulus is 0, the value is always
+ * residue. lo and hi are in this residue class too. The bounds are sound. They are exact if each variable occurs once and no constraint joins variables.
+ * An empty domain gives [1, 0]. If nothing is known, the interval is all 64-bit numbers and modulus is 1.
+ *     d0 * 12 + s0 * 8 + 3, d0 in [0, 4], s0 in [0, 3]: [3, 75], 3 modulo 4 */
 typedef struct sett_map_values {
   int64_t lo, hi, modulus, residue;
 } sett_map_values;
 SETT_PUBLIC sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map map, sett_expr expr);
 
-/* is_injective: no two points (of dims, ranges and rts) have one image. covers: every point of a box (one interval per result) is the image of a
- * point. is_bijective: both, and no image is outside the box (NULL: the bounding box of the image). The structure is examined first (the equations
- * of sett_map_inverse, digits); then domains of up to 65,536 points are enumerated.
- * (d0, d1) -> (d0 * 4 + d1), domain: d0 in [0, 2], d1 in [0, 4] is not injective: (0, 4) and (1, 0)
- * (d0) -> (d0 * 2), domain: d0 in [0, 2] is injective and does not cover [0, 4]: 1 is missed */
+/* sett_map_is_injective: no two points of the domain (points of dimensions, ranges and runtime variables) have the same image.
+ * sett_map_covers: every point of a box is the image of a point. The box is given by one interval per result.
+ * sett_map_is_bijective: both of these, and no image is outside the box. If box is NULL, the box is the bounding box of the image.
+ * The functions first try to prove the answer from the equations of sett_map_inverse. If that fails, they enumerate domains of up to
+ * SETT_MAP_POINTS_MAX points.
+ *     (d0, d1) -> (d0 * 4 + d1), domain: d0 in [0, 2], d1 in [0, 4]     is not injective: (0, 4) and (1, 0)
+ *     (d0) -> (d0 * 2), domain: d0 in [0, 2]     is injective and does not cover [0, 4]: 1 is missed */
 SETT_PUBLIC sett_map_answer sett_map_is_injective(sett_map_arena *arena, sett_map map);
 SETT_PUBLIC sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map, const sett_map_interval *box);
 SETT_PUBLIC sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_map map, const sett_map_interval *box);
 
-/* The image. value[i]: the values of result i; exact[i]: lo and hi are reached. count: the number of distinct images, or -1 with the reason.
- * product: the image is the product of the strided intervals lo, lo + modulus, .., hi (each of which is then exact).
- * Law: count equals that of an enumeration, and product contains exactly its points.
- * (d0, d1) -> (d0 floordiv 4, d1 * 3), domain: d0 in [0, 99], d1 in [0, 7] [0, 24] x [0, 21] by 3, 200 points */
+/* The set of all images.
+ *     value[i]   bounds of the values of result i
+ *     exact[i]   1 if result i takes the values lo and hi
+ *     count      the number of distinct images, or -1; reason says why
+ *     product    1 if the image is the product of the sets lo, lo + modulus, .., hi of all results. Each set is then exact
+ * Law: count equals that of an enumeration, and the product contains exactly the enumerated images.
+ *     (d0, d1) -> (d0 floordiv 4, d1 * 3), domain: d0 in [0, 99], d1 in [0, 7]     [0, 24] x [0, 21] by 3, 200 points */
 typedef struct sett_map_footprint {
   int results;
   const sett_map_values *value;
   const unsigned char *exact;
   int64_t count;
   int product;
-  int error;          /* FULL, or the error of a failed map; results is then 0 and there are no arrays */
+  int error;          /* 0, FULL, or the error of a failed map. If it is not 0, results is 0 and there are no arrays */
   const char *reason; /* why count is -1 */
 } sett_map_footprint;
 SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map);
 
-/* Runs of results along a variable v. A break is a v such that, with the other variables fixed, v - 1 and v are in the domain and result(v) is not
- * result(v - 1) + 1.
- * contiguous: the largest w that divides every break (without breaks, the extent of v): with v = w * j + i, 0 <= i < w, result(v) = result(w * j) +
- * i.
- * broadcast: the same for result(v) not equal to result(v - 1): groups of w in which the result is constant.
- * vector_width: the largest power of two w that divides the extent of v, such that groups of w from v's lower bound on are wholly inside or wholly
- * outside the domain, have w consecutive results, and begin with a multiple of w.
- * Sound: the numbers are never too large; the flags say whether they are known to be the largest. out: one per result (after an error all are 1); 0
- * or an error.
- * (v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63] contiguous 8, broadcast 1, vector_width 8 */
+/* Runs of a result along a variable v, with the other variables fixed.
+ *     contiguous     the largest w that divides every break: every v such that v - 1 and v are in the domain and result(v) is not result(v - 1) + 1.
+ *                    Without breaks it is the extent of v. So for v = w * j + i, 0 <= i < w: result(v) = result(w * j) + i
+ *     broadcast      the same for every v with result(v) not equal to result(v - 1): the result is constant in every group of w values
+ *     vector_width   the largest power of two w that divides the extent of v and for which every group of w values, counted from v's lower bound, is
+ *                    wholly inside or wholly outside the domain, and the results in a group are consecutive and begin with a multiple of w
+ * The numbers are never too large. A flag is 1 if its number is known to be the largest.
+ * sett_map_runs writes one entry per result to out, and returns 0 or an error. After an error all numbers are 1.
+ *     (v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63]     contiguous 8, broadcast 1, vector_width 8 */
 typedef struct sett_map_run {
   int64_t contiguous, broadcast, vector_width;
   int contiguous_exact, broadcast_exact, vector_exact;
@@ -541,21 +561,23 @@ SETT_INLINE int settp_map_mul(int64_t a, int64_t b, int64_t *out) {
 #endif
 
 typedef struct settp_map_node {
-  int64_t value; /* constant; variable index; or the operands a (low half), b (high half) */
-  uint32_t next; /* the next node in the bucket */
-  uint32_t mark; /* place in the list of the current walk */
+  int64_t value; /* the constant, or the index of the variable, or the operands a (low 32 bits) and b (high 32 bits) */
+  uint32_t next; /* the next node of the same bucket of the hash table */
+  uint32_t mark; /* index in the list that is being made (settp_map_list) */
   uint32_t op;
 } settp_map_node;
 
-SETT_INLINE size_t settp_map_low(const sett_map_arena *arena) { /* first free byte of the lower end */
+/* Return the offset of the first free byte after the nodes. */
+SETT_INLINE size_t settp_map_low(const sett_map_arena *arena) {
   return (size_t)arena->buckets * sizeof(uint32_t) + (size_t)arena->nodes * sizeof(settp_map_node);
 }
 
-SETT_INLINE void *settp_map_take(sett_map_arena *arena, size_t bytes) { /* from the upper end; NULL when full */
+/* Take memory from the upper end of the free space; return NULL if it is full. */
+SETT_INLINE void *settp_map_take(sett_map_arena *arena, size_t bytes) {
   size_t low = settp_map_low(arena);
-  size_t room = arena->top < low
-                    ? 0
-                    : (arena->top - low) & ~(size_t)7; /* where int64_t is aligned to 4, low is no multiple of 8 */
+  size_t room = arena->top < low ? 0
+                                 /* where int64_t is aligned to 4 bytes, low need not be a multiple of 8 */
+                                 : (arena->top - low) & ~(size_t)7;
   if (bytes > room) {
     arena->full = 1;
     return NULL;
@@ -574,7 +596,7 @@ SETTP_MAP_QUICK
 
 /* ======================================================================= functions that other sett headers use, too ==== */
 
-/* The quotient is rounded towards minus infinity; b is not 0. Overflows for INT64_MIN / -1 only. */
+/* Write the quotient rounded towards minus infinity. b must not be 0. Only INT64_MIN / -1 overflows. */
 SETT_INLINE int settp_map_floordiv(int64_t a, int64_t b, int64_t *out) {
   if (b == -1) return settp_map_mul(a, -1, out);
   *out = a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
@@ -584,7 +606,7 @@ SETT_INLINE int settp_map_floordiv(int64_t a, int64_t b, int64_t *out) {
 /* Return a - b * floor(a / b), which has the sign of b. */
 SETT_INLINE int64_t settp_map_mod(int64_t a, int64_t b) {
   int64_t r;
-  if (a >= 0 && a < b) return a; /* the usual case, because a division is slow */
+  if (a >= 0 && a < b) return a; /* the usual case, handled first because a division is slow */
   if (b == -1) return 0;
   r = a % b;
   return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
@@ -596,11 +618,10 @@ SETT_INLINE int settp_map_ceildiv(int64_t a, int64_t b, int64_t *out) {
   return 0;
 }
 
-SETT_INLINE int64_t settp_map_floor(int64_t a, int64_t b) { /* b > 0: cannot overflow */
-  return a / b - (a % b < 0 ? 1 : 0);
-}
+/* The quotient rounded towards minus infinity for b > 0, which cannot overflow. */
+SETT_INLINE int64_t settp_map_floor(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-/* Return the greatest common divisor of the absolute values; INT64_MIN counts as 1. */
+/* Return the greatest common divisor of the absolute values. INT64_MIN counts as 1. */
 SETT_INLINE int64_t settp_map_gcd(int64_t a, int64_t b) {
   if (a == INT64_MIN || b == INT64_MIN) return 1;
   if (a < 0) a = -a;
@@ -611,7 +632,7 @@ SETT_INLINE int64_t settp_map_gcd(int64_t a, int64_t b) {
     a = b;
     b = t;
   }
-  while (b) { /* a 32-bit division is faster */
+  while (b) { /* a 32-bit division is faster than one of 64 bits */
     uint32_t t = (uint32_t)a % (uint32_t)b;
     a = b;
     b = t;
@@ -619,12 +640,12 @@ SETT_INLINE int64_t settp_map_gcd(int64_t a, int64_t b) {
   return a;
 }
 
-/* Negate a bound. */
+/* Negate a bound of an interval. */
 SETT_INLINE int64_t settp_map_neg(int64_t a) { return a == INT64_MIN ? INT64_MAX : a == INT64_MAX ? INT64_MIN : -a; }
 
 SETT_INLINE int64_t settp_map_ceil(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-/* Bounds saturate: INT64_MIN and INT64_MAX mean "no bound". */
+/* Arithmetic on bounds saturates: INT64_MIN and INT64_MAX mean "no bound". */
 SETT_INLINE int64_t settp_map_sat_add(int64_t a, int64_t b) {
   int64_t r;
   if (a == INT64_MIN || b == INT64_MIN) return INT64_MIN;
@@ -652,7 +673,7 @@ SETT_INLINE sett_map_interval settp_map_interval(int64_t lo, int64_t hi) {
   return r;
 }
 
-/* A bound that overflows in either direction is no bound, because nothing is known about numbers beyond 64 bits. */
+/* If a bound overflows in either direction, it is replaced by "no bound", because nothing is known about numbers beyond 64 bits. */
 SETT_INLINE sett_map_interval settp_map_interval_add(sett_map_interval a, sett_map_interval b) {
   sett_map_interval r;
   if (a.lo == INT64_MIN || b.lo == INT64_MIN || settp_map_add(a.lo, b.lo, &r.lo)) r.lo = INT64_MIN;
@@ -706,7 +727,8 @@ SETT_INLINE uint64_t settp_map_ones(uint64_t v) {
   return v;
 }
 
-/* Bits above the highest bit in which an interval's ends differ are equal in all its values; if the signs differ there are none. */
+/* Bits above the highest bit in which the ends of an interval differ are the same in all values of the interval. If the signs of the ends differ,
+ * there are no such bits. */
 SETT_INLINE sett_map_interval settp_map_interval_xor(sett_map_interval a, sett_map_interval b) {
   uint64_t vary = settp_map_ones(((uint64_t)a.lo ^ (uint64_t)a.hi) | ((uint64_t)b.lo ^ (uint64_t)b.hi)), same;
   if (a.lo == INT64_MIN || a.hi == INT64_MAX || b.lo == INT64_MIN || b.hi == INT64_MAX)
@@ -720,7 +742,7 @@ SETT_INLINE sett_map_interval settp_map_interval_xor(sett_map_interval a, sett_m
   return settp_map_interval((int64_t)same, (int64_t)(same | vary));
 }
 
-/* Return the interval of an operation on intervals. It is sound for each pair of values at which the operation has a value. */
+/* Return an interval that contains op(x, y) for all x in a and y in b at which the operation has a value. */
 SETT_INLINE sett_map_interval settp_map_interval_op(int op, sett_map_interval a, sett_map_interval b) {
   sett_map_interval r = settp_map_interval(INT64_MIN, INT64_MAX);
   switch (op) {
@@ -737,7 +759,7 @@ SETT_INLINE sett_map_interval settp_map_interval_op(int op, sett_map_interval a,
     case SETTP_MAP_XOR: return settp_map_interval_xor(a, b);
     case SETTP_MAP_FLOORDIV:
     case SETTP_MAP_CEILDIV:
-      if (b.lo == 0) b.lo = 1; /* a zero divisor has no value */
+      if (b.lo == 0) b.lo = 1; /* a divisor of 0 gives no value, so it is excluded from the interval */
       if (b.hi == 0) b.hi = -1;
       if (b.lo > b.hi) return r;
       if (op == SETTP_MAP_FLOORDIV && b.lo == b.hi && b.lo > 0) {
@@ -745,7 +767,8 @@ SETT_INLINE sett_map_interval settp_map_interval_op(int op, sett_map_interval a,
           r = settp_map_interval(settp_map_floor(a.lo, b.lo), settp_map_floor(a.hi, b.lo));
         return r;
       }
-      if (b.lo < 0 && b.hi > 0) { /* the magnitude does not grow, except for rounding -1/2 down to -1 or up to 1 */
+      /* the magnitude of a quotient is at most that of its dividend, except where -1/2 is rounded down to -1, or up to 1 for a negative divisor */
+      if (b.lo < 0 && b.hi > 0) {
         int64_t n;
         if (a.lo == INT64_MIN || a.hi == INT64_MAX) return r;
         n = settp_map_max4(a.hi, -(a.lo + 1) + 1 < 0 ? INT64_MAX : -(a.lo + 1) + 1, a.lo, -a.hi);
@@ -807,7 +830,8 @@ SETT_INLINE uint32_t settp_map_a(const settp_map_node *n) { return (uint32_t)((u
 
 SETT_INLINE uint32_t settp_map_b(const settp_map_node *n) { return (uint32_t)((uint64_t)n->value >> 32); }
 
-SETT_INLINE void settp_map_copy(void *to, const void *from, size_t bytes) { /* the two may overlap */
+/* Copy bytes; the two areas may overlap. */
+SETT_INLINE void settp_map_copy(void *to, const void *from, size_t bytes) {
 #if defined(__GNUC__)
   if (bytes) __builtin_memmove(to, from, bytes);
 #else
@@ -876,7 +900,7 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
     error = settp_map_apply(op, x, y, &r);
     return error ? (sett_expr)error : sett_map_constant(arena, r);
   }
-  /* a constant is the right operand */
+  /* put a constant on the right */
   if (ca && (op == SETTP_MAP_ADD || op == SETTP_MAP_MUL || op == SETTP_MAP_XOR)) {
     sett_expr t = a;
     a = b;
@@ -889,13 +913,14 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
     int64_t z;
     if (op != SETTP_MAP_MUL && !y) return a;
     if (op == SETTP_MAP_MUL && (y == 1 || !y)) return y ? a : b;
-    if (n->op == (uint32_t)op && settp_map_is_constant(arena, settp_map_b(n), &z)) { /* (e + z) + y, (e * z) * y */
+    /* fold constants: (e + z) + y and (e * z) * y */
+    if (n->op == (uint32_t)op && settp_map_is_constant(arena, settp_map_b(n), &z)) {
       sett_expr inner = settp_map_a(n);
       error = settp_map_apply(op, z, y, &r);
       return error ? (sett_expr)error : settp_map_binary(arena, op, inner, sett_map_constant(arena, r));
     }
   }
-  /* (e + z) + b is (e + b) + z, and likewise on the other side: a constant is the last summand */
+  /* (e + z) + b becomes (e + b) + z, and likewise for a + (e + z), so that a constant is the last summand */
   if (op == SETTP_MAP_ADD && !cb) {
     int side;
     for (side = 0; side < 2; ++side) {
@@ -908,7 +933,7 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
       }
     }
   }
-  /* a + (s + t) is (a + s) + t, so that expressions that print alike are one node; a long sum keeps its brackets */
+  /* a + (s + t) becomes (a + s) + t, so that expressions that print alike are one node. A long sum keeps its parentheses */
   if (op == SETTP_MAP_ADD && settp_map_at(arena, b)->op == SETTP_MAP_ADD) {
     sett_expr part[64], e = b;
     int count = 0;
@@ -929,8 +954,8 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
   return settp_map_intern(arena, (uint32_t)op, (int64_t)((uint64_t)b << 32 | a));
 }
 
-/* A list of all nodes below some roots, each once, operands first, in the order of a walk from the roots, independent of the arena's earlier
- * contents. A node's mark is its place in the list. */
+/* The nodes of some root expressions, each once, with operands before their operation. The order depends on the roots only, not on what the arena
+ * contained before. A node's mark is its index in the list. */
 typedef struct settp_map_list {
   uint32_t *handle;
   uint32_t count, capacity;
@@ -953,7 +978,8 @@ SETT_INLINE int settp_map_list_has(const settp_map_list *list, const settp_map_n
   return n->mark < list->count && list->handle[n->mark] == e;
 }
 
-/* Add a constant or a variable if it is missing. Return 1 if e is in the list, 0 for an operation that is not, or SETTP_MAP_LIST_FULL. */
+/* Add e if it is a constant or a variable that the list lacks. Return 1 if e is now in the list, 0 if e is an operation that the list lacks, or
+ * SETTP_MAP_LIST_FULL. */
 enum { SETTP_MAP_LIST_FULL = 2 };
 
 SETT_INLINE int settp_map_list_leaf(sett_map_arena *arena, settp_map_list *list, sett_expr e) {
@@ -966,9 +992,9 @@ SETT_INLINE int settp_map_list_leaf(sett_map_arena *arena, settp_map_list *list,
   return 1;
 }
 
-/* Add e and all nodes below it. */
+/* Add e and all nodes that it depends on. */
 SETT_INLINE int settp_map_list_push(sett_map_arena *arena, settp_map_list *list, sett_expr e) {
-  const uint32_t after = UINT32_C(0x80000000); /* on the stack: its operands are in the list */
+  const uint32_t after = UINT32_C(0x80000000); /* mark of a stack entry whose operands were already added */
   settp_map_node *n = settp_map_at(arena, e);
   settp_map_list stack;
   int leaf = settp_map_list_leaf(arena, list, e);
@@ -985,7 +1011,7 @@ SETT_INLINE int settp_map_list_push(sett_map_arena *arena, settp_map_list *list,
       if (leaf == SETTP_MAP_LIST_FULL) return SETT_MAP_ERROR_FULL;
       if (leaf) continue;
       leaf = settp_map_list_leaf(arena, list, settp_map_a(n));
-      /* -1: b must be added, a is in the list */
+      /* -1: a is in the list, but b must still be added */
       if (leaf == 1) leaf = settp_map_list_leaf(arena, list, settp_map_b(n)) == 1 ? 1 : -1;
       if (leaf != 1) {
         if (!settp_map_list_room(arena, &stack, 3)) return SETT_MAP_ERROR_FULL;
@@ -1006,14 +1032,15 @@ SETT_INLINE int settp_map_letter(char c) { return (c >= 'a' && c <= 'z') || (c >
 
 SETT_INLINE int settp_map_digit(char c) { return c >= '0' && c <= '9'; }
 
-SETT_INLINE int settp_map_same(const char *a, const char *b, size_t n) { /* b has n characters, a ends with a zero */
+/* Return 1 if two names are equal: b has n characters, a ends with a zero byte. */
+SETT_INLINE int settp_map_same(const char *a, const char *b, size_t n) {
   size_t i;
   for (i = 0; i < n; ++i)
     if (a[i] != b[i] || !a[i]) return 0;
   return !a[n];
 }
 
-/* Return the variable whose place has this default name, or -1. */
+/* Return the variable that has this default name by its index, or -1. */
 SETT_INLINE int settp_map_default_place(const sett_map *map, const char *name, size_t length) {
   int count, first, place = 0;
   size_t at = 1;
@@ -1039,8 +1066,8 @@ SETT_INLINE int settp_map_no_value(int error) {
   return error == SETT_MAP_ERROR_ZERO_DIVISOR || error == SETT_MAP_ERROR_OVERFLOW;
 }
 
-/* Return the map that replaces a stored map with a failed expression. It is KNOWN EMPTY if the expression has no value and the other constraints
- * leave no point. Otherwise it is a failed map with the error of the expression, or with FULL if there is not enough memory to decide this. */
+/* Return the map that stands for a map with a failed expression. It is KNOWN EMPTY if the expression has no value and the other constraints leave no
+ * point. Otherwise it is a failed map. Its error is that of the expression, or FULL if there is not enough memory to decide this. */
 SETT_INLINE sett_map settp_map_failed(sett_map_arena *arena, sett_map map, int error) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_constraint *constraint;
@@ -1061,14 +1088,14 @@ SETT_INLINE sett_map settp_map_failed(sett_map_arena *arena, sett_map map, int e
   return map.kind == SETT_MAP_EMPTY ? map : sett_map_fail(error, 0);
 }
 
-/* Copy arrays and names into the arena. The sources may be in the scratch space below `keep`, which is freed, so the copies may overlap them. */
+/* Copy arrays and names of a map into the arena. The sources may be in the free space below `keep`, so the copies may overlap them. */
 SETT_INLINE sett_map settp_map_store(sett_map_arena *arena, sett_map map, size_t keep) {
   int i, variables = sett_map_variables(map);
   size_t vb = (size_t)variables * sizeof(sett_map_variable),
          rb = ((size_t)map.results * sizeof(sett_expr) + 7) & ~(size_t)7,
          cb = (size_t)map.constraints * sizeof(sett_map_constraint);
   unsigned char *block, *moved;
-  /* gather everything into one block below, then move that block up */
+  /* copy everything into one block at the lower end, then move the block up */
   block = (unsigned char *)settp_map_take(arena, vb + rb + cb);
   if (!block) {
     arena->top = keep;
@@ -1078,7 +1105,7 @@ SETT_INLINE sett_map settp_map_store(sett_map_arena *arena, sett_map map, size_t
   settp_map_copy(block + vb, map.result, (size_t)map.results * sizeof(sett_expr));
   settp_map_copy(block + vb + rb, map.constraint, cb);
   arena->top = keep;
-  moved = (unsigned char *)settp_map_take(arena, vb + rb + cb); /* fits, because it is above the block */
+  moved = (unsigned char *)settp_map_take(arena, vb + rb + cb); /* cannot fail, because there was room for the block */
   settp_map_copy(moved, block, vb + rb + cb);
   map.variable = (const sett_map_variable *)(const void *)moved;
   map.result = (const sett_expr *)(const void *)(moved + vb);
@@ -1106,11 +1133,11 @@ SETT_INLINE const char *settp_map_name_store(sett_map_arena *arena, const char *
 
 typedef struct settp_map_out {
   char *text;
-  size_t capacity, length, most; /* an expression is not printed beyond `most` */
-  int divisors;                  /* divisors that are not numbers, in the expressions printed so far */
+  size_t capacity, length, most; /* most: an expression stops being printed when the text has this length */
+  int divisors;                  /* number of divisors, in the expressions printed so far, that are not constants */
 } settp_map_out;
 
-/* the text of a shared expression can be exponentially long: printing stops here */
+/* Printing stops at this length, because the text of a shared expression can be exponentially long. */
 enum { SETTP_MAP_TEXT_MAX = 1 << 26 };
 
 SETT_INLINE void settp_map_put(settp_map_out *out, const char *text) {
@@ -1187,7 +1214,7 @@ typedef struct settp_map_parser {
   size_t length, at;
   int error;
   size_t error_at;
-  /* an expression without a value (it divides by 0, or overflows), at no_value_at: an error unless the map has no point */
+  /* error of an expression that has no value (it divides by 0, or overflows), and its column; it is reported unless the map has no point */
   int no_value;
   size_t no_value_at;
   sett_map map;
@@ -1243,7 +1270,8 @@ SETT_INLINE int settp_map_eat(settp_map_parser *p, const char *word) {
   return 1;
 }
 
-SETT_INLINE size_t settp_map_word(settp_map_parser *p) { /* length of the identifier here, or 0 */
+/* Return the length of the identifier at this position, or 0. */
+SETT_INLINE size_t settp_map_word(settp_map_parser *p) {
   size_t n = 0;
   settp_map_blanks(p);
   if (p->at < p->length && settp_map_letter(p->text[p->at]))
@@ -1291,7 +1319,7 @@ SETT_INLINE int64_t settp_map_integer(settp_map_parser *p) {
   return negative ? (value > (uint64_t)INT64_MAX ? INT64_MIN : -(int64_t)value) : (int64_t)value;
 }
 
-/* Entries of the operator stack: an open bracket, the first or second argument of min or max, a sign, or an operation. */
+/* Entries of the operator stack: an open parenthesis, the first or second argument of min or max, a sign, or an operation. */
 enum {
   SETTP_MAP_OPEN = 32,
   SETTP_MAP_MIN_1,
@@ -1309,14 +1337,14 @@ SETT_INLINE int settp_map_binding(int op) {
                                                     : 0;
 }
 
-/* Return 1 if parsing continues after this expression; an expression without a value is kept. */
+/* Return 1 if parsing can continue after expression e. The error of an expression without a value is recorded for later. */
 SETT_INLINE int settp_map_made(settp_map_parser *p, sett_expr e, size_t at) {
   if (e < SETT_MAP_ERROR_COUNT && !settp_map_no_value((int)e)) settp_map_fail(p, (int)e, at);
   else if (e < SETT_MAP_ERROR_COUNT && !p->no_value) p->no_value = (int)e, p->no_value_at = at;
   return !p->error;
 }
 
-/* Pop operations of at least this precedence from the stack. */
+/* Apply the operations on the stack whose precedence is at least this one. */
 SETT_INLINE void settp_map_reduce(settp_map_parser *p, uint32_t *ops, uint32_t *values, int binding) {
   while (*ops && settp_map_binding(p->op[*ops - 1]) >= binding) {
     int op = p->op[--*ops];
@@ -1333,7 +1361,8 @@ SETT_INLINE void settp_map_reduce(settp_map_parser *p, uint32_t *ops, uint32_t *
   }
 }
 
-/* Parse by operator precedence with two stacks, without recursion. Parsing ends before a comma or closing bracket of the outside, or before `in`. */
+/* Parse an expression by operator precedence with two stacks, without recursion. It ends before `in`, or before a comma or closing parenthesis that
+ * does not belong to it. */
 SETT_INLINE sett_expr settp_map_expression(settp_map_parser *p) {
   uint32_t ops = 0, values = 0;
   int open = 0, operand = 1;
@@ -1468,7 +1497,7 @@ SETT_INLINE int settp_map_names(settp_map_parser *p, sett_map_variable *variable
   }
 }
 
-/* Read the end of a range: an integer, or -inf or inf for no bound. */
+/* Read an end of an interval: an integer, or -inf or inf for no bound. */
 SETT_INLINE int64_t settp_map_end(settp_map_parser *p) {
   size_t start = p->at;
   int negative = settp_map_eat(p, "-");
@@ -1477,7 +1506,7 @@ SETT_INLINE int64_t settp_map_end(settp_map_parser *p) {
   return settp_map_integer(p);
 }
 
-/* Read a relation, or return 0. */
+/* Read one of <= < = >= > or `divides`; return 0 if the text has none here. */
 enum {
   SETTP_MAP_DIVIDES = 1,
   SETTP_MAP_IS,
@@ -1495,7 +1524,7 @@ SETT_INLINE int settp_map_relation(settp_map_parser *p) {
   return settp_map_eat(p, "<") ? SETTP_MAP_BELOW : settp_map_eat(p, ">") ? SETTP_MAP_ABOVE : 0;
 }
 
-/* Read an item of the domain: expression in [lo, hi], or two expressions and the relation between them. */
+/* Read an item of the domain: `expression in [lo, hi]`, or two expressions with a relation between them. */
 SETT_INLINE sett_map_constraint settp_map_fact(settp_map_parser *p) {
   sett_map_constraint c = {settp_map_expression(p), 0, 0};
   size_t at = p->at;
@@ -1516,11 +1545,11 @@ SETT_INLINE sett_map_constraint settp_map_fact(settp_map_parser *p) {
     c.lo = relation == SETTP_MAP_BELOW;
     if (relation == SETTP_MAP_DIVIDES) {
       c.expr = sett_map_mod(p->arena, b, a);
-    } else if (settp_map_is_constant(p->arena, b, &k)) { /* a bound of a */
+    } else if (settp_map_is_constant(p->arena, b, &k)) { /* b is a constant, so this is a bound of a */
       c.expr = a;
       c.hi = c.lo && k == INT64_MIN ? -1 : k - c.lo;
       c.lo = relation == SETTP_MAP_IS ? k : c.hi > k ? 0 : INT64_MIN;
-    } else if (settp_map_is_constant(p->arena, a, &k)) { /* a bound of b */
+    } else if (settp_map_is_constant(p->arena, a, &k)) { /* a is a constant, so this is a bound of b */
       c.expr = b;
       c.lo = c.lo && k == INT64_MAX ? 1 : k + c.lo;
       c.hi = relation == SETTP_MAP_IS ? k : c.lo < k ? 0 : INT64_MAX;
@@ -1532,7 +1561,7 @@ SETT_INLINE sett_map_constraint settp_map_fact(settp_map_parser *p) {
   return c;
 }
 
-/* Move to the next point of the box lo..hi of a map's variables, last fastest; return 0 after the last. */
+/* Advance to the next point of the box of a map's bounds. The last variable changes fastest. Return 0 after the last point. */
 SETT_INLINE int settp_map_next_point(const sett_map *map, int64_t *point) {
   int i;
   for (i = sett_map_variables(*map) - 1; i >= 0; --i) {
@@ -1563,7 +1592,8 @@ SETTP_MAP_QUICK
 
 /* ======================================================================= bodies: arena ==== */
 
-/* If size_t has 32 bits, no array of a function is 16 times as large as the arrays of its arena. */
+/* If size_t has 32 bits, arenas are limited to 256 MiB. The arrays of a function are less than 16 times as large as those of its arena, so sizes do
+ * not overflow. */
 enum { SETTP_MAP_ARENA_MAX = 1 << 28 };
 
 SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
@@ -1578,7 +1608,7 @@ SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
   arena.buckets = 2;
   while (arena.buckets < 32768 && (size_t)arena.buckets * 256 < arena.bytes) arena.buckets *= 2;
   arena.nodes = SETT_MAP_ERROR_COUNT;
-  if (settp_map_low(&arena) > arena.bytes) { /* too small for any node: every builder fails with FULL */
+  if (settp_map_low(&arena) > arena.bytes) { /* too small for any node: building any expression fails with FULL */
     arena.buckets = 0;
     arena.nodes = 0;
     arena.top = 0;
@@ -1605,7 +1635,7 @@ SETT_PUBLIC sett_map_mark sett_map_arena_mark(const sett_map_arena *arena) {
 }
 
 SETT_PUBLIC void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark) {
-  while (arena->nodes > mark.nodes) { /* a bucket lists its newest node first */
+  while (arena->nodes > mark.nodes) { /* the newest node is the first of its bucket */
     settp_map_node *n = settp_map_at(arena, --arena->nodes);
     settp_map_buckets(arena)[settp_map_bucket(arena, n->op, n->value)] = n->next;
   }
@@ -1749,11 +1779,11 @@ SETT_PUBLIC sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, 
 
 /* ======================================================================= bodies: text ==== */
 
-/* Work that remains to be printed, newest first: a text or an expression (strong 0: bare; 1: an operation in brackets; SETTP_MAP_SUMMAND: with + or -
- * before it). */
+/* Texts and expressions that remain to be printed, newest first. strong is 0: print without parentheses; 1: put an operation in parentheses;
+ * SETTP_MAP_SUMMAND: print as a summand, with + or - in front. */
 enum { SETTP_MAP_SUMMAND = 2 };
 
-/* Return 1 if an expression needs brackets beside + and -. */
+/* Return 1 if an expression needs parentheses as an operand of + or -. */
 SETT_INLINE int settp_map_is_loose(const sett_map_arena *arena, sett_expr e) {
   return settp_map_at(arena, e)->op == SETTP_MAP_ADD || settp_map_at(arena, e)->op == SETTP_MAP_XOR;
 }
@@ -1797,7 +1827,8 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
       } else {
         settp_map_put(out, " + ");
         settp_map_task_push(arena, &tasks, NULL, t.expr,
-                            settp_map_is_loose(arena, t.expr)); /* a long sum: see settp_map_binary */
+                            /* a long sum keeps its parentheses: see settp_map_binary */
+                            settp_map_is_loose(arena, t.expr));
       }
       continue;
     }
@@ -1838,7 +1869,8 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
         const settp_map_node *first = settp_map_at(arena, a), *last = settp_map_at(arena, b);
         while (first->op == SETTP_MAP_ADD) first = settp_map_at(arena, settp_map_a(first));
         if (last->op == SETTP_MAP_CONST && last->value > 0 && first->op == SETTP_MAP_MUL &&
-            settp_map_is_constant(arena, settp_map_b(first), &k) && k < 0 && k > INT64_MIN) { /* 5 - x, not -x + 5 */
+            /* print 5 - x, not -x + 5 */
+            settp_map_is_constant(arena, settp_map_b(first), &k) && k < 0 && k > INT64_MIN) {
           for (; settp_map_at(arena, a)->op == SETTP_MAP_ADD; a = settp_map_a(settp_map_at(arena, a)))
             settp_map_task_push(arena, &tasks, NULL, settp_map_b(settp_map_at(arena, a)), SETTP_MAP_SUMMAND);
           settp_map_task_push(arena, &tasks, NULL, a, SETTP_MAP_SUMMAND);
@@ -1929,12 +1961,13 @@ SETT_PUBLIC size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett
   return settp_map_finish(&out);
 }
 
-/* sums and products first, then mod, floordiv, ceildiv, min, max, xor, constants, variables */
+/* Return the rank of an operation in the order of summands: sums and products first, then mod, floordiv, ceildiv, min, max, xor, constants, variables.
+ */
 SETT_INLINE int settp_map_rank(uint32_t op) {
   return op == SETTP_MAP_ADD ? 0 : op == SETTP_MAP_CONST ? 20 : op == SETTP_MAP_VAR ? 21 : (int)op;
 }
 
-/* Return the order of two summands. Equal subexpressions are equal handles, so this walks one path. */
+/* Return the order of two summands (below 0, 0 or above 0). Equal subexpressions have equal handles, so only one path down the trees is compared. */
 SETT_INLINE int settp_map_order(const sett_map_arena *arena, sett_expr a, sett_expr b) {
   while (a != b) {
     const settp_map_node *x = settp_map_at(arena, a), *y = settp_map_at(arena, b);
@@ -1951,7 +1984,7 @@ SETT_INLINE int settp_map_order(const sett_map_arena *arena, sett_expr a, sett_e
   return 0;
 }
 
-/* Merge constraints on a variable or constant into the bounds, and intersect equal constraints. Return 0 if the domain is empty. */
+/* Turn constraints on single variables or constants into bounds, and intersect constraints on equal expressions. Return 0 if the domain is empty. */
 SETT_INLINE int settp_map_tidy(const sett_map_arena *arena, sett_map_variable *variable,
                                sett_map_constraint *constraint, int *count) {
   int i, j, n = 0;
@@ -1986,18 +2019,18 @@ SETT_INLINE int settp_map_tidy(const sett_map_arena *arena, sett_map_variable *v
   return 1;
 }
 
-/* Sort constraints into one canonical order: those with divisors that are not numbers, which may have no value, are last; the others are sorted by
- * their text. */
+/* Sort constraints into a canonical order: by their text, but those with a divisor that is not a constant last, because they may have no value. */
 SETT_INLINE void settp_map_sort_constraints(sett_map_arena *arena, const sett_map *map, sett_map_constraint *constraint,
                                             int count) {
-  enum { SETTP_MAP_MOST_WIDTH = 240, SETTP_MAP_KEY = SETTP_MAP_MOST_WIDTH + 8 }; /* a key: '1' or '2', then the text */
+  /* the sort key of a constraint: '2' if it has a divisor that is not a constant, else '1', then its text */
+  enum { SETTP_MAP_MOST_WIDTH = 240, SETTP_MAP_KEY = SETTP_MAP_MOST_WIDTH + 8 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   char *text;
   int i, j;
   if (count < 2) return;
   text = (char *)settp_map_take(arena, (size_t)(count + 1) * SETTP_MAP_KEY);
   if (!text) return;
-  for (i = 0; i < count; ++i) { /* insertion sort, texts and constraints together */
+  for (i = 0; i < count; ++i) { /* insertion sort of keys and constraints together */
     sett_map_constraint c = constraint[i];
     char *mine = text + (size_t)count * SETTP_MAP_KEY;
     settp_map_out out = settp_map_out_make(mine + 1, SETTP_MAP_MOST_WIDTH);
@@ -2065,7 +2098,8 @@ SETT_INLINE sett_map settp_map_parse_body(settp_map_parser *p) {
       v = e >= SETT_MAP_ERROR_COUNT && settp_map_at(p->arena, e)->op == SETTP_MAP_VAR
               ? (int)settp_map_at(p->arena, e)->value
               : -1;
-      if (v >= 0 && !seen[v]) { /* the first range of a variable declares it, further ranges narrow it */
+      /* the first interval given for a variable declares it; further intervals are constraints that narrow it */
+      if (v >= 0 && !seen[v]) {
         seen[v] = 1;
         variable[v].lo = c.lo;
         variable[v].hi = c.hi;
@@ -2110,7 +2144,7 @@ SETT_PUBLIC sett_map sett_map_parse(sett_map_arena *arena, const char *text, siz
 
 /* ======================================================================= bodies: evaluation ==== */
 
-/* Compute the values of all nodes of a list at a point; the error of a failed node is kept beside its value and passed to its users. */
+/* Compute the values of all nodes of a list at a point. A node without a value has an error instead, which every operation on it inherits. */
 SETT_INLINE void settp_map_run(const sett_map_arena *arena, const settp_map_list *list, const int64_t *variables,
                                int64_t *value, unsigned char *error) {
   uint32_t i;
@@ -2129,7 +2163,7 @@ SETT_INLINE void settp_map_run(const sett_map_arena *arena, const settp_map_list
   }
 }
 
-/* 1: inside, the results are written; 0: outside; -error. */
+/* Return 1 if the point is inside, and write the results; 0 if it is outside; -error if there is no value. */
 SETT_INLINE int settp_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results) {
   settp_map_list list;
   size_t keep = arena->top;
@@ -2150,7 +2184,7 @@ SETT_INLINE int settp_map_evaluate(sett_map_arena *arena, sett_map map, const in
   }
   settp_map_run(arena, &list, values, value, error);
   code = 1;
-  /* a constraint that does not hold decides, even if another has no value */
+  /* a constraint that does not hold puts the point outside, even if another constraint has no value */
   for (i = 0; i < map.constraints && code; ++i) {
     uint32_t at = settp_map_at(arena, map.constraint[i].expr)->mark;
     if (error[at]) code = code == 1 ? -(int)error[at] : code;
@@ -2165,7 +2199,7 @@ SETT_INLINE int settp_map_evaluate(sett_map_arena *arena, sett_map map, const in
   return code;
 }
 
-/* Return the public answer for such a code: 1 only for 1, otherwise the results are 0. */
+/* Turn the result of settp_map_evaluate into that of the public functions: 1 only for 1; otherwise 0, with results of 0. */
 SETT_INLINE int settp_map_inside(int code, int count, int64_t *results, int *error) {
   int i;
   for (i = 0; i < count && code != 1; ++i) results[i] = 0;
@@ -2180,7 +2214,7 @@ SETT_PUBLIC int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int
 
 /* ======================================================================= bodies: compose, substitute, rename ==== */
 
-/* Rewrite all nodes of a list with new expressions for the variables; made[i] is the new list.handle[i]. */
+/* Rewrite all nodes of a list with new expressions for the variables. made[i] becomes the rewritten list.handle[i]. */
 SETT_INLINE sett_expr *settp_map_rewrite(sett_map_arena *arena, settp_map_list *list, const sett_expr *variable) {
   sett_expr *made = (sett_expr *)settp_map_take(arena, (size_t)list->count * sizeof *made + 8);
   uint32_t i;
@@ -2199,14 +2233,14 @@ SETT_INLINE sett_expr *settp_map_rewrite(sett_map_arena *arena, settp_map_list *
 
 SETT_INLINE int settp_map_equal_text(const char *a, const char *b) { return settp_map_same(a, b, settp_map_length(b)); }
 
-/* Return a copy, in the arena, of the name of old variable i of map. */
+/* Return a copy, in the arena, of the name of variable i of map. */
 SETT_INLINE const char *settp_map_name_copy(sett_map_arena *arena, sett_map map, int i) {
   char buffer[24];
   const char *name = sett_map_name(map, i, buffer);
   return name == buffer ? settp_map_name_store(arena, name, settp_map_length(name)) : name;
 }
 
-/* Store no name for a variable whose name is the default of its place. */
+/* Store no name for a variable whose name is the default name of its index. */
 SETT_INLINE void settp_map_default_names(sett_map map, sett_map_variable *variable) {
   char buffer[24];
   int i;
@@ -2219,7 +2253,8 @@ SETT_INLINE void settp_map_default_names(sett_map map, sett_map_variable *variab
   }
 }
 
-/* Make names unique. If two variables of one name both have default names, the whole kind is renumbered; a name that still clashes gets a suffix. */
+/* Make the names of all variables distinct. If two variables of one name both have default names, all variables of that kind are renumbered. A name
+ * that still clashes gets a suffix. */
 SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett_map_variable *variable,
                                        const unsigned char *is_default) {
   int i, j, n = sett_map_variables(map), round;
@@ -2239,7 +2274,8 @@ SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett
       const char *name = sett_map_name(map, i, buffer);
       size_t length = settp_map_length(name);
       char *longer;
-      for (j = 0; j < n; ++j) /* an earlier name wins; a default name wins over a later own name only by its place */
+      /* variable i needs another name if an earlier variable has its name, or if it and a later variable have the same default name */
+      for (j = 0; j < n; ++j)
         if (j != i && (j < i || !variable[i].name) && settp_map_equal_text(sett_map_name(map, j, other), name)) break;
       if (j == n || (!variable[i].name && j > i && variable[j].name)) break;
       longer = (char *)settp_map_take(arena, length + 3);
@@ -2254,7 +2290,7 @@ SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett
   return 0;
 }
 
-/* Ranges and runtime variables of second precede those of first. */
+/* The ranges and runtime variables of second come before those of first. */
 SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second) {
   sett_map map = sett_map_undefined();
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -2277,7 +2313,7 @@ SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
   map.rts = second.rts + first.rts;
   n = sett_map_variables(map);
   map.results = second.results;
-  /* names first, because they stay */
+  /* names are made first, because they stay in the arena */
   variable = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *variable + 8);
   is_default = (unsigned char *)settp_map_take(arena, (size_t)n + 8);
   if (!variable || !is_default) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
@@ -2346,7 +2382,8 @@ SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
   return settp_map_store(arena, map, keep);
 }
 
-/* Variables with fixed[i] != 0 become the constant values[i] and leave the lists; a value outside the bounds gives KNOWN EMPTY. */
+/* Replace each variable i with fixed[i] != 0 by the constant values[i], and remove it. A value outside the variable's bounds makes the map KNOWN EMPTY.
+ */
 SETT_PUBLIC sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed,
                                          const int64_t *values) {
   sett_map out = map;
@@ -2421,43 +2458,98 @@ SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
 /* ======================================================================= bodies: normal form ====
 
 THE NORMAL FORM
-  A form is linear: constant + sum of k * atom, sorted by atom and hash-consed. An atom is a variable, a quotient Q(L, c) = floor(L / c) of a form, or an operation that
-  is not linear. x mod c is x - c * Q(x, c) and comes back in print, so a reshape and its inverse cancel. simplify(simplify(m)) is simplify(m) to the letter; where rules
-  go in a circle, the smallest map of it is taken. The tables live in the arena's free space and are forgotten: a result never depends on what ran before.
-  Each rule is a law for all integers (c, m, g > 0) that tests/algebra/indexing_map_rules_test.c enumerates. "Known" is a quotient or form that has an atom.
-  Quotients (settp_map_divide), Q(L, c):
-    R0  where the terms k * y of L with k no multiple of g, g dividing c, sum up to [g * v, g * v + g - 1]:  Q(L, c) = Q(sum of (k / g) * y over the others + v, c / g)
-    R1  L = c * A + B:  Q(L, c) = A + Q(B, c), coefficients of B in (-c/2, c/2]            R2  L, or B, lies in [c * v, c * v + c - 1]:  Q is v
-    R3  g divides c and all coefficients:  Q(g * B + k, c) = Q(B + floor(k / g), c / g)    R4  B + s * c * x, s = 1 or -1, lies in that interval:  Q(B, c) = v - s * x
-    R6  known quotients are looked up; a negative coefficient or a constant in B, also turned around:  Q(B, c) = -Q(c - 1 - B, c)
-    R7  g divides c, B = g * A + R:  Q(B, c) = Q(A + Q(R, g), c / g), if Q(R, g) is a number, or known and the result is cheaper
-    R8  B = A + s * Q(F, m), s = 1 or -1:  Q(B, c) = Q(m * A + F, m * c) or Q(m * A - F + m - 1, m * c), if that is known or cheaper
-    R9  k * Q(F, m) + k * Q(F + m / 2, m) = k * Q(F, m / 2), m even;  k * Q(F, 2) + n * Q(F + 1, 2) = (k - n) * Q(F, 2) + n * F
-    R11 Q(L, c) = A + q names q as Q(L - c * A, c), too;  Q(F, b) = Q(Q(F, a), b / a) where a divides b and both are known
-    R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
-  Sums, rests and results (settp_map_same_values). R12 to R14 are tried where the values at a few sample points agree, and then proved:
-    R13 a known form x, cheaper or plainer, with L = s * x + n, s = 1 or -1, replaces L; L in [v, v] is v    R14 a result that equals the dimension of its place is written so
-  Products are sums:  M1 (x + y) * z = x * z + y * z, a digit being one summand.  Quotients by a form b >= 1 (settp_map_divide_by):  S1 floor((b * A + B) / b) = A + floor(B / b);
-    S2 floor((g * a + k) / (g * b)) = floor((a + floor(k / g)) / b), g a number, or a form and k in [0, g - 1];  S3 j, if j * b <= a < (j + 1) * b;  S4 -1 - floor((-1 - a) / b)
-  Minima and maxima (settp_map_lin_lattice) are a maximum of minima of forms, the leaves, or a minimum of maxima:
-    N1  k * min(x, y) + z = min(k * x + z, k * y + z), max(..) for k < 0     N6  min(x, y) * max(x, y) = x * y;  min(x * z, y * z) = min(x, y) * z for z >= 0
-    N2  min(max(x, y), z) = max(min(x, z), min(y, z)), max(x, min(x, y)) = x: the way with fewer leaves is the atom
-    N3  min(x, y) = x where x - y <= 0 is proved, of leaves and of minima in a maximum     N5  floor(min(x, y) / c) = min(floor(x / c), floor(y / c)), if it has fewer quotients
-    N4  the least coefficients over the leaves, and what divides all leaves, stand before the atom (N1); one atom serves a lattice and its negative
-  Intervals (settp_map_prove) of a form:  I1 the sum over its terms;  I2 those of constraints and known nodes of the same form;  I3 t * (F - m * q) + rest, q = Q(F, m), lies in
-    t * [r, m - g + r] + rest, g = gcd of m and F's coefficients, r = F's constant mod g;  I4 the same, t chosen so that an atom of F goes;  I5 k * Q(F, m) + k * A + rest =
-    k * Q(F + m * A, m) + rest;  I6 at last all points of few variables;  I7 max(x, y) <= h where both are, >= l where one is, >= (x + y) / 2; min likewise
-  Bits (settp_map_lin_xor, settp_map_read) of variables, of quotients by other than powers of two, and of sums with carries are read as sums modulo 2:  X1 bit j of a xor b is
-    (a_j + b_j) mod 2, beyond both the sign;  X2 places in a row of one source are a digit, (x floordiv 2^p) mod 2^n;  X3 the others are atoms, 0 or 1, for sets of bits without
-    doubles, of which one turned around is 1 - x;  X4 in a map with xor, F mod 2^n of known bits is those bits
-  Constraints P in [l, h], divided by their content, until nothing changes:  C1 the implied are dropped, the disjoint are empty, those of one form are one;  C2 q + A in [l, h],
-    q = Q(F, m), is F + m * A in [l * m, h * m + m - 1];  C3 P in [g * l, g * h + g - 1] is Q(P, g) in [l, h];  C4 k * x + rest bounds x to [ceil((l - max rest) / k),
-    floor((h - min rest) / k)], k > 0, and a quotient its form;  C5 (k * x + b) mod m = r: x = m' * y + r' for one residue, several move the ends;  C6 few points: all are looked
-    at;  C7 digits F mod m in P are bounded as in C4;  C8 g * A + y in [l, h], y in [a, b], b - a < g:  A in [ceil((l - a) / g), floor((h - a) / g)] if no end depends on y;
-    C9 both of max(x, y) in [l, h] are at most h, and it is x in [l, h] where y is below l, or l is implied; min likewise
-  Print takes the fewest nodes, then the smaller divisor:  P1 t * (F - m * q) is t * (F mod m), or t * (m - 1) - t * ((m - 1 - F) mod m);  P2 a quotient beside it may be such a
-    digit;  P4 k * Q(F, m) takes in what k divides;  P6 m * (y * b) is (x - r) * b for x = m * y + r;  P7 places are fields 2^t * ((x floordiv 2^p) mod 2^n) xor ..;  P8 leaves take
-    in, or give out;  P9 a - b * floor(a / b) is a mod b;  P10 x * z + y * z is (x + y) * z;  P11 floor(a / b) + 1 is (a + 1) ceildiv b;  P12 the map's own operation, if shorter. */
+  sett_map_simplify turns every expression into a linear form, applies the rules below, and prints the form again.
+  A form is a constant plus a sum of k * atom, with the numbers k sorted by atom. An atom is a variable, a quotient, or an operation that is not
+  linear (a product, min, max, xor, a quotient by a form). Q(L, c) is the quotient floor(L / c) of a form L by a number c > 0.
+  x mod c is the form x - c * Q(x, c). It becomes a mod again in print. So a reshape and its inverse cancel by addition.
+  Equal forms have the same number (hash consing). A form or quotient that already has a number is called known.
+  Of two forms, the cheaper one has quotients nested less deep; if equal, fewer atoms of that depth; if equal, less
+  total size; if equal, fewer terms.
+  simplify(simplify(m)) is equal to simplify(m) in every character: if the rules lead in a circle, the smallest map of the circle is the result.
+  The tables are in the arena's free space and are given up at the end, so a result does not depend on earlier calls.
+  Each rule is an equation over the integers, with c, m, g > 0. tests/algebra/indexing_map_rules_test.c enumerates all of them.
+
+  Quotients (settp_map_divide). In R1 to R8, L = c * A + B as in R1.
+    R0   Let g divide c, and let r be the sum of those terms of L whose coefficients g does not divide. If r lies in [g * v, g * v + g - 1], then
+         Q(L, c) = Q((L - r) / g + v, c / g).
+    R1   Q(c * A + B, c) = A + Q(B, c). The coefficients of B are chosen in (-c/2, c/2].
+    R2   If L lies in [c * v, c * v + c - 1], then Q(L, c) = v. The same holds for B.
+    R3   If g divides c and all coefficients of a form g * F + k, then Q(g * F + k, c) = Q(F + floor(k / g), c / g).
+    R4   If B + s * c * x lies in [c * v, c * v + c - 1] for an atom x and s = 1 or -1, then Q(B, c) = v - s * x.
+    R6   A known Q(B, c) is used. So is a known Q(c - 1 - B, c), because Q(B, c) = -Q(c - 1 - B, c).
+    R7   If g divides c and B = g * F + R, then Q(B, c) = Q(F + Q(R, g), c / g). Applied if Q(R, g) is a number, or if Q(R, g) is known and the result
+         is cheaper.
+    R8   Q(F + Q(G, m), c) = Q(m * F + G, m * c), and Q(F - Q(G, m), c) = Q(m * F - G + m - 1, m * c). Applied if the result is known or cheaper.
+    R9   k * Q(F, m) + k * Q(F + m / 2, m) = k * Q(F, m / 2) for even m, and k * Q(F, 2) + n * Q(F + 1, 2) = (k - n) * Q(F, 2) + n * F.
+    R11  If Q(L, c) = A + q for a quotient q, then q = Q(L - c * A, c) is recorded as another name of q. If a divides b, and Q(F, a) and Q(F, b) are
+         known, then Q(F, b) = Q(Q(F, a), b / a) is recorded too.
+    R12  If a known form x satisfies 0 <= L - c * (k * x + n) <= c - 1 for numbers k and n, then Q(L, c) = k * x + n.
+
+  Equal values (settp_map_same_values). R12 to R14 are tried where values agree at a few sample points of the domain, and are then proved.
+    R13  If L = s * x + n for a known form x, s = 1 or -1 and a number n, then L is replaced by s * x + n if that is cheaper. A form in [v, v] is v.
+    R14  A result whose value is always that of the dimension with the same index is replaced by that dimension.
+
+  Products, and quotients by a form b >= 1 (settp_map_divide_by)
+    M1   (x + y) * z = x * z + y * z. A digit F - m * Q(F, m) counts as one summand.
+    S1   floor((b * A + B) / b) = A + floor(B / b).
+    S2   floor((g * a + k) / (g * b)) = floor((a + floor(k / g)) / b). g is a number, or a form with k in [0, g - 1].
+    S3   If j * b <= a < (j + 1) * b, then floor(a / b) = j.
+    S4   floor(a / b) = -1 - floor((-1 - a) / b). Applied if the first coefficient of a is negative.
+
+  Minima and maxima (settp_map_lin_lattice). Each is stored as a maximum of minima of forms, or as a minimum of maxima. The forms are its
+  leaves.
+  Each rule for min also holds for max with the order reversed.
+    N1   k * min(x, y) + z = min(k * x + z, k * y + z) for k >= 0. For k < 0 it is max(k * x + z, k * y + z).
+    N2   min(max(x, y), z) = max(min(x, z), min(y, z)), and max(x, min(x, y)) = x. Of the two ways to store it, the one with fewer leaves is taken.
+    N3   If x - y <= 0 is proved, then min(x, y) = x. Applied to leaves, and to the minima of a maximum.
+    N4   The smallest coefficient of each atom over all leaves, and the common divisor of all leaves, are moved out of the min by N1. So one atom
+         stands
+         for a min, its negative and its shifts.
+    N5   floor(min(x, y) / c) = min(floor(x / c), floor(y / c)). Applied in the direction that has fewer quotients.
+    N6   min(x, y) * max(x, y) = x * y, and min(x * z, y * z) = min(x, y) * z for z >= 0.
+
+  Intervals of a form (settp_map_prove). The result is the intersection of all rules that apply.
+    I1   The sum of the intervals of the terms.
+    I2   The interval that a constraint gives for the same form, or for an expression with this form.
+    I3   For q = Q(F, m), t * (F - m * q) + rest lies in t * [r, m - g + r] + rest. g is the gcd of m and F's coefficients, r is F's constant mod g.
+    I4   I3 with a factor t that cancels an atom of F instead of q.
+    I5   k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest, whose interval may be narrower.
+    I6   If the form has few variables, the values at all their points.
+    I7   max(x, y) <= h if x <= h and y <= h. max(x, y) >= l if x >= l or y >= l. max(x, y) >= (x + y) / 2. min likewise.
+
+  Bits (settp_map_lin_xor, settp_map_read). An operand of xor (a variable, a quotient, a sum with carries) is read as sums of bits modulo 2.
+    X1   Bit j of a xor b is (bit j of a + bit j of b) mod 2. All bits above both operands are equal to the sign of a xor b.
+    X2   Adjacent bits of one source are one digit (x floordiv 2^p) mod 2^n.
+    X3   Every other bit is an atom x with the values 0 and 1: the sum modulo 2 of a set of bits, in which equal bits cancel. If one of the bits is
+         inverted, the sum is 1 - x.
+    X4   In a map with xor, F mod 2^n is written by the lowest n bits of F, if they are known and one of them is a sum of bits.
+
+  Constraints P in [l, h] (repeated until nothing changes). P and [l, h] are first divided by the gcd of P's coefficients.
+    C1   An implied constraint is dropped. One that cannot hold makes the map KNOWN EMPTY. Constraints on the same form are intersected.
+    C2   Q(F, m) + A in [l, h] becomes F + m * A in [l * m, h * m + m - 1].
+    C3   P in [g * l, g * h + g - 1] becomes Q(P, g) in [l, h].
+    C4   k * x + rest in [l, h] with k > 0 narrows x to [ceil((l - max rest) / k), floor((h - min rest) / k)]. If x is a quotient, its form is
+         narrowed.
+    C5   (k * x + b) mod m = r for one residue becomes the substitution x = m' * y + r'. For several residues r, the bounds of x move to the nearest
+         values that satisfy the constraint.
+    C6   If a constraint has few points, all are enumerated.
+    C7   A digit F mod m in P is narrowed as x is in C4.
+    C8   g * A + y in [l, h], with y in [a, b] and b - a < g, becomes A in [ceil((l - a) / g), floor((h - a) / g)] if both ends are the same for
+         all y.
+    C9   max(x, y) in [l, h] gives x <= h and y <= h. If y <= h is known, the constraint becomes x in [l, h] if y < l is known, and x <= h if
+         max(x, y) >= l is known. min likewise.
+
+  Print takes the text with the fewest nodes. If two texts have equally many, it takes the one with the smaller divisors.
+    P1   t * (F - m * Q(F, m)) is printed as t * (F mod m), or as t * (m - 1) - t * ((m - 1 - F) mod m).
+    P2   If F - m * q lies in [0, m - 1] for a quotient q beside F, then it is F mod m and printed as in P1.
+    P4   Terms divisible by k are moved into k * Q(F, m): k * Q(F, m) + k * A is printed as k * Q(F + m * A, m).
+    P6   For a variable x that was replaced by m * y + r, m * (y * b) is printed as (x - r) * b.
+    P7   Disjoint or overlapping bits are printed as fields 2^t * ((x floordiv 2^p) mod 2^n), joined by xor.
+    P8   Summands and factors are moved into the leaves of a min or max, or out of them.
+    P9   a - b * floor(a / b) is printed as a mod b.
+    P10  x * z + y * z is printed as (x + y) * z.
+    P11  floor(a / b) + 1 is printed as (a + 1) ceildiv b.
+    P12  An operation of the given map with the same form is printed if it is shorter. */
 
 /* Points of the domain at which the values of forms are known: forms that differ there need no proof. The MORE further points are used last. */
 enum { SETTP_MAP_SAMPLES = 6, SETTP_MAP_MORE = 24 };
