@@ -2551,11 +2551,23 @@ THE NORMAL FORM
     P11  floor(a / b) + 1 is printed as (a + 1) ceildiv b.
     P12  An operation of the given map with the same form is printed if it is shorter. */
 
-/* Points of the domain at which the values of forms are known: forms that differ there need no proof. The MORE further points are used last. */
+/* The values of forms are computed at sample points of the domain. Two forms with different values at a sample are not equal, so no proof is tried.
+ * SETTP_MAP_MORE further points are used just before a proof. */
 enum { SETTP_MAP_SAMPLES = 6, SETTP_MAP_MORE = 24 };
-/* Budgets of one simplification: nesting of quotients; names of a quotient; quotients computed; nested intervals, and the maximum per outer interval;
- * forms whose print is searched; nesting and steps of a proof; values that proofs by points compute; forms of one round, and of all rounds; names
- * across quotients; failing proofs; values that R14 computes; values that count as one form in the work of all rounds. */
+/* Budgets of one simplification:
+ *     DEPTH_MAX        nesting of quotients
+ *     FORMS_MAX        names of one quotient
+ *     CALLS_MAX        quotients computed
+ *     LOOK_DEPTH       nesting of interval computations, and LOOKS_MAX their number inside one outer interval
+ *     PRINTS_MAX       forms for which the shortest print is searched
+ *     PROOF_DEPTH      nesting of the steps of a proof, and PROOFS_MAX their number
+ *     POINTS_MAX       values computed by proofs that enumerate points
+ *     LINS_MAX         forms in one round, and WORK_MAX in all rounds
+ *     CROSSES_MAX      names recorded by settp_map_cross_names
+ *     FAILURES_MAX     proofs that fail
+ *     OWN_POINTS_MAX   values computed by R14
+ *     POINTS_A_FORM    computed values that count as one form in WORK_MAX
+ *     PRODUCTS_MAX     products that are remembered */
 enum {
   SETTP_MAP_NONE = -1,
   SETTP_MAP_DEPTH_MAX = 250,
@@ -2574,7 +2586,7 @@ enum {
   SETTP_MAP_OWN_POINTS_MAX = 1 << 19,
   SETTP_MAP_POINTS_A_FORM = 150,
   SETTP_MAP_PRODUCTS_MAX = 16,
-  SETTP_MAP_ESTIMATES_MAX = 8 /* nesting of prints that estimates make */
+  SETTP_MAP_ESTIMATES_MAX = 8 /* nesting of prints that are made only to estimate their size */
 };
 enum { SETTP_MAP_ATOM_VAR, SETTP_MAP_ATOM_QUOTIENT, SETTP_MAP_ATOM_OTHER };
 
@@ -2584,22 +2596,23 @@ typedef struct settp_map_term {
   int32_t spare;
 } settp_map_term;
 
-typedef struct settp_map_lin { /* constant + a sum of count terms from `first` on */
+typedef struct settp_map_lin { /* constant + the sum of term[first] to term[first + count - 1] */
   int64_t constant;
   uint32_t hash;
   int32_t first, count, next;
-  int32_t sample; /* row of its values at the samples; SETTP_MAP_NONE: not computed */
+  int32_t sample; /* index of the row with its values at the samples, or SETTP_MAP_NONE if they were not computed */
   unsigned char known, busy, entered, bounded;
-  uint32_t expr; /* memo of its print, if nodes > 0 */
+  uint32_t expr; /* its print, if nodes > 0 */
   int32_t nodes;
-  int32_t estimate;       /* memo of settp_map_estimate, if > 0 */
-  int32_t plain;          /* memo of settp_map_terms_estimate, if > 0 */
-  unsigned char affine;   /* 1: only variables, 2: not, 0: not computed */
-  unsigned char printing; /* its print has begun; if it occurs inside, it is printed without fields */
-  unsigned char op;       /* the first operation of the map with this form, or 0 if P12 ignores it */
-  int64_t lo, hi;         /* memo of its interval, if known */
-  int32_t a, b, tree;     /* operands of op as forms, and the approximate nodes of its tree */
-  /* if bounded: an interval that contains the expressions with this form */
+  int32_t estimate;     /* result of settp_map_estimate, if > 0 */
+  int32_t plain;        /* result of settp_map_terms_estimate, if > 0 */
+  unsigned char affine; /* result of settp_map_lin_affine: 1 yes, 2 no, 0 not computed */
+  /* 1 while this form is printed: if it occurs inside itself, it is printed without fields (P7) */
+  unsigned char printing;
+  unsigned char op;   /* the first operation of the map that has this form, or 0 if P12 ignores it */
+  int64_t lo, hi;     /* its interval, if it was computed */
+  int32_t a, b, tree; /* operands of op as forms, and the approximate number of nodes of the operation's tree */
+  /* if `bounded`: an interval that contains all expressions of the map that have this form */
   sett_map_interval bound;
 } settp_map_lin;
 
@@ -2607,42 +2620,46 @@ typedef struct settp_map_row {
   int64_t at[SETTP_MAP_SAMPLES];
 } settp_map_row;
 
-typedef struct settp_map_form { /* A name of a quotient: floor(lin / c) on this domain. */
+/* A name of a quotient: a form lin and a divisor c with floor(lin / c) equal to the quotient everywhere in the domain. */
+typedef struct settp_map_form {
   int64_t c;
   int32_t lin, next;
 } settp_map_form;
 
 typedef struct settp_map_atom {
-  int64_t lo, hi, c; /* c: the divisor of a quotient; for a variable, x = c * atom + r */
-  int64_t r;         /* for a xor that comes from a bit: that bit */
-  uint64_t support;  /* bit i is variable i modulo 64 */
+  int64_t lo, hi, c; /* c: the divisor of a quotient. A variable is x = c * atom + r */
+  int64_t r;         /* for a xor that was made from a bit, that bit */
+  uint64_t support;  /* bit i: the atom depends on a variable whose index modulo 64 is i */
   int64_t weight;
-  int32_t kind, op; /* op: of SETTP_MAP_ATOM_OTHER */
-  int32_t a, b;     /* linear forms; a: the variable's number */
+  int32_t kind, op; /* op: the operation of an atom of kind SETTP_MAP_ATOM_OTHER */
+  int32_t a, b;     /* forms of the operands; for a variable, a is its index */
   int32_t depth, next;
-  int32_t own; /* the form that is only this atom; SETTP_MAP_NONE: not made */
+  int32_t own; /* the form that consists of this atom only, or SETTP_MAP_NONE if there is none yet */
   uint32_t hash;
-  int32_t form, forms; /* list of names, newest first, and their number */
-  uint32_t expr;       /* memo of its print, if nodes > 0 */
+  int32_t form, forms; /* the newest name in the list of names of a quotient, and the number of names */
+  uint32_t expr;       /* its print, if nodes > 0 */
   int32_t nodes;
-  int32_t more, wanted, later; /* 1 if its further samples are known; a list of those to fill */
+  /* more: 1 if its values at the further samples are known. wanted, later: a linked list of atoms for which they are to be computed */
+  int32_t more, wanted, later;
   int64_t at[SETTP_MAP_SAMPLES];
 } settp_map_atom;
 
-/* A form, found by its values at the samples without a common factor (step) and a constant. */
+/* An entry of the table for R12 and R13, which finds forms whose values at the samples are equal up to a factor (step) and a constant. */
 typedef struct settp_map_alike {
   int64_t step;
   int32_t lin, next;
   uint32_t hash, spare;
 } settp_map_alike;
 
-typedef struct settp_map_memo { /* floor(lin / c) = value; SETTP_MAP_NONE while it is computed */
+/* a computed quotient: floor(lin / c) = value. value is SETTP_MAP_NONE while it is being computed */
+typedef struct settp_map_memo {
   int64_t c;
   int32_t lin, value, next;
   uint32_t hash;
 } settp_map_memo;
 
-typedef struct settp_map_known { /* lin, without constant and primitive, is in [lo, hi], by a constraint */
+/* a constraint: lin is in [lo, hi]. lin has no constant, and its coefficients have no common divisor */
+typedef struct settp_map_known {
   int64_t lo, hi;
   int32_t lin, spare;
 } settp_map_known;
@@ -2661,44 +2678,47 @@ typedef struct settp_map_engine {
   int32_t *lin_bucket, *atom_bucket, *memo_bucket, *alike_bucket;
   uint32_t mask, lin_mask; /* masks of the tables, which grow */
   int32_t memo_first;      /* memos before this one are forgotten */
-  int32_t alike_known;     /* alikes before this one are in their table */
-  int32_t zero;            /* the form 0; SETTP_MAP_NONE: not made */
-  int32_t *variable;       /* atom of each variable; SETTP_MAP_NONE: none */
+  int32_t alike_known;     /* entries of alike with a smaller index are in the table */
+  int32_t zero;            /* the form 0, or SETTP_MAP_NONE if there is none yet */
+  int32_t *variable;       /* the atom of each variable, or SETTP_MAP_NONE */
   const sett_map_variable *bounds;
-  const int64_t *modulus, *residue; /* variable i = residue[i] modulo modulus[i] */
+  const int64_t *modulus, *residue; /* variable i is known to be residue[i] modulo modulus[i] */
   int variables;
-  int32_t lin_limit; /* searches stop here: a small arena gives a less simple result, not a failure */
-  int error;         /* FULL, DEEP: sticky. If a rule overflows, it is only not applied */
-  /* quotients computed, their nesting; nesting and number of intervals */
+  /* searches stop at this number of forms; so a small arena gives a less simple result, not a failure */
+  int32_t lin_limit;
+  int error; /* FULL or DEEP, never reset to 0. A rule that overflows is only not applied */
+  /* number and nesting of the quotients being computed; nesting and number of the intervals being computed */
   int32_t calls, nest, depth, looks, look_end;
-  settp_map_known *fact; /* facts from constraints, used for results only */
+  settp_map_known *fact; /* facts from constraints, which are used for results only */
   int facts, fact_room;
-  int32_t prints; /* forms printed */
-  /* values that proofs by points, and R14, may still compute; their sum at the start */
+  int32_t prints; /* number of forms printed */
+  /* number of values that enumerating proofs and R14 may still compute, and the sum of both at the start */
   int64_t points, own_points, points_given;
-  int32_t proofs, proof_end; /* steps of proofs, and the step at which the current proof gives up */
-  int scaled;                /* R12 also looks for multiples, because constraints make them */
-  int sampled;               /* 0: no point of the domain is known, so samples say nothing */
-  /* SETTP_MAP_SAMPLES + SETTP_MAP_MORE points of the domain, or NULL: any point of the bounds is inside */
+  int32_t proofs, proof_end; /* number of proof steps, and the number at which the current proof gives up */
+  int scaled;                /* 1 if R12 also tries multiples of a form, because a constraint can make them */
+  int sampled;               /* 0 if no point of the domain is known, so that samples prove nothing */
+  /* SETTP_MAP_SAMPLES + SETTP_MAP_MORE points of the domain. NULL if every point inside the bounds is in the domain */
   const int64_t *point;
-  int64_t *more; /* SETTP_MAP_MORE values per atom that has them; SETTP_MAP_SAMPLES of them are used at a time */
-  int32_t more_room, crosses, failures; /* failures: of proofs that no sample refutes */
-  int64_t step;                         /* settp_map_at_step of the form `stepped` */
+  /* SETTP_MAP_MORE values for each atom that has such values; proofs use SETTP_MAP_SAMPLES of them at a time */
+  int64_t *more;
+  int32_t more_room, crosses, failures; /* failures: number of failed proofs that no sample refuted */
+  int64_t step;                         /* result of settp_map_at_step for the form `stepped` */
   uint32_t step_hash;
   int32_t stepped;
-  int fixed;                   /* some atom is known to be one number */
-  int renamed, refolded;       /* a quotient was printed with another name than its first; in a digit only */
-  int xors;                    /* the map has a xor: a sum modulo 2 is one, too */
-  int lattices;                /* some atom is a minimum or maximum */
-  struct settp_map_bits *bits; /* NULL: no bit was computed */
-  /* the last products of two sums, with the two sums */
+  int fixed; /* 1 if some atom is known to have one value only */
+  /* renamed: a quotient was printed by another name than its first. refolded: the same, but only inside a digit */
+  int renamed, refolded;
+  int xors;                    /* 1 if the map has a xor, so that a sum modulo 2 may become one */
+  int lattices;                /* 1 if some atom is a minimum or maximum */
+  struct settp_map_bits *bits; /* NULL until the first bit is computed */
+  /* the last products that were computed: two sums and their product */
   int32_t product[SETTP_MAP_PRODUCTS_MAX][3], products;
-  int divided;   /* some atom is a quotient by a form */
-  int estimates; /* nesting of prints that estimates make */
+  int divided;   /* 1 if some atom is a quotient by a form */
+  int estimates; /* nesting of prints that are made only to estimate their size */
 } settp_map_engine;
 
 SETT_INLINE void *settp_map_grow(settp_map_engine *e, void *old, int32_t *room, size_t size) {
-  /* with much memory, arrays are copied less often */
+  /* if there is much memory, grow by a larger factor, so that arrays are copied less often */
   int32_t more = *room ? *room * (e->lin_limit == SETTP_MAP_LINS_MAX ? 4 : 2) : 64;
   void *grown;
   if (more < *room || e->error) return NULL;
@@ -2721,7 +2741,8 @@ SETT_INLINE int settp_map_room(settp_map_engine *e, void **array, int32_t need, 
     void *grown;
     unsigned char *from, *to;
     size_t i;
-    from = (unsigned char *)(void *)array; /* copied byte by byte, because the pointer's own type differs */
+    /* copied through unsigned char *, because the pointers have different types */
+    from = (unsigned char *)(void *)array;
     grown = NULL;
     to = (unsigned char *)(void *)&grown;
     for (i = 0; i < sizeof grown; ++i) to[i] = from[i];
@@ -2732,7 +2753,7 @@ SETT_INLINE int settp_map_room(settp_map_engine *e, void **array, int32_t need, 
   return 1;
 }
 
-/* Quadruple the buckets of the linear forms; without memory the old ones stay. */
+/* Quadruple the number of buckets of the table of linear forms. If there is no memory, keep the old buckets. */
 SETT_INLINE int settp_map_lin_rehash(settp_map_engine *e) {
   uint32_t size = (e->lin_mask + 1) * 4, i;
   int32_t *bucket = (int32_t *)settp_map_take(e->arena, (size_t)size * sizeof *bucket);
@@ -2748,7 +2769,7 @@ SETT_INLINE int settp_map_lin_rehash(settp_map_engine *e) {
   return 1;
 }
 
-/* Quadruple the buckets of the other tables; each bucket still lists its newest entry first. */
+/* Quadruple the number of buckets of the other tables. Each bucket still lists its newest entry first. */
 SETT_INLINE void settp_map_rehash(settp_map_engine *e) {
   uint32_t size = (e->mask + 1) * 4, i;
   int32_t *bucket = (int32_t *)settp_map_take(e->arena, (size_t)size * 3 * sizeof *bucket);
@@ -2775,13 +2796,13 @@ SETT_INLINE void settp_map_rehash(settp_map_engine *e) {
     }
 }
 
-/* Return 1 if a table with that many entries should grow. */
+/* Return 1 if a table with this number of entries should grow. */
 SETT_INLINE int settp_map_crowded(const settp_map_engine *e, int32_t entries) {
   return (uint32_t)entries > 2 * e->mask && e->mask < UINT32_C(1) << 20;
 }
 
-/* Return the linear form of the `count` terms after the pool's end (sorted, none zero). No number in it exceeds 2^62 in magnitude, so each has a
- * negative, and none means "no bound". */
+/* Return the linear form of the `count` terms after the end of the pool, which are sorted and not zero. If a number exceeds 2^62 in magnitude, no
+ * form is made. So every number has a negative, and none means "no bound". */
 SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, int32_t count) {
   const int64_t most = (int64_t)1 << 62;
   const settp_map_term *t = e->term + e->terms, *old;
@@ -2839,8 +2860,8 @@ SETT_INLINE int32_t settp_map_lin_atom(settp_map_engine *e, int32_t atom, int64_
   return settp_map_lin_make(e, constant, k ? 1 : 0);
 }
 
-/* Write the terms of a * ka + b * kb after the pool's end, with room for one more. Return their number, or SETTP_MAP_NONE on overflow. *constant is
- * combined likewise. */
+/* Write the terms of a * ka + b * kb after the end of the pool, and reserve room for one more. Return their number, or SETTP_MAP_NONE on overflow.
+ * *constant receives the combined constant. */
 SETT_INLINE int32_t settp_map_terms_mix(settp_map_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb,
                                         int64_t *constant) {
   const settp_map_term *s, *t, *s_end, *t_end;
@@ -2885,7 +2906,7 @@ SETT_INLINE int32_t settp_map_terms_mix(settp_map_engine *e, int32_t a, int64_t 
   return (int32_t)(out - (e->term + e->terms));
 }
 
-/* Write the terms of a after the pool's end, where there is room; return their number. */
+/* Write the terms of form a after the end of the pool, where the caller has reserved room. Return their number. */
 SETT_INLINE int32_t settp_map_terms_copy(settp_map_engine *e, int32_t a) {
   const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
   settp_map_term *out = e->term + e->terms;
@@ -2893,7 +2914,7 @@ SETT_INLINE int32_t settp_map_terms_copy(settp_map_engine *e, int32_t a) {
   return e->lin[a].count;
 }
 
-/* Add k * atom to the count terms after the pool's end; return the new count. */
+/* Add k * atom to the `count` terms after the end of the pool. Return the new number of terms. */
 SETT_INLINE int32_t settp_map_terms_add(settp_map_engine *e, int32_t count, int32_t atom, int64_t k) {
   settp_map_term *t = e->term + e->terms;
   int32_t i, at = count;
@@ -2918,7 +2939,7 @@ SETT_INLINE int32_t settp_map_lin_mix(settp_map_engine *e, int32_t a, int64_t ka
                                       int64_t constant) {
   int32_t n;
   if (a < 0 || b < 0) return SETTP_MAP_NONE;
-  if (!constant) { /* one of them is unchanged */
+  if (!constant) { /* only a or only b is left */
     if (ka == 1 && (!kb || (!e->lin[b].count && !e->lin[b].constant))) return a;
     if (kb == 1 && !e->lin[a].count && !e->lin[a].constant) return b;
   }
@@ -2955,7 +2976,7 @@ SETT_INLINE int32_t settp_map_lin_scale(settp_map_engine *e, int32_t a, int64_t 
   return settp_map_lin_make(e, constant, (int32_t)(out - (e->term + e->terms)));
 }
 
-/* Return the form with every coefficient (not the constant) divided exactly by g, and a new constant. */
+/* Return form a with every coefficient divided by g, which divides all of them, and with a new constant. */
 SETT_INLINE int32_t settp_map_lin_shrink(settp_map_engine *e, int32_t a, int64_t g, int64_t constant) {
   int32_t i, n;
   if (a < 0) return SETTP_MAP_NONE;
@@ -2986,14 +3007,14 @@ SETT_INLINE int64_t settp_map_lin_gcd_with(const settp_map_engine *e, int32_t a,
   return g;
 }
 
-/* 0 for a constant */
+/* Return the gcd of the coefficients; 0 for a form without terms. */
 SETT_INLINE int64_t settp_map_lin_gcd(const settp_map_engine *e, int32_t a) { return settp_map_lin_gcd_with(e, a, 0); }
 
 /* Return the residue of k modulo c in (-c/2, c/2]. */
 SETT_INLINE int64_t settp_map_residue(int64_t k, int64_t c) {
   uint64_t size = k < 0 ? 0 - (uint64_t)k : (uint64_t)k;
   int64_t r;
-  /* most are */
+  /* most numbers are already in the interval */
   if (size < (uint64_t)1 << 62 && (2 * size < (uint64_t)c || (2 * size == (uint64_t)c && k > 0))) return k;
   r = k % c;
   if (r < 0) r += c;
@@ -3033,14 +3054,15 @@ SETT_INLINE int settp_map_lin_extract(settp_map_engine *e, int32_t a, int64_t c,
   }
   *quotient = settp_map_lin_make(e, settp_map_floor(constant, c), wholes);
   if (*quotient < 0 || !SETTP_MAP_ROOM(e, term, terms, term_room, n)) return 0;
-  for (i = 0; i < n; ++i) e->term[e->terms + i] = e->term[base + count + i]; /* after the terms of the quotient */
+  /* copy the rest after the terms of the quotient */
+  for (i = 0; i < n; ++i) e->term[e->terms + i] = e->term[base + count + i];
   *rest = settp_map_lin_make(e, settp_map_mod(constant, c), n);
   return *rest >= 0;
 }
 
-/* ---- samples: the values of a form at some points of the domain. They only save proofs that would fail: arithmetic may wrap around. ---- */
+/* ---- samples: the values of a form at some points of the domain. They only prevent proofs that would fail, so values may wrap around. ---- */
 
-/* Add k * x[j] to v[j] for SETTP_MAP_SAMPLES values. */
+/* Add k * x[j] to v[j] for all SETTP_MAP_SAMPLES values. */
 SETT_INLINE void settp_map_row_add(int64_t *v, const int64_t *x, int64_t k) {
 #define SETTP_MAP_ROW_ADD(j) v[j] = (int64_t)((uint64_t)v[j] + (uint64_t)k * (uint64_t)x[j]);
   SETTP_MAP_ROW_ADD(0)
@@ -3065,7 +3087,7 @@ SETT_INLINE const int64_t *settp_map_lin_at(settp_map_engine *e, int32_t a) {
   return e->row[l->sample].at;
 }
 
-/* b > 0; a 32-bit division, where it suffices, is several times faster */
+/* floor(a / b) for b > 0. A 32-bit division is several times faster and is used if a and b are small enough */
 SETT_INLINE int64_t settp_map_floor_short(int64_t a, int64_t b) {
   if ((uint64_t)a + UINT64_C(0x40000000) < UINT64_C(0x80000000) && b < INT64_C(0x40000000)) {
     int32_t x = (int32_t)a, y = (int32_t)b, q = x / y;
@@ -3074,7 +3096,7 @@ SETT_INLINE int64_t settp_map_floor_short(int64_t a, int64_t b) {
   return settp_map_floor(a, b);
 }
 
-/* Return 1 if floor((x + k * y) / c) may be one number for all samples x and y. */
+/* Return 1 if floor((x[j] + k * y[j]) / c) is the same number at all samples j. */
 SETT_INLINE int settp_map_at_one_period(const settp_map_engine *e, const int64_t *x, const int64_t *y, uint64_t k,
                                         int64_t c) {
   uint64_t first;
@@ -3086,13 +3108,13 @@ SETT_INLINE int settp_map_at_one_period(const settp_map_engine *e, const int64_t
   return 1;
 }
 
-/* Return the sign of the first difference of some values, if scaled times the greatest common divisor of all differences; 0 if they do not vary.
- * *hash is equal for all values that are equal up to that factor and a constant. */
+/* Return the first nonzero difference between the values and the first value; 0 if all are equal. If scaled, return instead the gcd of all
+ * differences with the sign of that difference. *hash is then the same for all values that are equal up to a factor and a constant. */
 SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *hash) {
   int64_t g = 0, d[SETTP_MAP_SAMPLES];
   uint64_t h = 0, sign;
   int j, first = 0;
-  if (!scaled) { /* a sum of the differences, each with its own factor */
+  if (!scaled) { /* the hash is a sum in which every difference has its own factor */
     for (j = 1; j < SETTP_MAP_SAMPLES && x[j] == x[0]; ++j) {}
     if (j == SETTP_MAP_SAMPLES) return 0;
     h = (uint64_t)x[1] * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)x[2] * UINT64_C(0xBF58476D1CE4E5B9) +
@@ -3124,8 +3146,8 @@ SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *ha
   return g > 1 ? (sign ? -g : g) : sign ? -1 : 1;
 }
 
-/* Return 1 if a form has only variables of which only the bounds are known. The sum of their intervals is then exact, and no other form has its
- * values. */
+/* Return 1 if all atoms of the form are variables of which nothing but bounds is known. Then the sum of their intervals is exact, and no other form
+ * has the same values. */
 SETT_INLINE int settp_map_lin_affine(settp_map_engine *e, int32_t a) {
   settp_map_lin *l = e->lin + a;
   if (!l->affine) {
@@ -3136,7 +3158,7 @@ SETT_INLINE int settp_map_lin_affine(settp_map_engine *e, int32_t a) {
   return l->affine == 1 && !e->facts;
 }
 
-/* Return the place in l of its first term that is a minimum or maximum, or SETTP_MAP_NONE; *count is the number of such terms. */
+/* Return the index within l of its first term that is a minimum or maximum, or SETTP_MAP_NONE. *count receives the number of such terms. */
 SETT_INLINE int32_t settp_map_lattice_at(const settp_map_engine *e, int32_t l, int *count) {
   int32_t i, at = SETTP_MAP_NONE;
   *count = 0;
@@ -3149,8 +3171,8 @@ SETT_INLINE int32_t settp_map_lattice_at(const settp_map_engine *e, int32_t l, i
   return at;
 }
 
-/* N1: k * min(x, y) + rest, at term i of l, is min(k * x + rest, k * y + rest), or max for k < 0. Return the operation and its sides; 0 if they
- * overflow. */
+/* N1: term i of l is k * min(x, y). Write l as op(k * x + rest, k * y + rest), and return op: min, or max if k < 0. *a and *b receive the two sides.
+ * Return 0 if a side overflows. */
 SETT_INLINE int settp_map_lattice_sides(settp_map_engine *e, int32_t l, int32_t i, int32_t *a, int32_t *b) {
   settp_map_term t = e->term[e->lin[l].first + i];
   int op = e->atom[t.atom].op;
@@ -3165,11 +3187,11 @@ SETT_INLINE int settp_map_lattice_sides(settp_map_engine *e, int32_t l, int32_t 
 
 SETT_INLINE sett_map_interval settp_map_lin_interval(settp_map_engine *e, int32_t a);
 
-/* I1 */
+/* I1: return the sum of the intervals of the terms. */
 SETT_INLINE sett_map_interval settp_map_lin_sum(const settp_map_engine *e, int32_t a) {
   const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
   sett_map_interval r = settp_map_interval(e->lin[a].constant, e->lin[a].constant);
-  int lower = 1, upper = 1; /* 1 if there is such a bound */
+  int lower = 1, upper = 1; /* 1 while no term is unbounded in that direction */
   for (; t < end; ++t) {
     const settp_map_atom *x = e->atom + t->atom;
     int64_t lo = t->k < 0 ? x->hi : x->lo, hi = t->k < 0 ? x->lo : x->hi;
@@ -3179,13 +3201,13 @@ SETT_INLINE sett_map_interval settp_map_lin_sum(const settp_map_engine *e, int32
   return settp_map_interval(lower ? r.lo : INT64_MIN, upper ? r.hi : INT64_MAX);
 }
 
-/* Return the interval of F mod m: [k mod g, m - g + k mod g], with g the gcd of m and the coefficients of F, and k its constant. */
+/* Return the interval of F mod m: [r, m - g + r], with g the gcd of m and the coefficients of F, and r the constant of F mod g. */
 SETT_INLINE sett_map_interval settp_map_mod_interval(const settp_map_engine *e, int32_t f, int64_t m) {
   int64_t g = settp_map_lin_gcd_with(e, f, m), k = settp_map_mod(e->lin[f].constant, g);
   return settp_map_interval(k, m - g + k);
 }
 
-/* Return how many atoms of f are in a: all, some, none. */
+/* Return the number of atoms of f that are also in a. */
 SETT_INLINE int32_t settp_map_lin_shared(const settp_map_engine *e, int32_t f, int32_t a) {
   const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first,
                        *t_end = t + e->lin[a].count;
@@ -3199,7 +3221,8 @@ SETT_INLINE int32_t settp_map_lin_shared(const settp_map_engine *e, int32_t f, i
   return n;
 }
 
-SETT_INLINE int settp_map_lin_shares(const settp_map_engine *e, int32_t f, int32_t a) { /* 1 if there is one */
+/* 1 if an atom of f is also in a */
+SETT_INLINE int settp_map_lin_shares(const settp_map_engine *e, int32_t f, int32_t a) {
   const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first,
                        *t_end = t + e->lin[a].count;
   while (s < s_end && t < t_end && s->atom != t->atom)
@@ -3208,7 +3231,7 @@ SETT_INLINE int settp_map_lin_shares(const settp_map_engine *e, int32_t f, int32
   return s < s_end && t < t_end;
 }
 
-/* Return a without t * (F - m * q), if that leaves at most `most` terms. */
+/* Return a - t * (F - m * q) if it has at most `most` terms. */
 SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f, int64_t m, int32_t q, int64_t t,
                                        int32_t most) {
   int64_t tm, constant = 0;
@@ -3218,8 +3241,8 @@ SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f
   return n < 0 || n > most ? SETTP_MAP_NONE : settp_map_lin_make(e, constant, n);
 }
 
-/* Return the form (F, m) of the quotient in term i of a, with all terms moved in that its coefficient k divides, and the rest: a = k * floor(moved /
- * m) + rest. Return 0 if nothing moves, or a has too many terms. */
+/* For the quotient k * Q(F, m) in term i of a, move all terms that k divides into F, so that a = k * floor(moved / m) + rest. Return (moved, m), or 0
+ * if nothing moves or a has too many terms. */
 SETT_INLINE int settp_map_lin_move(settp_map_engine *e, int32_t a, int32_t i, settp_map_form form, int32_t *moved,
                                    int32_t *rest) {
   settp_map_term q = e->term[e->lin[a].first + i];
@@ -3249,7 +3272,7 @@ SETT_INLINE int settp_map_lin_move(settp_map_engine *e, int32_t a, int32_t i, se
   return 1;
 }
 
-/* I3, I4: remove from a the digit of a form, or an atom of the form, so that the fewest atoms remain. */
+/* I3, I4: remove from a a digit of a form, or an atom of that form, such that the fewest atoms remain. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t i, f, best = SETTP_MAP_NONE, best_count = e->lin[a].count, best_f = 0;
   int64_t best_t = 0, best_c = 0;
@@ -3262,10 +3285,10 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e,
       for (pick = -1; shared && pick < (e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8); ++pick) {
         int64_t t;
         int32_t rest;
-        if (pick < 0) { /* I3: the quotient is removed */
+        if (pick < 0) { /* I3: remove the quotient */
           if (q.k % form.c || shared < e->lin[form.lin].count) continue;
           t = -(q.k / form.c);
-        } else { /* I4: an atom of F with coefficient 1 or -1 is removed */
+        } else { /* I4: remove an atom of F whose coefficient is 1 or -1 */
           settp_map_term x = e->term[e->lin[form.lin].first + pick];
           int64_t k = settp_map_lin_coefficient(e, a, x.atom);
           if (!k || (x.k != 1 && x.k != -1) || k == INT64_MIN || picks) continue;
@@ -3289,7 +3312,7 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e,
   return r;
 }
 
-/* I5: terms divisible by the coefficient of a quotient move into its form. */
+/* I5: move terms that the coefficient of a quotient divides into the form of the quotient. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_moved(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t i, f;
   for (i = 0; i < e->lin[a].count && !e->error; ++i) {
@@ -3309,7 +3332,8 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_moved(settp_map_engine *e, 
   return r;
 }
 
-/* Return the primitive form of a without its constant, first coefficient positive: a = k * primitive + constant. */
+/* Return the primitive form of a: no constant, no common divisor of the coefficients, and the first coefficient positive. a = k * primitive + constant.
+ */
 SETT_INLINE int32_t settp_map_lin_primitive(settp_map_engine *e, int32_t a, int64_t *k) {
   int64_t g = settp_map_lin_gcd(e, a);
   if (!g) return SETTP_MAP_NONE;
@@ -3318,7 +3342,7 @@ SETT_INLINE int32_t settp_map_lin_primitive(settp_map_engine *e, int32_t a, int6
   return settp_map_lin_shrink(e, a, g, 0);
 }
 
-/* I2 */
+/* I2: return r intersected with what constraints say about a. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_fact(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int64_t k = 1;
   int i;
@@ -3332,7 +3356,7 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_fact(settp_map_engine *e, i
   return r;
 }
 
-/* I7: the interval of a form with a minimum or maximum, by its sides. */
+/* I7: return the interval of a form with a minimum or maximum, computed from its two sides. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_sides(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t x, y;
   int count, op;
@@ -3345,7 +3369,7 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_sides(settp_map_engine *e, 
   r = settp_map_interval_meet(r, settp_map_interval_op(op, p, q));
   x = settp_map_lin_mix(e, x, 1, y, 1, 0);
   if (x < 0) return r;
-  p = settp_map_lin_interval(e, x); /* twice the minimum is at most the sum */
+  p = settp_map_lin_interval(e, x); /* two times the minimum is at most the sum of both sides */
   if (op == SETTP_MAP_MIN && p.hi != INT64_MAX && settp_map_floor(p.hi, 2) < r.hi) r.hi = settp_map_floor(p.hi, 2);
   if (op == SETTP_MAP_MAX && p.lo != INT64_MIN && settp_map_ceil(p.lo, 2) > r.lo) r.lo = settp_map_ceil(p.lo, 2);
   return r;
@@ -3377,7 +3401,7 @@ SETT_INLINE sett_map_interval settp_map_lin_interval(settp_map_engine *e, int32_
   return r;
 }
 
-/* ---- proofs: a form lies in an interval. The same rules, aimed: what the samples refute is not tried. ---- */
+/* ---- proofs that a form lies in an interval. They use the rules for intervals, but only where no sample refutes the goal. ---- */
 
 SETT_INLINE int settp_map_at_within(const settp_map_engine *e, const int64_t *x, int64_t lo, int64_t hi) {
   int j;
@@ -3386,8 +3410,8 @@ SETT_INLINE int settp_map_at_within(const settp_map_engine *e, const int64_t *x,
   return 1;
 }
 
-/* Compute SETTP_MAP_SAMPLES samples of a variable from sample j on, as values of y in x = m * y + r: the ends of its bounds, and numbers between
- * them. */
+/* Compute SETTP_MAP_SAMPLES values of a variable x = m * y + r from sample j on. The values are those of y: the ends of its bounds, and numbers
+ * between them. */
 SETT_INLINE void settp_map_sample(const settp_map_engine *e, const settp_map_atom *a, int j, int64_t *out) {
   const int64_t limit = (int64_t)1 << 40;
   int64_t lo = a->lo < -limit ? -limit : a->lo, hi = a->hi > limit ? limit : a->hi;
@@ -3411,7 +3435,7 @@ SETT_INLINE void settp_map_sample(const settp_map_engine *e, const settp_map_ato
   }
 }
 
-/* Compute the values of a form at SETTP_MAP_SAMPLES points; those of atom i begin at value[i * stride]. */
+/* Compute the values of form l at SETTP_MAP_SAMPLES points. The values of atom i begin at value[i * stride]. */
 SETT_INLINE void settp_map_lin_row(const settp_map_engine *e, int32_t l, const int64_t *value, size_t stride,
                                    int64_t *out) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
@@ -3423,7 +3447,7 @@ SETT_INLINE void settp_map_more_of(const settp_map_engine *e, int32_t l, int par
   settp_map_lin_row(e, l, e->more + part * SETTP_MAP_SAMPLES, SETTP_MAP_MORE, out);
 }
 
-/* Mark the atoms of l without values; return the last one, or `last`. */
+/* Mark the atoms of l that have no values at the further samples. Return the last marked atom, or `last` if none is marked. */
 SETT_INLINE int32_t settp_map_more_want(settp_map_engine *e, int32_t l, int32_t last) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   for (; t < end; ++t)
@@ -3434,10 +3458,10 @@ SETT_INLINE int32_t settp_map_more_want(settp_map_engine *e, int32_t l, int32_t 
   return last;
 }
 
-/* Compute the further samples of the atoms of l and of their operands. */
+/* Compute the values of the atoms of l, and of the atoms that these depend on, at the further samples. */
 SETT_INLINE void settp_map_more_fill(settp_map_engine *e, int32_t l) {
   int32_t i = settp_map_more_want(e, l, SETTP_MAP_NONE), list = SETTP_MAP_NONE;
-  for (; i >= 0; --i) { /* operands precede their users */
+  for (; i >= 0; --i) { /* atoms that others depend on come first */
     settp_map_atom *x = e->atom + i;
     if (!x->wanted) continue;
     x->wanted = 0;
@@ -3466,7 +3490,7 @@ SETT_INLINE void settp_map_more_fill(settp_map_engine *e, int32_t l) {
   }
 }
 
-/* Return 1 if l is in [lo, hi] at the further samples, before a search for a proof. */
+/* Return 1 if l is in [lo, hi] at all further samples. This is checked before a proof is searched. */
 SETT_INLINE int settp_map_more_within(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi) {
   int64_t v[SETTP_MAP_SAMPLES];
   int j, part;
@@ -3488,14 +3512,14 @@ SETT_INLINE int settp_map_more_within(settp_map_engine *e, int32_t l, int64_t lo
   return 1;
 }
 
-/* Return 1 if at the samples l - t * (F - m * q) is in [lo, hi], without making that form. */
+/* Return 1 if l - t * (F - m * q) is in [lo, hi] at the samples. The form itself is not made. */
 SETT_INLINE int settp_map_rest_within(settp_map_engine *e, int32_t l, settp_map_form form, int32_t q, int64_t t,
                                       int64_t lo, int64_t hi) {
   const int64_t *x, *f, *y = e->atom[q].at;
   int j;
   if (!e->sampled) return 1;
   (void)settp_map_lin_at(e, l);
-  f = settp_map_lin_at(e, form.lin); /* this may move the rows */
+  f = settp_map_lin_at(e, form.lin); /* this may move the array of rows */
   x = settp_map_lin_at(e, l);
   for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
     int64_t v = (int64_t)((uint64_t)x[j] - (uint64_t)t * ((uint64_t)f[j] - (uint64_t)form.c * (uint64_t)y[j]));
@@ -3506,7 +3530,7 @@ SETT_INLINE int settp_map_rest_within(settp_map_engine *e, int32_t l, settp_map_
 
 SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth);
 
-/* I7: max(x, y) is in [lo, hi] if both are at most hi and one is at least lo; min likewise. */
+/* I7: max(x, y) is in [lo, hi] if both are at most hi and one of them is at least lo; min likewise. */
 SETT_INLINE int settp_map_prove_sides(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
   int count, op, turn;
   int32_t i = settp_map_lattice_at(e, l, &count), side[2];
@@ -3524,7 +3548,8 @@ SETT_INLINE int settp_map_prove_sides(settp_map_engine *e, int32_t l, int64_t lo
   return 0;
 }
 
-/* Prove that l is in [lo, hi]: if the sum does not show it, remove a digit or a quotient, and prove that the rest is in the remaining interval. */
+/* Prove that l is in [lo, hi]. If the sum of the intervals of its terms does not show this, remove a digit or a quotient from l, and prove that the
+ * rest is in the interval that remains. */
 SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
   sett_map_interval r;
   int32_t i, f, pick, made;
@@ -3538,7 +3563,7 @@ SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo,
   if (e->lattices) proved = settp_map_prove_sides(e, l, lo, hi, depth);
   if (proved || e->lin[l].count < 2) return proved;
   e->lin[l].busy = 1;
-  for (pass = 0; pass < 2 && !proved; ++pass) /* digits, then moved terms */
+  for (pass = 0; pass < 2 && !proved; ++pass) /* first remove digits (I3, I4), then move terms (I5) */
     for (i = 0; i < e->lin[l].count && !proved; ++i) {
       settp_map_term q = e->term[e->lin[l].first + i];
       if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
@@ -3609,7 +3634,7 @@ SETT_INLINE void settp_map_atom_measure(settp_map_engine *e, settp_map_atom *ato
   }
 }
 
-/* Return settp_map_at_step of a form; the value of the last form is kept. */
+/* Return settp_map_at_step of a form. The result for the last form is remembered. */
 SETT_INLINE int64_t settp_map_lin_step(settp_map_engine *e, int32_t l, uint32_t *hash) {
   if (e->stepped != l) {
     e->step = settp_map_at_step(settp_map_lin_at(e, l), e->scaled, &e->step_hash);
@@ -3619,10 +3644,11 @@ SETT_INLINE int64_t settp_map_lin_step(settp_map_engine *e, int32_t l, uint32_t 
   return e->step;
 }
 
-/* Make a form known to R12, at its next use. */
+/* Enter a form in the table for R12 and R13 when they are next used. */
 SETT_INLINE void settp_map_alike_enter(settp_map_engine *e, int32_t l) {
   if (l < 0 || !e->lin[l].count || e->lin[l].entered) return;
-  if (e->lin[l].count > 1 && !e->scaled && settp_map_lin_affine(e, l)) return; /* R1 to R4 find sums of variables */
+  /* sums of variables are not entered, because R1 to R4 find them */
+  if (e->lin[l].count > 1 && !e->scaled && settp_map_lin_affine(e, l)) return;
   e->lin[l].entered = 1;
   if (SETTP_MAP_ROOM(e, alike, alikes, alike_room, 1)) e->alike[e->alikes++].lin = l;
 }
@@ -3643,7 +3669,7 @@ SETT_INLINE void settp_map_alike_fill(settp_map_engine *e) {
   }
 }
 
-/* Return the atom after the last one, which settp_map_atom_push counts; NULL if the arena is full. */
+/* Return memory for the next atom, which settp_map_atom_push then adds. Return NULL if the arena is full. */
 SETT_INLINE settp_map_atom *settp_map_atom_next(settp_map_engine *e, int32_t kind) {
   settp_map_atom *a;
   if (!SETTP_MAP_ROOM(e, atom, atoms, atom_room, 1)) return NULL;
@@ -3694,7 +3720,7 @@ SETT_INLINE int32_t settp_map_atom_push(settp_map_engine *e) {
   return j;
 }
 
-/* Return ceil((lo - r) / m) or floor((hi - r) / m), the bounds of y in x = m * y + r. */
+/* Return ceil((lo - r) / m) or floor((hi - r) / m): the bounds of y in x = m * y + r. */
 SETT_INLINE int64_t settp_map_floor_bound(int64_t hi, int64_t r, int64_t m) {
   return settp_map_sat_floor(settp_map_sat_add(hi, -r), m);
 }
@@ -3703,7 +3729,7 @@ SETT_INLINE int64_t settp_map_ceil_bound(int64_t lo, int64_t r, int64_t m) {
   return n == INT64_MIN || n == INT64_MAX ? n : n / m + (n % m > 0 ? 1 : 0);
 }
 
-/* A variable: x = modulus * atom + residue. */
+/* Return the form modulus * atom + residue of variable i. */
 SETT_INLINE int32_t settp_map_lin_variable(settp_map_engine *e, int i) {
   int64_t lo = e->bounds[i].lo, hi = e->bounds[i].hi, m = e->modulus[i], r = e->residue[i];
   if (lo == hi) return settp_map_lin_constant(e, lo);
@@ -3724,7 +3750,7 @@ SETT_INLINE int32_t settp_map_lin_variable(settp_map_engine *e, int i) {
   return settp_map_lin_atom(e, e->variable[i], m, r);
 }
 
-/* Return the atom of an operation that is not linear, or SETTP_MAP_NONE. */
+/* Return the atom of op(a, b), an operation that is not linear; SETTP_MAP_NONE if there is none yet. */
 SETT_INLINE int32_t settp_map_other_find(const settp_map_engine *e, int op, int32_t a, int32_t b) {
   int32_t at = e->atom_bucket[settp_map_hash((uint64_t)a << 32 | (uint32_t)b, (uint64_t)op) & e->mask];
   while (at >= 0 &&
@@ -3754,14 +3780,14 @@ SETT_INLINE int32_t settp_map_atom_other(settp_map_engine *e, int op, int32_t a,
   return settp_map_atom_push(e);
 }
 
-/* 1 if it has this name */
+/* 1 if floor(lin / c) is a name of quotient q */
 SETT_INLINE int settp_map_named(const settp_map_engine *e, int32_t q, int32_t lin, int64_t c) {
   int32_t f = e->atom[q].form;
   while (f >= 0 && (e->form[f].lin != lin || e->form[f].c != c)) f = e->form[f].next;
   return f >= 0;
 }
 
-/* Add floor(lin / c) as a name of the quotient q. */
+/* Record floor(lin / c) as a name of quotient q. */
 SETT_INLINE void settp_map_atom_name(settp_map_engine *e, int32_t q, int32_t lin, int64_t c) {
   int32_t *end;
   sett_map_interval r;
@@ -3836,7 +3862,7 @@ SETT_INLINE void settp_map_memo_set(settp_map_engine *e, int32_t lin, int64_t c,
 
 typedef struct settp_map_cost {
   int64_t weight;
-  int32_t depth, deepest, count, plain; /* plain: coefficients other than 1, and a constant */
+  int32_t depth, deepest, count, plain; /* plain: 1 for each coefficient that is not 1, and 1 for a constant */
 } settp_map_cost;
 
 SETT_INLINE settp_map_cost settp_map_lin_cost(const settp_map_engine *e, int32_t a) {
@@ -3889,7 +3915,7 @@ SETT_INLINE int settp_map_all_positive(const settp_map_engine *e, int32_t l) {
   return e->lin[l].constant >= 0 && settp_map_all_positive_terms(e->term + e->lin[l].first, e->lin[l].count);
 }
 
-/* Reduce floor(l / c) to add + floor(key / *c), by R1 and R3. */
+/* Write floor(l / c) as add + floor(key / *c) by R1 and R3, where *c may become smaller. */
 SETT_INLINE int settp_map_key(settp_map_engine *e, int32_t l, int64_t *c, int32_t *add, int32_t *key) {
   int64_t g;
   if (!settp_map_lin_extract(e, l, *c, add, key)) return 0;
@@ -3913,8 +3939,8 @@ SETT_INLINE int32_t settp_map_quotient_known(settp_map_engine *e, int32_t l, int
   return m && m->value >= 0 ? settp_map_lin_mix(e, add, 1, m->value, 1, 0) : SETTP_MAP_NONE;
 }
 
-/* If l has a quotient floor(F / b) beside another with divisor a, and a divides b, record floor(floor(F / a) / (b / a)) as a further name of it, if
- * floor(F / a) is known. */
+/* Record a further name of a quotient floor(F / b) in l: if l also has a quotient with a divisor a that divides b, and floor(F / a) is known, the
+ * name is floor(floor(F / a) / (b / a)). */
 SETT_INLINE int settp_map_cross_names(settp_map_engine *e, int32_t l) {
   int32_t i, j, f, g, names = 0;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -3947,7 +3973,7 @@ SETT_INLINE void settp_map_flag_terms(const settp_map_engine *e, int32_t l, unsi
   }
 }
 
-/* Return a bound of the form's magnitude, from those of its atoms, which also bounds all partial sums. */
+/* Return a bound for the magnitude of a form and of all its partial sums, computed from the bounds of its atoms. */
 SETT_INLINE int64_t settp_map_lin_most(const settp_map_engine *e, int32_t l, const int64_t *most) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   int64_t sum = e->lin[l].constant < 0 ? -e->lin[l].constant : e->lin[l].constant;
@@ -3955,7 +3981,7 @@ SETT_INLINE int64_t settp_map_lin_most(const settp_map_engine *e, int32_t l, con
   return sum;
 }
 
-/* Return the same for an operation that is not linear; a quotient is at most as far from 0 as its dividend. */
+/* Return a bound for the magnitude of op(x, y) from bounds a and b of the operands. For a quotient it is that of the dividend. */
 SETT_INLINE int64_t settp_map_other_most(int op, int64_t a, int64_t b) {
   if (op == SETTP_MAP_MUL) return settp_map_sat_mul(a, b);
   if (op == SETTP_MAP_MIN || op == SETTP_MAP_MAX) return a > b ? a : b;
@@ -3970,7 +3996,7 @@ SETT_INLINE uint64_t settp_map_lin_support(const settp_map_engine *e, int32_t l)
   return support;
 }
 
-/* points of the box of these variables */
+/* number of points in the box of these variables */
 SETT_INLINE int64_t settp_map_support_points(const settp_map_engine *e, uint64_t support) {
   int64_t points = 1;
   int i;
@@ -3982,8 +4008,8 @@ SETT_INLINE int64_t settp_map_support_points(const settp_map_engine *e, uint64_t
   return points;
 }
 
-/* Return a bit for each of at most 64 forms that is in [lo, hi] at every point of their variables where the facts about these hold. SETTP_MAP_SAMPLES
- * points are computed at once. The result is 0 if there are too many points, or values could overflow. */
+/* Return one bit for each of at most 64 forms: 1 if the form is in [lo, hi] at every point of the domain. All points of the variables that occur in
+ * the forms are enumerated, SETTP_MAP_SAMPLES at once. Return 0 if there are too many points, or if values could overflow. */
 SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *l, int count, int64_t lo, int64_t hi) {
   enum { SETTP_MAP_MOST_VARIABLES = 6 };
   size_t keep = e->arena->top;
@@ -3999,12 +4025,12 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
   if (ok) {
     for (i = 0; i < e->atoms; ++i) flag[i] = 0;
     for (k = 0; k < count; ++k) settp_map_flag_terms(e, l[k], flag, &support);
-    for (f = 0; f < e->facts; ++f) { /* facts may add variables while the points stay few */
+    for (f = 0; f < e->facts; ++f) { /* include facts with further variables if the number of points stays small */
       more = settp_map_lin_support(e, e->fact[f].lin);
       use[f] = !(more & ~support) || ((more & support) && settp_map_support_points(e, more | support) <= 2048);
       if (use[f]) settp_map_flag_terms(e, e->fact[f].lin, flag, &support);
     }
-    for (i = e->atoms - 1; i >= 0; --i) /* operands precede their users */
+    for (i = e->atoms - 1; i >= 0; --i) /* atoms that others depend on come first */
       if (flag[i] && e->atom[i].kind != SETTP_MAP_ATOM_VAR) {
         settp_map_flag_terms(e, e->atom[i].a, flag, &support);
         if (e->atom[i].kind == SETTP_MAP_ATOM_OTHER) settp_map_flag_terms(e, e->atom[i].b, flag, &support);
@@ -4048,7 +4074,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
     e->points -= SETTP_MAP_SAMPLES * rows;
     for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
       inside[j] = !done;
-      /* after the last point any values are allowed */
+      /* behind the last point, any values may fill the block */
       for (i = 0; i < variables; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i];
       for (i = variables - 1; i >= 0 && x[i] == e->atom[at[i]].hi; --i) x[i] = e->atom[at[i]].lo;
       if (i < 0) done = 1;
@@ -4084,7 +4110,7 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
   return ok ? holds : 0;
 }
 
-/* Prove that l is in [lo, hi] by I1 to I5: return 1, 0, or -1 if an enumeration may still prove it. */
+/* Prove that l is in [lo, hi] by I1 to I5. Return 1 if it is proved, 0 if not, -1 if an enumeration may still prove it. */
 SETT_INLINE int settp_map_prove_forms(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi) {
   sett_map_interval r;
   int affine;
@@ -4113,7 +4139,7 @@ SETT_INLINE int settp_map_prove(settp_map_engine *e, int32_t l, int64_t lo, int6
   return 0;
 }
 
-/* Return 1 if floor(l / c) is one number: the samples must agree, and the interval must prove it. */
+/* Return 1 if floor(l / c) has one value. The samples must agree, and the interval of l must prove it. */
 SETT_INLINE int settp_map_one_period(settp_map_engine *e, int32_t l, int64_t c, int64_t *value) {
   const int64_t *at;
   int64_t lo, hi;
@@ -4130,8 +4156,8 @@ SETT_INLINE int settp_map_one_period(settp_map_engine *e, int32_t l, int64_t c, 
   return !settp_map_mul(*value, c, &lo) && !settp_map_add(lo, c - 1, &hi) && settp_map_prove(e, l, lo, hi);
 }
 
-/* R11: after floor(l / c) = value, record the natural digit as a name of the heaviest quotient that occurs once in value. For the quotient `plain` it
- * is its first name. */
+/* R11: let q be the heaviest quotient in value whose coefficient is 1 or -1. Record the name that floor(l / c) = value gives to q. If q is `plain`,
+ * this is already its first name. */
 SETT_INLINE void settp_map_record(settp_map_engine *e, int32_t l, int64_t c, int32_t value, int32_t plain) {
   int32_t i, best = SETTP_MAP_NONE;
   int64_t s = 0;
@@ -4153,7 +4179,7 @@ SETT_INLINE void settp_map_record(settp_map_engine *e, int32_t l, int64_t c, int
 SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c);
 SETT_INLINE int32_t settp_map_alike_find(settp_map_engine *e, int32_t l, int64_t c);
 
-/* Insert g into a list of different divisors, largest first. */
+/* Insert g into a list of distinct divisors, sorted from largest to smallest. */
 SETT_INLINE void settp_map_divisor(int64_t *list, int *count, int room, int64_t g, int64_t c) {
   int i, j;
   if (g < 2 || g >= c) return;
@@ -4168,7 +4194,7 @@ SETT_INLINE void settp_map_divisor(int64_t *list, int *count, int room, int64_t 
   ++*count;
 }
 
-/* Return 1 if at the samples floor(r / g) may be one number for the rest r of b by g, without making r. */
+/* Return 1 if floor(r / g) has the same value at all samples, where r is the rest of b by g. The form r is not made. */
 SETT_INLINE int settp_map_rest_one_period(const settp_map_engine *e, int32_t b, int64_t g) {
   const settp_map_term *t = e->term + e->lin[b].first, *end = t + e->lin[b].count;
   int64_t v[SETTP_MAP_SAMPLES];
@@ -4177,8 +4203,8 @@ SETT_INLINE int settp_map_rest_one_period(const settp_map_engine *e, int32_t b, 
   return settp_map_at_one_period(e, v, v, 0, g);
 }
 
-/* R7: return a lower digit base g that makes the rest cheaper, or SETTP_MAP_NONE. The candidates are the common divisors of c and one or two
- * coefficients, and of c and the multiple of a divisor in such a coefficient. */
+/* R7: return floor(b / c) computed by a split b = g * F + R that is cheaper, or SETTP_MAP_NONE. Candidates for g are the common divisors of c and one
+ * coefficient, or two coefficients, or the multiple k / m of a quotient with coefficient k and divisor m. */
 SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
   enum { SETTP_MAP_MOST_ROOM = 24 };
   settp_map_cost cost = settp_map_lin_cost(e, b);
@@ -4204,10 +4230,10 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
         hit = settp_map_residue(e->term[e->lin[b].first + i].k, g) != e->term[e->lin[b].first + i].k;
       if (!hit || (!pass && !settp_map_rest_one_period(e, b, g))) continue;
       if (!settp_map_lin_extract(e, b, g, &a, &r)) return SETTP_MAP_NONE;
-      if (!pass) { /* the lower digits vanish */
+      if (!pass) { /* first pass: only if floor(R / g) is a number */
         if (!settp_map_one_period(e, r, g, &one)) continue;
         q = settp_map_lin_constant(e, one);
-      } else { /* a new atom for them does not pay */
+      } else { /* second pass: only if floor(R / g) is known, because a new atom for it does not pay */
         q = settp_map_quotient_known(e, r, g);
         if (q < 0) q = settp_map_alike_find(e, r, g);
       }
@@ -4217,7 +4243,8 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
   return SETTP_MAP_NONE;
 }
 
-/* Return add + floor(key / c) if it is known; turn: also by the quotient of the negated form, which R12 finds with samples. */
+/* Return add + floor(key / c) if the quotient is known. If `turn` is set, also look up the quotient of the negated form (R6). With samples this is
+ * not needed, because R12 finds that quotient. */
 SETT_INLINE int32_t settp_map_value_known(settp_map_engine *e, int32_t key, int64_t c, int32_t add, int turn) {
   settp_map_memo *m = settp_map_memo_find(e, key, c);
   int32_t flipped;
@@ -4234,7 +4261,7 @@ SETT_INLINE int32_t settp_map_value_known(settp_map_engine *e, int32_t key, int6
   return SETTP_MAP_NONE;
 }
 
-/* R8: merge a quotient of coefficient 1 or -1 into the dividend. Return SETTP_MAP_NONE if the result is neither known nor cheaper. */
+/* R8: merge a quotient whose coefficient is 1 or -1 into the dividend. Return SETTP_MAP_NONE if the result is neither known nor cheaper. */
 SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
   settp_map_cost best_cost = settp_map_lin_cost(e, b);
   int32_t i, f, best = SETTP_MAP_NONE, best_add = 0;
@@ -4253,7 +4280,7 @@ SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
       n = t.k == 1 ? settp_map_lin_mix(e, rest, form.c, form.lin, 1, 0)
                    : settp_map_lin_mix(e, rest, form.c, form.lin, -1, form.c - 1);
       if (n < 0 || !settp_map_key(e, n, &d, &add, &key)) continue;
-      if (!e->lin[key].count) return add; /* floor(constant / d) = 0 */
+      if (!e->lin[key].count) return add; /* the key is constant, and floor(constant / d) = 0 */
       k = settp_map_value_known(e, key, d, add, 1);
       if (k >= 0) return k;
       cost = settp_map_lin_cost(e, key);
@@ -4280,7 +4307,7 @@ SETT_INLINE int settp_map_lin_shifted(const settp_map_engine *e, int32_t a, int3
   return 1;
 }
 
-/* R9: merge two quotients of forms that differ by half their divisor. Return SETTP_MAP_NONE if there are none. */
+/* R9: merge two quotients whose forms differ by half their divisor. Return SETTP_MAP_NONE if l has no such quotients. */
 SETT_INLINE int32_t settp_map_halve(settp_map_engine *e, int32_t l) {
   int32_t i, j, low, half, sum, n = e->lin[l].count;
   for (i = 0; i + 1 < n; ++i) {
@@ -4319,7 +4346,8 @@ SETT_INLINE int32_t settp_map_halves(settp_map_engine *e, int32_t l) {
   return l;
 }
 
-/* R12: if at the samples floor(l / c) is k * x + n for a known form x, it is so everywhere if l - c * (k * x + n) is in [0, c - 1]. */
+/* R12: search a known form x such that floor(l / c) = k * x + n at the samples. Return k * x + n if l - c * (k * x + n) is proved to be in [0, c - 1].
+ */
 SETT_INLINE int32_t settp_map_alike_find(settp_map_engine *e, int32_t l, int64_t c) {
   const int64_t *at = settp_map_lin_at(e, l);
   int64_t q[SETTP_MAP_SAMPLES], step, k, n;
@@ -4346,7 +4374,7 @@ SETT_INLINE int32_t settp_map_alike_find(settp_map_engine *e, int32_t l, int64_t
   return SETTP_MAP_NONE;
 }
 
-/* R13: return a cheaper form with the same values, or l itself. */
+/* R13: return a cheaper form with the same values as l, or l itself. */
 SETT_INLINE int32_t settp_map_same_values(settp_map_engine *e, int32_t l) {
   const int64_t *at;
   uint32_t hash = 0;
@@ -4378,13 +4406,13 @@ SETT_INLINE int32_t settp_map_same_values(settp_map_engine *e, int32_t l) {
   return l;
 }
 
-/* Return floor(b / c) for a reduced key that no range decides. */
+/* Return floor(b / c) for a reduced key whose interval does not decide it. */
 SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t c) {
   int32_t value = SETTP_MAP_NONE, i;
   int64_t one;
   settp_map_memo *m = settp_map_memo_find(e, b, c);
   if (m && m->value >= 0) return m->value;
-  for (i = 0; i < e->lin[b].count && !m; ++i) { /* R4 */
+  for (i = 0; i < e->lin[b].count && !m; ++i) { /* R4: change the coefficient of one atom by c */
     settp_map_term t = e->term[e->lin[b].first + i];
     int32_t other;
     if (!settp_map_at_one_period(e, settp_map_lin_at(e, b), e->atom[t.atom].at, t.k > 0 ? 0 - (uint64_t)c : (uint64_t)c,
@@ -4420,7 +4448,7 @@ SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t
 
 SETT_INLINE int32_t settp_map_divide_lattice(settp_map_engine *e, int32_t l, int64_t c);
 
-/* Return floor(l / c) in normal form; c is not 0. Return SETTP_MAP_NONE on overflow. */
+/* Return floor(l / c) in normal form, for c != 0. Return SETTP_MAP_NONE on overflow. */
 SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c) {
   int32_t add = 0, key = 0, value;
   int32_t atoms = e->atoms, known, plain = SETTP_MAP_NONE;
@@ -4436,7 +4464,8 @@ SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c) 
   if (!e->lin[l].count) return settp_map_lin_constant(e, settp_map_floor(e->lin[l].constant, c));
   m = settp_map_memo_find(e, l, c);
   if (m && m->value >= 0) return m->value;
-  if (calls_left && settp_map_one_period(e, l, c, &one)) return settp_map_lin_constant(e, one); /* R2 */
+  /* R2: the quotient has one value */
+  if (calls_left && settp_map_one_period(e, l, c, &one)) return settp_map_lin_constant(e, one);
   if (e->lattices) {
     value = settp_map_divide_lattice(e, l, c);
     if (value >= 0) {
@@ -4459,7 +4488,7 @@ SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c) 
     value = settp_map_lin_mix(e, add, 1, value, 1, 0);
   }
   if (value < 0) return SETTP_MAP_NONE;
-  if (e->atoms > atoms && calls_left && key != l) { /* before a new atom is used */
+  if (e->atoms > atoms && calls_left && key != l) { /* another known form is preferred to a new atom */
     known = settp_map_alike_find(e, l, c);
     if (known >= 0 && settp_map_cheaper(settp_map_lin_cost(e, known), settp_map_lin_cost(e, value))) {
       value = known;
@@ -4525,7 +4554,7 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   e->alike_bucket = e->memo_bucket + buckets;
   for (i = 0; i < buckets * 4; ++i) e->lin_bucket[i] = SETTP_MAP_NONE;
   for (i = 0; i < (uint32_t)e->variables; ++i) e->variable[i] = SETTP_MAP_NONE;
-  if (e->lin_limit == SETTP_MAP_LINS_MAX) { /* with much memory, the arrays begin in one block */
+  if (e->lin_limit == SETTP_MAP_LINS_MAX) { /* if there is much memory, all arrays begin in one block */
     int32_t n = nodes < 64 ? 64 : 256;
     unsigned char *block = (unsigned char *)settp_map_take(
         arena, (size_t)n * (2 * sizeof *e->term + sizeof *e->lin + sizeof *e->atom + sizeof *e->form + sizeof *e->memo +
@@ -4546,18 +4575,18 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   return 0;
 }
 
-/* ---- products: sums of monomials, which are products of factors in the order of their forms ----
- * A factor is an atom, or a digit F - m * Q(F, m), which has fewer values than its parts. */
+/* ---- products are sums of monomials. A monomial is a number times factors, which are sorted by their forms. A factor is an atom, or a digit F - m *
+ * Q(F, m), because a digit has fewer values than F and Q(F, m). ---- */
 
 enum { SETTP_MAP_FACTORS_MAX = 12, SETTP_MAP_MONOMIALS_MAX = 24 };
 
-typedef struct settp_map_monomial { /* k times the factors; k alone without factors */
+typedef struct settp_map_monomial { /* k times its factors; k alone if it has no factors */
   int64_t k;
   int32_t factor[SETTP_MAP_FACTORS_MAX];
   int count;
 } settp_map_monomial;
 
-/* Multiply: k times the factors of a and b, in their order. Return 0 if there are too many, or k is too large. */
+/* Multiply the factors of a and b by each other and by k, keeping them sorted. Return 0 if there are too many factors or the number is too large. */
 SETT_INLINE int settp_map_monomial_times(const settp_map_monomial *a, const settp_map_monomial *b,
                                          settp_map_monomial *out) {
   int i = 0, j = 0;
@@ -4569,7 +4598,7 @@ SETT_INLINE int settp_map_monomial_times(const settp_map_monomial *a, const sett
   return 1;
 }
 
-/* Write the factors of k * atom; return 0 if there are too many. */
+/* Write k * atom as a monomial. Return 0 if it has too many factors. */
 SETT_INLINE int settp_map_monomial_of(const settp_map_engine *e, int32_t atom, int64_t k, settp_map_monomial *out) {
   settp_map_monomial part[2], all;
   int side;
@@ -4592,7 +4621,7 @@ SETT_INLINE int settp_map_monomial_of(const settp_map_engine *e, int32_t atom, i
   return 1;
 }
 
-/* Write the rest with part * rest = whole, up to k; return 0 if part has a factor that whole does not have. */
+/* Write the monomial `rest` with part * rest = whole, except for the number k. Return 0 if part has a factor that whole does not have. */
 SETT_INLINE int settp_map_monomial_without(const settp_map_monomial *whole, const settp_map_monomial *part,
                                            settp_map_monomial *rest) {
   int i, j = 0;
@@ -4604,7 +4633,7 @@ SETT_INLINE int settp_map_monomial_without(const settp_map_monomial *whole, cons
   return j == part->count;
 }
 
-/* Return a with the monomial added. Only even powers are known to be non-negative. */
+/* Return the form a plus the monomial. Of products of unknown sign, only even powers are known to be non-negative. */
 SETT_INLINE int32_t settp_map_monomial_add(settp_map_engine *e, int32_t a, const settp_map_monomial *m) {
   int32_t l, atom;
   int i, even = !(m->count & 1);
@@ -4621,8 +4650,8 @@ SETT_INLINE int32_t settp_map_monomial_add(settp_map_engine *e, int32_t a, const
   return settp_map_lin_mix(e, a, 1, l, m->k, 0);
 }
 
-/* Remove t * (F - m * q), q = Q(F, m), from l and return the rest. *digit, unless NULL, is F - m * q; *name is that name of q. Return SETTP_MAP_NONE
- * if l has no digit. */
+/* Remove a digit t * (F - m * q), q = Q(F, m), from l and return the rest. *digit receives F - m * q (unless it is NULL), and *name the name (F, m)
+ * of q. Return SETTP_MAP_NONE if l has no digit. */
 SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *t, int32_t *digit, int32_t *name) {
   int32_t i, f, rest;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -4642,8 +4671,8 @@ SETT_INLINE int32_t settp_map_digit_of(settp_map_engine *e, int32_t l, int64_t *
   return SETTP_MAP_NONE;
 }
 
-/* Write the monomials of a form, its digits as factors, and return their number, or 0 if there are too many. Those after `terms` come from digits and
- * the constant. */
+/* Write the monomials of a form, with its digits as factors. Return their number, or 0 if there are too many. Monomials with an index of `terms` or
+ * more come from digits and the constant. */
 SETT_INLINE int settp_map_monomials(settp_map_engine *e, int32_t l, settp_map_monomial *out) {
   int n = 0;
   int32_t i, rest, digit = 0, name;
@@ -4664,7 +4693,7 @@ SETT_INLINE int settp_map_monomials(settp_map_engine *e, int32_t l, settp_map_mo
   return n;
 }
 
-/* Return the maximum magnitude of a sum with each term at its maximum, saturated. */
+/* Return a bound of the magnitude of a form: the sum of the bounds of its terms, saturated. */
 SETT_INLINE int64_t settp_map_lin_reach(const settp_map_engine *e, int32_t l) {
   int64_t reach = settp_map_sat_mul(e->lin[l].constant < 0 ? -1 : 1, e->lin[l].constant);
   int32_t i;
@@ -4678,8 +4707,8 @@ SETT_INLINE int64_t settp_map_lin_reach(const settp_map_engine *e, int32_t l) {
 
 SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_t b);
 
-/* N6: q * q = (x + y) * q - x * y for q = min(x, y) or max(x, y). Therefore (k * q + a) * (m * q + b) is a * b - k * m * x * y if k * m * (x + y) + k
- * * b + m * a is 0, as in min(x, y) * max(x, y). Return SETTP_MAP_NONE otherwise. */
+/* N6: for q = min(x, y) or max(x, y), q * q = (x + y) * q - x * y. So (k * q + a) * (m * q + b) = a * b - k * m * x * y if k * m * (x + y) + k * b +
+ * m * a = 0. This covers min(x, y) * max(x, y). Return SETTP_MAP_NONE if the condition does not hold. */
 SETT_INLINE int32_t settp_map_product_lattice(settp_map_engine *e, int32_t a, int32_t b) {
   int count;
   int32_t at = settp_map_lattice_at(e, a, &count), x, y, sum;
@@ -4699,7 +4728,7 @@ SETT_INLINE int32_t settp_map_product_lattice(settp_map_engine *e, int32_t a, in
   return settp_map_lin_mix(e, settp_map_lin_product(e, a, b), 1, settp_map_lin_product(e, x, y), -km, 0);
 }
 
-/* Return a * b as a sum of monomials, or as one atom if they are too many or might overflow. */
+/* Return a * b as a sum of monomials. Return one atom for it if there are too many monomials or they might overflow. */
 SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_t b) {
   int64_t g, h, k;
   int32_t t = e->lattices ? settp_map_product_lattice(e, a, b) : SETTP_MAP_NONE, sum;
@@ -4739,7 +4768,7 @@ SETT_INLINE int settp_map_at_least(settp_map_engine *e, int32_t l, int64_t lo) {
   return l >= 0 && settp_map_lin_interval(e, l).lo >= lo;
 }
 
-/* Return 1 if a factor can be taken out of every part of l. */
+/* Return 1 if every term of l has this factor and l has no constant. */
 SETT_INLINE int settp_map_has_factor(const settp_map_engine *e, int32_t l, int32_t factor) {
   settp_map_monomial m, rest, part;
   int32_t i;
@@ -4753,7 +4782,7 @@ SETT_INLINE int settp_map_has_factor(const settp_map_engine *e, int32_t l, int32
   return !e->lin[l].constant;
 }
 
-/* Return the parts of l with a factor, without that factor; *rest has the others. */
+/* Return the sum of those terms of l that have a factor, divided by the factor. *rest receives the other terms. */
 SETT_INLINE int32_t settp_map_lin_cofactor(settp_map_engine *e, int32_t l, int32_t factor, int32_t *rest) {
   settp_map_monomial m, left, part;
   int32_t i, out = settp_map_lin_constant(e, 0);
@@ -4771,8 +4800,8 @@ SETT_INLINE int32_t settp_map_lin_cofactor(settp_map_engine *e, int32_t l, int32
   return out;
 }
 
-/* S1: return A of a = b * A + B, with B in *rest. If the divisor is one part k * M, every part of a that M divides leaves a residue modulo k; a sum
- * is taken out if fewer parts remain. */
+/* S1: return A with a = b * A + B. *rest receives B. If b is one monomial k * M, the coefficient of each term of a that M divides is reduced modulo
+ * k. If b is a sum, a multiple of it is subtracted from a only if fewer terms remain. */
 SETT_INLINE int32_t settp_map_lin_multiples(settp_map_engine *e, int32_t a, int32_t b, int32_t *rest) {
   settp_map_monomial lead, m, left;
   int32_t out = settp_map_lin_constant(e, 0), i;
@@ -4799,13 +4828,13 @@ SETT_INLINE int32_t settp_map_lin_multiples(settp_map_engine *e, int32_t a, int3
   return out;
 }
 
-/* Return floor(a / b) for a form b that is at least 1 and not a number; SETTP_MAP_NONE on overflow. */
+/* Return floor(a / b) for a form b that is at least 1 and not constant. Return SETTP_MAP_NONE on overflow. */
 SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t b) {
   int32_t add, rest = a, i, part;
   int64_t g, j;
   if (a < 0 || b < 0 || e->error) return SETTP_MAP_NONE;
   if (!e->lin[b].count) return settp_map_divide(e, a, e->lin[b].constant);
-  /* S2 */
+  /* S2 with a number g */
   g = settp_map_gcd(settp_map_lin_gcd(e, b), e->lin[b].constant);
   if (e->lin[a].count) g = settp_map_lin_gcd_with(e, a, g);
   if (g > 1) {
@@ -4820,7 +4849,7 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
     if (settp_map_at_least(e, settp_map_lin_mix(e, a, 1, b, -j, 0), 0) &&
         settp_map_at_least(e, settp_map_lin_mix(e, b, j + 1, a, -1, 0), 1))
       return settp_map_lin_constant(e, j);
-  if (!e->lin[b].constant) { /* S2 */
+  if (!e->lin[b].constant) { /* S2 with a form g */
     settp_map_monomial m;
     if (!settp_map_monomial_of(e, e->term[e->lin[b].first].atom, 1, &m)) m.count = 0;
     for (i = 0; i < m.count; ++i) {
@@ -4834,13 +4863,14 @@ SETT_INLINE int32_t settp_map_divide_by(settp_map_engine *e, int32_t a, int32_t 
       return settp_map_divide_by(e, part, settp_map_lin_cofactor(e, b, f, &none));
     }
   }
-  if (e->lin[a].count && e->term[e->lin[a].first].k < 0) /* S4 */
+  if (e->lin[a].count && e->term[e->lin[a].first].k < 0) /* S4: make the first coefficient positive */
     return settp_map_lin_scale(e, settp_map_divide_by(e, settp_map_lin_scale(e, a, -1, -1), b), -1, -1);
   e->divided = 1;
   return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_FLOORDIV, a, b), 1, 0);
 }
 
-/* Return l - k * x for the k that removes the first part of x, if it removes all parts of x; *k is then that number, otherwise SETTP_MAP_NONE. */
+/* Subtract from l the multiple of x that cancels the first term of x. If it cancels all terms of x, return the result and set *k to the factor.
+ * Otherwise return SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_lin_less(settp_map_engine *e, int32_t l, int32_t x, int64_t *k) {
   settp_map_term lead;
   int64_t own;
@@ -4854,7 +4884,7 @@ SETT_INLINE int32_t settp_map_lin_less(settp_map_engine *e, int32_t l, int32_t x
   return left >= 0 && e->lin[left].count == e->lin[l].count - e->lin[x].count ? left : SETTP_MAP_NONE;
 }
 
-/* I3 for a form that is at least 1: l = t * (a - b * q) + rest, q = floor(a / b), is between rest and t * (b - 1) + rest. */
+/* I3 for a form b that is at least 1: l = t * (a - b * q) + rest with q = floor(a / b) lies between rest and t * (b - 1) + rest. */
 SETT_INLINE sett_map_interval settp_map_lin_interval_rest(settp_map_engine *e, int32_t l, sett_map_interval r) {
   settp_map_monomial m;
   int32_t i, digit;
@@ -4884,25 +4914,26 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_rest(settp_map_engine *e, i
   return r;
 }
 
-/* ---- bits: what is linear over two elements ----
- * A bit is the number 2 * set + n: the sum modulo 2 of a set of source bits, plus n. A source is a form that is no sum of others' bits (a variable, a
- * quotient by another number than a power of two, a sum with carries); its source bit j is bit j of its values in two's complement, bit
- * SETTP_MAP_BIT_SIGN the sign. Set 0 is the empty one, so that bits 0 and 1 are the numbers. */
+/* ---- bits: forms that are linear over the field with two elements ----
+ * A source bit is one bit of a source: a form that cannot be written by bits of others (a variable, a quotient by a number that is no power of two, a
+ * sum with carries). Bit j is that of its values in two's complement; bit SETTP_MAP_BIT_SIGN is the sign.
+ * A bit is the number 2 * set + n. It stands for n plus the sum of a set of source bits, modulo 2. Set 0 is the empty set, so bits 0 and 1 are the
+ * constants 0 and 1. */
 
 enum {
   SETTP_MAP_BITS_MAX = 512,
   SETTP_MAP_BIT_WORDS = SETTP_MAP_BITS_MAX / 64,
   SETTP_MAP_BIT_SIGN = 63,
-  SETTP_MAP_BIT_WIDTH = 62,  /* places of a value below its sign */
-  SETTP_MAP_BITS_KNOWN = 64, /* all places of a value are known */
+  SETTP_MAP_BIT_WIDTH = 62,  /* number of bits of a value below its sign */
+  SETTP_MAP_BITS_KNOWN = 64, /* value of `known` if all bits of a value are known */
   SETTP_MAP_BIT_SOURCES = 64,
   SETTP_MAP_BIT_SETS = 4096,
   SETTP_MAP_BIT_BUCKETS = 256,
-  SETTP_MAP_BIT_DEPTH = 8, /* maximum nesting of operations that are read; operations below are sources */
+  SETTP_MAP_BIT_DEPTH = 8, /* maximum nesting of operations that are read as bits; deeper operations become sources */
   SETTP_MAP_BIT_TERMS = 128,
   SETTP_MAP_BIT_DIGITS = 256,
-  SETTP_MAP_BIT_MEMBERS = 100, /* source bits of a sum that is an atom */
-  SETTP_MAP_BIT_WORK = 2000    /* atoms that one reading visits */
+  SETTP_MAP_BIT_MEMBERS = 100, /* maximum number of source bits in a sum that becomes an atom */
+  SETTP_MAP_BIT_WORK = 2000    /* maximum number of atoms that are visited while one form is read */
 };
 
 typedef struct settp_map_bit_set {
@@ -4910,16 +4941,18 @@ typedef struct settp_map_bit_set {
   int32_t next;
 } settp_map_bit_set;
 
-/* Places place .. place + size - 1 of a source, as a form. */
+/* A form that is the bits place .. place + size - 1 of a source. */
 typedef struct settp_map_bit_digit {
   int32_t lin, source;
   int16_t place, size;
 } settp_map_bit_digit;
 
 typedef struct settp_map_bits {
-  int32_t source[SETTP_MAP_BIT_SOURCES];                         /* forms */
-  int16_t number[SETTP_MAP_BIT_SOURCES][SETTP_MAP_BIT_SIGN + 1]; /* number of a source bit; -1: not assigned */
-  int16_t of[SETTP_MAP_BITS_MAX], place[SETTP_MAP_BITS_MAX];     /* source and place of each source bit */
+  int32_t source[SETTP_MAP_BIT_SOURCES]; /* the forms of the sources */
+  /* the number of each bit of each source, or -1 if it has none yet */
+  int16_t number[SETTP_MAP_BIT_SOURCES][SETTP_MAP_BIT_SIGN + 1];
+  /* the source of each source bit, and its place in the source */
+  int16_t of[SETTP_MAP_BITS_MAX], place[SETTP_MAP_BITS_MAX];
   int32_t bucket[SETTP_MAP_BIT_BUCKETS];
   settp_map_bit_set *set;
   int32_t sets, set_room;
@@ -4927,7 +4960,7 @@ typedef struct settp_map_bits {
   int digits, sources, count, work;
 } settp_map_bits;
 
-/* Places 0 .. width - 1 of a value, and its sign, which all places from width on have. Only the first `known` places are known. */
+/* The bits of a value: bit 0 to bit width - 1, and the sign, which all bits from width on have. Only bits below `known` are known. */
 typedef struct settp_map_reading {
   int32_t bit[SETTP_MAP_BIT_WIDTH + 1];
   int32_t sign;
@@ -4979,7 +5012,7 @@ SETT_INLINE int settp_map_bits_start(settp_map_engine *e) {
   return settp_map_bit_find(e, &none) == 0;
 }
 
-/* Return a + b modulo 2; SETTP_MAP_NONE if there are too many sets. */
+/* Return a + b modulo 2, or SETTP_MAP_NONE if there are too many sets. */
 SETT_INLINE int32_t settp_map_bit_add(settp_map_engine *e, int32_t a, int32_t b) {
   settp_map_bit_set sum;
   int32_t set;
@@ -4992,7 +5025,7 @@ SETT_INLINE int32_t settp_map_bit_add(settp_map_engine *e, int32_t a, int32_t b)
   return set < 0 ? SETTP_MAP_NONE : 2 * set + ((a ^ b) & 1);
 }
 
-/* Return bit `place` of a source; SETTP_MAP_NONE if there are too many. */
+/* Return bit `place` of a source, or SETTP_MAP_NONE if there are too many source bits. */
 SETT_INLINE int32_t settp_map_bit_of(settp_map_engine *e, int32_t source, int place) {
   settp_map_bits *b = e->bits;
   settp_map_bit_set one;
@@ -5017,7 +5050,7 @@ SETT_INLINE int32_t settp_map_bit_of(settp_map_engine *e, int32_t source, int pl
   return set < 0 ? SETTP_MAP_NONE : 2 * set;
 }
 
-/* Return the number of a bit's single source bit, -2 if the bit is a number, else -1. */
+/* Return the number of the source bit if the bit is a single one; -2 if the bit is a constant; otherwise -1. */
 SETT_INLINE int settp_map_bit_single(const settp_map_engine *e, int32_t bit) {
   const settp_map_bit_set *x = e->bits->set + bit / 2;
   int i, n = -2;
@@ -5030,8 +5063,7 @@ SETT_INLINE int settp_map_bit_single(const settp_map_engine *e, int32_t bit) {
   return n;
 }
 
-/* Find the places of a source that vary, and whether its sign does: bits from *width on are those of r.lo, or the sign. Return 0 if it has no bounds.
- */
+/* Find the bits of a source that vary. Bits from *width on are those of r.lo, or the sign if it varies. Return 0 if the source has no bounds. */
 SETT_INLINE int settp_map_bit_range(settp_map_engine *e, int32_t source, sett_map_interval *r, int *width, int *sign) {
   uint64_t vary;
   *r = settp_map_lin_interval(e, source);
@@ -5042,7 +5074,7 @@ SETT_INLINE int settp_map_bit_range(settp_map_engine *e, int32_t source, sett_ma
   return *width <= SETTP_MAP_BIT_WIDTH;
 }
 
-/* Read the places from out->known on as own source bits. */
+/* Make the bits of l from out->known on new source bits. */
 SETT_INLINE void settp_map_bit_source(settp_map_engine *e, int32_t l, settp_map_reading *out) {
   sett_map_interval r;
   int width, sign, j;
@@ -5068,7 +5100,7 @@ SETT_INLINE int32_t settp_map_reading_at(const settp_map_reading *r, int place) 
   return place < r->width || r->known < SETTP_MAP_BITS_KNOWN ? r->bit[place] : r->sign;
 }
 
-/* Replace a by a xor b, if all places of both are known. */
+/* Replace a by a xor b, if all bits of both are known. */
 SETT_INLINE void settp_map_reading_add(settp_map_engine *e, settp_map_reading *a, const settp_map_reading *b) {
   int j, width = a->width > b->width ? a->width : b->width;
   if (b->known < SETTP_MAP_BITS_KNOWN) a->known = 0;
@@ -5079,7 +5111,7 @@ SETT_INLINE void settp_map_reading_add(settp_map_engine *e, settp_map_reading *a
       a->known = 0;
       return;
     }
-    /* places of a up to here are now its own; its sign is used only beyond them */
+    /* bits of a up to this one are stored now; the sign stands for the bits beyond */
     a->bit[j] = bit;
     if (j >= a->width) a->width = j + 1, a->bit[j] = bit;
   }
@@ -5095,7 +5127,7 @@ SETT_INLINE void settp_map_read_atom(settp_map_engine *e, int32_t q, int depth, 
   out->sign = 0;
   if (!depth) e->bits->work = 0;
   if ((depth >= SETTP_MAP_BIT_DEPTH && !x.r) || ++e->bits->work > SETTP_MAP_BIT_WORK)
-    x.kind = SETTP_MAP_ATOM_VAR; /* not read */
+    x.kind = SETTP_MAP_ATOM_VAR; /* this atom is not read */
   if (x.kind == SETTP_MAP_ATOM_QUOTIENT && !(x.c & (x.c - 1))) {
     while (x.c >> shift > 1) ++shift;
     settp_map_read(e, x.a, 1, depth + 1, out);
@@ -5121,12 +5153,12 @@ SETT_INLINE void settp_map_read_atom(settp_map_engine *e, int32_t q, int depth, 
   settp_map_bit_source(e, x.own, out);
 }
 
-typedef struct settp_map_bit_term { /* k * bit */
+typedef struct settp_map_bit_term { /* k * bit, a term of a sum */
   int64_t k;
   int32_t bit;
 } settp_map_bit_term;
 
-/* Add k to *sum modulo 2^64; *wide is set if a number exceeds 2^62. */
+/* Add k to *sum modulo 2^64. Set *wide if a number exceeds 2^62 in magnitude. */
 SETT_INLINE void settp_map_wide_add(int64_t *sum, int64_t k, int *wide) {
   const int64_t most = (int64_t)1 << 62;
   int64_t r = 0;
@@ -5135,7 +5167,7 @@ SETT_INLINE void settp_map_wide_add(int64_t *sum, int64_t k, int *wide) {
   if (*sum > most || *sum < -most) *wide = 1;
 }
 
-/* Add k * bit to the terms, and *constant likewise; a negated bit is 1 minus the bit. Return 0 if there are too many terms. */
+/* Add k * bit to the terms. An inverted bit is 1 - bit, which also changes *constant. Return 0 if there are too many terms. */
 SETT_INLINE int settp_map_bit_term_add(settp_map_bit_term *term, int *count, int64_t *constant, int32_t bit, int64_t k,
                                        int *wide) {
   int i;
@@ -5156,13 +5188,13 @@ SETT_INLINE int settp_map_bit_term_add(settp_map_bit_term *term, int *count, int
   return 1;
 }
 
-/* Return the number nearest to 0 with the same low 64 - place bits. */
+/* Return the number nearest to 0 that has the same low 64 - place bits as k. */
 SETT_INLINE int64_t settp_map_narrow(int64_t k, int place) {
   return settp_map_floor((int64_t)((uint64_t)k << place), (int64_t)1 << place);
 }
 
-/* Read the places of a sum of bits times numbers, lowest first. A sum of one bit and a number passes on what is linear, a sum of several bits what is
- * not. A known sum is left out if `whole`. wide: numbers are known modulo 2^64, and the sum is within 2^62. */
+/* Read a sum of k * bit and a constant as bits, the lowest first. Reading ends at the first place at which several terms are odd, because the carry
+ * is then not linear; this bit is still read unless `whole`. wide: the numbers are known modulo 2^64, and the sum is within 2^62 in magnitude. */
 SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit_term *term, int count,
                                     int64_t constant, int limit, int whole, settp_map_reading *out) {
   int place, i, n;
@@ -5177,7 +5209,7 @@ SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit
     }
     count = n;
     out->width = place;
-    /* below a limit there are more terms than these */
+    /* with a limit there are further terms, so the sign is not known */
     if (limit == SETTP_MAP_BITS_KNOWN && !count && (!constant || constant == -1)) out->sign = constant != 0;
     else if (limit == SETTP_MAP_BITS_KNOWN && count == 1 && term[0].k == -1 && !constant) out->sign = term[0].bit;
     else if (limit == SETTP_MAP_BITS_KNOWN && count == 1 && term[0].k == 1 && constant == -1)
@@ -5204,7 +5236,7 @@ SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit
   }
 }
 
-/* Record that a form of several terms is a digit of a source, which its terms alone may not show. */
+/* Record that a form with several terms is a digit of a source, because this cannot be seen from its terms. */
 SETT_INLINE int32_t settp_map_bit_digit_add(settp_map_engine *e, int32_t l, int32_t source, int place, int size) {
   settp_map_bits *b = e->bits;
   int i;
@@ -5219,7 +5251,8 @@ SETT_INLINE int32_t settp_map_bit_digit_add(settp_map_engine *e, int32_t l, int3
   return l;
 }
 
-/* Add the recorded digits in l, times their numbers, to term, and return the rest. A sum of bits that is visible in the terms is not examined. */
+/* Find recorded digits in l, add them with their factors to term, and return the rest of l. A sum of bits that can be seen from the terms is not
+ * searched. */
 SETT_INLINE int32_t settp_map_read_digits(settp_map_engine *e, int32_t l, settp_map_bit_term *term, int *count,
                                           int64_t *constant, int *wide) {
   int i, j;
@@ -5242,7 +5275,7 @@ SETT_INLINE int32_t settp_map_read_digits(settp_map_engine *e, int32_t l, settp_
   return l;
 }
 
-/* Read the places of a form's values. Unknown places are a source if `whole`, otherwise they are left out. */
+/* Read the bits of a form's values. `whole`: unknown bits become a source; otherwise they are left out. */
 SETT_INLINE void settp_map_read(settp_map_engine *e, int32_t l, int whole, int depth, settp_map_reading *out) {
   settp_map_bit_term term[SETTP_MAP_BIT_TERMS];
   int count = 0, limit = SETTP_MAP_BITS_KNOWN, wide = 0, j;
@@ -5301,7 +5334,7 @@ SETT_INLINE int32_t settp_map_lin_of_source_bit(settp_map_engine *e, int number)
   return settp_map_bit_digit_add(e, q, source, place, 1);
 }
 
-/* Return a bit as a form: a source bit, or an atom for each further bit. */
+/* Return a bit as a form: that of its source bit, or an atom if it is a sum of several. */
 SETT_INLINE int32_t settp_map_lin_of_bit(settp_map_engine *e, int32_t bit) {
   int32_t l = SETTP_MAP_NONE, atom = SETTP_MAP_NONE;
   int i, members = 0;
@@ -5320,7 +5353,7 @@ SETT_INLINE int32_t settp_map_lin_of_bit(settp_map_engine *e, int32_t bit) {
   return bit & 1 ? settp_map_lin_scale(e, l, -1, 1) : l;
 }
 
-/* Return a value with all places known as a form: contiguous places of one source are one digit. X1, X2, X3 */
+/* X1, X2, X3: return a value whose bits are all known as a form. Adjacent bits of one source become one digit. */
 SETT_INLINE int32_t settp_map_lin_of_reading(settp_map_engine *e, const settp_map_reading *r) {
   int32_t l = settp_map_lin_constant(e, 0);
   int j, n;
@@ -5341,7 +5374,7 @@ SETT_INLINE int32_t settp_map_lin_of_reading(settp_map_engine *e, const settp_ma
       if (next < 0 || e->bits->of[next] != source || e->bits->place[next] != place + n || ((r->bit[j + n] ^ bit) & 1))
         break;
     }
-    if (j + n == r->width && r->sign > 1 && !((r->sign ^ bit) & 1)) { /* up to the sign */
+    if (j + n == r->width && r->sign > 1 && !((r->sign ^ bit) & 1)) { /* the adjacent bits reach up to the sign */
       int next = settp_map_bit_single(e, r->sign);
       topped = next >= 0 && e->bits->of[next] == source && e->bits->place[next] == SETTP_MAP_BIT_SIGN &&
                settp_map_bit_range(e, e->bits->source[source], &range, &width, &sign) && width <= place + n;
@@ -5359,7 +5392,7 @@ SETT_INLINE int32_t settp_map_lin_of_reading(settp_map_engine *e, const settp_ma
   return l;
 }
 
-/* Return a xor b. If a bound is missing it stays an operation. */
+/* Return a xor b. If an operand has no bounds, the xor stays an operation. */
 SETT_INLINE int32_t settp_map_lin_xor(settp_map_engine *e, int32_t a, int32_t b) {
   settp_map_reading r, other;
   int32_t t;
@@ -5380,7 +5413,7 @@ SETT_INLINE int32_t settp_map_lin_xor(settp_map_engine *e, int32_t a, int32_t b)
   return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_XOR, a, b), 1, 0);
 }
 
-/* X4: return a modulo c, a power of two, if the relevant places are known and one of them is a sum of bits; else SETTP_MAP_NONE. */
+/* X4: return a modulo c, a power of two, if the bits of a below c are known and one of them is a sum of bits. Otherwise return SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_lin_parity(settp_map_engine *e, int32_t a, int64_t c) {
   settp_map_reading r;
   int j, bits = 0, sums = 0;
@@ -5400,18 +5433,21 @@ SETT_INLINE int32_t settp_map_lin_parity(settp_map_engine *e, int32_t a, int64_t
 }
 
 /* ---- minimum and maximum ----
- * Minima and maxima of each other are a lattice of forms, its leaves: the maximum of minima, none of which another one bounds. It is shifted so that the least
- * coefficient of each atom over the leaves is 0, and divided by what divides all; of it and its negative, whose minima are maxima, one is an atom. */
+ * Nested minima and maxima of forms are stored as a lattice: the maximum of some minima of forms. The forms are its leaves. No minimum is dropped by
+ * another one that is always larger (N3). A lattice is brought to a standard form (N4): the smallest coefficient of each atom over the leaves is
+ * moved out, and so is the common divisor of the leaves. Of a lattice and its negative (a minimum of maxima), only one is made an atom. */
 
 enum { SETTP_MAP_LEAVES_MAX = 16, SETTP_MAP_MEETS_MAX = 32 };
 
-typedef struct settp_map_lattice { /* the maximum over meets of the minimum of the leaves in the bits of meet */
+/* A meet is a set of leaves, one bit per leaf. The lattice is the maximum over all meets of the minimum of the leaves in the meet. */
+typedef struct settp_map_lattice {
   int32_t leaf[SETTP_MAP_LEAVES_MAX];
   uint32_t meet[SETTP_MAP_MEETS_MAX];
   int leaves, meets;
 } settp_map_lattice;
 
-/* N2: add a minimum. If one of two minima has all leaves of the other, the smaller one stays. Return 0 if there are too many. */
+/* N2: add a minimum to a lattice. If one of two minima has all leaves of the other, only the one with fewer leaves stays, because it is the larger.
+ * Return 0 if there are too many minima. */
 SETT_INLINE int settp_map_lattice_add(settp_map_lattice *x, uint32_t meet) {
   int i, n = 0;
   for (i = 0; i < x->meets; ++i)
@@ -5448,7 +5484,7 @@ SETT_INLINE int settp_map_lattice_join(int op, const settp_map_lattice *x, const
   return ok;
 }
 
-/* Return 1 if term i of l is the dividend in another term, as in a digit, and must stay whole. */
+/* Return 1 if term i of l is the dividend of a quotient in another term. Together they form a digit, so the term must not be split. */
 SETT_INLINE int settp_map_lin_divides(const settp_map_engine *e, int32_t l, int32_t i) {
   int32_t atom = e->term[e->lin[l].first + i].atom, j;
   for (j = 0; j < e->lin[l].count; ++j) {
@@ -5458,7 +5494,7 @@ SETT_INLINE int settp_map_lin_divides(const settp_map_engine *e, int32_t l, int3
   return 0;
 }
 
-/* Read the lattice of a form with one minimum or maximum; another form is a leaf. Return 0 if it is too large. */
+/* Read a form with one minimum or maximum as a lattice; any other form is a leaf. Return 0 if the lattice is too large. */
 SETT_INLINE int settp_map_lattice_read(settp_map_engine *e, int32_t l, int depth, settp_map_lattice *out) {
   settp_map_lattice x, y;
   int32_t a, b, i;
@@ -5484,7 +5520,7 @@ SETT_INLINE int settp_map_lin_below(settp_map_engine *e, int32_t a, int32_t b) {
   return r.hi <= 0 || (r.lo <= 0 && r.lo > INT64_MIN && settp_map_prove(e, d, r.lo, 0));
 }
 
-/* Remove the leaves that no minimum has, and sort the others. */
+/* Remove the leaves that occur in no minimum, and sort the others. */
 SETT_INLINE void settp_map_lattice_sort(settp_map_lattice *x) {
   uint32_t used = 0, m;
   int32_t leaf[SETTP_MAP_LEAVES_MAX];
@@ -5506,9 +5542,9 @@ SETT_INLINE void settp_map_lattice_sort(settp_map_lattice *x) {
   for (i = 0; i < n; ++i) x->leaf[i] = leaf[i];
 }
 
-/* N3: remove a leaf beside a smaller leaf in a minimum, and a minimum that another minimum always reaches. */
+/* N3: in a minimum, remove a leaf if another leaf is never larger. Remove a minimum if another minimum is never smaller. */
 SETT_INLINE void settp_map_lattice_reduce(settp_map_engine *e, settp_map_lattice *x) {
-  uint32_t below[SETTP_MAP_LEAVES_MAX]; /* below[i]: the leaves that are at most leaf i */
+  uint32_t below[SETTP_MAP_LEAVES_MAX]; /* below[i]: the set of leaves that are at most leaf i */
   int i, j, k;
   for (i = 0; i < x->leaves; ++i)
     for (below[i] = 0, j = 0; j < x->leaves; ++j)
@@ -5527,7 +5563,7 @@ SETT_INLINE void settp_map_lattice_reduce(settp_map_engine *e, settp_map_lattice
   settp_map_lattice_sort(x);
 }
 
-/* Exchange minima and maxima: the minimum of maxima of the same leaves, as the maxima over `meet`. Return 0 if there are too many. */
+/* Convert a maximum of minima into a minimum of maxima of the same leaves. The maxima are in `meet`. Return 0 if there are too many. */
 SETT_INLINE int settp_map_lattice_turn(const settp_map_lattice *x, settp_map_lattice *out) {
   settp_map_lattice from;
   int i, j, k, ok = 1;
@@ -5547,7 +5583,7 @@ SETT_INLINE int settp_map_lattice_turn(const settp_map_lattice *x, settp_map_lat
 
 enum { SETTP_MAP_LATTICE_MAKE, SETTP_MAP_LATTICE_FIND, SETTP_MAP_LATTICE_COUNT };
 
-/* Make op(a, b), or only find it; if leaves are counted, return their number. */
+/* Return the form op(a, b). If `leaves` are counted, do not make it, and return its number of leaves. */
 SETT_INLINE int32_t settp_map_lattice_node(settp_map_engine *e, int op, int32_t a, int32_t b, int how) {
   int32_t t;
   if (how == SETTP_MAP_LATTICE_COUNT) return a + b;
@@ -5570,8 +5606,8 @@ SETT_INLINE int32_t settp_map_lattice_chain(settp_map_engine *e, const settp_map
   return made;
 }
 
-/* Return the form of op over `meets` sets of leaves, each joined by the other operation: the common leaves of all sets occur once, then single
- * leaves, then the leaf that is in most sets is taken out of them. */
+/* Return the form of op over sets of leaves; inside a set, the leaves are joined by the other operation. Leaves that are in all sets are joined once,
+ * then sets with a single leaf, then the leaf that is in most sets is factored out of them. */
 SETT_INLINE int32_t settp_map_lattice_build(settp_map_engine *e, const settp_map_lattice *x, const uint32_t *meet,
                                             int meets, int op, int how) {
   uint32_t part[SETTP_MAP_MEETS_MAX], rest[SETTP_MAP_MEETS_MAX], common = ~UINT32_C(0), single = 0, pick = 0;
@@ -5609,7 +5645,7 @@ SETT_INLINE int32_t settp_map_lattice_build(settp_map_engine *e, const settp_map
   return settp_map_lattice_node(e, op, a, b, how);
 }
 
-/* Return the maximum of minima or the minimum of maxima, whichever has fewer leaves. */
+/* Return a lattice as a form: as a maximum of minima or as a minimum of maxima, whichever has fewer leaves. */
 SETT_INLINE int32_t settp_map_lattice_form(settp_map_engine *e, const settp_map_lattice *x, int how) {
   settp_map_lattice y;
   int turn = settp_map_lattice_turn(x, &y) &&
@@ -5619,9 +5655,9 @@ SETT_INLINE int32_t settp_map_lattice_form(settp_map_engine *e, const settp_map_
               : settp_map_lattice_build(e, x, x->meet, x->meets, SETTP_MAP_MAX, how);
 }
 
-/* N4: shift the leaves so that the smallest coefficient of each atom over them is 0, and the smallest constant. For a quotient floor(F / c) the
- * largest is used if coefficients differ by multiples of c, because the quotient then belongs to a digit. Other minima and maxima stay. Return the
- * shift; *g then divides the leaves' numbers. */
+/* N4: subtract a form from all leaves so that the smallest coefficient of each atom over the leaves, and the smallest constant, become 0. Return that
+ * form. For a quotient floor(F / c) whose coefficients differ by multiples of c, the largest coefficient is used instead, because the quotient then
+ * belongs to a digit. Terms with minima and maxima are not moved. *g receives the gcd of all numbers in the new leaves. */
 SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_lattice *x, int64_t *g) {
   int32_t shift, i, j;
   int64_t constant = e->lin[x->leaf[0]].constant;
@@ -5635,7 +5671,7 @@ SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_latti
       const settp_map_atom *a = e->atom + t.atom;
       int64_t lo = t.k, hi = t.k, own;
       for (k = 0; k < n && !settp_map_lin_coefficient(e, x->leaf[k], t.atom); ++k) {}
-      if (k < n) continue; /* occurs in an earlier leaf */
+      if (k < n) continue; /* skip an atom that occurs in an earlier leaf */
       for (k = 0; k < x->leaves; ++k) {
         own = settp_map_lin_coefficient(e, x->leaf[k], t.atom);
         if (own < lo) lo = own;
@@ -5662,8 +5698,8 @@ SETT_INLINE int32_t settp_map_lattice_shift(settp_map_engine *e, settp_map_latti
 
 SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattice *x, int depth);
 
-/* N5: leaves A + floor(F / c) with one c, and leaves A without quotients, are the quotient by c of the lattice of c * A + F, if that saves more
- * divisions than it adds products. */
+/* N5: leaves A + floor(F / c) with the same c, and leaves A without quotients, are the quotient by c of the lattice of the leaves c * A + F. Return
+ * it if it saves more divisions than it adds products. */
 SETT_INLINE int32_t settp_map_lattice_quotient(settp_map_engine *e, const settp_map_lattice *x, int depth) {
   settp_map_lattice y = *x;
   int64_t c = 0;
@@ -5693,7 +5729,7 @@ SETT_INLINE int32_t settp_map_lattice_quotient(settp_map_engine *e, const settp_
   return settp_map_divide(e, settp_map_lattice_make(e, &y, depth + 1), c);
 }
 
-/* N6: take a non-negative factor of all leaves out of the lattice. */
+/* N6: if all leaves have a common factor that is never negative, move it out of the lattice. */
 SETT_INLINE int32_t settp_map_lattice_factor(settp_map_engine *e, const settp_map_lattice *x, int depth) {
   settp_map_lattice y;
   settp_map_monomial m;
@@ -5714,14 +5750,15 @@ SETT_INLINE int32_t settp_map_lattice_factor(settp_map_engine *e, const settp_ma
   return SETTP_MAP_NONE;
 }
 
-/* Return the count of numbers in a form and in the leaves of a lattice. */
+/* Return the number of coefficients and constants in a form and in the leaves of a lattice. */
 SETT_INLINE int settp_map_lattice_numbers(const settp_map_engine *e, int32_t l, const settp_map_lattice *x) {
   int i, n = e->lin[l].count + (e->lin[l].constant != 0);
   for (i = 0; i < x->leaves; ++i) n += e->lin[x->leaf[i]].count + (e->lin[x->leaf[i]].constant != 0);
   return n;
 }
 
-/* Return the form of a reduced lattice: front + factor * y, or front + factor * -y if that has fewer numbers or its atom exists. */
+/* Return the form front + factor * y of a reduced lattice, for an atom y. The lattice of the negated leaves is used instead if it has fewer numbers
+ * or its atom exists already. */
 SETT_INLINE int32_t settp_map_lattice_make(settp_map_engine *e, settp_map_lattice *x, int depth) {
   settp_map_lattice way[2];
   int64_t g[2];
@@ -5760,7 +5797,7 @@ SETT_INLINE int32_t settp_map_lin_lattice(settp_map_engine *e, int op, int32_t a
   int32_t common = settp_map_lin_constant(e, 0), i, made = SETTP_MAP_NONE, t;
   int count;
   e->lattices = 1;
-  for (i = 0; i < e->lin[a].count; ++i) { /* a minimum that both have is not a leaf */
+  for (i = 0; i < e->lin[a].count; ++i) { /* a minimum or maximum that both forms contain is not split into leaves */
     settp_map_term s = e->term[e->lin[a].first + i];
     if (e->atom[s.atom].kind == SETTP_MAP_ATOM_OTHER && settp_map_lin_coefficient(e, b, s.atom) == s.k)
       common = settp_map_lin_plus(e, common, s.atom, s.k);
@@ -5775,7 +5812,7 @@ SETT_INLINE int32_t settp_map_lin_lattice(settp_map_engine *e, int op, int32_t a
     made = settp_map_lattice_make(e, &both, 0);
   }
   if (made >= 0 || e->error) return made;
-  if (a > b) t = a, a = b, b = t; /* the lattice is too large, or 64 bits overflow */
+  if (a > b) t = a, a = b, b = t; /* the lattice is too large, or a leaf overflows */
   return settp_map_lin_atom(e, settp_map_atom_other(e, op, a, b), 1, 0);
 }
 
@@ -5789,7 +5826,7 @@ SETT_INLINE int settp_map_lin_new_quotient(const settp_map_engine *e, int32_t a,
   return 0;
 }
 
-/* N5: floor(l / c) of a lattice is the lattice of the leaves' quotients, if these have no new quotient. */
+/* N5: floor(l / c) of a lattice l is the lattice of the quotients of the leaves. Return it if these have no new quotient. */
 SETT_INLINE int32_t settp_map_divide_lattice(settp_map_engine *e, int32_t l, int64_t c) {
   settp_map_lattice x;
   int count, n, inside = 1;
@@ -5836,7 +5873,7 @@ SETT_INLINE int32_t settp_map_lin_operation(settp_map_engine *e, int op, int32_t
     if (q >= 0 && op == SETTP_MAP_CEILDIV) q = settp_map_lin_scale(e, q, -1, 0);
     if (q >= 0 && op == SETTP_MAP_MOD) {
       t = settp_map_lin_product(e, b, q);
-      /* the remainder of a product that might overflow stays an operation */
+      /* if the product might overflow, the remainder stays an operation */
       q = t >= 0 && settp_map_lin_reach(e, t) < (int64_t)1 << 61 ? settp_map_lin_mix(e, a, 1, t, -1, 0)
                                                                  : SETTP_MAP_NONE;
     }
@@ -5851,7 +5888,7 @@ SETT_INLINE int32_t settp_map_lin_operation(settp_map_engine *e, int op, int32_t
   return op == SETTP_MAP_FLOORDIV || q < 0 ? q : settp_map_lin_mix(e, a, 1, q, -c, 0);
 }
 
-/* Return l with the atoms replaced that are known to be one number. */
+/* Return l with every atom that is known to have one value replaced by this value. */
 SETT_INLINE int32_t settp_map_lin_settle(settp_map_engine *e, int32_t l) {
   int32_t i;
   for (i = 0; e->fixed && l >= 0 && i < e->lin[l].count;) {
@@ -5864,12 +5901,12 @@ SETT_INLINE int32_t settp_map_lin_settle(settp_map_engine *e, int32_t l) {
   return l;
 }
 
-/* The known facts about the nodes of a list during normalisation. */
+/* Facts known about the nodes of a list while they are turned into forms. */
 typedef struct settp_map_nodes_known {
   settp_map_list list;
-  int32_t *lin;             /* their forms */
-  sett_map_interval *range; /* intervals by the operations, and by constraints */
-  uint32_t done;            /* number of nodes that are normalised */
+  int32_t *lin;             /* the form of each node */
+  sett_map_interval *range; /* the interval of each node, from its operands and from constraints */
+  uint32_t done;            /* number of nodes that already have a form */
 } settp_map_nodes_known;
 
 SETT_INLINE void settp_map_known_start(settp_map_nodes_known *known) {
@@ -5879,8 +5916,8 @@ SETT_INLINE void settp_map_known_start(settp_map_nodes_known *known) {
   known->range = NULL;
 }
 
-/* R0: return floor(x / c) for a sum of nodes k * y: for a g that divides c, the y with other coefficients sum to less than g and vanish.
- * SETTP_MAP_NONE if there is no such g. */
+/* R0: return floor(x / c) for x a sum of k * y over nodes y. Search a divisor g of c such that the y whose coefficients g does not divide sum up to
+ * less than g, so that they vanish. Return SETTP_MAP_NONE if there is no such g. */
 SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_nodes_known *known, sett_expr x,
                                          int64_t c) {
   enum { SETTP_MAP_MOST_ROOM = 16 };
@@ -5910,7 +5947,7 @@ SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_no
       part[parts++].at = node->mark;
     }
   }
-  for (n = -1; n < parts; ++n) { /* c itself, then its divisors among the coefficients, largest first */
+  for (n = -1; n < parts; ++n) { /* try c itself, then its common divisors with the coefficients, largest first */
     sett_map_interval low;
     int32_t value, lows = 0;
     g = n < 0 ? c : 1;
@@ -5936,7 +5973,7 @@ SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_no
   return SETTP_MAP_NONE;
 }
 
-/* Record for P12 that l is the form of an operation of the map, but not of sums, or of products with forms of variables. */
+/* Record for P12 that l is the form of an operation of the map. Sums, and products with forms of variables, are not recorded. */
 SETT_INLINE void settp_map_lin_made(settp_map_engine *e, int32_t l, int op, int32_t a, int32_t b) {
   const settp_map_lin *x = e->lin + a, *y = e->lin + b;
   int32_t tree = 1 + (x->op ? x->tree : 2 * x->count + 1) + (y->op ? y->tree : 2 * y->count + 1);
@@ -5947,8 +5984,8 @@ SETT_INLINE void settp_map_lin_made(settp_map_engine *e, int32_t l, int op, int3
   e->lin[l].tree = tree < 1 << 20 ? tree : 1 << 20;
 }
 
-/* Return the linear forms of all nodes of known->list from known->done on, in known->lin, or NULL. An operation that overflows inside the rules stays
- * an operation. map: constraints that may be used, because forms are evaluated on its domain. */
+/* Return the forms of all nodes of known->list, or NULL. Nodes before known->done already have forms in known->lin. An operation that overflows
+ * inside a rule stays an operation. The forms are evaluated only on the domain of `map`, so its constraints may be used. */
 SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_known *known, const sett_map *map) {
   const settp_map_list *list = &known->list;
   int32_t *lin = (int32_t *)settp_map_take(e->arena, (size_t)list->count * sizeof *lin + 8);
@@ -6004,7 +6041,8 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
     }
     r = settp_map_interval_meet(r, range[i]);
     if (n->op > SETTP_MAP_VAR) {
-      if (n->op > SETTP_MAP_MUL || r.lo > r.hi) { /* r.lo > r.hi: no point, or bounds that only an overflow reaches */
+      /* r.lo > r.hi: the node has a value at no point, or its bounds overflow */
+      if (n->op > SETTP_MAP_MUL || r.lo > r.hi) {
         sett_map_interval sum = settp_map_lin_sum(e, l);
         r = settp_map_interval_meet(r, sum);
         if (r.lo > r.hi) r = sum;
@@ -6019,7 +6057,7 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
       if (l >= 0 && ((n->op != SETTP_MAP_MUL && n->op != SETTP_MAP_FLOORDIV) ||
                      settp_map_at(e->arena, settp_map_b(n))->op != SETTP_MAP_CONST))
         l = settp_map_same_values(e, l);
-      if (l < 0) l = lin[i]; /* overflow: unchanged */
+      if (l < 0) l = lin[i]; /* overflow: keep the form unchanged */
       if (!e->lin[l].op && e->lin[l].count) settp_map_lin_made(e, l, (int)n->op, a, b);
     }
     range[i] = r;
@@ -6032,16 +6070,17 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
 
 /* ---- from linear forms to expressions ---- */
 
-/* print l into lin.expr and return its tree nodes; 0: failed */
+/* Print l into lin.expr. Return the number of nodes of its tree, or 0 if this fails. */
 SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l);
 
-typedef struct settp_map_part { /* k * expr */
+typedef struct settp_map_part { /* k * expr, a summand of a print */
   int64_t k;
   sett_expr expr;
   int32_t nodes;
 } settp_map_part;
 
-/* Return 1 if all atoms of the name precede q in the order of weight, divisor and number; only such names print q, so printing ends. */
+/* Return 1 if all atoms of a name of q precede q in the order of weight, divisor and number. q is printed only by such names, so that printing ends.
+ */
 SETT_INLINE int settp_map_form_lighter(const settp_map_engine *e, int32_t lin, int32_t q) {
   const settp_map_atom *y = e->atom + q;
   int32_t i;
@@ -6060,7 +6099,7 @@ SETT_INLINE int settp_map_no_worse_than_minus_one(const settp_map_engine *e, int
   return 1;
 }
 
-/* Return the form with each coefficient and the constant modulo m, in [0, m). */
+/* Return the form with each coefficient and the constant replaced by its residue modulo m in [0, m). */
 SETT_INLINE int32_t settp_map_lin_positive(settp_map_engine *e, int32_t l, int64_t m) {
   int32_t i, n = 0, count = e->lin[l].count;
   if (!SETTP_MAP_ROOM(e, term, terms, term_room, count)) return SETTP_MAP_NONE;
@@ -6076,7 +6115,7 @@ SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l);
 SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
                                             int depth, sett_expr *expr);
 
-/* Print l mod m as an expression; return its nodes. Inside, coefficients are free modulo m. */
+/* Print l mod m as an expression, and return its number of nodes. Coefficients of l may be changed by multiples of m. */
 SETT_INLINE int32_t settp_map_print_mod(settp_map_engine *e, int32_t l, int64_t m, sett_expr *expr) {
   int32_t plus = settp_map_lin_positive(e, l, m), quotient = 0, least = 0, nodes;
   int lattices;
@@ -6097,12 +6136,13 @@ SETT_INLINE int settp_map_print_searches(const settp_map_engine *e) {
   return e->prints < SETTP_MAP_PRINTS_MAX && e->lins < e->lin_limit + SETTP_MAP_LINS_MAX / 2;
 }
 
-SETT_INLINE int settp_map_lin_before(settp_map_engine *e, int32_t a, int32_t b) { /* order by their prints */
+/* Return 1 if the print of form a precedes that of form b. */
+SETT_INLINE int settp_map_lin_before(settp_map_engine *e, int32_t a, int32_t b) {
   return settp_map_print(e, a) && settp_map_print(e, b) &&
          settp_map_order(e->arena, e->lin[a].expr, e->lin[b].expr) < 0;
 }
 
-/* Print the product of factors, in the order of their prints; return its nodes. */
+/* Print the product of factors, sorted by their prints. Return the number of nodes. */
 SETT_INLINE int32_t settp_map_print_factors(settp_map_engine *e, const int32_t *factor, int count, sett_expr *expr) {
   sett_expr x[SETTP_MAP_FACTORS_MAX] = {0};
   int32_t nodes = count - 1;
