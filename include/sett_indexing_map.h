@@ -6177,7 +6177,7 @@ SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
     }
   } else if (x->kind == SETTP_MAP_ATOM_OTHER && x->op == SETTP_MAP_MUL) {
     settp_map_monomial m;
-    if (!settp_map_monomial_of(e, q, 1, &m)) { /* of more factors than are sorted */
+    if (!settp_map_monomial_of(e, q, 1, &m)) { /* q is a product of more factors than are sorted */
       m.count = 2;
       m.factor[0] = x->a;
       m.factor[1] = x->b;
@@ -6226,10 +6226,10 @@ SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
   return x->nodes;
 }
 
-/* Return the symbols that a factor adds to a summand; its sign is the sign of the sum. */
+/* Return the number of symbols that a factor adds to a summand. Its sign does not count, because it is the sign between the summands. */
 SETT_INLINE int32_t settp_map_factor_nodes(int64_t k) { return k == 1 || k == -1 ? 0 : 2; }
 
-/* Estimate the nodes of a sum, term by term; its atoms are printed, now if not before. */
+/* Estimate the number of nodes of a printed sum, term by term. Atoms that have no print yet are printed. */
 SETT_INLINE int32_t settp_map_terms_estimate(settp_map_engine *e, int32_t first, int32_t count, int64_t constant) {
   int32_t i, n = constant ? 2 : 0;
   int positive = constant > 0 || !count;
@@ -6258,7 +6258,7 @@ SETT_INLINE int32_t settp_map_plain_estimate(settp_map_engine *e, int32_t l) {
   return e->lin[l].plain = n;
 }
 
-/* Estimate also with a digit of the sum as a remainder, if that is smaller. */
+/* The same, but if it is smaller, with one digit of the sum printed as a mod. */
 SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   int32_t n = e->lin[l].estimate;
   int count;
@@ -6286,7 +6286,7 @@ SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   return n;
 }
 
-/* P2: find terms in l of which the quotient in k * q is the quotient: s * (F - t * q) for a form F whose rest by t is then a digit. Record F as a
+/* P2: for a term k * q of l, find other terms that are s * F for a form F of which q is the quotient, so that F - t * q is a digit. Record F as a
  * name of q. */
 SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
   int32_t i, j, k;
@@ -6300,7 +6300,7 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
       settp_map_term t = e->term[e->lin[l].first + j];
       int64_t s = t.k < 0 ? -t.k : t.k, m;
       int32_t f, w, n = 0;
-      int digit = 1; /* 1 if F - m * q may be in [0, m - 1] */
+      int digit = 1; /* 1 while F - m * q may be in [0, m - 1] */
       sett_map_interval r;
       if (i == j || t.k == INT64_MIN || q.k % s || q.k == s || q.k == -s || (e->atom[t.atom].support & ~support))
         continue;
@@ -6315,7 +6315,7 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
         e->term[e->terms + n++] = x;
       }
       m = (q.k < 0 ? -q.k : q.k) / s;
-      if (e->sampled) { /* F - m * q, without making this form */
+      if (e->sampled) { /* check F - m * q at the samples, without making this form */
         int64_t x[SETTP_MAP_SAMPLES], lo, hi;
         settp_map_row_start(x, 0);
         settp_map_row_add(x, e->atom[q.atom].at, -m);
@@ -6342,13 +6342,13 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
   }
 }
 
-/* Return an order of two atoms that does not depend on which was made first. */
+/* Compare two atoms in an order that does not depend on which was made first. */
 SETT_INLINE int settp_map_atom_before(settp_map_engine *e, int32_t a, int32_t b) {
   return settp_map_atom_print(e, a) && settp_map_atom_print(e, b) &&
          settp_map_order(e->arena, e->atom[a].expr, e->atom[b].expr) < 0;
 }
 
-/* Estimate the nodes of l mod m, or of (m - 1 - l) mod m. */
+/* Estimate the number of nodes of l mod m, or of (m - 1 - l) mod m if `flip` is set. */
 SETT_INLINE int32_t settp_map_mod_estimate(settp_map_engine *e, int32_t l, int64_t m, int turned) {
   int32_t i, n = 1;
   int constant = settp_map_mod(turned ? -1 - e->lin[l].constant : e->lin[l].constant, m) != 0, positive = constant;
@@ -6377,8 +6377,8 @@ SETT_INLINE int settp_map_lin_apart(const settp_map_engine *e, int32_t l) {
   return 1;
 }
 
-/* P1: find the best step that writes a quotient q = floor(F / m) and its dividend as F mod m or, if F has a negative number, as m - 1 - (m - 1 - F)
- * mod m; return the remaining form. */
+/* P1: find the quotient q = floor(F / m) for which it saves most to print q and its dividend as F mod m. If F has a negative number, m - 1 - (m - 1 -
+ * F) mod m is tried, too. Return the form that remains. */
 SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, f, best = SETTP_MAP_NONE, best_q = 0, n, first, digit, left, best_nodes = settp_map_plain_estimate(e, l);
   int64_t best_t = 0, m, up;
@@ -6402,7 +6402,7 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
       n = settp_map_terms_add(e, settp_map_terms_mix(e, l, 1, form.lin, -t, &constant), q.atom, tm);
       if (n < 0) continue;
       first = e->terms;
-      e->terms += n; /* the estimates may print, so the terms are protected */
+      e->terms += n; /* estimates may print and make forms, so the terms are protected from being overwritten */
       for (turned = 0; turned <= turns; ++turned) {
         int64_t k = turned ? -t : t, c = constant;
         int32_t nodes = own[turned], j;
@@ -6431,7 +6431,8 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
         best_t = t;
         best_turned = turned;
       }
-      if (e->terms == first + n) e->terms = first; /* nothing was printed after them */
+      /* nothing was added after the protected terms, so they can be released */
+      if (e->terms == first + n) e->terms = first;
     }
   }
   if (best < 0) return SETTP_MAP_NONE;
@@ -6449,8 +6450,8 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
   return best_turned && !settp_map_mul(best_t, m - 1, &up) ? settp_map_lin_scale(e, left, 1, up) : left;
 }
 
-/* Find the terms of a (bit i for term i) that move into a quotient of that form and coefficient k: moves[0] has those that occur in the form and that
- * k divides, moves[1] also quotients of the form's variables. None if a has more terms than bits. */
+/* Find the terms of a that may be moved into a quotient with this form and coefficient k. Bit i stands for term i. moves[0] receives terms that k
+ * divides and whose atom occurs in the form. moves[1] receives also quotients of the form's variables. Both are 0 if a has more than 64 terms. */
 SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_map_form form, int64_t k,
                                    uint64_t *moves) {
   const settp_map_term *s = e->term + e->lin[form.lin].first, *end = s + e->lin[form.lin].count,
@@ -6473,7 +6474,7 @@ SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_m
   }
 }
 
-/* Return 1 if the constant of rest moves into inner as well, because k divides it; *up is the constant of inner with it. */
+/* Return 1 if k divides the constant of rest, so that it is moved into inner as well. *up receives the constant that inner then has. */
 SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest,
                                            int64_t *up) {
   int64_t constant = e->lin[rest].constant;
@@ -6481,7 +6482,8 @@ SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c,
          !settp_map_add(e->lin[inner].constant, *up, up);
 }
 
-/* Return inner, which is form or its negation, with these terms of rest moved in, and its constant; SETTP_MAP_NONE if a number is too large. */
+/* Return inner (the form of a quotient or its negation) with the chosen terms of rest and the constant moved in. Return SETTP_MAP_NONE if a number is
+ * too large. */
 SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
                                      int32_t rest) {
   int32_t j, n, count = e->lin[rest].count;
@@ -6497,7 +6499,7 @@ SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, 
   return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, up, n);
 }
 
-/* Return the remainder of rest. */
+/* Return rest without the terms and the constant that were moved. */
 SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
                                           int32_t rest) {
   int32_t j, n = 0, count = e->lin[rest].count;
@@ -6508,7 +6510,8 @@ SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_
   return settp_map_lin_make(e, settp_map_absorbs_constant(e, c, k, inner, rest, &up) ? 0 : e->lin[rest].constant, n);
 }
 
-/* Return 1 if a form is a sum of several negative numbers: C, which divides positive numbers, then needs one more number. */
+/* Return 1 if a form has several terms and all numbers in it are negative. The C print, which divides non-negative numbers, then needs one more number.
+ */
 SETT_INLINE int settp_map_all_negative(const settp_map_engine *e, int32_t l) {
   int32_t i, count = e->lin[l].count;
   for (i = 0; i < count; ++i) {
@@ -6518,8 +6521,9 @@ SETT_INLINE int settp_map_all_negative(const settp_map_engine *e, int32_t l) {
   return count > 1 && e->lin[l].constant <= 0;
 }
 
-/* P4: take the heaviest quotient of l with the terms that can move into it; return the remaining form. A form with a negative coefficient or factor
- * is also tried negated, and so is an equally heavy quotient of the other sign that takes in the heaviest one. */
+/* P4: remove the heaviest quotient from l, with all terms that can be moved into it. Return the form that remains. If the quotient's form or its
+ * coefficient is negative, the negated form is tried, too. If another quotient is equally heavy but has the other sign, and the heaviest one can be
+ * moved into it, it is tried, too. */
 SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, f, heavy = SETTP_MAP_NONE, best = SETTP_MAP_NONE, best_f = 0, best_nodes = 0, name = SETTP_MAP_NONE, flip,
                 absorb, alone, first, best_atom = 0;
@@ -6597,8 +6601,8 @@ SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, sett
   return best;
 }
 
-/* P6: print k * (a * b) as k / m * ((m * a) * b) if m * a is shorter than a; m is the modulus of a variable of one residue class in a. The same holds
- * for each factor. Return 0 if it is not shorter. */
+/* P6: print k * (a * b) as k / m * ((m * a) * b) if m * a is shorter than a, where m is the modulus of a variable x = m * y + r in a. Each factor of
+ * a product is tried as a. Return 0 if no print is shorter. */
 SETT_INLINE int settp_map_fold_product(settp_map_engine *e, settp_map_term t, settp_map_part *part) {
   const settp_map_atom *x = e->atom + t.atom;
   settp_map_monomial product;
@@ -6625,7 +6629,7 @@ SETT_INLINE int settp_map_fold_product(settp_map_engine *e, settp_map_term t, se
   return part->nodes > 0;
 }
 
-/* Return 1 if a sum has a product or a quotient by a form, so that P9 and P10 are tried. */
+/* Return 1 if a sum has a product or a quotient by a form; only then P9 and P10 are tried. */
 SETT_INLINE int settp_map_has_products(const settp_map_engine *e, int32_t l) {
   int32_t i;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -6635,13 +6639,13 @@ SETT_INLINE int settp_map_has_products(const settp_map_engine *e, int32_t l) {
   return 0;
 }
 
-/* Return the nodes of k * (a mod b), or of k * (a * b). */
+/* Return the number of nodes of k * (a mod b), or of k * (a * b). */
 SETT_INLINE int32_t settp_map_pair_nodes(settp_map_engine *e, int32_t a, int32_t b, int64_t k) {
   int32_t x = settp_map_print(e, a), y = settp_map_print(e, b);
   return x && y ? x + y + 1 + settp_map_factor_nodes(k) : 1 << 28;
 }
 
-/* P9: t * (a - b * q), q = floor(a / b) for a form b, is t * (a mod b), also for a negated, if b is at least 1. */
+/* P9: print t * (a - b * q) with q = floor(a / b), for a form b that is at least 1, as t * (a mod b). Also try it for -1 - a. */
 SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_a = 0, best_b = 0;
   int64_t best_k = 0;
@@ -6684,8 +6688,8 @@ SETT_INLINE int32_t settp_map_fold_rest(settp_map_engine *e, int32_t l, settp_ma
   return best;
 }
 
-/* P10: find the product of two sums that removes the most nodes: of a factor and the parts that have it, and other parts that their sum is multiplied
- * with; or a product of the map. */
+/* P10: find the product of two sums that saves most nodes. One sum is that of all terms with a common factor. The other is this factor plus further
+ * factors by which the first sum is multiplied in l. Products in the given map are tried, too. */
 SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_map_part *part) {
   int32_t i, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_pair[2] = {0, 0}, seen[32], pair[2],
              left;
@@ -6705,7 +6709,7 @@ SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_
       if (e->term[e->lin[c].first].k < 0) k = -k;
       c = settp_map_lin_shrink(e, c, k, e->lin[c].constant / k);
       f = settp_map_lin_scale(e, f, k, 0);
-      for (t = 0; c >= 0 && f >= 0 && t < e->lin[rest].count;) { /* the other factors of c */
+      for (t = 0; c >= 0 && f >= 0 && t < e->lin[rest].count;) { /* collect the other factors of c */
         settp_map_term own = e->term[e->lin[rest].first + t++], lead = e->term[e->lin[c].first];
         settp_map_monomial whole, first, over;
         int32_t x, less;
@@ -6755,8 +6759,8 @@ SETT_INLINE int32_t settp_map_fold_factor(settp_map_engine *e, int32_t l, settp_
   return part->nodes ? best : SETTP_MAP_NONE;
 }
 
-/* P11: k * floor(a / b) + k for a form b that is at least 1 is k * ((a + 1) ceildiv b), with k taken from the constant. Return 0 if it is not
- * shorter. */
+/* P11: print k * floor(a / b) + k, for a form b that is at least 1, as k * ((a + 1) ceildiv b); the summand k is taken from the constant. Return 0 if
+ * this is not shorter. */
 SETT_INLINE int settp_map_fold_ceiling(settp_map_engine *e, settp_map_term t, int64_t *constant, settp_map_part *part) {
   const settp_map_atom *x = e->atom + t.atom;
   int32_t up, b = x->b, a = x->a;
@@ -6775,7 +6779,7 @@ SETT_INLINE int settp_map_fold_ceiling(settp_map_engine *e, settp_map_term t, in
   return 1;
 }
 
-/* P10: parts with one coefficient k or -k, k > 1, are k times their sum. Return the number of remaining parts. */
+/* P10: print summands that have the same coefficient k or -k, k > 1, as k times their sum. Return the number of summands that remain. */
 SETT_INLINE int32_t settp_map_fold_coefficients(settp_map_engine *e, settp_map_part *part, int32_t n) {
   int32_t i, j, m;
   for (i = 0; i + 1 < n; ++i) {
@@ -6785,7 +6789,7 @@ SETT_INLINE int32_t settp_map_fold_coefficients(settp_map_engine *e, settp_map_p
     sett_expr sum = 0;
     for (j = 0; j < n; ++j) alike += j != i && (part[j].k == k || part[j].k == -k);
     if (k < 2 || alike < 2) continue;
-    for (m = i; m < n; ++m) /* those with one coefficient, in the order of their prints, follow i */
+    for (m = i; m < n; ++m) /* move the summands with this coefficient behind summand i, sorted by their prints */
       if (part[m].k == k || part[m].k == -k) {
         settp_map_part p = part[m];
         for (j = m; j > i && ((part[j - 1].k != k && part[j - 1].k != -k) ||
@@ -6817,7 +6821,7 @@ SETT_INLINE int32_t settp_map_fold_coefficients(settp_map_engine *e, settp_map_p
 
 /* ---- print of bits ---- */
 
-/* 2^to * ((source floordiv 2^from) mod 2^size), or without mod if `topped`: up to the source's sign. */
+/* A field: 2^to * ((source floordiv 2^from) mod 2^size). If `topped`, it reaches up to the sign of the source, and there is no mod. */
 typedef struct settp_map_field {
   int32_t source;
   int from, to, size, topped;
@@ -6829,7 +6833,8 @@ SETT_INLINE int settp_map_bit_has(const settp_map_engine *e, int32_t bit, int nu
   return (int)(e->bits->set[bit / 2].word[number / 64] >> (number & 63) & 1);
 }
 
-/* Split a reading into fields whose exclusive or it is, up to negated bits. Return their number, or -1. */
+/* Split a value that was read as bits into fields whose exclusive or is the value, except that some bits are inverted. Return the number of fields,
+ * or -1. */
 SETT_INLINE int settp_map_fields(settp_map_engine *e, const settp_map_reading *r, settp_map_field *field) {
   int fields = 0, j, i, n;
   for (j = 0; j <= r->width; ++j)
@@ -6863,7 +6868,8 @@ SETT_INLINE int settp_map_fields(settp_map_engine *e, const settp_map_reading *r
   return fields;
 }
 
-/* Move the fields that overlap field `first`, directly or indirectly, to the front; return their number. *lo and *hi are their places. */
+/* Move the fields that overlap field `first`, directly or through other fields, to the front. Return their number. *lo and *hi receive the range of
+ * bits that they cover. */
 SETT_INLINE int settp_map_fields_together(settp_map_field *field, int fields, int first, int *lo, int *hi) {
   int n = 1, i, more = 1;
   settp_map_field f = field[first];
@@ -6885,8 +6891,8 @@ SETT_INLINE int settp_map_fields_together(settp_map_field *field, int fields, in
   return n;
 }
 
-/* Print the exclusive or of fields and a number, over 2^lo, for places lo .. hi - 1. Low places that several fields cut off are cut off together, and
- * so are high places. P7 */
+/* P7: print the exclusive or of fields and a number, divided by 2^lo, for bits lo .. hi - 1. If several fields must be cut at their lower end, the
+ * cut is made once, around their exclusive or; and likewise at the upper end. */
 SETT_INLINE int32_t settp_map_print_fields(settp_map_engine *e, settp_map_field *field, int fields, int64_t number,
                                            int lo, int hi, sett_expr *out) {
   sett_expr expr[SETTP_MAP_FIELDS_MAX], x;
@@ -6902,10 +6908,11 @@ SETT_INLINE int32_t settp_map_print_fields(settp_map_engine *e, settp_map_field 
     for (all[i] = field[i].to - lo; most; most >>= 1) ++all[i];
     if (all[i] > wide && !field[i].topped && field[i].to + field[i].size == hi) wide = all[i];
     if (field[i].topped || (r.lo >= 0 && r.hi >> (field[i].from + field[i].size) == 0))
-      field[i].topped = 1; /* no mod */
+      field[i].topped = 1; /* the mod of this field can be left out */
     else highs += field[i].to + field[i].size == hi;
   }
-  if (topped || highs < 2 || wide > SETTP_MAP_BIT_WIDTH) hi = SETTP_MAP_BITS_KNOWN; /* 64 bits must suffice */
+  /* keep a mod for each field if the uncut value might exceed 64 bits */
+  if (topped || highs < 2 || wide > SETTP_MAP_BIT_WIDTH) hi = SETTP_MAP_BITS_KNOWN;
   for (i = wide = 0; i < fields; ++i) {
     int end = field[i].topped || field[i].to + field[i].size == hi ? all[i] : field[i].to - lo + field[i].size;
     lows += field[i].to == lo && field[i].from == low;
@@ -6927,7 +6934,7 @@ SETT_INLINE int32_t settp_map_print_fields(settp_map_engine *e, settp_map_field 
     if (to) x = sett_map_mul(e->arena, x, sett_map_constant(e->arena, (int64_t)1 << to)), own += 2;
     if (x < SETT_MAP_ERROR_COUNT) return 0;
     nodes += own + 1;
-    for (j = i; j > 0; --j) { /* the shortest first */
+    for (j = i; j > 0; --j) { /* print the shortest fields first */
       if (size_of[j - 1] < own || (size_of[j - 1] == own && settp_map_order(e->arena, expr[j - 1], x) < 0)) break;
       expr[j] = expr[j - 1];
       size_of[j] = size_of[j - 1];
@@ -6949,8 +6956,13 @@ SETT_INLINE int settp_map_atom_is_xor(const settp_map_engine *e, int32_t q) {
   return e->atom[q].kind == SETTP_MAP_ATOM_OTHER && e->atom[q].op == SETTP_MAP_XOR;
 }
 
-/* Return the terms of l that odd divides, over it. pass 0: all, and the constant; then those whose coefficient is a power of two: 1: all, and the
- * constant; 2: without it; 3: those of variables in xors; 4: xors; 5: only the xor in term `one`. */
+/* Return a group of terms of l, divided by odd. Only terms that odd divides are in a group.
+ *     pass 0      all of them, and the constant
+ *     pass 1      those whose coefficient is odd times a power of two, and the constant
+ *     pass 2      as pass 1, without the constant
+ *     pass 3      as pass 2, only variables that occur in xors
+ *     pass 4      as pass 2, only xors
+ *     pass 5      only the xor in term `one` */
 SETT_INLINE int32_t settp_map_xor_group(settp_map_engine *e, int32_t l, int64_t odd, int32_t one, int pass) {
   int64_t constant = pass > 1 || e->lin[l].constant % odd ? 0 : e->lin[l].constant / odd;
   uint64_t support = 0;
@@ -6974,8 +6986,8 @@ SETT_INLINE int32_t settp_map_xor_group(settp_map_engine *e, int32_t l, int64_t 
   return settp_map_lin_make(e, constant, n);
 }
 
-/* P7: take terms of l that are an exclusive or of fields as one part; return the remaining form, or SETTP_MAP_NONE. alone: also one field with
- * negated bits, of a form without an operation xor. */
+/* P7: print some terms of l as an exclusive or of fields, as one summand. Return the form that remains, or SETTP_MAP_NONE. If `alone` is set, a
+ * single field with inverted bits is allowed, for forms in which the given map has no xor. */
 SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map_part *part, int alone) {
   settp_map_field field[SETTP_MAP_FIELDS_MAX];
   settp_map_reading r, some;
@@ -6989,7 +7001,7 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
   if ((one < 0) != alone || !settp_map_bits_start(e)) return SETTP_MAP_NONE;
   if (one >= 0) odd = e->term[e->lin[l].first + one].k;
   while (!(odd & 1)) odd /= 2;
-  for (pass = 0; pass < 8; ++pass) { /* as it is, then negated, if that is shorter */
+  for (pass = 0; pass < 8; ++pass) { /* try each group, then its negation if that is shorter */
     if (pass > 5 && best_left < 0 && alone) break;
     sign = pass > 5 ? -odd : odd;
     if (alone && pass && pass < 6) continue;
@@ -7006,7 +7018,7 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
       if (count > 1 || (turned && alone)) break;
     }
     if (fields < 1 || first >= fields) continue;
-    /* the value of these fields: places lo to hi - 1; a 1 that is in no other place of the group stays outside */
+    /* this run of fields is bits lo to hi - 1. A constant bit 1 at a place that no field covers is not part of it */
     some = r;
     number = 0;
     for (j = 0; j < r.width; ++j)
@@ -7028,7 +7040,7 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
   return best_left;
 }
 
-/* Print a form again as an exclusive or with a number, if that is shorter; return its nodes. */
+/* Print a form again as an exclusive or of another print with a number, if that is shorter. Return the number of nodes. */
 SETT_INLINE int32_t settp_map_print_flipped(settp_map_engine *e, int32_t l, int32_t nodes, sett_expr *expr) {
   settp_map_part part;
   int32_t left = settp_map_fold_xor(e, l, &part, 1), more = 0;
@@ -7048,7 +7060,7 @@ SETT_INLINE int32_t settp_map_print_flipped(settp_map_engine *e, int32_t l, int3
 
 /* ---- print of minima and maxima ---- */
 
-/* Return the symbols of an expression as text: operators, variables, numbers, and the signs before them. */
+/* Return the number of symbols of an expression as text: operators, variables, numbers, and signs. */
 SETT_INLINE int32_t settp_map_expr_symbols(const sett_map_arena *arena, sett_expr x) {
   int32_t n = 0;
   int64_t k = 0, last = 0;
@@ -7076,7 +7088,7 @@ SETT_INLINE int32_t settp_map_expr_symbols(const sett_map_arena *arena, sett_exp
   }
 }
 
-/* Return the symbols of k times a text of `own` symbols, after another summand. */
+/* Return the number of symbols of k times a text that has `own` symbols, as a summand that is not the first. */
 SETT_INLINE int32_t settp_map_term_symbols(int64_t k, int32_t own) {
   return k ? own + 1 + (k == 1 || k == -1 ? 0 : 2) : 0;
 }
@@ -7085,8 +7097,8 @@ SETT_INLINE int32_t settp_map_atom_symbols(settp_map_engine *e, int32_t q) {
   return e->atom[q].nodes ? e->atom[q].nodes : settp_map_atom_print(e, q);
 }
 
-/* Return the symbols of the sum of a form and k times a text of `size` symbols, or with size 0 of the form alone. The sign of a first summand is a
- * symbol. */
+/* Return the number of symbols of the sum of form l and k times a text of `size` symbols; of l alone if size is 0. The sign of the first summand
+ * counts as a symbol. */
 SETT_INLINE int32_t settp_map_symbols(settp_map_engine *e, int32_t l, int64_t k, int32_t size) {
   int32_t i, n = size ? settp_map_term_symbols(k, size) : 0, count = e->lin[l].count;
   int64_t constant = e->lin[l].constant, away;
@@ -7104,21 +7116,21 @@ SETT_INLINE int32_t settp_map_symbols(settp_map_engine *e, int32_t l, int64_t k,
     } else n += settp_map_term_symbols(t.k, settp_map_atom_symbols(e, t.atom));
     positive |= t.k > 0;
   }
-  if ((quotients || lattices) && count > 1 && settp_map_print(e, l)) /* as digits */
+  if ((quotients || lattices) && count > 1 && settp_map_print(e, l)) /* count the printed form, which has digits */
     return settp_map_expr_symbols(e->arena, e->lin[l].expr) + (size ? settp_map_term_symbols(k, size) : 0);
   if (constant) n += settp_map_term_symbols(1, 1);
   positive |= constant > 0;
   return n + (n ? -1 : 1) + !(positive || (!n && !constant));
 }
 
-/* Return the atom if l is a single minimum or maximum, or SETTP_MAP_NONE. */
+/* Return the atom of a form that is a single minimum or maximum; otherwise SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_lone_lattice(const settp_map_engine *e, int32_t l) {
   int count;
   if (e->lin[l].count != 1 || e->lin[l].constant || e->term[e->lin[l].first].k != 1) return SETTP_MAP_NONE;
   return settp_map_lattice_at(e, l, &count) < 0 ? SETTP_MAP_NONE : e->term[e->lin[l].first].atom;
 }
 
-/* Write the leaves of an atom, each as often as it occurs; return their number, or 0 if there are too many. */
+/* Write the leaves of an atom, with repetitions. Return their number, or 0 if there are too many. */
 SETT_INLINE int settp_map_lattice_leaves(const settp_map_engine *e, int32_t q, int32_t *leaf, int room) {
   int n = 0, j, more;
   for (j = 0; j < 2; ++j) {
@@ -7134,12 +7146,13 @@ SETT_INLINE int settp_map_lattice_leaves(const settp_map_engine *e, int32_t q, i
 
 enum { SETTP_MAP_SHOWN_MAX = 2 * SETTP_MAP_LEAVES_MAX };
 
-typedef struct settp_map_shown { /* an operand of a minimum or maximum: a leaf, or a printed expression */
+/* an operand of a minimum or maximum: either a leaf, or an expression that is already printed */
+typedef struct settp_map_shown {
   int32_t lin, size;
   sett_expr expr;
 } settp_map_shown;
 
-/* Return the common part of two forms: terms of equal coefficients, and an equal constant. */
+/* Return the terms that two forms have in common with equal coefficients, and the constant if it is equal. */
 SETT_INLINE int32_t settp_map_lin_common(settp_map_engine *e, int32_t a, int32_t b) {
   int32_t i, n = 0, count = e->lin[a].count;
   if (!SETTP_MAP_ROOM(e, term, terms, term_room, count)) return SETTP_MAP_NONE;
@@ -7153,7 +7166,8 @@ SETT_INLINE int32_t settp_map_lin_common(settp_map_engine *e, int32_t a, int32_t
 SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth,
                                           sett_expr *expr);
 
-/* Return (x - common) / f, if x (of `own` symbols) has all of common, f divides the rest, and this saves *saved symbols; SETTP_MAP_NONE otherwise. */
+/* Return (x - common) / f if x contains all of common, f divides the rest, and the result is shorter than x, which has `own` symbols. *saved receives
+ * the number of symbols saved. Otherwise return SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_group_member(settp_map_engine *e, int32_t x, int32_t own, int32_t common, int64_t f,
                                            int32_t *saved) {
   int32_t rest;
@@ -7165,14 +7179,16 @@ SETT_INLINE int32_t settp_map_group_member(settp_map_engine *e, int32_t x, int32
   return *saved > 0 ? rest : SETTP_MAP_NONE;
 }
 
-/* P8: combine operands common + f * x into one minimum or maximum of the x, if that saves the most symbols; return the new number of operands. */
+/* P8: replace operands common + f * x of a minimum or maximum by common + f * op(the x), for the group that saves most symbols. Return the new number
+ * of operands. */
 SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth) {
   settp_map_shown group[SETTP_MAP_SHOWN_MAX];
   int32_t best = SETTP_MAP_NONE, most = 0, size, zero = settp_map_lin_constant(e, 0), own[SETTP_MAP_SHOWN_MAX];
   int64_t best_f = 1;
   sett_expr expr = 0;
   int i, j, m, members, way;
-  if (n < 2 || (n == 2 && !depth)) return n; /* the caller takes it out of all operands of an atom */
+  /* what all operands of an atom have in common is moved out by the caller */
+  if (n < 2 || (n == 2 && !depth)) return n;
   for (i = 0; i < n; ++i) own[i] = x[i].lin < 0 ? 0 : settp_map_symbols(e, x[i].lin, 0, 0);
   for (i = 0; i < n; ++i)
     for (j = i + 1; j < n; ++j) {
@@ -7180,7 +7196,7 @@ SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_sho
       int64_t g = 0;
       for (way = 0; way < 8 && x[i].lin >= 0 && x[j].lin >= 0; ++way) {
         int64_t f = way & 2 ? g : 1;
-        if (!(way & 3)) { /* first the common part, then only a factor */
+        if (!(way & 3)) { /* first try the common terms, then only a common factor */
           common = way ? zero : settp_map_lin_common(e, x[i].lin, x[j].lin);
           if (!way && common == zero) way = 4;
           a = settp_map_lin_mix(e, x[i].lin, 1, common, -1, 0);
@@ -7222,7 +7238,7 @@ SETT_INLINE int settp_map_chain_group(settp_map_engine *e, int op, settp_map_sho
   return i + 1;
 }
 
-/* Print op of n operands, sorted; return its symbols, or 0 on failure. The expression is made only if `make`. */
+/* Print op of n operands in sorted order. Return the number of symbols, or 0 on failure. The expression is made only if `make` is set. */
 SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map_shown *x, int n, int make, int depth,
                                           sett_expr *expr) {
   int32_t size;
@@ -7239,7 +7255,7 @@ SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map
     }
     if (!one.size || (make && one.expr < SETT_MAP_ERROR_COUNT)) return 0;
     size += one.size;
-    last = make && settp_map_is_constant(e->arena, one.expr, &number); /* a number is the last operand */
+    last = make && settp_map_is_constant(e->arena, one.expr, &number); /* a number is printed as the last operand */
     for (j = i; make && j > 0 && !last &&
                 (settp_map_is_constant(e->arena, x[j - 1].expr, &number) ||
                  settp_map_order(e->arena, one.expr, x[j - 1].expr) < 0);
@@ -7254,7 +7270,8 @@ SETT_INLINE int32_t settp_map_chain_print(settp_map_engine *e, int op, settp_map
 SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
                                             int depth, sett_expr *expr);
 
-/* Append the operands of q, with k and moved at its leaves, to the `count` operands; return their number, or 0 if there are too many. */
+/* Append the operands of atom q to the list of operands, each leaf as k * leaf + moved. Return the new number of operands, or 0 if there are too many.
+ */
 SETT_INLINE int settp_map_lattice_operands(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
                                            int depth, settp_map_shown *x, int count) {
   int32_t op = e->atom[q].op;
@@ -7276,7 +7293,8 @@ SETT_INLINE int settp_map_lattice_operands(settp_map_engine *e, int32_t q, int64
   return count;
 }
 
-/* Print q with k * leaf + moved for its leaves; return its symbols, or 0 on failure. The expression is made only if `make`. */
+/* Print atom q with each leaf replaced by k * leaf + moved. Return the number of symbols, or 0 on failure. The expression is made only if `make` is set.
+ */
 SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int64_t k, int32_t moved, int make,
                                             int depth, sett_expr *expr) {
   settp_map_shown x[SETTP_MAP_SHOWN_MAX];
@@ -7285,9 +7303,9 @@ SETT_INLINE int32_t settp_map_lattice_print(settp_map_engine *e, int32_t q, int6
   return count ? settp_map_chain_print(e, op, x, count, make, depth, expr) : 0;
 }
 
-/* One part of `moved` for P8: the amount of one atom, or of the constant, that is added at the leaves. own: its symbols; c: its coefficient beside
- * factor * (k * leaf). There are three amounts, which leave 0 outside, or 0 as the smallest or the largest coefficient at the leaves. how 0 takes the
- * one with the smallest text, how i the (i - 1)th; the fourth is no amount. */
+/* P8: choose how much of one atom, or of the constant, is added at every leaf (and subtracted outside). at: its coefficients at the leaves; c: its
+ * coefficient outside, in front of factor * (k * leaf). Candidates make the coefficient 0 outside, or make the smallest or the largest coefficient at
+ * the leaves 0, or add nothing. how 0 takes the candidate with the shortest text; how i takes candidate i - 1. own: number of symbols of the atom. */
 SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t c, int64_t factor, int32_t own, int how,
                                          int64_t *amount) {
   int64_t lo = 0, hi = 0, s[4];
@@ -7299,7 +7317,7 @@ SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t 
     if (!i || at[i] > hi) hi = at[i];
   }
   varies = lo < hi;
-  s[0] = varies && c % factor == 0 ? c / factor : -lo; /* an atom that is at no leaf stays outside */
+  s[0] = varies && c % factor == 0 ? c / factor : -lo; /* an atom that occurs at no leaf is not added there */
   s[1] = -lo;
   s[2] = -hi;
   s[3] = 0;
@@ -7320,20 +7338,21 @@ SETT_INLINE int settp_map_lattice_amount(const int64_t *at, int leaves, int64_t 
 }
 
 typedef struct
-    settp_map_share { /* a form as factor * q' + left, where q' is an atom with k * leaf + moved at its leaves */
+    /* A form is written as factor * q' + left, where q' is an atom whose leaves were replaced by k * leaf + moved. */
+    settp_map_share {
   int64_t factor, k;
   int32_t moved, left, size;
 } settp_map_share;
 
-/* Split rest into factor * moved + left, where `moved` is added to k * leaf at each leaf. settp_map_lattice_amount chooses the amounts and explains
- * `how`. Return 0 if a number is too large. */
+/* Split rest into factor * moved + left, where `moved` is added to k * leaf at every leaf. settp_map_lattice_amount chooses the amounts; see there
+ * for `how`. Return 0 if a number is too large. */
 SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const int32_t *leaf, int leaves, int32_t rest, int how,
                                          settp_map_share *out) {
   int64_t at[SETTP_MAP_SHOWN_MAX], amount = 0;
   int32_t i, j;
   int n, k;
   out->moved = settp_map_lin_constant(e, 0);
-  for (n = -2; n < leaves; ++n) { /* the constant, the atoms of rest, those of each leaf */
+  for (n = -2; n < leaves; ++n) { /* the constant (-2), the atoms of rest (-1), then the atoms of each leaf */
     int32_t l = n < 0 ? rest : leaf[n], count = n == -2 ? 1 : e->lin[l].count;
     for (i = 0; i < count; ++i) {
       int32_t atom = n == -2 ? SETTP_MAP_NONE : e->term[e->lin[l].first + i].atom, own = 1;
@@ -7356,7 +7375,7 @@ SETT_INLINE int settp_map_lattice_spread(settp_map_engine *e, const int32_t *lea
   return out->left >= 0;
 }
 
-/* Return 1 if a leaf has a quotient that l has, too. */
+/* Return 1 if a leaf has a quotient that also occurs in l. */
 SETT_INLINE int settp_map_leaves_divide(const settp_map_engine *e, int32_t l, const int32_t *leaf, int leaves) {
   int32_t i;
   int n;
@@ -7368,8 +7387,9 @@ SETT_INLINE int settp_map_leaves_divide(const settp_map_engine *e, int32_t l, co
   return 0;
 }
 
-/* P8: take the first minimum or maximum in l (with `shared`, of those that share quotients with l), distributed so that it has the fewest symbols,
- * then the larger factor, then less outside; return the remaining form. */
+/* P8: print the first minimum or maximum in l with terms moved into its leaves so that the whole has the fewest symbols; if equal, with the largest
+ * factor outside; if equal, with the least outside. With `shared`, only a minimum or maximum that has a quotient of l in a leaf is tried. Return the
+ * form that remains. */
 SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int shared, settp_map_part *part) {
   int32_t leaf[SETTP_MAP_SHOWN_MAX], tried[5], rest, at;
   int count, leaves = 0, which, how, n;
@@ -7391,7 +7411,7 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
   best.factor = best.k = 1;
   best.moved = 0;
   if (rest < 0 || !leaves) return SETTP_MAP_NONE;
-  g[0] = t.k; /* factors: all of k, the common part of k and the rest, none */
+  g[0] = t.k; /* factors to keep outside: all of k, the gcd of k and the other terms, or none */
   g[1] = settp_map_gcd(settp_map_lin_gcd_with(e, rest, t.k), e->lin[rest].constant);
   g[2] = 1;
   for (which = 0; which < 6; ++which) {
@@ -7423,7 +7443,8 @@ SETT_INLINE int32_t settp_map_fold_lattice(settp_map_engine *e, int32_t l, int s
   return part->nodes ? best.left : SETTP_MAP_NONE;
 }
 
-/* Return 1 if l is a quotient, times a number, that was made of positive numbers; nothing then moves into it, and it is not negated. */
+/* Return 1 if l is k * q for a quotient q whose form has no negative number. Then P4 has nothing to do: no term can be moved in, and the form is not
+ * negated. */
 SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
   const settp_map_atom *x;
   if (e->lin[l].count != 1 || e->lin[l].constant) return 0;
@@ -7432,14 +7453,16 @@ SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
          settp_map_all_positive(e, e->form[x->form].lin);
 }
 
-/* P12: print the map's own operation for l, from the prints of its operands, if that is shorter; return its nodes, or those of *expr. */
+/* P12: print l as the operation of the given map that has this form, with the prints of its operands, if that is shorter. Return its number of nodes,
+ * or `nodes`, that of *expr. */
 SETT_INLINE int32_t settp_map_print_operation(settp_map_engine *e, int32_t l, int32_t nodes, sett_expr *expr) {
   int32_t a, b, x, y;
   sett_expr made;
   if (!e->lin[l].op || nodes < 4 || e->lin[l].tree > nodes || !settp_map_print_searches(e)) return nodes;
   a = e->lin[l].a;
   b = e->lin[l].b;
-  if (settp_map_estimate(e, a) + settp_map_estimate(e, b) > nodes + 8) return nodes; /* to print them takes long */
+  /* not tried if it would be longer, because printing the operands takes time */
+  if (settp_map_estimate(e, a) + settp_map_estimate(e, b) > nodes + 8) return nodes;
   x = settp_map_print(e, a);
   y = x && x < nodes ? settp_map_print(e, b) : 0;
   if (!y || x + y > nodes) return nodes;
@@ -7534,7 +7557,7 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
     part[n].expr = e->atom[t.atom].expr;
     part[n++].k = t.k;
   }
-  for (i = 0; i < n; ++i) /* two atoms with one print are one */
+  for (i = 0; i < n; ++i) /* merge atoms that have the same print */
     for (j = i + 1; j < n; ++j) {
       int64_t k;
       if (part[i].expr != part[j].expr || settp_map_add(part[i].k, part[j].k, &k)) continue;
@@ -7554,7 +7577,7 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
     if (part[i].k != 1 && part[i].k != -1) {
       part[i].expr = sett_map_mul(e->arena, part[i].expr, sett_map_constant(e->arena, part[i].k));
       part[i].k = part[i].k < 0 ? -1 : 1;
-      part[i].nodes = 0; /* the expression now includes the coefficient */
+      part[i].nodes = 0; /* the coefficient is now part of the expression */
     }
   }
   for (i = 1; i < n; ++i) { /* insertion sort */
@@ -7564,7 +7587,7 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
   }
   for (i = 0; i < n && part[i].k < 0; ++i) {}
   nodes += n && i == n && constant <= 0;
-  if (i && i < n) { /* a positive summand comes first */
+  if (i && i < n) { /* put a positive summand first */
     settp_map_part p = part[i];
     for (; i > 0; --i) part[i] = part[i - 1];
     part[0] = p;
@@ -7584,7 +7607,7 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
     return 0;
   }
   nodes = nodes > 1 ? nodes - 1 : 1;
-  e->lin[l].expr = sum; /* a field of l may be of a form that contains l */
+  e->lin[l].expr = sum; /* stored before fields are printed, because the source of a field may contain l */
   e->lin[l].nodes = nodes;
   if (e->xors && quotients && !xors && !again) nodes = settp_map_print_flipped(e, l, nodes, &sum);
   if (!again) nodes = settp_map_print_operation(e, l, nodes, &sum);
@@ -7600,16 +7623,16 @@ enum { SETTP_MAP_KEEP, SETTP_MAP_DROP, SETTP_MAP_EMPTY };
 typedef struct settp_map_domain {
   sett_map_variable *bounds;
   int64_t *modulus, *residue;
-  int changed, empty, xors; /* as in the engine, from the start on */
-  int32_t work;             /* forms that may still be made; all searches end when it is 0 */
-  /* the bounds and constraints are the result of an earlier round, so enumeration changes nothing */
+  int changed, empty, xors; /* xors: 1 if the engine reads xor from its start on */
+  int32_t work;             /* number of forms that may still be made; all searches end when it is 0 */
+  /* 1 if bounds and constraints come from an earlier round, so that enumeration changes nothing */
   int done;
-  int same;        /* they are also the result of this round */
-  int64_t *points; /* space for that round's points of the domain, or NULL */
-  int found;       /* number of drawn points; SETTP_MAP_NONE: not drawn */
+  int same;        /* 1 if this round left bounds and constraints unchanged */
+  int64_t *points; /* space for the sample points of that round, or NULL */
+  int found;       /* number of sample points, or SETTP_MAP_NONE if they were not drawn */
 } settp_map_domain;
 
-/* Return 1 if `out` are the constraints of a map, and the domain has its bounds and classes. */
+/* Return 1 if the map already has this domain: the same bounds, and as constraints exactly `out` and the residue classes of the domain. */
 SETT_INLINE int settp_map_same_domain(sett_map_arena *arena, const sett_map *map, const settp_map_domain *d,
                                       const sett_map_constraint *out, int n) {
   sett_map_constraint c;
@@ -7634,7 +7657,7 @@ SETT_INLINE int settp_map_same_domain(sett_map_arena *arena, const sett_map *map
   return !left;
 }
 
-/* Narrow variable i to [lo, hi] and to its residue class. */
+/* Narrow variable i to [lo, hi], rounded to its residue class. */
 SETT_INLINE void settp_map_cut(settp_map_domain *d, int i, int64_t lo, int64_t hi) {
   sett_map_variable *v = d->bounds + i;
   int64_t m = d->modulus[i];
@@ -7657,7 +7680,7 @@ SETT_INLINE void settp_map_cut(settp_map_domain *d, int i, int64_t lo, int64_t h
   v->hi = hi;
 }
 
-/* C4: narrow the atoms of p by p in [lo, hi]; quotients pass bounds on to their dividends. */
+/* C4: narrow each atom of p by the interval of p. A quotient passes its new bounds on to its dividend. */
 SETT_INLINE void settp_map_cut_atoms(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi,
                                      int depth) {
   int32_t i, f, tried;
@@ -7718,11 +7741,11 @@ SETT_INLINE int64_t settp_map_inverse(int64_t a, int64_t m) {
   return settp_map_mod(u0, m);
 }
 
-/* Narrow variable i to y = s modulo m, where x = modulus * y + residue. */
+/* Narrow the residue class of variable i by y = s modulo m, where x = modulus * y + residue. */
 SETT_INLINE void settp_map_cut_class(settp_map_domain *d, int i, int64_t s, int64_t m) {
   int64_t modulus, residue;
   if (m <= 1) return;
-  /* not used, which only loses precision */
+  /* the class is not narrowed; this loses only precision */
   if (settp_map_mul(d->modulus[i], m, &modulus) || modulus > (int64_t)1 << 40) return;
   if (settp_map_mul(d->modulus[i], settp_map_mod(s, m), &residue) || settp_map_add(residue, d->residue[i], &residue))
     return;
@@ -7732,7 +7755,7 @@ SETT_INLINE void settp_map_cut_class(settp_map_domain *d, int i, int64_t s, int6
   settp_map_cut(d, i, d->bounds[i].lo, d->bounds[i].hi);
 }
 
-/* C5: p = t * (k * y + b - m * q) in [lo, hi] with q = floor((k * y + b) / m) of one variable. */
+/* C5: narrow a variable by p = t * (k * y + b - m * q) in [lo, hi], with q = floor((k * y + b) / m) of one variable. */
 SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi) {
   settp_map_term y, q;
   int32_t f;
@@ -7746,7 +7769,7 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
   }
   if (e->atom[y.atom].kind != SETTP_MAP_ATOM_VAR || e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN)
     return;
-  /* its class was narrowed in this round, so y has another meaning now */
+  /* its residue class was narrowed in this round, so y is no longer the variable of this form */
   if (d->modulus[e->atom[y.atom].a] != e->atom[y.atom].c) return;
   for (f = e->atom[q.atom].form; f >= 0 && !d->empty; f = e->form[f].next) {
     settp_map_form form = e->form[f];
@@ -7772,14 +7795,14 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
     k = settp_map_mod(k, m);
     b = settp_map_mod(b, m);
     g = settp_map_gcd(k, m);
-    low += settp_map_mod(b - low, g); /* residues of k * y + b are b modulo g */
+    low += settp_map_mod(b - low, g); /* the values of k * y + b are b modulo g */
     high -= settp_map_mod(high - b, g);
     if (low > high) {
       d->empty = 1;
     } else if (low == high) {
       int64_t n = m / g;
       settp_map_cut_class(d, variable, (settp_map_mod((low - b) / g, n) * settp_map_inverse(k / g, n)) % n, n);
-    } else { /* several residues: the ends move to the next allowed value */
+    } else { /* several residues are allowed: move the bounds to the nearest allowed values */
       int64_t first = e->atom[y.atom].lo, last = e->atom[y.atom].hi, r, steps;
       for (steps = 0; steps < 4096 && first < last && first != INT64_MIN; ++steps, ++first) {
         r = settp_map_mod(settp_map_mod(first, m) * k + b, m);
@@ -7799,7 +7822,7 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
   }
 }
 
-/* Record that a primitive form without constant is in [lo, hi]. */
+/* Record the fact that a primitive form without constant is in [lo, hi]. */
 SETT_INLINE void settp_map_fact_add(settp_map_engine *e, int32_t p, int64_t lo, int64_t hi) {
   int i;
   for (i = 0; i < e->facts && e->fact[i].lin != p; ++i) {}
@@ -7815,7 +7838,7 @@ SETT_INLINE void settp_map_fact_add(settp_map_engine *e, int32_t p, int64_t lo, 
   }
 }
 
-/* Record the fact of a constraint about its form and, by C9, about the sides of a minimum or maximum. */
+/* Record the fact that a form is in [lo, hi]. For a minimum or maximum, also record what C9 says about its sides. */
 SETT_INLINE void settp_map_fact_lin(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
   int32_t side[2], p, i;
   int count, op, j;
@@ -7840,7 +7863,8 @@ SETT_INLINE void settp_map_fact_lin(settp_map_engine *e, int32_t l, int64_t lo, 
                      high == INT64_MAX ? high : settp_map_floor(high, k));
 }
 
-/* C7: tighten the digits F - m * q in p by p in [lo, hi]. With a domain, a digit of one variable narrows its residues; otherwise each is a fact. */
+/* C7: narrow the digits F - m * q in p by the interval of p. With a domain, a digit of one variable narrows its residue class. Without a domain, each
+ * narrowed digit is recorded as a fact. */
 SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi) {
   int32_t i, f, k;
   for (i = 0; i < e->lin[p].count && !e->error; ++i) {
@@ -7894,8 +7918,7 @@ SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, 
   }
 }
 
-/* Narrow the atoms of the form p, which is in [lo, hi], by C4. If p has a minimum or maximum, narrow its two sides by C9 instead: both sides of a
- * maximum are at most hi, and one is at least lo if the other is below lo; a minimum likewise. */
+/* Narrow the atoms of form p, which is in [lo, hi], by C4. If p has a minimum or maximum, narrow its two sides by C9 instead. */
 SETT_INLINE void settp_map_cut_sides(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi,
                                      int depth) {
   int32_t side[2];
@@ -7910,8 +7933,8 @@ SETT_INLINE void settp_map_cut_sides(settp_map_engine *e, settp_map_domain *d, i
   }
 }
 
-/* C9: max(x, y) in [lo, hi] is x in [lo, hi] if y is at most hi, and either y is below lo or the bound lo is implied; min likewise. Return x, or
- * SETTP_MAP_NONE. */
+/* C9: return x if a constraint max(x, y) in [lo, hi] can be replaced by x in [*lo, *hi]: y is at most hi, and either y is below lo or the bound lo is
+ * implied. min likewise. Otherwise return SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_one_side(settp_map_engine *e, int32_t p, int64_t *lo, int64_t *hi) {
   int32_t side[2];
   int count, op, j;
@@ -7923,14 +7946,14 @@ SETT_INLINE int32_t settp_map_one_side(settp_map_engine *e, int32_t p, int64_t *
     y = settp_map_lin_interval(e, side[!j]);
     if (op == SETTP_MAP_MAX ? y.hi > *hi || (r.lo < *lo && y.hi >= *lo) : y.lo < *lo || (r.hi > *hi && y.lo <= *hi))
       continue;
-    if (r.lo >= *lo && x.lo < *lo) *lo = x.lo; /* this bound is implied */
+    if (r.lo >= *lo && x.lo < *lo) *lo = x.lo; /* the old bound is implied, so the bound of x is implied, too */
     if (r.hi <= *hi && x.hi > *hi) *hi = x.hi;
     return side[j];
   }
   return SETTP_MAP_NONE;
 }
 
-/* Bring the constraint form in [low, high] to its cheapest primitive form, and narrow the bounds of variables on the way. */
+/* Bring the constraint `form in [low, high]` to its cheapest primitive form. Narrow the bounds of variables by it on the way. */
 SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, int32_t *form, int64_t *low,
                                     int64_t *high) {
   int32_t p = *form, i, j, f;
@@ -7975,7 +7998,8 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
       continue;
     }
     if (lo == INT64_MIN || hi == INT64_MAX) return SETTP_MAP_KEEP;
-    for (i = 0; i < e->lin[p].count && next < 0; ++i) { /* C2: exact; a quotient of coefficient 1 or -1 is opened */
+    /* C2: replace a quotient with coefficient 1 or -1 by its dividend */
+    for (i = 0; i < e->lin[p].count && next < 0; ++i) {
       settp_map_term t = e->term[e->lin[p].first + i];
       if (e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
       for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) {
@@ -7992,7 +8016,7 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
         break;
       }
     }
-    for (i = 0; i < e->lin[p].count && next < 0; ++i) /* C3: exact quotient */
+    for (i = 0; i < e->lin[p].count && next < 0; ++i) /* C3: replace the form by its quotient by g */
       for (j = i; j < e->lin[p].count && next < 0; ++j) {
         int64_t a, b;
         int32_t whole;
@@ -8018,20 +8042,20 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
 
 /* ======================================================================= bodies: simplify ==== */
 
-/* Constraints prepared for tests at many points. */
+/* Constraints compiled to steps, for tests at many points. */
 typedef struct settp_map_test_step {
-  uint32_t op, a, b, to; /* an operation on values; SETTP_MAP_VAR: variable a */
+  uint32_t op, a, b, to; /* an operation of steps a and b, or SETTP_MAP_VAR: variable a; the value is stored at `to` */
 } settp_map_test_step;
 
 typedef struct settp_map_test {
   settp_map_test_step *step;
   int64_t *value;
-  uint32_t *end; /* end of the steps of each constraint, after those of the constraints before it */
+  uint32_t *end; /* for each constraint, the end of its steps */
   const sett_map_constraint *constraint;
   int constraints;
 } settp_map_test;
 
-/* The nodes of list are those of the constraints, in their order. Return 0 if the arena is full. */
+/* Compile the constraints. list has their nodes in the order of the constraints. Return 0 if the arena is full. */
 SETT_INLINE int settp_map_test_make(sett_map_arena *arena, settp_map_test *t, const settp_map_list *list,
                                     const sett_map_constraint *constraint, int constraints) {
   uint32_t i, n = 0;
@@ -8059,7 +8083,7 @@ SETT_INLINE int settp_map_test_make(sett_map_arena *arena, settp_map_test *t, co
   return 1;
 }
 
-/* Return 1 if all constraints hold at the point, 0 if one does not, -1 if one has no value. */
+/* Return 1 if all constraints hold at the point, 0 if one does not hold, -1 if one has no value. */
 SETT_INLINE int settp_map_test_at(const sett_map_arena *arena, const settp_map_test *t, const int64_t *point) {
   const settp_map_test_step *s = t->step;
   int c;
@@ -8091,8 +8115,8 @@ SETT_INLINE int settp_map_test_at(const sett_map_arena *arena, const settp_map_t
   return 1;
 }
 
-/* Decide constraints with few points in the box of their variables by enumeration: narrow the variables to the box of allowed points and, for a
- * single variable, to its residue class. Return 1 if the constraint holds everywhere. */
+/* C6: enumerate a constraint that has few points in the box of its variables. Narrow the variables to the bounding box of the points where it holds;
+ * narrow a single variable to its residue class, too. Return 1 if the constraint holds at all points. */
 SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c,
                                     int constraints, settp_map_domain *d) {
   enum { SETTP_MAP_MOST_VARIABLES = 8, SETTP_MAP_MOST_POINTS = 4096, SETTP_MAP_MOST_WORK = 1 << 17 };
@@ -8124,7 +8148,7 @@ SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, 
     return 0;
   }
   for (i = 0; i < n; ++i) point[i] = d->bounds[i].lo;
-  /* a point, then the opposite one: the hull is often complete after a few */
+  /* test points alternately from both ends of the box, because the bounding box is then often complete after a few */
   for (done = 0; !done && !failed; ++mirror) {
     int back = count > 1 && mirror % 2, ok;
     if (back)
@@ -8144,7 +8168,7 @@ SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, 
       ++hits;
     }
     for (i = 0; i < count && back; ++i) point[at[i]] = d->bounds[at[i]].lo + (d->bounds[at[i]].hi - point[at[i]]);
-    if (!all && hits && (count > 1 || !even)) { /* nothing more can be learned */
+    if (!all && hits && (count > 1 || !even)) { /* no further point can change the result */
       for (i = 0; i < count && first[i] == d->bounds[at[i]].lo && last[i] == d->bounds[at[i]].hi; ++i) {}
       if (i == count) break;
     }
@@ -8171,12 +8195,12 @@ SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, 
   return !failed && hits && all;
 }
 
-typedef struct settp_map_kept { /* a remaining constraint: form in [lo, hi] */
+typedef struct settp_map_kept { /* a constraint that remains: form in [lo, hi] */
   int64_t lo, hi;
   int32_t form;
 } settp_map_kept;
 
-/* Add a constraint, merged with one on the same form. Return the number of constraints. */
+/* Add a constraint to the list, or intersect it with one on the same form. Return the new number of constraints. */
 SETT_INLINE int settp_map_keep(settp_map_domain *d, settp_map_kept *kept, int n, settp_map_kept one) {
   int j;
   for (j = 0; j < n && kept[j].form != one.form; ++j) {}
@@ -8190,7 +8214,7 @@ SETT_INLINE int settp_map_keep(settp_map_domain *d, settp_map_kept *kept, int n,
   return n;
 }
 
-/* Return B + floor((k + y) / g) for l = g * B + k + y and y in [low, high], if the quotient is one number for all y. y is s times the form r. */
+/* For l = g * B + k + y, return B + floor((k + y) / g) if this quotient is the same for all y in [low, high]. y is s times the form r. */
 SETT_INLINE int32_t settp_map_without(settp_map_engine *e, int32_t l, int32_t r, int64_t s, int64_t g, int64_t low,
                                       int64_t high) {
   int32_t rest = settp_map_lin_mix(e, l, 1, r, -s, 0);
@@ -8203,8 +8227,8 @@ SETT_INLINE int32_t settp_map_without(settp_map_engine *e, int32_t l, int32_t r,
   return settp_map_lin_shrink(e, rest, g, settp_map_floor(low, g));
 }
 
-/* C8: simplify a constraint by `other`, a remaining constraint on y, s times its form: g * A + y in [lo, hi] with y in [low, high], high - low < g,
- * is A in an interval. Quotients in A lose y as in R0. Return 0 if that does not apply or is not cheaper. */
+/* C8: simplify a constraint by another constraint that remains, whose form times s is y. g * A + y in [lo, hi] with y in [low, high] and high - low <
+ * g becomes A in an interval. Quotients in A are freed from y as in R0. Return 0 if this does not apply or is not cheaper. */
 SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one, const settp_map_kept *other,
                                        int64_t s) {
   int64_t low = s > 0 ? other->lo : settp_map_neg(other->hi), high = s > 0 ? other->hi : settp_map_neg(other->lo),
@@ -8218,7 +8242,7 @@ SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one,
   g = settp_map_lin_gcd(e, rest);
   if (g < 2 || wide >= g || settp_map_add(lo, settp_map_neg(low), &lo) || settp_map_add(hi, settp_map_neg(low), &hi))
     return 0;
-  /* an end that depends on y */
+  /* an end of the interval of A would depend on y */
   if ((settp_map_mod(lo, g) && settp_map_mod(lo, g) <= wide) || settp_map_mod(hi, g) < wide) return 0;
   lo = settp_map_ceil(lo, g);
   hi = settp_map_floor(hi, g);
@@ -8242,7 +8266,8 @@ SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one,
   return 1;
 }
 
-/* Do one round: all constraints under the current bounds. Return the number kept, or -1 (failed or empty). */
+/* Do one round: simplify all constraints under the current bounds. Return the number that remain, or -1 if the engine failed or the domain is empty.
+ */
 SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const sett_map *map,
                                 settp_map_nodes_known *known, settp_map_kept *kept) {
   settp_map_kept one;
@@ -8256,7 +8281,7 @@ SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const 
     if (e->error) return -1;
     if (what == SETTP_MAP_EMPTY) d->empty = 1;
     if (d->empty) return -1;
-    if (what == SETTP_MAP_DROP) { /* it holds everywhere, which the users of the node may know */
+    if (what == SETTP_MAP_DROP) { /* the constraint holds everywhere, which operations on its node may use */
       sett_map_interval r =
           settp_map_interval_meet(known->range[at], settp_map_interval(map->constraint[i].lo, map->constraint[i].hi));
       if (r.lo <= r.hi) known->range[at] = r;
@@ -8279,7 +8304,7 @@ SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const 
       for (j = i, --n; j < n; ++j) kept[j] = kept[j + 1];
       if (what == SETTP_MAP_KEEP) n = settp_map_keep(d, kept, n, one);
       if (d->empty) return -1;
-      i = -1; /* its new form may help the constraints before it */
+      i = -1; /* start again, because the new form may simplify constraints before it */
       break;
     }
   return n;
@@ -8301,7 +8326,7 @@ SETT_INLINE int32_t settp_map_minuses(const settp_map_engine *e, int32_t l) {
   return n;
 }
 
-/* Print a kept constraint: the constant goes into the interval, and of a form and its negative the shorter is taken. */
+/* Print a constraint. Its constant is moved into the interval. Of the form and its negative, the shorter one is printed. */
 SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, const settp_map_kept *kept) {
   sett_map_constraint c;
   int32_t turned = settp_map_lin_scale(e, kept->form, -1, 0), a = settp_map_print(e, kept->form),
@@ -8313,7 +8338,7 @@ SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, 
   c.hi = hi;
   if (!a) return c;
   c.expr = e->lin[kept->form].expr;
-  /* of two equal ones, the one that subtracts less */
+  /* if both have equally many nodes, print the one with fewer subtractions */
   if (b && b + 2 * settp_map_minuses(e, turned) < a + 2 * settp_map_minuses(e, kept->form)) {
     c.expr = e->lin[turned].expr;
     c.lo = lo = settp_map_neg(kept->hi);
@@ -8337,7 +8362,7 @@ SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, 
   return c;
 }
 
-/* Limit an engine to the remaining work of all rounds: forms, and values for proofs by points. */
+/* Limit an engine to the work that remains for all rounds: the number of forms, and of values computed by enumerating proofs. */
 SETT_INLINE void settp_map_work_limit(settp_map_engine *e, int32_t work) {
   if (e->lin_limit > work) e->lin_limit = work;
   if (e->points > (int64_t)work * SETTP_MAP_POINTS_A_FORM) e->points = (int64_t)work * SETTP_MAP_POINTS_A_FORM;
@@ -8345,14 +8370,14 @@ SETT_INLINE void settp_map_work_limit(settp_map_engine *e, int32_t work) {
   e->points_given = e->points + e->own_points;
 }
 
-/* Return the work that the engine leaves. */
+/* Return the work that remains after this engine. */
 SETT_INLINE int32_t settp_map_work_left(const settp_map_engine *e, int32_t work) {
   int64_t done = e->lins + (e->points_given - e->points - e->own_points) / SETTP_MAP_POINTS_A_FORM;
   return done < work ? work - (int32_t)done : 0;
 }
 
-/* Solve all bounds and constraints to a fixpoint. d and out receive bounds, classes and the remaining constraints; return their number, or -1. The
- * engine of the last round stays in *e, its facts about the constraints' nodes in *known. */
+/* Simplify all bounds and constraints until nothing changes. d receives bounds and residue classes, out the constraints that remain. Return their
+ * number, or -1. *e is then the engine of the last round, and *known has its facts about the nodes of the constraints. */
 SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, settp_map_domain *d,
                                 sett_map_constraint *out, settp_map_engine *e, settp_map_nodes_known *known,
                                 int *error) {
@@ -8371,7 +8396,7 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
   for (round = 0;; ++round) {
     uint32_t at;
     arena->top = keep;
-    /* printing and enumerating change the marks */
+    /* set the marks again, because printing and enumerating change them */
     for (at = 0; at < list.count; ++at) settp_map_at(arena, list.handle[at])->mark = at;
     d->changed = 0;
     if (settp_map_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, list.count)) {
@@ -8404,18 +8429,18 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
       out[made] = out[i];
       if (round >= SETTP_MAP_MOST_ROUNDS || !settp_map_enumerate(arena, map, out + i, 1, d)) ++made;
     }
-    /* then all together */
+    /* enumerate all constraints together */
     if (made > 1 && !d->changed && !d->empty && round < SETTP_MAP_MOST_ROUNDS)
       (void)settp_map_enumerate(arena, map, out, made, d);
     if (d->empty) return -1;
     for (i = 0, more = SETTP_MAP_LAST_ROUND; i < sett_map_variables(*map);
-         ++i) /* the bound of an unbounded variable may move without end */
+         ++i) /* limit the rounds, because the bound of an unbounded variable may move forever */
       if (d->bounds[i].lo == INT64_MIN || d->bounds[i].hi == INT64_MAX) more = SETTP_MAP_MOST_ROUNDS;
     if (d->changed && round < more) continue;
     break;
   }
   d->done = round < SETTP_MAP_MOST_ROUNDS;
-  if (n) known->lin = NULL; /* printing and enumerating changed the marks */
+  if (n) known->lin = NULL; /* the marks have changed, so the facts about nodes cannot be used */
   for (i = 0; i < sett_map_variables(*map); ++i)
     if (d->modulus[i] > 1 && d->bounds[i].lo < d->bounds[i].hi) {
       int64_t r = settp_map_mod(d->residue[i], d->modulus[i]);
@@ -8430,7 +8455,7 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
   return made;
 }
 
-/* Draw points in the bounds for e->point, and keep those where the constraints hold. */
+/* Draw points inside the bounds, and store in e->point those at which the constraints hold. */
 SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d, const settp_map_list *list,
                                        const sett_map_constraint *constraint, int constraints) {
   enum { SETTP_MAP_MOST_DRAWS = 96, SETTP_MAP_MOST_POINTS = SETTP_MAP_SAMPLES + SETTP_MAP_MORE };
@@ -8441,7 +8466,7 @@ SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d,
   settp_map_test test;
   int found = 0, draw, i, j;
   e->sampled = 0;
-  if (d->points && d->same && d->found >= 0) { /* those of the previous round */
+  if (d->points && d->same && d->found >= 0) { /* use the points of the previous round again */
     e->point = d->found ? point : NULL;
     e->sampled = d->found > 0;
     return;
@@ -8458,7 +8483,8 @@ SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d,
       uint64_t step = draw == 0   ? 0
                       : draw == 1 ? steps
                                   : settp_map_hash((uint64_t)i * 128 + (uint64_t)draw, 13) % (steps + 1);
-      if (draw > 1 && draw % 4 == 3) step /= 1 + steps / 8; /* low corners, which constraints often leave */
+      /* some points are near the lower corner, because constraints often leave only that */
+      if (draw > 1 && draw % 4 == 3) step /= 1 + steps / 8;
       x[i] = (v->lo < -limit ? settp_map_floor(lo, m) * m + settp_map_mod(d->residue[i], m) : lo) + (int64_t)step * m;
     }
     found += settp_map_test_at(e->arena, &test, x) > 0;
@@ -8471,7 +8497,7 @@ SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d,
   e->sampled = 1;
 }
 
-/* Start an engine for expressions of the map under its solved domain; it knows the facts of the constraints about their forms. */
+/* Start an engine for expressions of the map over its solved domain. The engine knows what the constraints say about their forms. */
 SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *arena, const sett_map *map,
                                         settp_map_domain *d, const sett_map_constraint *constraint, int constraints,
                                         uint32_t nodes) {
@@ -8487,7 +8513,7 @@ SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *are
   settp_map_known_start(&known);
   if (settp_map_list_of_constraints(arena, &known.list, constraint, constraints)) return e->error = SETT_MAP_ERROR_FULL;
   settp_map_draw_points(e, d, &known.list, constraint, constraints);
-  /* constraints may make variables equal to each other */
+  /* enter all variables, because constraints may make them equal to each other */
   for (i = 0; i < e->variables; ++i) settp_map_alike_enter(e, settp_map_lin_variable(e, i));
   lin = settp_map_normalise(e, &known, NULL);
   e->fact_room = constraints * (e->lattices ? 8 : 4) + 8;
@@ -8497,7 +8523,7 @@ SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *are
     settp_map_fact_lin(e, lin[settp_map_at(arena, constraint[i].expr)->mark], constraint[i].lo, constraint[i].hi, 0);
   }
   for (i = 0; i < e->facts; ++i) settp_map_cut_digits(e, NULL, e->fact[i].lin, e->fact[i].lo, e->fact[i].hi);
-  /* intervals computed without the facts, and quotients by them */
+  /* forget intervals that were computed without the facts, and quotients that depend on them */
   for (i = 0; i < e->lins; ++i) e->lin[i].known = 0;
   for (i = 0; i <= (int)e->mask; ++i) e->memo_bucket[i] = SETTP_MAP_NONE;
   e->memo_first = e->memos;
@@ -8522,23 +8548,23 @@ SETT_INLINE int settp_map_domain_start(sett_map_arena *arena, const sett_map *ma
   return 0;
 }
 
-/* An engine over the solved domain of a map, and the forms of its results. */
+/* A map that is being examined: an engine over its solved domain, and the forms of its results. */
 typedef struct settp_map_asked {
   settp_map_engine engine;
   settp_map_domain domain;
   settp_map_nodes_known known;
-  int32_t *lin; /* forms of the nodes, by their marks */
+  int32_t *lin; /* the form of each node, by the node's mark */
   sett_map_constraint *constraint;
   int constraints;
 } settp_map_asked;
 
-typedef struct settp_map_carry { /* the state that one round of simplify passes to the next */
-  int32_t work;                  /* remaining work; also 0 if the result will not change again */
+typedef struct settp_map_carry { /* State that one round of simplify passes to the next. */
+  int32_t work;                  /* work that remains; also 0 if the result cannot change again */
   int done, found, xors;
   int64_t *points;
 } settp_map_carry;
 
-/* 0, an error, or -1 if there is no point */
+/* Return 0, an error, or -1 if the domain is empty. */
 SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_map_asked *a,
                                      const settp_map_carry *carry) {
   int i, error = 0;
@@ -8554,7 +8580,7 @@ SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_
   }
   a->constraints = settp_map_solve(arena, &map, &a->domain, a->constraint, &a->engine, &a->known, &error);
   if (a->constraints < 0) return error ? error : -1;
-  if (!a->known.lin) { /* constraints remained in the last round, so the engine uses them */
+  if (!a->known.lin) { /* the last round left constraints, whose facts the engine must know */
     error = settp_map_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 16);
     settp_map_known_start(&a->known);
   }
@@ -8582,18 +8608,18 @@ SETT_PUBLIC size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map
   return settp_map_size(forms, 768 + 64 * (atoms < 512 ? atoms : 512), xors ? (size_t)1 << 20 : (size_t)1 << 18);
 }
 
-/* Result i is its dimension, or the dimension is the number that the result is. */
+/* Replace result i by its dimension. If the result is a number, the dimension has only this value. */
 SETT_INLINE void settp_map_own_take(settp_map_engine *e, settp_map_domain *d, int i, int32_t *form) {
   int64_t value = e->lin[form[i]].constant;
   if (e->lin[form[i]].count) form[i] = settp_map_lin_variable(e, i);
   else settp_map_cut(d, i, value, value);
 }
 
-/* Return the result's form minus the dimension of its place, if the samples say that this is 0; or SETTP_MAP_NONE. */
+/* Return the form of result i minus dimension i if this is 0 at all samples; otherwise SETTP_MAP_NONE. */
 SETT_INLINE int32_t settp_map_own_rest(settp_map_engine *e, int i, int32_t l) {
   int32_t x;
   int j;
-  /* no form contains it, and no fact connects it with l */
+  /* no form contains the dimension, and no fact relates it to l */
   if (e->variable[i] < 0 && !e->facts && e->bounds[i].lo < e->bounds[i].hi) return SETTP_MAP_NONE;
   x = settp_map_lin_variable(e, i);
   if (x < 0 || x == l || !e->sampled || (e->lin[x].count && settp_map_lin_affine(e, l) && settp_map_lin_affine(e, x)))
@@ -8603,8 +8629,8 @@ SETT_INLINE int32_t settp_map_own_rest(settp_map_engine *e, int i, int32_t l) {
   return settp_map_lin_mix(e, l, 1, x, -1, 0);
 }
 
-/* R14: a result that equals the dimension of its place is written as that dimension; if it is a number, the dimension is that number. Points are
- * enumerated for all forms of the same variables together. */
+/* R14: replace a result that always equals the dimension with the same index by that dimension. If the result is a number, the dimension has only
+ * this value. Forms of the same variables are enumerated together. */
 SETT_INLINE void settp_map_own_dimensions(settp_map_engine *e, settp_map_domain *d, int32_t *form, int count) {
   enum { SETTP_MAP_MOST_TOGETHER = 64 };
   int32_t *rest = (int32_t *)settp_map_take(e->arena, (size_t)count * sizeof *rest + 8), ask[SETTP_MAP_MOST_TOGETHER],
@@ -8622,7 +8648,7 @@ SETT_INLINE void settp_map_own_dimensions(settp_map_engine *e, settp_map_domain 
     if (yes > 0) settp_map_own_take(e, d, i, form);
     if (yes >= 0) rest[i] = SETTP_MAP_NONE;
   }
-  e->points = e->own_points; /* all samples agree, so enumerating more points pays */
+  e->points = e->own_points; /* all samples agree, so that it pays to enumerate more points */
   for (i = 0; i < count; ++i) {
     uint64_t holds;
     int64_t left = e->points;
@@ -8632,7 +8658,7 @@ SETT_INLINE void settp_map_own_dimensions(settp_map_engine *e, settp_map_domain 
       of[n] = j;
       ask[n++] = rest[j];
     }
-    for (;; n /= 2) { /* half of them if all are too many */
+    for (;; n /= 2) { /* if all together have too many points, try half of them */
       holds = settp_map_prove_points(e, ask, n, 0, 0);
       if (n == 1 || e->points < left) break;
     }
@@ -8645,7 +8671,7 @@ SETT_INLINE void settp_map_own_dimensions(settp_map_engine *e, settp_map_domain 
   e->points = points;
 }
 
-/* Add the atoms of a form that are not in the list; return their number. */
+/* Add the atoms of a form to a list, each once. Return their number. */
 SETT_INLINE int32_t settp_map_atoms_list(settp_map_engine *e, int32_t l, int32_t *list, int32_t count) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   for (; t < end; ++t) {
@@ -8656,7 +8682,7 @@ SETT_INLINE int32_t settp_map_atoms_list(settp_map_engine *e, int32_t l, int32_t
   return count;
 }
 
-/* Return 1 if an expression has or adds a negative number. */
+/* Return 1 if an expression contains a negative number, or adds a number. */
 SETT_INLINE int settp_map_adds_numbers(sett_map_arena *arena, const sett_expr *expr, int count) {
   size_t keep = arena->top;
   settp_map_list list;
@@ -8675,7 +8701,7 @@ SETT_INLINE int settp_map_adds_numbers(sett_map_arena *arena, const sett_expr *e
   return found;
 }
 
-/* Return 1 if two atoms of a list vary alike at the samples. */
+/* Return 1 if two atoms of a list have the same values at the samples, up to a factor and a constant. */
 SETT_INLINE int settp_map_any_alike(const settp_map_engine *e, const int32_t *list, int32_t count) {
   int32_t i, j;
   for (i = 1; i < count; ++i)
@@ -8693,11 +8719,12 @@ SETT_INLINE int settp_map_any_alike(const settp_map_engine *e, const int32_t *li
   return 0;
 }
 
-/* Return 1 if the printed map is its own simplification, as far as can be seen without simplifying it. The quotients of the results, and those in
- * their names, were printed with their first names; no name has a negative number; and of quotients that share a variable, one divisor divides the
- * other, so that each digit can be written in one way. In maps like those of reshapes (variables from 0 on, quotients of variables, no added number),
- * either only digits took another name, or no name did. With constraints, which are then residue classes, results are variables and numbers. (This is
- * not proved: tests/algebra/indexing_map_property_test.c counts the maps that change again.) */
+/* Return 1 if the printed map is probably its own simplification, so that it is not simplified again. Quotients outside digits must have been printed
+ * by their first names, and one of these must hold:
+ *     - The map has constraints. All are residue classes of variables, and the results are variables and numbers.
+ *     - No name of a quotient has a negative number. Of two quotients that share a variable, one divisor divides the other, so each digit has one print.
+ *     - The map is like that of a reshape: variables begin at 0, quotients are of variables, no number is added, and digits were printed by first names.
+ * This is not proved. tests/algebra/indexing_map_property_test.c counts the maps that change when they are simplified again. */
 SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, const sett_expr *result, int count,
                                   const sett_map_constraint *constraint, int constraints) {
   int32_t i, j, f, g, n = 0, *list;
@@ -8733,7 +8760,7 @@ SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, cons
   return plain && !settp_map_any_alike(e, list, n) && !settp_map_adds_numbers(e->arena, result, count);
 }
 
-/* Apply the rules once. The result is stored below keep. */
+/* Apply the rules once. The result is stored below offset `keep` of the arena. */
 SETT_INLINE sett_map settp_map_simplify_once(sett_map_arena *arena, sett_map map, size_t keep, settp_map_carry *carry) {
   settp_map_asked a;
   sett_expr *result = (sett_expr *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
@@ -8749,7 +8776,7 @@ SETT_INLINE sett_map settp_map_simplify_once(sett_map_arena *arena, sett_map map
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
   carry->work = settp_map_work_left(&a.engine, a.domain.work);
   if (settp_map_settled(&a.engine, form, result, map.results, a.constraint, a.constraints)) carry->work = 0;
-  carry->done = a.domain.done && !a.domain.changed; /* R14 may have narrowed a dimension */
+  carry->done = a.domain.done && !a.domain.changed; /* not done if R14 narrowed a dimension */
   carry->found = a.domain.changed ? SETTP_MAP_NONE : a.domain.found;
   carry->xors |= a.engine.xors;
   map.variable = a.domain.bounds;
@@ -8760,7 +8787,8 @@ SETT_INLINE sett_map settp_map_simplify_once(sett_map_arena *arena, sett_map map
   return settp_map_store(arena, map, keep);
 }
 
-SETT_INLINE int settp_map_same_map(sett_map a, sett_map b) { /* in one arena: the same expressions */
+/* Return 1 if two maps in one arena have the same expressions. */
+SETT_INLINE int settp_map_same_map(sett_map a, sett_map b) {
   int i;
   if (a.kind != b.kind || a.constraints != b.constraints) return 0;
   for (i = 0; i < sett_map_variables(a); ++i)
@@ -8778,7 +8806,7 @@ SETT_INLINE int settp_map_same_map(sett_map a, sett_map b) { /* in one arena: th
   return 1;
 }
 
-/* constants, and variables with more than one value: nothing remains to be done */
+/* Return 1 if a map consists of constants and of variables with more than one value, so that nothing can be simplified. */
 SETT_INLINE int settp_map_is_plain(const sett_map_arena *arena, const sett_map *map) {
   int i;
   for (i = 0; i < map->results; ++i) {
@@ -8791,7 +8819,7 @@ SETT_INLINE int settp_map_is_plain(const sett_map_arena *arena, const sett_map *
   return !map->constraints;
 }
 
-/* Return the nodes of a map's results and constraints, with shared nodes counted at each use. */
+/* Return the number of nodes of a map's results and constraints. Shared nodes count at each use. */
 SETT_INLINE int64_t settp_map_tree_nodes(sett_map_arena *arena, const sett_map *map) {
   size_t keep = arena->top;
   settp_map_list list;
@@ -8815,7 +8843,7 @@ SETT_INLINE int64_t settp_map_tree_nodes(sett_map_arena *arena, const sett_map *
   return total;
 }
 
-/* Return 1 if a has fewer nodes, or equally many and precedes b in an order that depends only on the expressions. */
+/* Return 1 if map a is smaller than b: it has fewer nodes, or equally many and precedes b in an order that depends only on the expressions. */
 SETT_INLINE int settp_map_smaller_map(sett_map_arena *arena, const sett_map *a, const sett_map *b) {
   int64_t x = settp_map_tree_nodes(arena, a), y = settp_map_tree_nodes(arena, b);
   int i, order = 0;
@@ -8827,8 +8855,7 @@ SETT_INLINE int settp_map_smaller_map(sett_map_arena *arena, const sett_map *a, 
   return order < 0;
 }
 
-/* Apply the rules until nothing changes, so that the printed map is its own simplification. If they go in a circle, its smallest map is taken. xors:
- * X4 from the start on. */
+/* Apply the rules until nothing changes. If the results go in a circle, return its smallest map. With xors, apply X4 from the start. */
 SETT_INLINE sett_map settp_map_simplify(sett_map_arena *arena, sett_map map, int xors) {
   enum { SETTP_MAP_MOST_TIMES = 16 };
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -8841,14 +8868,14 @@ SETT_INLINE sett_map settp_map_simplify(sett_map_arena *arena, sett_map map, int
   carry.xors = xors;
   carry.found = SETTP_MAP_NONE;
   carry.points = NULL;
-  /* if that is a small part of the memory */
+  /* keep space for the sample points if that is a small part of the memory */
   if (map.constraints && arena->top - settp_map_low(arena) > (size_t)1 << 20)
     carry.points = (int64_t *)settp_map_take(
         arena, (size_t)sett_map_variables(map) * (SETTP_MAP_SAMPLES + SETTP_MAP_MORE + 1) * sizeof *carry.points + 8);
   for (i = 0; i < SETTP_MAP_MOST_TIMES && (!i || carry.work); ++i) {
     int seen = carry.xors;
     made[i] = settp_map_simplify_once(arena, i ? made[i - 1] : map, arena->top, &carry);
-    /* numbers too large for the rules, or a divisor that is 0 everywhere: unchanged */
+    /* a number is too large for the rules, or a divisor is 0 everywhere: return the map unchanged */
     if (made[i].kind == SETT_MAP_FAILED && settp_map_no_value(made[i].error)) {
       if (!i) sett_map_arena_rewind(arena, mark);
       return i ? settp_map_store(arena, made[i - 1], mark.top) : map;
@@ -8857,7 +8884,7 @@ SETT_INLINE sett_map settp_map_simplify(sett_map_arena *arena, sett_map map, int
       sett_map_arena_rewind(arena, mark);
       return made[i];
     }
-    /* if xor occurs only now, the earlier results are simplified again */
+    /* if a xor appeared only in this round, simplify the earlier results again */
     if (settp_map_is_plain(arena, made + i) || (!i && seen == carry.xors && settp_map_same_map(map, made[i])))
       return settp_map_store(arena, made[i], mark.top);
     for (j = i - 1; j >= 0 && !settp_map_same_map(made[j], made[i]); --j) {}
@@ -8897,10 +8924,11 @@ SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map
 
 /* ======================================================================= bodies: matrices over two elements ==== */
 
-/* A bit of a variable or a result: `place`; SETTP_MAP_BIT_SIGN is the sign, which all places from `width` on have. */
+/* A bit of a variable or a result. place is its position, or SETTP_MAP_BIT_SIGN for the sign, which all positions from `width` on have. */
 typedef struct settp_map_line {
   settp_map_bit_set in,
-      out; /* the sum of the results' bits in `out` is that of the variables' bits in `in`, plus `one` */
+      /* one equation: the sum of the bits of results in `out` equals the sum of the bits of variables in `in`, plus `one` */
+      out;
   int one;
 } settp_map_line;
 
@@ -8908,15 +8936,15 @@ typedef struct settp_map_bit_at {
   int of, place, width;
 } settp_map_bit_at;
 
-/* A map whose results are sums modulo 2 of bits of its variables. Lines are reduced: among the lines i < rank, only line i has variable bit pivot[i];
- * lines from rank on have none. */
+/* A map whose results are sums modulo 2 of bits of its variables, as a system of equations, reduced by Gaussian elimination: of the first `rank`
+ * equations, only equation i contains variable bit pivot[i]; the others contain no variable bit. */
 typedef struct settp_map_matrix {
   settp_map_bit_at in[SETTP_MAP_BITS_MAX], out[SETTP_MAP_BITS_MAX];
   settp_map_line line[SETTP_MAP_BITS_MAX];
   int pivot[SETTP_MAP_BITS_MAX];
-  sett_map_interval *bound; /* bounds of each result */
+  sett_map_interval *bound; /* the bounds of each result */
   int ins, outs, rank;
-  int full; /* the domain is all values of these bits */
+  int full; /* 1 if the domain consists of all values of these bits */
 } settp_map_matrix;
 
 SETT_INLINE void settp_map_set_clear(settp_map_bit_set *x) {
@@ -8940,7 +8968,7 @@ SETT_INLINE void settp_map_line_add(settp_map_line *a, const settp_map_line *b) 
 SETT_INLINE int settp_map_place_at(settp_map_bit_at p, int64_t value) {
   return p.place == SETTP_MAP_BIT_SIGN ? value < 0 : (int)((uint64_t)value >> p.place & 1);
 }
-/* Return the weight of the bit. */
+/* Return the weight of a bit in a value. */
 SETT_INLINE int64_t settp_map_place_weight(settp_map_bit_at p) {
   return p.place == SETTP_MAP_BIT_SIGN ? -((int64_t)1 << p.width) : (int64_t)1 << p.place;
 }
@@ -8961,7 +8989,7 @@ SETT_INLINE void settp_map_matrix_reduce(settp_map_matrix *m) {
   }
 }
 
-/* Read the required bits of a form's values as lines of result i; return 0 if they are not sums of bits of the variables. */
+/* Read the required bits of the form of result i as equations of the matrix. Return 0 if they are not sums of bits of the variables. */
 SETT_INLINE int settp_map_matrix_result(settp_map_engine *e, settp_map_matrix *m, const int *column, int i, int32_t l) {
   settp_map_reading r;
   int j, n;
@@ -8991,7 +9019,7 @@ SETT_INLINE int settp_map_matrix_result(settp_map_engine *e, settp_map_matrix *m
   return 1;
 }
 
-/* Return the matrix of a simplified map; NULL if it has none, or the arena is full. */
+/* Return the matrix of a simplified map. Return NULL if it has none, or if the arena is full. */
 SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_map s) {
   settp_map_matrix *m = (settp_map_matrix *)settp_map_take(arena, sizeof *m);
   sett_map_interval *bound = (sett_map_interval *)settp_map_take(arena, (size_t)s.results * sizeof *bound + 8);
@@ -9013,7 +9041,8 @@ SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_
     m->bound = bound;
     for (i = 0; i < s.results; ++i) bound[i] = settp_map_interval(0, 0);
   }
-  for (i = 0; i < SETTP_MAP_BITS_MAX; ++i) column[i] = -1; /* source bits of others */
+  /* -1 stays for source bits that are not bits of variables */
+  for (i = 0; i < SETTP_MAP_BITS_MAX; ++i) column[i] = -1;
   for (i = 0; ok && i < sett_map_variables(s); ++i) {
     int32_t l = settp_map_lin_variable(e, i);
     int width = 0, sign = 0;
@@ -9043,7 +9072,7 @@ SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_
   return m;
 }
 
-/* Return the line of the variable bit at `place` of the variable of line i, or -1. */
+/* Return the number of the equation whose variable bit is bit `place` of the same variable as that of equation i, or -1. */
 SETT_INLINE int settp_map_matrix_line(const settp_map_matrix *m, int i, int place) {
   int k;
   for (k = 0; k < m->rank; ++k)
@@ -9051,19 +9080,20 @@ SETT_INLINE int settp_map_matrix_line(const settp_map_matrix *m, int i, int plac
   return -1;
 }
 
-/* Return 1 if line i has output bit j shifted by n places. */
+/* Return 1 if equation i contains the result bit n places above result bit j, which is a bit of the same result. */
 SETT_INLINE int settp_map_matrix_holds(const settp_map_matrix *m, int i, int j, int n) {
   int to = j + n;
   return i >= 0 && to >= 0 && to < m->outs && m->out[to].of == m->out[j].of &&
          m->out[to].place == m->out[j].place + n && settp_map_set_has(&m->line[i].out, to);
 }
 
-/* Write each variable as an expression of the results, for a matrix of full rank. Contiguous bits are one digit. Return 0 if the arena is full. */
+/* For a matrix of full rank, write each variable as an expression of the results. Adjacent bits are written as one digit. Return 0 if the arena is full.
+ */
 SETT_INLINE int settp_map_matrix_back(sett_map_arena *arena, sett_map s, const settp_map_matrix *m, sett_expr *out) {
   int v, i, j;
   for (v = 0; v < sett_map_variables(s); ++v) {
     sett_expr sum = sett_map_constant(arena, 0), sign = sum;
-    int64_t rest = s.variable[v].lo, ones = 0; /* rest: the bits of a variable that do not vary */
+    int64_t rest = s.variable[v].lo, ones = 0; /* rest: the bits of the variable that are the same in all its values */
     for (j = 0; j < m->ins; ++j)
       if (m->in[j].of == v && settp_map_place_at(m->in[j], rest)) rest -= settp_map_place_weight(m->in[j]);
     for (i = 0; i < m->rank; ++i) {
@@ -9097,12 +9127,12 @@ SETT_INLINE int settp_map_matrix_back(sett_map_arena *arena, sett_map s, const s
   return 1;
 }
 
-/* Write two points of a full domain with one image, if the rank is less than the number of bits. */
+/* If the rank is less than the number of variable bits, write two points of a full domain that have the same image. */
 SETT_INLINE void settp_map_matrix_collision(sett_map s, const settp_map_matrix *m, int64_t *point, int64_t *other) {
   int i, free_bit;
   for (i = 0; i < sett_map_variables(s); ++i) point[i] = other[i] = s.variable[i].lo;
   for (free_bit = 0; free_bit < m->rank && m->pivot[free_bit] == free_bit; ++free_bit) {}
-  /* that bit, and each pivot whose line has it */
+  /* invert that bit, and the pivot bit of each equation that contains it */
   for (i = -1; i < m->rank; ++i) {
     settp_map_bit_at p = m->in[i < 0 ? free_bit : m->pivot[i]];
     if (i >= 0 && !settp_map_set_has(&m->line[i].in, free_bit)) continue;
@@ -9110,7 +9140,8 @@ SETT_INLINE void settp_map_matrix_collision(sett_map s, const settp_map_matrix *
   }
 }
 
-/* Return 1 if a full map reaches all points of a box of powers of two, 0 if `missed` is not reached, -1 for other boxes. */
+/* For a matrix with a full domain and a box whose sides are powers of two, return 1 if every point of the box is an image, and 0 if `missed` is not.
+ * Return -1 for other boxes. */
 SETT_INLINE int settp_map_matrix_covers(sett_map s, const settp_map_matrix *m, const sett_map_interval *box,
                                         int64_t *missed) {
   int i, j, k;
@@ -9119,7 +9150,7 @@ SETT_INLINE int settp_map_matrix_covers(sett_map s, const settp_map_matrix *m, c
     if (vary & (vary + 1) || (uint64_t)box[i].lo & vary) return -1;
     missed[i] = box[i].lo;
   }
-  for (k = m->rank; k < m->outs; ++k) { /* the sum of these bits is one number in the image */
+  for (k = m->rank; k < m->outs; ++k) { /* the sum of these bits is the same in all images */
     int sum = m->line[k].one, varies = -1;
     for (j = 0; j < m->outs; ++j) {
       settp_map_bit_at p = m->out[j];
@@ -9136,7 +9167,7 @@ SETT_INLINE int settp_map_matrix_covers(sett_map s, const settp_map_matrix *m, c
   return 1;
 }
 
-/* Return 1 if a map may be one of bits: it has xor, or a sum modulo a power of two and no other divisor. */
+/* Return 1 if a map may have a matrix: it contains xor, or a sum modulo a power of two, and no other divisor. */
 SETT_INLINE int settp_map_of_bits(sett_map_arena *arena, const sett_map *map) {
   size_t keep = arena->top;
   settp_map_list list;
@@ -9163,7 +9194,7 @@ SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
   int i, j, code;
   if (map.kind != SETT_MAP_DEFINED)
     return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
-  code = settp_map_ask(arena, map, &a); /* a map without a value anywhere has no answer */
+  code = settp_map_ask(arena, map, &a); /* a map that has no value anywhere has no answer */
   for (i = 0; i < map.results; ++i) {
     const settp_map_engine *e = &a.engine;
     int32_t l;
@@ -9198,7 +9229,7 @@ SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
   return code > 0 && !settp_map_no_value(code) ? code : 0;
 }
 
-/* Return 1 if all divisors in e are numbers; it then has a value unless it overflows. */
+/* Return 1 if all divisors in e are numbers. Then e has a value unless it overflows. */
 SETT_INLINE int settp_map_divides_by_numbers(sett_map_arena *arena, sett_expr e) {
   size_t keep = arena->top;
   settp_map_list list;
@@ -9216,8 +9247,7 @@ SETT_INLINE int settp_map_divides_by_numbers(sett_map_arena *arena, sett_expr e)
   return numbers;
 }
 
-/* Return the bounds of the variables that map's own bounds and some constraints imply, by rule C4 applied once to constraints that have a value
- * everywhere. */
+/* Return bounds of the variables that follow from map's own bounds by one application of rule C4 to the constraints that have a value everywhere. */
 SETT_INLINE const sett_map_variable *settp_map_implied_bounds(sett_map_arena *arena, const sett_map *map,
                                                               const sett_map_constraint *constraint, int count) {
   settp_map_engine e;
@@ -9247,7 +9277,8 @@ SETT_INLINE const sett_map_variable *settp_map_implied_bounds(sett_map_arena *ar
   return e.error ? NULL : cut.bounds;
 }
 
-/* Return the conditions for run time: the constraints of the simplified map, and the variables whose bounds it narrowed. */
+/* Return the conditions that must be tested at run time: the constraints of the simplified map, and bounds of variables that simplification narrowed.
+ */
 SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map) {
   sett_map s = sett_map_simplify(arena, map);
   const sett_map_variable *implied;
@@ -9275,8 +9306,8 @@ SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map) {
 /* ======================================================================= bodies: points ==== */
 
 typedef struct settp_map_step {
-  int64_t value; /* a constant; a variable's number */
-  uint32_t a, b; /* the steps of the operands */
+  int64_t value; /* a constant, or the index of a variable */
+  uint32_t a, b; /* the indices of the steps that compute the operands */
   uint32_t op;
 } settp_map_step;
 
@@ -9321,7 +9352,7 @@ SETT_PUBLIC sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, se
   return v;
 }
 
-/* 1: inside, the results are written; 0: outside; -error. */
+/* Return 1 if the point is inside, and write the results; 0 if it is outside; -error if there is no value. */
 SETT_INLINE int settp_map_code_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results) {
   const sett_map *map = &v->map;
   uint32_t i;
@@ -9387,7 +9418,7 @@ SETT_PUBLIC int sett_map_points_next(sett_map_points *p) {
   return 0;
 }
 
-/* Return hi - lo, and the number of values in [lo, hi] (0: none), saturated. */
+/* Return hi - lo, saturated; the next function returns the number of values in [lo, hi], saturated, and 0 if there are none. */
 SETT_INLINE int64_t settp_map_reach(int64_t lo, int64_t hi) {
   uint64_t n = (uint64_t)hi - (uint64_t)lo;
   return hi < lo ? -1 : n > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)n;
@@ -9400,7 +9431,7 @@ SETT_INLINE int64_t settp_map_difference(int64_t a, int64_t b, int64_t beyond) {
   return b == INT64_MIN || settp_map_add(a, -b, &r) ? beyond : r;
 }
 
-/* Return the number of points of the box of a map's variables, saturated. */
+/* Return the number of points in the box of a map's bounds, saturated. */
 SETT_INLINE int64_t settp_map_box_points(const sett_map *map) {
   int64_t n = 1;
   int i;
@@ -9411,8 +9442,8 @@ SETT_INLINE int64_t settp_map_box_points(const sett_map *map) {
 
 /* ======================================================================= bodies: variables ==== */
 
-/* Return a map with the variables of out (names already stored, NULL: the default) and the results and constraints of map, with replace[i] for its
- * variable i, and `more` further constraints. */
+/* Return a map with the variables of `out`, and the results and constraints of `map` in which variable i is replaced by replace[i], and `more`
+ * further constraints. The names of the variables are already stored; NULL is the default name. */
 SETT_INLINE sett_map settp_map_rebuild(sett_map_arena *arena, sett_map map, sett_map out, const sett_expr *replace,
                                        const sett_map_constraint *more, int mores) {
   sett_map_constraint *constraint;
@@ -9451,7 +9482,7 @@ SETT_INLINE sett_map settp_map_rebuild(sett_map_arena *arena, sett_map map, sett
   return settp_map_store(arena, out, keep);
 }
 
-/* Return the variable of a constraint x mod m in [r, r], or -1. */
+/* Return the variable x of a constraint x mod m in [r, r]; -1 if the constraint has another form. */
 SETT_INLINE int settp_map_class_of(const sett_map_arena *arena, const sett_map_constraint *c, int64_t *modulus) {
   const settp_map_node *n = settp_map_at(arena, c->expr), *x;
   if (n->op != SETTP_MAP_MOD || c->lo != c->hi || !settp_map_is_constant(arena, settp_map_b(n), modulus) ||
@@ -9461,7 +9492,7 @@ SETT_INLINE int settp_map_class_of(const sett_map_arena *arena, const sett_map_c
   return x->op == SETTP_MAP_VAR ? (int)x->value : -1;
 }
 
-/* Replace all variables of these kinds that have a residue class by k * v + r. */
+/* Replace every variable of these kinds that has a residue class, r modulo k, by k * v + r. */
 SETT_INLINE sett_map settp_map_rescale(sett_map_arena *arena, sett_map map, int kinds) {
   int round, i, k, n, found = 1;
   for (round = 0; round < 16 && found; ++round) {
@@ -9511,7 +9542,7 @@ SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map) {
   return settp_map_rescale(arena, map, SETT_MAP_RANGES);
 }
 
-/* Return 1 if some point of the box satisfies all constraints, 0 if none does, -1 if none was found among the tested points. */
+/* Return 1 if some point of the box satisfies all constraints, 0 if none does, -1 if none of the tested points does and not all were tested. */
 SETT_INLINE int settp_map_feasible(sett_map_arena *arena, sett_map map) {
   sett_map_points it;
   int code = 0, count = 0;
@@ -9531,7 +9562,8 @@ SETT_INLINE int settp_map_feasible(sett_map_arena *arena, sett_map map) {
   return code == 1 ? 1 : it.state == 2 ? 0 : -1;
 }
 
-/* Return how many variables of an expression are marked in used or, with `mark`, mark them and return how many were not. */
+/* Return the number of variables of an expression that are marked in used. With `mark`, mark all its variables and return the number of those that
+ * were not marked. */
 SETT_INLINE int settp_map_used_variables(sett_map_arena *arena, sett_expr expr, unsigned char *used, int mark,
                                          int *full) {
   size_t keep = arena->top;
@@ -9551,7 +9583,8 @@ SETT_INLINE int settp_map_used_variables(sett_map_arena *arena, sett_expr expr, 
   return n;
 }
 
-/* Mark the variables of every constraint with a used variable, until nothing changes; taken[i]: constraint i has a used variable. */
+/* Mark the variables of every constraint that contains a marked variable, until nothing changes. taken[i] becomes 1 if constraint i contains a marked
+ * variable. */
 SETT_INLINE int settp_map_spread(sett_map_arena *arena, const sett_map *map, unsigned char *used,
                                  unsigned char *taken) {
   int i, more = 1, full = 0;
@@ -9588,7 +9621,7 @@ SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
   for (i = 0; i < map.constraints; ++i) taken[i] = 0;
   for (i = 0; i < map.results; ++i) settp_map_used_variables(arena, map.result[i], used, 1, &full);
   if (full || !settp_map_spread(arena, &map, used, taken)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  for (i = 0; i < map.constraints; ++i) { /* the others, in groups that share variables */
+  for (i = 0; i < map.constraints; ++i) { /* the other constraints, in groups that share variables */
     size_t keep = arena->top;
     sett_map alone = map;
     int feasible;
@@ -9633,7 +9666,8 @@ SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
   return settp_map_rebuild(arena, map, out, replace, NULL, 0);
 }
 
-/* Reorder the variables: place k has variable order[k]; the first count[0] are dims, then count[1] ranges, count[2] runtime variables. */
+/* Reorder the variables: new variable i is old variable order[i]. The first count[0] are dimensions, the next count[1] ranges, the next count[2]
+ * runtime variables. */
 SETT_INLINE sett_map settp_map_reorder(sett_map_arena *arena, sett_map map, const int *order, const int *count) {
   sett_map out = map;
   sett_map_variable *variable;
@@ -9656,7 +9690,7 @@ SETT_INLINE sett_map settp_map_reorder(sett_map_arena *arena, sett_map map, cons
   return settp_map_rebuild(arena, map, out, replace, NULL, 0);
 }
 
-/* Change the kind of the chosen variables (0 dims, 1 ranges); they follow those of that kind. */
+/* Make the chosen variables dimensions (kind 0) or ranges (kind 1). They follow the other variables of that kind. */
 SETT_INLINE sett_map settp_map_to_kind(sett_map_arena *arena, sett_map map, const unsigned char *chosen, int to) {
   int n = sett_map_variables(map), i, kind, moved, k = 0, count[3], *order;
   if (map.kind != SETT_MAP_DEFINED) return map;
@@ -9739,7 +9773,7 @@ SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int v
   return settp_map_rebuild(arena, map, out, replace, &bounds, 1);
 }
 
-/* Write variable v as base + w * j + i with i in [0, w - 1]: all variables are dimensions, with j at v's place and i the last. */
+/* Replace variable v by base + w * j + i with i in [0, w - 1]. All variables become dimensions: j has v's index, and i is the last. */
 SETT_INLINE sett_map settp_map_stripe(sett_map_arena *arena, sett_map map, int v, int64_t w, int64_t base) {
   sett_map out = map;
   sett_map_variable *variable;
@@ -9777,7 +9811,8 @@ SETT_INLINE sett_map settp_map_stripe(sett_map_arena *arena, sett_map map, int v
 
 /* ======================================================================= bodies: values ==== */
 
-typedef struct settp_map_class { /* residue modulo modulus; modulus 0: the residue itself; (1, 0): any value */
+/* A residue class: residue modulo modulus. Modulus 0 means the number residue itself; modulus 1 with residue 0 means any value. */
+typedef struct settp_map_class {
   int64_t modulus, residue;
 } settp_map_class;
 
@@ -9809,7 +9844,7 @@ SETT_INLINE settp_map_class settp_map_class_scale(settp_map_class a, int64_t k) 
   return settp_map_class_mul(a, settp_map_class_make(0, k));
 }
 
-/* Return the class of the low bits that both have. */
+/* Return a residue class of x xor y for x in a and y in b: that of the low bits which both classes determine. */
 SETT_INLINE settp_map_class settp_map_class_xor(settp_map_class a, settp_map_class b) {
   int64_t m = settp_map_gcd(a.modulus, b.modulus);
   if (!m) return settp_map_class_make(0, settp_map_xor(a.residue, b.residue));
@@ -9817,7 +9852,8 @@ SETT_INLINE settp_map_class settp_map_class_xor(settp_map_class a, settp_map_cla
   return settp_map_class_make(m, settp_map_xor(settp_map_mod(a.residue, m), settp_map_mod(b.residue, m)));
 }
 
-/* Return the intersection of both, by the Chinese remainder theorem; if the product overflows, the finer of the two. */
+/* Return the intersection of two residue classes by the Chinese remainder theorem. If the product of the moduli overflows, return the class with the
+ * larger modulus. */
 SETT_INLINE settp_map_class settp_map_class_meet(settp_map_class a, settp_map_class b) {
   int64_t g, n, m, t, r;
   if (!a.modulus || b.modulus == 1) return a;
@@ -9827,7 +9863,7 @@ SETT_INLINE settp_map_class settp_map_class_meet(settp_map_class a, settp_map_cl
   if (settp_map_mod(a.residue, g) != settp_map_mod(b.residue, g) || n > (int64_t)1 << 31 ||
       settp_map_mul(a.modulus, n, &m))
     return a.modulus >= b.modulus ? a : b;
-  /* a + modulus * t is b modulo b's modulus */
+  /* solve a + modulus * t = b modulo the modulus of b */
   t = settp_map_mod(settp_map_mod((b.residue - a.residue) / g, n) * settp_map_inverse(a.modulus / g, n), n);
   if (settp_map_mul(a.modulus, t, &r) || settp_map_add(r, a.residue, &r)) return a.modulus >= b.modulus ? a : b;
   return settp_map_class_make(m, r);
@@ -9843,7 +9879,7 @@ SETT_INLINE settp_map_class settp_map_class_of_lin(const settp_map_engine *e, co
   return c;
 }
 
-/* Compute the classes of all atoms; the operands of an atom precede it. */
+/* Compute the residue class of each atom. The operands of an atom come before it. */
 SETT_INLINE settp_map_class *settp_map_classes(settp_map_engine *e) {
   settp_map_class *atom = (settp_map_class *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), a, b;
   int32_t i;
@@ -9894,7 +9930,7 @@ SETT_INLINE sett_map_values settp_map_values_make(sett_map_interval r, settp_map
   return v;
 }
 
-/* Compute the values of all results of a map; return 0, -1 (empty: all are [1, 0]) or an error. */
+/* Compute the values of all results of a map. Return 0 or an error. Return -1 if the domain is empty; all values are then [1, 0]. */
 SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_values *out) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_asked a;
@@ -9919,7 +9955,8 @@ SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_v
   settp_map_known_start(&known);
   if (a.constraints && !settp_map_list_of_constraints(arena, &known.list, a.constraint, a.constraints))
     fact = settp_map_normalise(&a.engine, &known, NULL);
-  for (i = 0; i < a.constraints && fact; ++i) { /* from here on the forms of the constraints, in their order */
+  /* from here on, the list has the forms of the constraints in their order */
+  for (i = 0; i < a.constraints && fact; ++i) {
     int32_t l = fact[settp_map_at(arena, a.constraint[i].expr)->mark];
     a.constraint[i].expr = (sett_expr)l;
   }
@@ -9927,7 +9964,8 @@ SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_v
   for (i = 0; i < map.results && atom; ++i) {
     settp_map_engine *e = &a.engine;
     settp_map_class c = settp_map_class_of_lin(e, atom, result[i]);
-    for (j = 0; j < a.constraints && fact; ++j) { /* an equality p = k: result - t * p + t * k */
+    /* an equality p = k does not change result - t * p + t * k, whose values may be narrower */
+    for (j = 0; j < a.constraints && fact; ++j) {
       int32_t p = (int32_t)a.constraint[j].expr, n, other;
       if (a.constraint[j].lo != a.constraint[j].hi) continue;
       for (n = 0; n < e->lin[p].count && n < 16; ++n) {
@@ -9959,7 +9997,7 @@ SETT_PUBLIC sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map 
 
 /* ======================================================================= bodies: digits ==== */
 
-/* Write the terms of an expression that is linear in variables; return 0 if it is not. */
+/* Write the coefficients of an expression that is linear in the variables. Return 0 if it is not linear. */
 SETT_INLINE int settp_map_linear(sett_map_arena *arena, sett_expr expr, int variables, int64_t *coefficient,
                                  int64_t *constant) {
   enum { SETTP_MAP_MOST_ROOM = 64, SETTP_MAP_MOST_STEPS = 4096 };
@@ -9992,7 +10030,8 @@ SETT_INLINE int settp_map_linear(sett_map_arena *arena, sett_expr expr, int vari
   return !depth;
 }
 
-/* Merge variables whose coefficients nest without a gap (1, n1, n1 * n2, .., modulo m if m is not 0): the new last dimension is their linear form. */
+/* Merge variables whose coefficients are 1, n1, n1 * n2, .. with n1, n2, .. the numbers of their values (modulo m if m is not 0). Their linear form
+ * becomes the new last dimension. */
 SETT_INLINE int settp_map_fuse(sett_map_arena *arena, sett_map *map, const int64_t *coefficient, int64_t m) {
   int n = sett_map_variables(*map), i, k = 0, more = 1, out = 0;
   int64_t whole = 1, extent;
@@ -10009,7 +10048,7 @@ SETT_INLINE int settp_map_fuse(sett_map_arena *arena, sett_map *map, const int64
   for (i = out = 0; i < n; ++i)
     if (!coefficient[i]) replace[i] = sett_map_var(arena, out++);
   last = sett_map_var(arena, out);
-  while (more) /* the digits, lowest first */
+  while (more) /* find the digits, the lowest first */
     for (i = more = 0; i < n && !more; ++i) {
       int64_t up = coefficient[i] - whole, down = coefficient[i] + whole;
       sett_expr digit;
@@ -10036,7 +10075,7 @@ SETT_INLINE int settp_map_fuse(sett_map_arena *arena, sett_map *map, const int64
   return 1;
 }
 
-/* Cut variable v into two where v + offset (or offset - v) is a multiple of c. */
+/* Split variable v into two, quotient and remainder, where v + offset (or offset - v) is a multiple of c. */
 SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v, int64_t c, int64_t offset,
                                     int negative) {
   int n = sett_map_variables(*map), exact, full = 0, i, uses[2];
@@ -10044,17 +10083,18 @@ SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v,
   sett_map all, next;
   unsigned char *used = (unsigned char *)settp_map_take(arena, (size_t)n + 9);
   if (!used || lo == INT64_MIN || hi == INT64_MAX) return 0;
-  /* cuts are before base modulo c */
+  /* groups begin at values that are base modulo c */
   base = negative ? settp_map_mod(settp_map_mod(offset, c) + 1, c) : settp_map_mod(-settp_map_mod(offset, c), c);
   exact = settp_map_mod(settp_map_mod(lo, c) - base, c) == 0 && settp_map_mod(settp_map_mod(hi, c) + 1 - base, c) == 0;
-  if (!exact && settp_map_extent(lo, hi) > c && settp_map_extent(lo, hi) % c == 0) { /* then from lo on */
+  if (!exact && settp_map_extent(lo, hi) > c && settp_map_extent(lo, hi) % c == 0) { /* otherwise groups begin at lo */
     base = settp_map_mod(lo, c);
     exact = 1;
   }
   all = *map;
   next = settp_map_stripe(arena, all, v, c, base);
   if (next.kind != SETT_MAP_DEFINED) return 0;
-  if (!exact) { /* without the bounds of v: correct if only one of the two digits is used and takes all its values */
+  /* drop the bounds of v. This is correct if only one of the two digits is used and takes all its values */
+  if (!exact) {
     next.constraints = 0;
     if (map->constraints) return 0;
     next = sett_map_simplify(arena, next);
@@ -10069,8 +10109,8 @@ SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v,
   return 1;
 }
 
-/* Change the variables of the same domain by cutting and merging digits until the first `goal` results are linear. Return 1 if they are and the
- * domain is a box. The image of all results does not change. */
+/* Split and merge the variables until the first `goal` results are linear. Return 1 if they are, and the domain is then a box. The image of the
+ * results does not change. */
 SETT_INLINE int settp_map_reshape_domain(sett_map_arena *arena, sett_map *map, int goal) {
   enum { SETTP_MAP_MOST_ROUNDS = 16 };
   int round, i, n;
@@ -10118,7 +10158,7 @@ SETT_INLINE int settp_map_reshape_domain(sett_map_arena *arena, sett_map *map, i
   return 0;
 }
 
-/* the primitive form without constant equals value, an expression of the results */
+/* An equation: a primitive form without constant equals value, which is an expression of the results. */
 typedef struct settp_map_equation {
   int32_t lin;
   sett_expr value;
@@ -10135,14 +10175,14 @@ enum {
 typedef struct settp_map_solver {
   settp_map_engine *e;
   settp_map_equation *equation;
-  settp_map_equation *sum; /* known sums of bits, which become useful when some of their bits are known */
-  int32_t *seen;           /* forms of earlier equations; none is used twice */
-  sett_expr *known;        /* expression of each atom, 0: unknown */
+  settp_map_equation *sum; /* sums of bits with known value, which are used when some of their bits become known */
+  int32_t *seen;           /* forms of earlier equations, which are not added again */
+  sett_expr *known;        /* the expression of each atom; 0 if it is unknown */
   int32_t atoms;
   int equations, sums, seens, changed, tries;
 } settp_map_solver;
 
-/* Return a form of known atoms as an expression, or 0 if some atom is unknown. */
+/* Return a form whose atoms are all known as an expression of the results; 0 if some atom is unknown. */
 SETT_INLINE sett_expr settp_map_known_form(const settp_map_solver *s, int32_t l) {
   settp_map_engine *e = s->e;
   sett_expr sum;
@@ -10159,8 +10199,8 @@ SETT_INLINE sett_expr settp_map_known_form(const settp_map_solver *s, int32_t l)
   return sum;
 }
 
-/* Add an equation: move known atoms to the other side, then the constant and the content. A single atom is then known. Return 0 if it was an equation
- * before, or there is no room. */
+/* Add the equation l = value. Known atoms and the constant are moved to the other side, and both sides are divided by the gcd of the coefficients. If
+ * a single atom is left, it is now known. Return 0 if the equation is not new, or if there is no room. */
 SETT_INLINE int settp_map_equation_add(settp_map_solver *s, int32_t l, sett_expr value) {
   settp_map_engine *e = s->e;
   int64_t g = 1;
@@ -10213,7 +10253,7 @@ SETT_INLINE settp_map_equation settp_map_equation_take(settp_map_solver *s, int 
 
 SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, settp_map_equation *list, int *count, int at);
 
-/* Compute operations whose operands are known; then substitute known atoms in the equations. */
+/* Compute operations whose operands are known. Then substitute known atoms in the equations. */
 SETT_INLINE void settp_map_solver_learn(settp_map_solver *s) {
   settp_map_engine *e = s->e;
   int32_t i, f, n;
@@ -10250,7 +10290,7 @@ SETT_INLINE void settp_map_solver_learn(settp_map_solver *s) {
     if (!settp_map_equation_bits(s, s->sum, &s->sums, j)) ++j;
 }
 
-/* Move the known sources of an equation of bits to the other side. Return 1 if it then left the list. */
+/* Move the known bits of an equation of bits to the other side. Return 1 if the equation then has no bits left and was removed. */
 SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, settp_map_equation *list, int *count, int at) {
   settp_map_engine *e = s->e;
   settp_map_equation q = list[at];
@@ -10296,8 +10336,8 @@ SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, settp_map_equation 
   return 1;
 }
 
-/* Collect candidates for the weight of the next digit, ascending: the common divisors of two coefficients, also with a quotient's coefficient reduced
- * by its share in t * (F - c * q). */
+/* Collect candidates for the weight of the next digit, in ascending order: the common divisors of two coefficients. The coefficient of a quotient q
+ * is also tried after a digit t * (F - c * q) was removed. */
 SETT_INLINE int settp_map_digit_weights(const settp_map_engine *e, int32_t l, int64_t *weight, int room) {
   enum { SETTP_MAP_MOST_PARTS = 24 };
   int64_t part[SETTP_MAP_MOST_PARTS];
@@ -10330,13 +10370,14 @@ SETT_INLINE int settp_map_digit_weights(const settp_map_engine *e, int32_t l, in
   return n;
 }
 
-typedef struct settp_map_cutting { /* form = k * above + below, below in [lo, lo + k - 1] */
+typedef struct settp_map_cutting { /* A split of a form: form = k * above + below with below in [lo, lo + k - 1]. */
   int64_t k, lo;
   int32_t above, below;
   int *tries;
 } settp_map_cutting;
 
-/* below may change by a multiple of k: test whether seed + (below - seed modulo k) is a digit. */
+/* below may be changed by multiples of k. Test if seed + ((below - seed) modulo k) lies in an interval of k values, so that the form is split there.
+ */
 SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut, int32_t seed) {
   int32_t more = 0, rest = settp_map_lin_mix(e, cut->below, 1, seed, -1, 0), below = 0;
   sett_map_interval r;
@@ -10355,7 +10396,7 @@ SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut,
   return 1;
 }
 
-/* Try seeds t * (F - c * q) if one atom of F determines t. */
+/* Try t * (F - c * q) as a seed if the coefficient of an atom of F determines t. */
 SETT_INLINE int settp_map_try_seeds(settp_map_engine *e, settp_map_cutting *cut, int32_t form, int64_t c, int32_t q) {
   int64_t tried[3], own, t, m;
   int n = 0, known;
@@ -10375,7 +10416,8 @@ SETT_INLINE int settp_map_try_seeds(settp_map_engine *e, settp_map_cutting *cut,
   return 0;
 }
 
-/* Try every quotient q = floor(F / c) as a seed, and pairs of quotients of one form, as q1 = floor(F / c1) gives q = floor(q1 / (c / c1)). */
+/* Try the digit of every quotient q = floor(F / c) as a seed. Also try the digits of two quotients of one form, because q1 = floor(F / c1) gives q =
+ * floor(q1 / (c / c1)). */
 SETT_INLINE int settp_map_try_quotients(settp_map_engine *e, settp_map_cutting *cut) {
   int32_t q, i, f, g;
   for (q = 0; q < e->atoms && e->lins < e->lin_limit; ++q)
@@ -10395,8 +10437,9 @@ SETT_INLINE int settp_map_try_quotients(settp_map_engine *e, settp_map_cutting *
   return 0;
 }
 
-/* Digits: if the form is k * A + B with B in [b, b + k - 1], then A = floor((value - b) / k) and B = value - k * A, and the equation is removed.
- * effort 1: with seeds from quotients; because one weight may then lead nowhere, all are tried, and the equation stays. */
+/* If the form of an equation is k * A + B with B in [b, b + k - 1], then A = floor((value - b) / k) and B = value - k * A. These two equations
+ * replace it. With effort 1, digits of quotients are tried as seeds of B. A single weight may then lead nowhere, so all weights are tried, and the
+ * equation stays. */
 SETT_INLINE void settp_map_equation_digits(settp_map_solver *s, int at, int effort) {
   enum { SETTP_MAP_MOST_WEIGHTS = 48 };
   settp_map_engine *e = s->e;
@@ -10416,7 +10459,8 @@ SETT_INLINE void settp_map_equation_digits(settp_map_solver *s, int at, int effo
       continue;
     digit = sett_map_floordiv(e->arena, sett_map_add(e->arena, q.value, sett_map_constant(e->arena, -cut.lo)),
                               sett_map_constant(e->arena, cut.k));
-    kept = !settp_map_equation_add(s, cut.above, digit); /* both digits must replace an equation that is removed */
+    /* the equation is removed only if both new equations could be added */
+    kept = !settp_map_equation_add(s, cut.above, digit);
     kept |= !settp_map_equation_add(
         s, cut.below,
         sett_map_sub(e->arena, q.value, sett_map_mul(e->arena, digit, sett_map_constant(e->arena, cut.k))));
@@ -10426,8 +10470,8 @@ SETT_INLINE void settp_map_equation_digits(settp_map_solver *s, int at, int effo
   }
 }
 
-/* Combine two equations without an atom that they share: the cheapest form that was not an equation. effort 0: a quotient is eliminated, and the form
- * is cheaper than one of the two; 1: a quotient; 2: any atom. */
+/* Eliminate an atom that two equations share. The pair is chosen whose new form is cheapest and was no equation before. effort 0: the atom is a
+ * quotient, and the new form is cheaper than one of the old ones; 1: the atom is a quotient; 2: any atom. */
 SETT_INLINE void settp_map_solver_eliminate(settp_map_solver *s, int effort) {
   settp_map_engine *e = s->e;
   int i, j, n, k, best_i = -1, best_j = -1;
@@ -10466,7 +10510,8 @@ SETT_INLINE void settp_map_solver_eliminate(settp_map_solver *s, int effort) {
                      sett_map_mul(e->arena, s->equation[best_j].value, sett_map_constant(e->arena, best_b))));
 }
 
-/* Write every variable of a map as an expression of its first `goal` results, by their equations. Return 1 if found, 0 if not, -error. */
+/* Write every variable of a map as an expression of its first `goal` results, by solving their equations. Return 1 if all were found, 0 if not, -error.
+ */
 SETT_INLINE int settp_map_solve_equations(sett_map_arena *arena, sett_map map, int goal, int efforts, sett_expr *out) {
   enum { SETTP_MAP_MOST_ROUNDS = 200 };
   size_t keep = arena->top;
@@ -10484,7 +10529,7 @@ SETT_INLINE int settp_map_solve_equations(sett_map_arena *arena, sett_map map, i
   for (i = 0; i < map.results && result; ++i) result[i] = a.lin[settp_map_at(arena, map.result[i])->mark];
   for (i = 0; i < n && variable; ++i) variable[i] = settp_map_lin_variable(e, i);
   s.e = e;
-  s.atoms = e->atoms + (e->xors ? SETTP_MAP_BITS_MAX : 0); /* an equation without known bits may have further ones */
+  s.atoms = e->atoms + (e->xors ? SETTP_MAP_BITS_MAX : 0); /* equations of bits whose bits are unknown may add atoms */
   s.equations = s.sums = s.seens = s.tries = 0;
   s.equation = (settp_map_equation *)settp_map_take(arena, SETTP_MAP_EQUATIONS_MAX * 2 * sizeof *s.equation);
   s.seen = (int32_t *)settp_map_take(arena, SETTP_MAP_SEEN_MAX * sizeof *s.seen);
@@ -10517,7 +10562,7 @@ SETT_INLINE int settp_map_solve_equations(sett_map_arena *arena, sett_map map, i
   return code;
 }
 
-/* Return a map with its variables as further results. */
+/* Return a map that has its own variables as further results. */
 SETT_INLINE sett_map settp_map_with_variables(sett_map_arena *arena, sett_map map) {
   int n = sett_map_variables(map), i;
   sett_expr *result = (sett_expr *)settp_map_take(arena, (size_t)(map.results + n) * sizeof *result + 8);
@@ -10529,8 +10574,9 @@ SETT_INLINE sett_map settp_map_with_variables(sett_map_arena *arena, sett_map ma
   return map;
 }
 
-/* Write every variable of a map as an expression of its results (variable i of the expressions is result i) that is correct at every image. Return 1
- * if found, 0 if not, -error. The equations of the variables are tried first, then those of their digits, then both with more effort. */
+/* Write every variable of a map as an expression of its results that is correct at every image. In the expressions, variable i is result i. Return 1
+ * if all were found, 0 if not, -error. The equations of the variables are solved first. If this fails, the variables are split into digits; then both
+ * are repeated with more effort. */
 SETT_INLINE int settp_map_left_inverse(sett_map_arena *arena, sett_map map, sett_expr *out) {
   size_t keep = arena->top;
   int n = sett_map_variables(map), i, efforts, code = 0;
@@ -10560,8 +10606,7 @@ SETT_INLINE int settp_map_left_inverse(sett_map_arena *arena, sett_map map, sett
   return code;
 }
 
-/* Return the number of points, saturated, of a simplified map whose constraints are residue classes of variables, or -1 if it has other constraints.
- */
+/* Return the number of points of a simplified map, saturated, if its constraints are residue classes of variables; -1 if it has other constraints. */
 SETT_INLINE int64_t settp_map_count_free(const sett_map_arena *arena, const sett_map *map) {
   int64_t points = 1, m;
   int i, j, classes;
@@ -10585,7 +10630,7 @@ SETT_INLINE int64_t settp_map_count_free(const sett_map_arena *arena, const sett
   return points;
 }
 
-/* Return the number of points of a simplified map's domain, or -1 if it is unknown or overflows. */
+/* Return the number of points in the domain of a simplified map; -1 if it is unknown or overflows. */
 SETT_INLINE int64_t settp_map_count_points(sett_map_arena *arena, sett_map map) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   int64_t n = settp_map_count_free(arena, &map);
@@ -10612,7 +10657,8 @@ SETT_INLINE sett_map_answer settp_map_yes(void) { return settp_map_answer(1, 0, 
 SETT_INLINE sett_map_answer settp_map_no(const char *reason) { return settp_map_answer(0, 1, reason); }
 SETT_INLINE sett_map_answer settp_map_open(const char *reason) { return settp_map_answer(0, 0, reason); }
 
-SETT_INLINE int64_t settp_map_box_size(const sett_map_interval *box, int results) { /* saturated; 0: empty */
+/* number of points of a box, saturated; 0 if it is empty */
+SETT_INLINE int64_t settp_map_box_size(const sett_map_interval *box, int results) {
   int64_t n = 1;
   int i;
   for (i = 0; i < results; ++i) {
@@ -10624,7 +10670,7 @@ SETT_INLINE int64_t settp_map_box_size(const sett_map_interval *box, int results
 
 /* ======================================================================= bodies: image ==== */
 
-/* Return a map from the box of a map's results by expressions of settp_map_left_inverse. */
+/* Return the map from the box of a map's results to its variables, made of the expressions of settp_map_left_inverse. */
 SETT_INLINE sett_map settp_map_back(sett_map_arena *arena, const sett_map_interval *box, int dims,
                                     const sett_expr *result, int results) {
   size_t keep = arena->top;
@@ -10644,8 +10690,8 @@ SETT_INLINE sett_map settp_map_back(sett_map_arena *arena, const sett_map_interv
   return settp_map_store(arena, map, keep);
 }
 
-/* Find two points of a map's box with one image: return 1 (in point and other), 0 if there are none, -error. The box has at most SETT_MAP_POINTS_MAX
- * points. distinct, unless NULL, receives the number of images (the search then does not stop at two points). */
+/* Search two points in the box of a map that have the same image. Return 1 and write them to point and other, 0 if there are none, -error. The box
+ * has at most SETT_MAP_POINTS_MAX points. If distinct is not NULL, the search does not stop, and *distinct receives the number of images. */
 SETT_INLINE int settp_map_collide(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other,
                                   int64_t *distinct) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -10654,7 +10700,7 @@ SETT_INLINE int settp_map_collide(sett_map_arena *arena, sett_map map, int64_t *
   int n = sett_map_variables(map), i, found = 0;
   sett_map_points it = sett_map_points_begin(arena, map);
   while ((int64_t)size < points * 2) size *= 2;
-  /* pairs: the number of a point plus 1, the hash of its image */
+  /* a hash table of pairs: the number of a point plus 1, and the hash of its image */
   slot = (uint32_t *)settp_map_take(arena, (size_t)size * 2 * sizeof *slot);
   image = (int64_t *)settp_map_take(arena, (size_t)map.results * sizeof *image + 8);
   if (!slot || !image || it.evaluator.failed) {
@@ -10693,7 +10739,7 @@ SETT_INLINE int settp_map_collide(sett_map_arena *arena, sett_map map, int64_t *
   return it.error ? -it.error : found;
 }
 
-/* Collect the constants of a map, at most `room`: divisors, factors, bounds of min and max. */
+/* Collect at most `room` constants of a map: divisors, factors, operands of min and max. */
 SETT_INLINE int settp_map_constants(sett_map_arena *arena, const sett_map *map, int64_t *out, int room,
                                     int divisors_only) {
   size_t keep = arena->top;
@@ -10727,7 +10773,7 @@ SETT_INLINE int64_t settp_map_draw(settp_map_random *r, int64_t lo, int64_t hi) 
   return (int64_t)((uint64_t)lo + (span == UINT64_MAX ? r->state : r->state % (span + 1)));
 }
 
-/* Try points near each other that often have one image: one step, or a step by a constant of the map, along one variable or two. */
+/* Test pairs of points that often have the same image: they differ by 1 or by a constant of the map, in one variable or two. */
 SETT_INLINE int settp_map_guess_collision(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other) {
   enum { SETTP_MAP_MOST_CONSTANTS = 6, SETTP_MAP_MOST_POINTS = 24 };
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -10759,7 +10805,7 @@ SETT_INLINE int settp_map_guess_collision(sett_map_arena *arena, sett_map map, i
   return found;
 }
 
-/* Return the lowest corner of a map's box, cut to at most SETT_MAP_POINTS_MAX / 4 points. */
+/* Return the map on a smaller box at its lowest corner, of at most SETT_MAP_POINTS_MAX / 4 points. */
 SETT_INLINE sett_map settp_map_corner(sett_map_arena *arena, sett_map map) {
   int n = sett_map_variables(map), i, grown = 1;
   int64_t points = 1;
@@ -10782,7 +10828,7 @@ SETT_INLINE sett_map settp_map_corner(sett_map_arena *arena, sett_map map) {
   return map;
 }
 
-/* the points of the product of strided intervals, saturated */
+/* number of points in the product of strided intervals, saturated */
 SETT_INLINE int64_t settp_map_product_of(const sett_map_values *value, int results) {
   int64_t n = 1;
   int i;
@@ -10794,16 +10840,16 @@ SETT_INLINE int64_t settp_map_product_of(const sett_map_values *value, int resul
   return n;
 }
 
-/* The common part of the questions about whole maps, computed once. */
+/* What all questions about a whole map need, computed once. */
 typedef struct settp_map_study {
   sett_map s;      /* the simplified map */
   sett_expr *back; /* each variable as an expression of the results */
-  int left;        /* 1: back is correct, 0: not found */
+  int left;        /* 1: back is correct at every image; 0: no such expressions were found */
   int error;
-  const settp_map_matrix *matrix; /* of bits, or NULL */
+  const settp_map_matrix *matrix; /* its matrix if it is a map of bits, or NULL */
 } settp_map_study;
 
-/* The given results, in which sums modulo 2 are as written. */
+/* Find the matrix, also of the given results, in which sums modulo 2 are still written as such. */
 SETT_INLINE void settp_map_study_bits(sett_map_arena *arena, settp_map_study *y, const sett_map *map) {
   sett_map s = y->s;
   s.result = map->result;
@@ -10869,7 +10915,7 @@ SETT_PUBLIC sett_map_answer sett_map_is_injective(sett_map_arena *arena, sett_ma
   return settp_map_injective(arena, &y);
 }
 
-/* Return the number of images of a map with linear results on a box in which no variable occurs in two results, or -1. */
+/* Return the number of images of a map with linear results on a box, if no variable occurs in two results; otherwise -1. */
 SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
   int n = sett_map_variables(map), i, j;
   int64_t *coefficient = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *coefficient + 8), constant = 0, count = 1;
@@ -10877,7 +10923,7 @@ SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
   if (!coefficient || !owned) return -1;
   for (j = 0; j < n; ++j) owned[j] = 0;
   for (i = 0; i < map.results; ++i) {
-    /* of the variables added so far, smallest coefficient first: the values are distinct, or have no gap */
+    /* state for the variables added so far, the smallest coefficient first: all their sums are distinct, or all numbers up to reach occur */
     int64_t stride = 0, reach = 0, images = 1;
     int left = 0, distinct = 1, dense = 1;
     if (!settp_map_linear(arena, map.result[i], n, coefficient, &constant)) return -1;
@@ -10909,8 +10955,8 @@ SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
   return count == INT64_MAX ? -1 : count;
 }
 
-/* Search for a point with that value where an end of the range is likely: variables at their ends and next to multiples of the map's divisors, one
- * after the other. */
+/* Search a point with this value among points at which a result is likely to be minimal or maximal. One variable after the other is set to its ends
+ * and to values next to multiples of the map's divisors. */
 SETT_INLINE int settp_map_attained(const sett_map_evaluator *v, int64_t *point, int64_t *image, int result,
                                    int64_t goal, const int64_t *divisor, int divisors) {
   const sett_map *map = &v->map;
@@ -10945,7 +10991,7 @@ SETT_INLINE int settp_map_attained(const sett_map_evaluator *v, int64_t *point, 
   return inside && best == goal;
 }
 
-/* Find a point of the domain among the first of the box; return 0 if there is none. */
+/* Find a point of the domain among the first points of the box; return 0 if there is none. */
 SETT_INLINE int settp_map_some_point(const sett_map_evaluator *v, int64_t *point, int64_t *image) {
   int i, looks = 0;
   for (i = 0; i < sett_map_variables(v->map); ++i) point[i] = v->map.variable[i].lo;
@@ -10955,7 +11001,8 @@ SETT_INLINE int settp_map_some_point(const sett_map_evaluator *v, int64_t *point
   return 0;
 }
 
-/* Enumerate every point: exact ends and classes, the count, and whether the image is their product. Return 0 or an error. */
+/* Enumerate all points. Compute exact ends and residue classes, the number of images, and whether the image is the product of the results' sets.
+ * Return 0 or an error. */
 SETT_INLINE int settp_map_look_at_image(sett_map_arena *arena, sett_map s, sett_map_values *value,
                                         sett_map_footprint *out) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -11005,7 +11052,8 @@ SETT_INLINE sett_map_footprint settp_map_no_footprint(int error) {
   return out;
 }
 
-/* Return a bound on the change of a form if variable v changes by one, through the sides of a minimum or maximum; INT64_MAX if none is known. */
+/* Return a bound of the change of a form when variable v changes by 1. Minima and maxima are bounded by their sides. Return INT64_MAX if no bound is
+ * known. */
 SETT_INLINE int64_t settp_map_lin_change(settp_map_engine *e, int32_t l, int v, int depth) {
   int64_t sum = 0, own, other;
   int32_t i, a, b;
@@ -11029,7 +11077,8 @@ SETT_INLINE int64_t settp_map_lin_change(settp_map_engine *e, int32_t l, int v, 
   return sum;
 }
 
-/* Return 1 if the one result of a map on a box leaves out no number of its class: if a variable changes by one, the result changes by at most m. */
+/* Return 1 if the only result of a map on a box takes every value of its residue class modulo m between its ends: when a variable changes by 1, the
+ * result changes by at most m. */
 SETT_INLINE int settp_map_has_no_gaps(sett_map_arena *arena, sett_map map, int64_t m) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_asked a;
@@ -11079,7 +11128,7 @@ SETT_INLINE sett_map_footprint settp_map_footprint(sett_map_arena *arena, const 
   else if (y->matrix && y->matrix->full && y->matrix->rank < 62) out.count = (int64_t)1 << y->matrix->rank;
   out.product = out.count >= 0 && settp_map_product_of(value, results) == out.count;
   u = out.product ? s : sett_map_remove_unused(arena, s, SETT_MAP_ALL_KINDS, NULL);
-  /* linear results on a box, whose intervals are exact */
+  /* for linear results on a box, the intervals are exact */
   if (!out.product && u.kind == SETT_MAP_DEFINED && settp_map_reshape_domain(arena, &u, results)) {
     if (out.count < 0) out.count = settp_map_count_sums(arena, u);
     all_exact = !settp_map_values(arena, u, value);
@@ -11120,7 +11169,7 @@ SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map ma
   return settp_map_footprint(arena, &y, map.results);
 }
 
-/* Enumerate a small domain for the points of a small box. Return 1 if all are reached, 0 if `missed` is not, -error. */
+/* Enumerate a small domain to see which points of a small box are images. Return 1 if all are, 0 if `missed` is not, -error. */
 SETT_INLINE int settp_map_look_at_box(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size,
                                       int64_t *missed) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -11146,8 +11195,8 @@ SETT_INLINE int settp_map_look_at_box(sett_map_arena *arena, sett_map s, const s
   return code ? code : at == size;
 }
 
-/* Find a point of the box that the inverse formula does not lead back to: y is reached if and only if m(back(y)) is y. Return 1 if all are reached, 0
- * if `missed` is not, -1 if not decided. */
+/* Decide by the inverse expressions if all points of a box are images: y is an image exactly if m(back(y)) = y. Return 1 if all are, 0 if `missed` is
+ * not, -1 if it is not decided. */
 SETT_INLINE int settp_map_look_back(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size,
                                     const sett_expr *result, int64_t *missed) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -11182,7 +11231,7 @@ SETT_INLINE sett_map_answer settp_map_covers(sett_map_arena *arena, const settp_
   answer.missed = missed;
   for (i = 0; i < results; ++i) missed[i] = box[i].lo;
   if (y->s.kind == SETT_MAP_EMPTY) return answer;
-  for (i = 0; i < results; ++i) { /* a value that the result never has */
+  for (i = 0; i < results; ++i) { /* find a value in the box that a result never has */
     const sett_map_values *v = image->value + i;
     if (box[i].lo < v->lo) return answer;
     missed[i] = box[i].hi;
@@ -11212,7 +11261,7 @@ SETT_PUBLIC sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map,
   return settp_map_covers(arena, &y, &image, box);
 }
 
-/* Find a point whose image is outside the box: return 1, or 0 if none was found. */
+/* Find a point whose image is outside the box. Return 1, or 0 if none was found. */
 SETT_INLINE int settp_map_find_outside(sett_map_arena *arena, sett_map s, const sett_map_interval *box,
                                        int64_t *point) {
   enum { SETTP_MAP_MOST_SAMPLES = 4096 };
@@ -11264,7 +11313,7 @@ SETT_INLINE sett_map_answer settp_map_bijective(sett_map_arena *arena, const set
       answer.point = point;
       return answer;
     }
-    inside = settp_map_box_points(&y->s) <= SETT_MAP_POINTS_MAX; /* all points were enumerated */
+    inside = settp_map_box_points(&y->s) <= SETT_MAP_POINTS_MAX; /* 1 if all points were enumerated */
   }
   cover = settp_map_covers(arena, y, image, box ? box : bounding);
   if (cover.no && !box && !exact) cover = settp_map_open("the bounding box of the image is not known exactly");
@@ -11282,7 +11331,7 @@ SETT_PUBLIC sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_ma
 
 /* ======================================================================= bodies: inverse ==== */
 
-/* Return 1 if the second of two maps leads the first `goal` results of the first back to the others. */
+/* `both` has results and, after the first `goal` of them, variables. Return 1 if the map back computes the latter from the former. */
 SETT_INLINE int settp_map_leads_back(sett_map_arena *arena, sett_map both, int goal, sett_map back) {
   sett_map there = both, goes = both;
   if (both.kind != SETT_MAP_DEFINED) return 0;
@@ -11292,13 +11341,13 @@ SETT_INLINE int settp_map_leads_back(sett_map_arena *arena, sett_map both, int g
   return sett_map_equal(arena, sett_map_compose(arena, there, back), goes).yes;
 }
 
-/* Return 1 if compose(map, back) or compose(back, map) is the identity. */
+/* Return 1 if it is proved that compose(map, back) or compose(back, map) is the identity. */
 SETT_INLINE int settp_map_is_inverse(sett_map_arena *arena, sett_map map, sett_map back) {
   sett_map both = settp_map_with_variables(arena, map);
   if (settp_map_leads_back(arena, both, map.results, back) ||
       settp_map_leads_back(arena, settp_map_with_variables(arena, back), back.results, map))
     return 1;
-  (void)settp_map_reshape_domain(arena, &both, map.results); /* over digits of the variables */
+  (void)settp_map_reshape_domain(arena, &both, map.results); /* write both over digits of the variables */
   return settp_map_leads_back(arena, both, map.results, back);
 }
 
@@ -11324,7 +11373,7 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
   }
   for (i = 0; i < map.results; ++i) box[i] = settp_map_interval(image.value[i].lo, image.value[i].hi);
   if (!image.count) return sett_map_undefined();
-  /* it is not a bijection, or cannot be proved to be one */
+  /* the map is no bijection, or it cannot be proved to be one */
   if (!y.left || image.count < 0 || settp_map_box_size(box, map.results) != image.count) {
     *why = settp_map_bijective(arena, &y, &image, NULL);
     if (why->yes) *why = settp_map_open("a bijection, but no formula of its inverse was found");
@@ -11334,7 +11383,7 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
   *why = settp_map_not_decided(back.error);
   if (back.kind == SETT_MAP_FAILED) return back;
   *why = settp_map_yes();
-  /* equal numbers of points on both sides imply the other direction; a matrix implies this one as well */
+  /* one direction is enough, because both sides have equally many points. A matrix of full rank proves it without further computation */
   if ((y.matrix && y.matrix->rank == y.matrix->ins) || settp_map_is_inverse(arena, y.s, back)) return back;
   *why = settp_map_open("a formula was found, but it was not shown to be the inverse");
   return sett_map_undefined();
@@ -11342,18 +11391,18 @@ SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
 
 /* ======================================================================= bodies: runs ==== */
 
-/* Greatest common divisors of the places where something changes along a variable v; 0: nowhere. Places are counted from v's lower bound lo, except
- * for step and level, which count from 0. */
+/* Greatest common divisors of the positions at which something changes along a variable v; 0 if it never changes. Positions are counted from v's
+ * lower bound lo, except for step and level, which are counted from 0. */
 typedef struct settp_map_places {
-  int64_t step, level; /* result(v) is not result(v - 1) + 1; result(v) is not result(v - 1) */
-  int64_t own_step;    /* as step, counted from lo */
-  int64_t align;       /* of result(v) - (v - lo) */
-  int64_t edge;        /* one of v and v - 1 is inside, the other outside the domain */
+  int64_t step, level; /* step: result(v) is not result(v - 1) + 1. level: result(v) is not result(v - 1) */
+  int64_t own_step;    /* the same as step, but counted from lo */
+  int64_t align;       /* the gcd of all values of result(v) - (v - lo) */
+  int64_t edge;        /* one of v - 1 and v is inside the domain, the other outside */
 } settp_map_places;
 
 SETT_INLINE int64_t settp_map_gcd_far(int64_t a, int64_t b) { return b == INT64_MIN ? 1 : settp_map_gcd(a, b); }
 
-/* Record the values at v - 1 and v: the codes of the evaluation and the results. */
+/* Record what happens between v - 1 and v: before and now are the codes of the evaluation and the results. */
 SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int before, int64_t old, int code,
                                  int64_t now) {
   int64_t from = settp_map_difference(v, lo, 1), difference;
@@ -11370,7 +11419,8 @@ SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int
   if (difference != 0) p->level = settp_map_gcd_far(p->level, v);
 }
 
-/* Enumerate all points of the box of a map of one result (all), or some: the answer divides what is found here. Return 0 or an error. */
+/* Record the changes of a map with one result at all points of its box (`all`), or at some of them. With some, the true answer divides what is
+ * recorded. Return 0 or an error. */
 SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int variable, int all, settp_map_places *p) {
   enum { SETTP_MAP_MOST_SAMPLES = 160, SETTP_MAP_MOST_DIVISORS = 4 };
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -11389,7 +11439,7 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
   }
   random.state = UINT64_C(88172645463325252);
   for (i = 0; i < n; ++i) point[i] = map.variable[i].lo;
-  for (i = 0; all && i >= 0;) { /* line by line */
+  for (i = 0; all && i >= 0;) { /* go through the box along v */
     for (code = 0, point[variable] = lo;; ++point[variable]) {
       before = code;
       old = now;
@@ -11404,7 +11454,7 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
     if (i >= 0) ++point[i];
   }
   for (round = 0; !all && round < SETTP_MAP_MOST_SAMPLES; ++round)
-    /* k < 0: a new point; then the same point moved next to a multiple of a divisor */
+    /* k = -1: a random point. Then the same point with v moved next to a multiple of each divisor */
     for (k = -1; k < divisors; ++k) {
       for (i = 0; i < n && k < 0; ++i) {
         int64_t end = settp_map_draw(&random, 0, 5);
@@ -11427,15 +11477,16 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
   return 0;
 }
 
-/* Return 1 if the one result of a map has the last variable with this stride. */
+/* Return 1 if the only result of a map has this stride along its last variable. */
 SETT_INLINE int settp_map_has_stride(sett_map_arena *arena, sett_map map, int variable, int64_t stride) {
   sett_map_stride s;
   return map.kind == SETT_MAP_EMPTY || (map.kind == SETT_MAP_DEFINED && !sett_map_strides(arena, map, variable, &s) &&
                                         s.linear && s.stride == stride);
 }
 
-/* Return a divisor of the distances from base to all v where the one result of a simplified map does not step by stride; 0 if it always does. With v
- * = base + w * j + i the result must be linear in i, which is tested for the powers of the primes of all divisors in the map. */
+/* Return a number that divides v - base for every v at which the only result of a simplified map does not step by stride; 0 if it always does. For a
+ * divisor w, v is written as base + w * j + i; the result must then be linear in i. This is tested for w the powers of the primes that divide the
+ * divisors in the map. */
 SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride,
                                         int64_t base) {
   enum { SETTP_MAP_MOST_DIVISORS = 12, SETTP_MAP_MOST_PRIMES = 40 };
@@ -11446,7 +11497,7 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
   divisors = settp_map_constants(arena, &map, divisor, SETTP_MAP_MOST_DIVISORS, 1);
   for (i = 0; i < divisors; ++i)
     for (p = 2, c = divisor[i]; c > 1 && primes < SETTP_MAP_MOST_PRIMES; ++p) {
-      if (p > 65536 || p > c / p) p = c; /* the rest is a prime, or treated as one */
+      if (p > 65536 || p > c / p) p = c; /* what remains is a prime, or is treated like one */
       for (w = 1; c % p == 0; c /= p) w *= p;
       if (w == 1) continue;
       for (j = 0; j < primes && prime[j] != p; ++j) {}
@@ -11468,11 +11519,11 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
     return run;
   w = settp_map_floor(w, run);
   c = settp_map_floor(c, run);
-  return w == c || (w == -1 && c == 0) ? 0 : run; /* no multiple of run is among the values, or only 0 */
+  return w == c || (w == -1 && c == 0) ? 0 : run; /* run is not reached by the values, or only at 0 */
 }
 
-/* Return 1 if groups of w from lo on are wholly inside or wholly outside a simplified map's domain. On the box of all variables, each constraint must
- * be start + stride * i within a group, with its threshold between two groups. */
+/* Return 1 if every group of w values of a variable, counted from lo, is wholly inside or wholly outside the domain of a simplified map. A constraint
+ * passes the test if it is start + stride * i for the value i in a group, and its bounds lie between two groups, at all points of the box. */
 SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int variable, int64_t lo, int64_t hi,
                                        int64_t w) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -11505,7 +11556,8 @@ SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int va
     int64_t k = stride[i].stride, a = value[i].residue, m = value[i].modulus, size, away;
     if (!stride[i].linear || k == INT64_MIN) whole = 0;
     if (!whole || !k) continue;
-    if (settp_map_mul(k < 0 ? -k : k, w, &size) || m % size) whole = 0; /* start is a modulo size */
+    /* all values of start are congruent to a modulo size */
+    if (settp_map_mul(k < 0 ? -k : k, w, &size) || m % size) whole = 0;
     if (k < 0 && whole) {
       k = -k;
       if (settp_map_mul(k, w - 1, &away) || settp_map_add(a, -away, &a)) whole = 0;
@@ -11519,7 +11571,7 @@ SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int va
   return whole;
 }
 
-/* the largest power of two that divides n; 2^61 for 0 and beyond */
+/* the largest power of two that divides n; 2^61 if n is 0 or is divisible by more */
 SETT_INLINE int64_t settp_map_low_bit(int64_t n) {
   int64_t w = 1;
   while (w < (int64_t)1 << 61 && n % (w * 2) == 0) w *= 2;
@@ -11550,7 +11602,7 @@ SETT_PUBLIC int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
   bounds = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *bounds + 8);
   constraint = (sett_map_constraint *)settp_map_take(arena, ((size_t)s.constraints + 1) * sizeof *constraint);
   if (!bounds || !constraint) error = SETT_MAP_ERROR_FULL;
-  wide = s; /* its box has the whole variable, to find the edges of the domain */
+  wide = s; /* use the whole interval of the variable, so that the ends of the domain are found */
   for (i = 0; i < n && !error && s.kind == SETT_MAP_DEFINED; ++i) bounds[i] = s.variable[i];
   if (!error && s.kind == SETT_MAP_DEFINED) {
     for (i = 0; i < s.constraints; ++i) constraint[i] = s.constraint[i];
@@ -11598,7 +11650,7 @@ SETT_PUBLIC int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
     }
     out[i].contiguous_exact = step == seen.step;
     out[i].broadcast_exact = level == seen.level;
-    /* a break beyond the extent that may not exist: the answer is correct with it and without it */
+    /* a break beyond the extent of v need not exist. The reduced number is correct in both cases */
     if (!out[i].contiguous_exact && step > extent) step = settp_map_gcd(step, extent);
     if (!out[i].broadcast_exact && level > extent) level = settp_map_gcd(level, extent);
     out[i].contiguous = step ? step : extent;
@@ -11618,10 +11670,10 @@ typedef struct settp_map_c {
   const sett_map *map;
   settp_map_out *out;
   int type;
-  int64_t lo, hi;                 /* bounds of the type */
-  const sett_map_interval *range; /* interval of each node of the list */
-  int failed;                     /* the first error: INDEX_TYPE if the type is too narrow */
-  int subtracts;                  /* the text has a minus sign */
+  int64_t lo, hi;                 /* smallest and largest value of the type */
+  const sett_map_interval *range; /* the interval of each node of the list */
+  int failed;                     /* the first error, or 0; INDEX_TYPE if the type is too narrow */
+  int subtracts;                  /* 1 if the text has a minus sign */
 } settp_map_c;
 
 SETT_INLINE sett_map_interval settp_map_c_range(const settp_map_c *c, sett_expr e) {
@@ -11637,7 +11689,7 @@ SETT_INLINE void settp_map_c_fits(settp_map_c *c, sett_map_interval r) {
   if (r.lo < c->lo || r.hi > c->hi) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
 }
 
-/* Check that no divisor among the nodes of a list may be zero. */
+/* Check that no divisor in a list of nodes can be 0. */
 SETT_INLINE void settp_map_c_divisors(settp_map_c *c, const settp_map_list *list) {
   uint32_t i;
   for (i = 0; i < list->count; ++i) {
@@ -11667,14 +11719,14 @@ SETT_INLINE void settp_map_c_number(settp_map_c *c, int64_t value) {
 
 SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ring);
 
-SETT_INLINE int settp_map_log2(int64_t v) { /* logarithm of a power of two, else -1 */
+SETT_INLINE int settp_map_log2(int64_t v) { /* k if v is 2^k, otherwise -1 */
   int n = 0;
   if (v <= 0 || (v & (v - 1))) return -1;
   while (v > 1) v >>= 1, ++n;
   return n;
 }
 
-/* Return the factor of a summand without its sign: x is e, or x for x * k. */
+/* Return the magnitude of the factor of a summand. *x receives x for a summand x * k, and e otherwise. */
 SETT_INLINE int64_t settp_map_c_factor(const settp_map_c *c, sett_expr e, sett_expr *x) {
   const settp_map_node *n = settp_map_at(c->arena, e);
   int64_t k = 1;
@@ -11685,7 +11737,7 @@ SETT_INLINE int64_t settp_map_c_factor(const settp_map_c *c, sett_expr e, sett_e
   return k;
 }
 
-/* Print a sum plus a constant, positive summands first. In a signed type each partial sum must fit. */
+/* Print a sum plus a constant, with positive summands first. In a signed type, each partial sum must fit. */
 SETT_INLINE void settp_map_c_sum(settp_map_c *c, sett_expr e, int64_t more) {
   size_t keep = c->arena->top;
   sett_expr *part, x = e;
@@ -11709,7 +11761,7 @@ SETT_INLINE void settp_map_c_sum(settp_map_c *c, sett_expr e, int64_t more) {
     --count;
   }
   for (pass = 0; pass < 2; ++pass) {
-    if (pass && more > 0) { /* the constant comes first if no other summand is positive */
+    if (pass && more > 0) { /* the constant is printed first if no other summand is positive */
       settp_map_put(c->out, any++ ? " + " : "");
       settp_map_c_number(c, more);
       sum = settp_map_interval_add(sum, settp_map_interval(more, more));
@@ -11743,7 +11795,7 @@ SETT_INLINE void settp_map_c_sum(settp_map_c *c, sett_expr e, int64_t more) {
   c->arena->top = keep;
 }
 
-/* Print e + shift as an operand before a strong operator. */
+/* Print e + shift as an operand of an operator that binds more strongly than +. */
 SETT_INLINE void settp_map_c_shifted(settp_map_c *c, sett_expr e, int64_t shift, int ring) {
   if (!shift) {
     settp_map_c_expr(c, e, SETT_MAP_FACTOR, ring);
@@ -11754,7 +11806,7 @@ SETT_INLINE void settp_map_c_shifted(settp_map_c *c, sett_expr e, int64_t shift,
   settp_map_put(c->out, ")");
 }
 
-/* Print e. ring: in uint only its value modulo 2^32 matters; otherwise it must fit in the type. */
+/* Print e. If `ring` is set (only in uint), only its value modulo 2^32 must be correct. Otherwise its value must fit in the type. */
 SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ring) {
   const settp_map_node *n = settp_map_at(c->arena, e);
   sett_map_interval r = settp_map_c_range(c, e);
@@ -11783,7 +11835,8 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
     }
     return;
   }
-  if (n->op == SETTP_MAP_XOR) { /* modulo 2^32 its operands may be modulo 2^32, and with signs it keeps them */
+  /* modulo 2^32, the operands of xor may be correct modulo 2^32 only. In a signed type they keep their signs */
+  if (n->op == SETTP_MAP_XOR) {
     if (place > SETT_MAP_ALONE) settp_map_put(c->out, "(");
     settp_map_c_expr(c, a, settp_map_at(c->arena, a)->op == SETTP_MAP_XOR ? SETT_MAP_ALONE : SETT_MAP_FACTOR, 1);
     settp_map_put(c->out, " ^ ");
@@ -11813,7 +11866,8 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
       if (n->op == SETTP_MAP_CEILDIV) shift = k - 1; /* ceil(x / k) = floor((x + k - 1) / k) */
       if (x.lo == INT64_MIN || x.hi == INT64_MAX) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
       if (c->failed) return;
-      if (bits >= 0 && n->op == SETTP_MAP_MOD) { /* two's complement: the mask is the residue, for any sign */
+      /* in two's complement, a bit mask gives the residue for numbers of any sign */
+      if (bits >= 0 && n->op == SETTP_MAP_MOD) {
         settp_map_put(c->out, place >= SETT_MAP_COMPARED ? "(" : "");
         settp_map_c_shifted(c, a, 0, 1);
         settp_map_put(c->out, " & ");
@@ -11821,7 +11875,7 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
         settp_map_put(c->out, place >= SETT_MAP_COMPARED ? ")" : "");
         return;
       }
-      /* add a multiple of the divisor to the dividend */
+      /* make the dividend non-negative by adding a multiple of the divisor */
       if (settp_map_sat_add(x.lo, shift) < 0 && !(bits >= 0 && c->type != SETT_MAP_UINT)) {
         up = -settp_map_floor(x.lo + shift, k);
         if (settp_map_mul(up, k, &moved.lo) || settp_map_add(shift, moved.lo, &shift))
@@ -11849,7 +11903,7 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
       settp_map_put(c->out, brackets ? ")" : "");
       return;
     }
-    /* a divisor that is not a positive constant */
+    /* the divisor is not a positive constant */
     settp_map_put(c->out, "(");
     if (n->op != SETTP_MAP_CEILDIV && x.lo >= 0 && y.lo > 0) {
       settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
@@ -11857,7 +11911,7 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
       settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
     } else {
       if (c->type == SETT_MAP_UINT) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
-      /* the one quotient that overflows */
+      /* INT_MIN / -1 is the only quotient that overflows */
       if (x.lo <= c->lo && y.lo <= -1) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
       if (n->op == SETTP_MAP_MOD) {
         settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
@@ -11886,7 +11940,7 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
   }
 }
 
-/* Compute intervals of all nodes of a list: by the operations and, with an engine, by its forms. */
+/* Compute the intervals of all nodes in a list from their operations. With an engine, intersect them with the intervals of their forms. */
 SETT_INLINE sett_map_interval *settp_map_node_ranges(sett_map_arena *arena, const settp_map_list *list,
                                                      const sett_map_variable *bounds, settp_map_engine *e,
                                                      const int32_t *lin) {
@@ -11913,10 +11967,10 @@ SETT_INLINE void settp_map_c_type(settp_map_c *c, int type) {
   c->failed = 0;
   c->lo = type == SETT_MAP_UINT ? 0 : type == SETT_MAP_INT ? -INT64_C(0x80000000) : INT64_MIN;
   c->hi = type == SETT_MAP_UINT ? INT64_C(0xffffffff) : type == SETT_MAP_INT ? INT64_C(0x7fffffff) : INT64_MAX;
-  if (type == SETT_MAP_LONG) ++c->lo, --c->hi; /* the ends mean "no bound" */
+  if (type == SETT_MAP_LONG) ++c->lo, --c->hi; /* INT64_MIN and INT64_MAX mean "no bound", so they are no values */
 }
 
-/* Print one constraint's truth value; halves that the bounds imply are left out. */
+/* Print the condition that a constraint holds. A comparison that the bounds imply is left out. */
 SETT_INLINE void settp_map_c_constraint(settp_map_c *c, sett_map_constraint k) {
   sett_map_interval r = settp_map_c_range(c, k.expr);
   int low = k.lo > r.lo, high = k.hi < r.hi;
@@ -11940,7 +11994,7 @@ SETT_INLINE void settp_map_c_constraint(settp_map_c *c, sett_map_constraint k) {
   if (!low && !high) settp_map_put(c->out, "1");
 }
 
-/* Print a result at its place in C text: beside a pointer, text that subtracts is one number. */
+/* Print a result for its place in a larger C text. After a pointer, a text that subtracts is put in parentheses, so that it is one number. */
 SETT_INLINE void settp_map_c_result(settp_map_c *c, sett_expr e, int place) {
   size_t before = c->out->length;
   c->subtracts = 0;
@@ -11987,7 +12041,7 @@ SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int 
     out.length = 0;
     settp_map_c_type(&c, first);
     settp_map_put(&out, names[first]);
-    /* results: their values count only inside the domain */
+    /* results need correct values only inside the domain */
     plain = guards;
     code = settp_map_ask(arena, plain, &a);
     if (code) settp_map_c_fail(&c, code < 0 ? SETT_MAP_ERROR_NO_POINT : code);
@@ -11999,7 +12053,7 @@ SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int 
       settp_map_put(&out, "\nresult ");
       settp_map_c_result(&c, guards.result[i], place);
     }
-    /* constraints: they are evaluated at every point of the bounds */
+    /* constraints are evaluated at every point inside the bounds */
     constraints = NULL;
     plain.constraints = 0;
     settp_map_known_start(&known);
@@ -12035,7 +12089,7 @@ SETT_PUBLIC int sett_map_fits(sett_map_arena *arena, sett_map map, int type) {
 
 /* ======================================================================= bodies: without xor ==== */
 
-/* An operand of an exclusive or: places low .. width - 1 vary, and its sign varies if it may be negative. */
+/* An operand of an exclusive or. Bits low .. width - 1 can vary. sign is set if the operand can be negative. */
 typedef struct settp_map_operand {
   sett_expr expr;
   int low, width, sign;
@@ -12047,10 +12101,12 @@ SETT_INLINE sett_expr settp_map_above(sett_map_arena *arena, sett_expr a, int pl
   return sett_map_floordiv(arena, a, sett_map_constant(arena, (int64_t)1 << place));
 }
 
-/* Return the exclusive or of operands by floordiv, mod and sums: places of one operand are a digit, other places are each a sum modulo 2. */
+/* Return the exclusive or of operands, written with floordiv, mod and sums. Bits that vary in one operand only are written as one digit; each other
+ * bit is a sum modulo 2. */
 SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_operand *operand, int operands) {
   sett_expr sum = sett_map_constant(arena, 0), part = 0, bit;
-  int i, j, n, width = 0, sign = 0, bits; /* bits: of each operand alone, because their sum may overflow */
+  /* bits: 1 if every bit is taken from each operand alone, because a sum of operands may overflow */
+  int i, j, n, width = 0, sign = 0, bits;
   for (i = 0; i < operands; ++i) {
     if (operand[i].width > width) width = operand[i].width;
     sign += operand[i].sign;
@@ -12064,7 +12120,7 @@ SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_op
     for (i = 0; i < operands; ++i) {
       const settp_map_operand *x = operand + i;
       if (x->low > j) {
-        if (x->low < end) end = x->low; /* another operand begins there */
+        if (x->low < end) end = x->low; /* another operand begins to vary at this bit */
       } else if (j < x->width || x->sign) {
         ++active;
         one = i;
@@ -12078,7 +12134,7 @@ SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_op
       part = settp_map_above(arena, x->expr, j);
       if (!x->sign && x->width < end) end = x->width;
       n = end - j;
-      if (end == width && x->sign && sign == 1) n = width + 1 - j; /* with its sign */
+      if (end == width && x->sign && sign == 1) n = width + 1 - j; /* include the sign */
       else if (x->sign || x->width > end) part = sett_map_mod(arena, part, sett_map_constant(arena, (int64_t)1 << n));
       part = sett_map_mul(arena, part, sett_map_constant(arena, (int64_t)1 << j));
     } else {
@@ -12090,8 +12146,8 @@ SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_op
   return sum;
 }
 
-/* Write the operands of a xor node and, recursively, of operands that are xor nodes; return their number, or 0 if one has no bounds or there are too
- * many. */
+/* Write the operands of a xor node; operands that are xor nodes themselves are replaced by theirs. Return the number of operands. Return 0 if one has
+ * no bounds, or if there are too many. */
 SETT_INLINE int settp_map_operands(const sett_map_arena *arena, sett_expr expr, const sett_expr *made,
                                    const sett_map_interval *range, settp_map_operand *operand) {
   sett_expr stack[SETTP_MAP_OPERANDS_MAX];
@@ -12167,8 +12223,8 @@ SETT_PUBLIC sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map) {
 
 /* ======================================================================= bodies: equality ==== */
 
-/* Two simplified maps and the two original ones, whose values decide if the simplified ones differ or overflow; a point where an original map has no
- * value is ignored. */
+/* Compare two maps at a point. Their simplified forms are evaluated first; if these differ or overflow, the original maps decide. A point at which an
+ * original map has no value is ignored. */
 SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const sett_map_evaluator *given,
                                      const int64_t *point, int64_t *values) {
   int i, k, n = simple[0].map.results, x = 0, y = 0, differs = 0;
@@ -12182,8 +12238,8 @@ SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const set
   return differs && x >= 0 && y >= 0;
 }
 
-/* Compare the original results of two simplified maps of one domain, in which sums modulo 2 are as written, as bits. Return 1 if they are equal, 0 if
- * not decided, -1 if the caller should test `point`. */
+/* Compare two simplified maps with the same domain as maps of bits, by their original results, in which sums modulo 2 are still written as such.
+ * Return 1 if they are equal, 0 if it is not decided, -1 if the caller should compare them at `point`. */
 SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map y, const sett_expr *first,
                                      const sett_expr *second, int64_t *point) {
   sett_map both = x, other = y;
@@ -12226,7 +12282,7 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
       if (!bit) continue;
       same = 0;
       if (a.constraints) continue;
-      /* 1 at the lowest point, or where one of its bits is 1 and all others are 0 */
+      /* the two maps differ at the lowest point, or at a point at which one bit is 1 and all other bits are 0 */
       for (j = 0; j < sett_map_variables(x); ++j) point[j] = x.variable[j].lo;
       for (n = 0; n < e->bits->count; ++n) {
         int32_t source = e->bits->source[e->bits->of[n]];
@@ -12238,14 +12294,14 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
         point[v] = up;
         break;
       }
-      return -1; /* the caller tests whether they do */
+      return -1; /* the caller tests if they differ there */
     }
   }
   return same;
 }
 
-/* Prove that all results of a map are 0 on its domain. If it is not visible, each operand of a minimum or maximum in a result is substituted in turn,
- * on the part of the domain where it is the value. *budget: maps that may still be simplified. */
+/* Prove that all results of a map are 0 on its domain. If simplification does not show it, split the domain by a minimum or maximum in a result: on
+ * each part, one of its operands is the value and is substituted. *budget is the number of maps that may still be simplified. */
 SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int *budget) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_list list;
@@ -12277,7 +12333,8 @@ SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int
       sett_map one = map;
       const settp_map_node *node = settp_map_at(arena, list.handle[split]);
       sett_expr a = settp_map_a(node), b = settp_map_b(node);
-      int first = (node->op == SETTP_MAP_MIN) == !turn; /* the smaller operand, for which a is 0 in turn */
+      /* the part of the domain on which operand a, or in the second turn b, is the value */
+      int first = (node->op == SETTP_MAP_MIN) == !turn;
       settp_map_copy(constraint, map.constraint, (size_t)map.constraints * sizeof *constraint);
       constraint[map.constraints].expr = sett_map_sub(arena, a, b);
       constraint[map.constraints].lo = turn ? 1 : INT64_MIN;
@@ -12302,7 +12359,7 @@ SETT_INLINE int settp_map_zero_by_cases(sett_map_arena *arena, sett_map map, int
   return zero;
 }
 
-/* Compare the results of two maps of one domain by their differences. */
+/* Prove that two maps with the same domain have equal results, by simplifying their differences. */
 SETT_INLINE int settp_map_equal_by_cases(sett_map_arena *arena, sett_map x, sett_map y) {
   enum { SETTP_MAP_MOST_CASES = 64 };
   sett_map both = x, other = y;
@@ -12336,7 +12393,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
   if (a.kind == SETT_MAP_DEFINED && b.kind == SETT_MAP_DEFINED &&
       (a.dims != b.dims || a.ranges != b.ranges || a.rts != b.rts || a.results != b.results))
     return settp_map_no("they differ in their variables or results");
-  /* the witness stays in the arena, after the mark */
+  /* the witness stays in the arena, so it is taken after the mark is set */
   point = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *point + 8);
   mark = sett_map_arena_mark(arena);
   x = sett_map_simplify(arena, a);
@@ -12374,7 +12431,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
       int same = settp_map_equal_bits(arena, x, y, a.result, b.result, point);
       if (same > 0) answer = settp_map_yes();
       else if (same < 0 && settp_map_differs_at(simple, given, point, values)) answer = settp_map_no("they differ");
-      if (answer.yes || answer.no) points = 0; /* no point is tested */
+      if (answer.yes || answer.no) points = 0; /* the answer is known, so no point is tested */
     }
     for (i = 0; i < n && points; ++i) point[i] = lo[i];
     for (round = 0; points && points <= SETTP_MAP_MOST_POINTS; ++round) {
@@ -12399,7 +12456,7 @@ SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
                    : round == 1 || (random >> 60) == 1 ? hi[i]
                    : span == UINT64_MAX                ? lo[i]
                                                        : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
-        if (i && round % 4 == 3) { /* near the first, where minima change sides */
+        if (i && round % 4 == 3) { /* near the first point, because minima often change sides there */
           int64_t beside = settp_map_sat_add(point[0], (int64_t)(random % 9) - 4);
           point[i] = beside < lo[i] ? lo[i] : beside > hi[i] ? hi[i] : beside;
         }
