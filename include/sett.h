@@ -138,32 +138,36 @@ HISTORY
 #ifndef SETT_H
 #define SETT_H
 
-#define SETT_VERSION 700 /* 0.7.0: 10000 * major + 100 * minor + patch */
+#define SETT_VERSION 700 /* version 0.7.0: 10000 * major + 100 * minor + patch */
 
-enum { SETT_LAYOUT_ERROR_FIRST = 2000 }; /* errors of sett_tile.h as errors of a map: FIRST + code */
-/* errors of sett_nested_layout.h as errors of a map; sett_nested_explain gives the text of a layout's own error */
+/* An error of sett_tile.h is this number plus its code when it is the error of a map. */
+enum { SETT_LAYOUT_ERROR_FIRST = 2000 };
+/* An error of sett_nested_layout.h is this number plus its code when it is the error of a map. sett_nested_explain explains the error of a layout
+ * itself. */
 enum { SETT_NESTED_ERROR_FIRST = 3000 };
 
 /* Return the map from a logical index to the linear position. sett_map_strides of this map gives the stride, in elements, of each dimension that has
- * one. (sett_tile_byte_strides gives the strides of all dimensions in bytes, or none.) */
+ * a stride. (sett_tile_byte_strides gives the strides of all dimensions in bytes, or none.) */
 SETT_PUBLIC sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shape *shape);
 /* Return the map from a linear position to the logical index. */
 SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_shape *shape);
-/* Return the map from a logical index to the index in memory order (to_memory 1), or back (0). For tiled layouts, the index in memory is the linear
- * position. */
+/* Return the map from a logical index to the index in memory order if to_memory is 1, and its inverse if to_memory is 0. For tiled layouts, the index
+ * in memory order is the linear position. */
 SETT_PUBLIC sett_analysis_answer sett_layout_order(sett_map_arena *arena, const sett_tile_shape *shape, int to_memory);
-/* Return the map of an answer between places in memory: linear positions (linear 1) or indices in memory order. The answer leads from indices of an
- * array of shape `from` to indices of one of shape `to`, in either direction of an op. The result is not simplified: call sett_analysis_tidy. */
+/* Translate an answer of sett_indexing_analysis.h into a map between places in memory. The answer is a map from indices of an array of shape `from`
+ * to indices of an array of shape `to`. Places are linear positions if linear is 1, and indices in memory order if it is 0. The result is not
+ * simplified: call sett_analysis_tidy. */
 SETT_PUBLIC sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                       const sett_tile_shape *from, const sett_tile_shape *to,
                                                       int linear);
-/* Return the map from (subgroup, thread) and slot digits to the index of the element. subgroups and threads are the numbers of ids; 0 means one
- * period. */
+/* Return the map from (subgroup, thread)[slot digits] to the index of the element there. subgroups and threads are the numbers of ids in the domain;
+ * 0 means one period of the layout. */
 SETT_PUBLIC sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups,
                                      int64_t threads);
-/* Return the map from an index to its smallest owner and the slot there. */
+/* Return the map from an element's index to the owner with the smallest ids, and the slot there. */
 SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
-/* Return the layout of a map in the form of sett_nested_map. Dimensions of elements without an owner come from the weights of the other digits. */
+/* Return the nested layout whose map is this one; the map must have the form of sett_nested_map. A thread tile whose digit is always 0 leaves
+ * elements without an owner; its size is then computed from the weights of the other digits. */
 SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map);
 /* Return the map from each slot to the linear position of its element, for one period of ids. */
 SETT_PUBLIC sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
@@ -174,36 +178,50 @@ SETT_PUBLIC const char *sett_message(int error);
 /* ---- a layout in any notation ---- */
 enum { SETT_ANY_NOTATION, SETT_ANY_XLA, SETT_ANY_IREE };
 enum { SETT_ANY_DIMS = 24, SETT_ANY_POINTS = 3 };
-/* A layout in one of three forms, as kind says. */
+/* A layout. kind says which of shape, nested and notation is in use. */
 typedef struct sett_any {
   int kind, error;
-  int64_t column; /* column of the error in the text, from 1 */
+  int64_t column; /* column of the error in the text, counted from 1 */
   sett_tile_shape shape;
   sett_nested_layout nested;
   sett_notation notation;
 } sett_any;
-/* yes or no if proved, otherwise the reason why it is not decided. A no has a witness: points with their value in a and, for sett_any_same, the other
- * layout's value at the first point in b. */
+/* The answer of a comparison or conversion. yes and no are 1 if proved; if both are 0, reason says why it is not decided. A no has a witness: some
+ * points, and in `a` the values of the first layout there. For sett_any_same, `b` is the second layout's value at the first point. */
 typedef struct sett_any_answer {
   int yes, no;
   const char *reason;
-  int ins, outs, points; /* lengths of a point and of a value; with 0 points, the reason says everything */
+  /* numbers of coordinates of a point and of a value, and the number of points. Without points, the reason is the whole answer */
+  int ins, outs, points;
   int64_t point[SETT_ANY_POINTS][SETT_ANY_DIMS], a[SETT_ANY_POINTS][SETT_ANY_DIMS], b[SETT_ANY_DIMS];
 } sett_any_answer;
-/* Parse a text of any notation: those of sett_notation.h; an array of XLA, f32[70,300]{1,0:T(8,128)}; a nested layout of IREE. 64x64@T(32,32)(16,16),
- * Tenstorrent's tiles and faces, is f32[64,64]{1,0:T(32,32)(16,16)}. */
+/* Parse a text in any notation:
+ *     those of sett_notation.h
+ *     an array of XLA             f32[70,300]{1,0:T(8,128)}
+ *     a nested layout of IREE
+ *     Tenstorrent's tiles, faces  64x64@T(32,32)(16,16), which is read as f32[64,64]{1,0:T(32,32)(16,16)} */
 SETT_PUBLIC sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length);
 SETT_PUBLIC size_t sett_any_print(const sett_any *layout, char *out, size_t capacity);
-/* Return the map in the notation's own direction: from the index to the place or, for Triton and IREE, from the owner to the index. */
+/* Return the layout as a map in the direction of its notation. For Triton and IREE that is from the owner to the index; for all others, from the
+ * index to the offset. */
 SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout);
-/* Compare two layouts as functions. There are two kinds. Offsets of the logical index are compared with each other: CuTe, strides, tags, XLA, and
- * linear layouts whose one input `offset` is inverted or whose one output is `offset`. Maps from owners (register, lane, warp, block) to the logical
- * index are compared with each other: Triton; IREE with slot, thread, subgroup; Mosaic with register and element as one input; CuTe with coordinates
- * as strides and its modes in that order. An offset is never equal to an owner. CuTe's modes are the dimensions; two CuTe layouts with different
- * modes are compared by the integer, first mode fastest. Inputs of size 1 are ignored. IREE's ids wrap, so the other layout may be for a larger
- * machine. Digits and bits are compared without visiting points. Other layouts (a swizzle of sizes or strides that carry, tiles that do not divide
- * each other) are compared by the algebra of maps, and then at their first 2^18 points. The witness is the first point that differs, in the order of
- * a. */
+/* Compare two layouts as functions. A layout is one of two kinds of function, and layouts of different kinds are never equal.
+ * An offset as a function of the logical index:
+ *     CuTe, strides, oneDNN tags, arrays of XLA
+ *     linear layouts with the only output `offset`, or with the only input `offset` (these are inverted)
+ * A logical index as a function of the owner (register, lane, warp, block):
+ *     Triton's distributions over threads
+ *     IREE: slot is the register, thread the lane, subgroup the warp
+ *     Mosaic: registers and the elements of a register together are the register
+ *     CuTe with coordinates as strides: its modes are register, lane, warp, block in this order
+ * Rules:
+ *     The dimensions of a CuTe layout are its modes. Two CuTe layouts with different modes are compared as functions of one integer, whose fastest part
+ *     is the first mode.
+ *     Inputs of size 1 are ignored.
+ *     The ids of an IREE layout wrap, so the other layout may have more threads or subgroups.
+ * Method: layouts that consist of digits or of bits are compared without visiting points. Others (a swizzle whose sums carry, tiles that do not divide
+ * each other) are compared as maps by sett_map_equal, and if that does not decide, at their first 2^18 points. The witness of a no is the first point
+ * that differs, in the order of points of a. */
 SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b);
 enum {
   SETT_ANY_TO_CUTE,
@@ -215,42 +233,55 @@ enum {
   SETT_ANY_TO_IREE,
   SETT_ANY_TARGETS
 };
-/* The result of sett_any_convert: yes and the layout, or a no with points whose values no layout of that notation can have. */
+/* The result of sett_any_convert: yes and the layout, or a no with a witness: points whose values show that no layout of that notation is this function.
+ */
 typedef struct sett_any_made {
   sett_any_answer answer;
   sett_any layout;
 } sett_any_made;
-/* Convert a layout to another notation, with the same function in the sense of sett_any_same. Elements of XLA's arrays become f32. An offset in CuTe
- * becomes that of the identity S<0,4,3>. For an XOR, or sizes that digits do not divide, all swizzles of CuTe are tried; a chain of two swizzles may
- * have no single equivalent. In CuTe, an owner's index is a coordinate, ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)), and dimensions along which nothing moves
- * are omitted. A linear layout goes from the offset to the index if every offset is hit once, and otherwise from the index to the offset. Tags and
- * arrays of XLA are padded if padding gives the offsets. An array without elements becomes a compact array: its strides are as if sizes of 0 were 1,
- * and its dimensions have the order of the layout. Triton, Mosaic and IREE have no such arrays. Layouts that are neither digits nor bits are visited
- * at up to 2^16 points; larger ones are not decided. Some layouts of XLA's tiles are not decided either: a later tile may have more dimensions, and
- * then reorder the digits of a dimension or XOR its bits. */
+/* Convert a layout to another notation. The result is the same function in the sense of sett_any_same.
+ *     Arrays of XLA     The element type becomes f32.
+ *     CuTe, offsets     A constant offset is written with the swizzle S<0,4,3>, which changes nothing. If the function needs an XOR, or its digits do
+ *                       not
+ *                       divide the sizes, all swizzles of CuTe are tried. A chain of two swizzles may have no equivalent with one.
+ *     CuTe, owners      Strides are coordinates, as in ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). Dimensions in which the index does not change are left out.
+ *     Linear layouts    The result goes from the offset to the index if every offset occurs exactly once; otherwise from the index to the offset.
+ *     Tags, XLA         The layout is padded if only padding gives these offsets.
+ *     No elements       An array without elements becomes a compact array: sizes of 0 count as 1 in the strides, and dimensions keep their order in
+ *                       memory. Triton, Mosaic and IREE have no such arrays.
+ * Not decided are layouts of more than 2^16 points that consist neither of digits nor of bits, and some layouts with XLA's tiles: a tile after the first
+ * can have more dimensions than the tile before it, and can then reorder the digits of a dimension or XOR its bits. */
 SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
-/* Return the cheapest plan that moves an array from distribution a over threads to distribution b, for elements of `bits` bits: sett_move_plan of
- * their tables. A distribution goes from (register, lane, warp, block) to the index: Triton's and Mosaic's; IREE's, with slots as registers and
- * thread as warp * lanes + lane; CuTe's with coordinates, its modes in that order; and CuTe's of integers with two modes (thread, value), whose
- * integer is the index with the first dimension fastest. lanes is the warp size. 0 takes it from a layout that says it, otherwise 32, or 64 if an
- * IREE layout has 33 to 64 threads. Ids of IREE wrap. A thread that only one layout has holds nothing in the other, so the numbers of warps may
- * differ, and CuTe's threads need not fill warps. Triton's registers outside an array whose sizes are not powers of two hold nothing. The answer is
- * no for different numbers of lanes or blocks, for arrays of different sizes, and if elements move between blocks or blocks move differently. */
+/* Return the cheapest plan that moves an array from distribution a over threads to distribution b: sett_move_plan of the tables of both layouts.
+ *     bits    size of an element
+ *     lanes   number of lanes of a warp. With 0 it is that of a layout which states it; otherwise 64 if an IREE layout has 33 to 64 threads;
+ *             otherwise 32.
+ * A distribution is a function from (register, lane, warp, block) to the logical index. These layouts are distributions:
+ *     Triton, Mosaic
+ *     IREE                     a slot is a register, a thread is warp * lanes + lane
+ *     CuTe with coordinates    its modes are register, lane, warp, block in this order
+ *     CuTe with two modes      (thread, value), if its integer values are indices whose first dimension is fastest
+ * Ids of IREE wrap. A thread that exists in only one layout holds no element in the other, so the numbers of warps may differ, and the threads of a CuTe
+ * layout need not fill their warps. If an array's sizes are not powers of two, registers of Triton that are outside the array hold no element.
+ * The answer is no if the numbers of lanes or blocks differ, if the arrays have different sizes, if an element moves to another block, or if two
+ * blocks move differently. */
 SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes);
 
-/* A reorder moves an array in memory from layout a to layout b, by sett_relayout with both layouts as arrays of XLA. yes, or the answer of
- * sett_any_convert for the layout that is not such an array. Padding of a tag is not read and is written with zeros; gaps between strides are not
- * written. */
+/* A reorder: how an array in memory moves from layout a to layout b. sett_relayout does this with the shapes `from` and `to`, which are a and b as
+ * arrays of XLA. The answer is yes; if a or b is no such array, it is the answer of sett_any_convert for that layout.
+ * The padding of a oneDNN tag is not read, and is written with zeros. Gaps between strides are not written. */
 typedef struct sett_any_reordered {
   sett_any_answer answer;
-  int blamed; /* for a no: 0 for a, 1 for b, -1 for both */
+  int blamed; /* if the answer is no, the layout that has no shape: 0 for a, 1 for b, -1 for both */
   sett_tile_shape from, to;
-  int64_t elements, from_places, to_places; /* places up to the end of the layout; for a tag, with its padding */
-  int64_t zeros;                            /* places of b without an element, which become 0 */
-  int64_t runs, longest; /* runs of elements that are contiguous in both; -1: more than 2^22 places */
+  /* number of elements; number of places up to the end of each layout (for a oneDNN tag, including its padding) */
+  int64_t elements, from_places, to_places;
+  int64_t zeros; /* number of places of b that hold no element, and become 0 */
+  /* number and maximum length of runs of elements that are contiguous in both layouts; -1 if there are more than 2^22 places */
+  int64_t runs, longest;
 } sett_any_reordered;
-/* Return 1 if both are layouts of an array in memory, and at least one is not a CuTe layout, which could also be a layout of threads. */
+/* Return 1 if both layouts are arrays in memory, and at least one is not a CuTe layout. (Two CuTe layouts may also be layouts of threads.) */
 SETT_PUBLIC int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, const sett_any *b);
 SETT_PUBLIC sett_any_reordered sett_any_reorder(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits);
 
@@ -344,7 +375,7 @@ SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
   variable.name = NULL;
   variable.lo = 0;
   variable.hi = plan.span - 1;
-  if (plan.span == 0) { /* the layout has no position, so the map is KNOWN EMPTY, with any results */
+  if (plan.span == 0) { /* the array has no position, so the map is KNOWN EMPTY, and its results do not matter */
     for (i = 0; i < plan.rank; ++i) result[i] = sett_map_constant(arena, 0);
     return sett_map_make(arena, 1, 0, 0, &variable, plan.rank, result, 0, NULL);
   }
@@ -363,7 +394,7 @@ SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
     n = plan.length[stage];
     groups = g = settp_layout_groups(&plan, stage, tile_at);
     for (i = 0; i < n - k; ++i) next[i] = digit[i];
-    for (i = k; i-- > 0;) { /* i is the last entry of a group, and goes down to its first */
+    for (i = k; i-- > 0;) { /* here i is the last dimension of a combined group, and is lowered to the first below */
       int64_t tile = plan.tile[tile_at + i], size = list[n - k + i];
       sett_expr value = sett_map_mul(arena, digit[n - k + --g], sett_map_constant(arena, tile));
       value = sett_map_add(arena, value, digit[n - k + groups + g]);
@@ -399,7 +430,7 @@ SETT_PUBLIC sett_analysis_answer sett_layout_order(sett_map_arena *arena, const 
   if (!sett_tile_plain(shape) || sett_tile_prepare(shape).error) {
     answer.all = to_memory ? sett_layout_map(arena, shape) : sett_layout_unmap(arena, shape);
   } else {
-    for (i = 0; i < n; ++i) { /* dimension i in memory is dimension d of the array */
+    for (i = 0; i < n; ++i) { /* index i in memory order is dimension d of the array */
       int d = shape->minor_to_major[n - 1 - i], from = to_memory ? d : i, at = to_memory ? i : d;
       variable[from].name = NULL;
       variable[from].lo = 0;
@@ -431,7 +462,7 @@ SETT_PUBLIC sett_analysis_answer sett_layout_physical(sett_map_arena *arena, con
 
 /* ---- bodies: nested layouts -------------------------------------------------------------------------------------- */
 
-/* Return (id / stride) mod tile, or 0. */
+/* Return (id / stride) mod tile for one dimension of a layout, or 0 if its tile is 1. */
 SETT_INLINE sett_expr settp_nested_digit_expr(sett_map_arena *arena, const sett_nested_layout *layout, int level,
                                               int d) {
   int64_t stride =
@@ -517,8 +548,8 @@ SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_
   return sett_map_make(arena, layout->rank, 0, 0, variable, 3, result, constraints, constraint);
 }
 
-/* Read how the results change with one id while all other ids are 0: the first id that moves each result, its increment and the number of its values.
- * Return 0 if a value is missing or not a multiple of the first. */
+/* Find for each result the first id that changes it while all other ids are 0, the increment, and the number of different values. Return 0 if a value
+ * does not exist, or is no multiple of the first increment. */
 SETT_INLINE int settp_nested_read_ids(const sett_map_evaluator *evaluator, int64_t *point, int variable,
                                       int64_t *stride, int64_t *step, int64_t *tile) {
   int64_t result[SETT_NESTED_MAX_RANK], id;
@@ -573,7 +604,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
                    : i == 1 ? SETT_NESTED_OUTER
                             : SETT_NESTED_BATCH][d] = map.variable[2 + i * r + d].hi + 1;
     if (layout.field[SETT_NESTED_THREAD_STRIDE][d] > 0) continue;
-    /* no thread has a digit here; a fixed digit shows in the weight of the next digit above */
+    /* no thread digit changes this dimension; if there is one that is always 0, it shows in the weight of the next digit above */
     own = layout.field[SETT_NESTED_ELEMENT][d];
     for (i = 1; i >= 0 && !weight; --i) {
       int64_t tile = layout.field[i == 1 ? SETT_NESTED_OUTER : SETT_NESTED_BATCH][d];
@@ -610,7 +641,7 @@ SETT_INLINE sett_any settp_layout_any_none(int kind) {
   return layout;
 }
 
-/* Read 64x64@T(..).. as an array of XLA; return 0 if the text is not such a layout. */
+/* Read 64x64@T(..).. as an array of XLA. Return 0 if the text is no such layout. */
 SETT_INLINE int settp_layout_any_faces(sett_map_arena *arena, const char *text, size_t length, size_t at,
                                        sett_any *layout) {
   static const char type[] = "f32[";
@@ -689,8 +720,10 @@ SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
                                          : sett_notation_map(arena, &layout->notation);
 }
 
-/* A layout as a function from inputs to outputs. DIGITS: each output is a constant plus a sum of ((input / low) mod size) * stride. BITS: a constant
- * XOR the bases of the bits that are set. VALUES: neither; its values can be computed. */
+/* A layout as a function from inputs to outputs.
+ *     DIGITS   each output is a constant plus a sum of ((input / low) mod size) * stride
+ *     BITS     each output is a constant XOR the bases of those input bits that are 1
+ *     VALUES   neither of these, but the value at a point can be computed */
 enum { SETTP_LAYOUT_FORM_VALUES, SETTP_LAYOUT_FORM_DIGITS, SETTP_LAYOUT_FORM_BITS };
 enum { SETTP_LAYOUT_FORM_MOST = 256, SETTP_LAYOUT_FORM_WIDTH = 63 };
 typedef struct settp_layout_form_digit {
@@ -699,18 +732,19 @@ typedef struct settp_layout_form_digit {
 } settp_layout_form_digit;
 typedef struct settp_layout_form {
   int kind, error;
-  int owners; /* 1: from the owner to the index */
-  int wraps;  /* 1: inputs may be larger (IREE's ids) */
-  int first;  /* 1: the first input is the fastest in the order of points */
+  int owners; /* 1 if it is a function from the owner to the index */
+  int wraps;  /* 1 if inputs may exceed their sizes (the ids of IREE) */
+  int first;  /* 1 if the first input changes fastest in the order of points, 0 if the last does */
   int ins, outs;
-  int64_t in[SETT_ANY_DIMS], out[SETT_ANY_DIMS]; /* sizes; 0 for an output of unknown size */
-  const char *name[SETT_ANY_DIMS];               /* names of owners; NULL: named by position */
+  int64_t in[SETT_ANY_DIMS], out[SETT_ANY_DIMS]; /* sizes of inputs and outputs; 0 for an output of unknown size */
+  /* the names of owners as inputs; NULL if inputs are matched by position */
+  const char *name[SETT_ANY_DIMS];
   int64_t constant[SETT_ANY_DIMS];
   int digits;
-  settp_layout_form_digit digit[SETTP_LAYOUT_FORM_MOST]; /* sorted by output, input, low */
-  int bit_at[SETT_ANY_DIMS + 1];                         /* the first bit of each input */
+  settp_layout_form_digit digit[SETTP_LAYOUT_FORM_MOST]; /* sorted by output, then input, then low */
+  int bit_at[SETT_ANY_DIMS + 1];                         /* index of the first bit of each input */
   uint64_t basis[SETTP_LAYOUT_FORM_WIDTH][SETT_ANY_DIMS];
-  sett_tile_plan plan; /* plan of an array of XLA */
+  sett_tile_plan plan; /* the plan of the shape, for an array of XLA */
 } settp_layout_form;
 
 SETT_INLINE void settp_layout_form_add(settp_layout_form *form, int in, int out, int64_t low, int64_t size,
@@ -736,14 +770,14 @@ SETT_INLINE void settp_layout_form_add(settp_layout_form *form, int in, int out,
   form->digit[i] = digit;
 }
 
-/* Return low * size, saturated at the largest number. */
+/* Return a * b, saturated. */
 SETT_INLINE int64_t settp_layout_form_times(int64_t a, int64_t b) {
   int64_t product;
   return settp_map_mul(a, b, &product) ? INT64_MAX : product;
 }
 
-/* Write one output as a function of one input: digits that cover it, with contiguous neighbours merged, lowest first. Return their number, or -1 if
- * they do not nest. Different lists are different functions. */
+/* Write one output as a function of one input by its digits, the lowest first. Adjacent digits with matching strides are merged. So two functions are
+ * equal only if their lists are. Return the number of digits, or -1 if they overlap without one following the other. */
 enum { SETTP_LAYOUT_FORM_LIST = 140 };
 SETT_INLINE int settp_layout_form_list(const settp_layout_form *form, int in, int out, settp_layout_form_digit *list) {
   int i, k = 0, count = 0;
@@ -781,27 +815,27 @@ SETT_INLINE int settp_layout_form_list(const settp_layout_form *form, int in, in
   return count;
 }
 
-SETT_INLINE int64_t settp_layout_form_log(int64_t value) { /* rounded up */
+SETT_INLINE int64_t settp_layout_form_log(int64_t value) { /* logarithm to base 2, rounded up */
   int64_t bits = 0;
   while (bits < 62 && (int64_t)1 << bits < value) ++bits;
   return bits;
 }
 
-/* Return the input of a bit. */
+/* Return the index of the input that a bit belongs to. */
 SETT_INLINE int settp_layout_form_input(const settp_layout_form *form, int bit) {
   int in = 0;
   while (form->bit_at[in + 1] <= bit) ++in;
   return in;
 }
 
-/* Return 1 if two bits are both set somewhere in the domain. */
+/* Return 1 if some point of the domain has 1 in both of two bits. */
 SETT_INLINE int settp_layout_form_both(const settp_layout_form *form, int i, int j) {
   int in = settp_layout_form_input(form, i);
   if (in != settp_layout_form_input(form, j)) return 1;
   return ((int64_t)1 << (i - form->bit_at[in])) + ((int64_t)1 << (j - form->bit_at[in])) < form->in[in];
 }
 
-/* Return 1, and write two bits that are set together and whose values share a bit, if there are any. */
+/* If there are two input bits that can both be 1 and whose bases have a common bit, write them and return 1. Then their XOR is not their sum. */
 SETT_INLINE int settp_layout_form_shared(const settp_layout_form *form, int *first, int *second) {
   int o, bits = form->bit_at[form->ins];
   for (*second = 0; *second < bits; ++*second)
@@ -812,8 +846,8 @@ SETT_INLINE int settp_layout_form_shared(const settp_layout_form *form, int *fir
   return 0;
 }
 
-/* Convert digits to bits, if their sizes are powers of two and no two values share a bit (with carry, they may). Return 1 if the form now has its
- * bases. */
+/* Convert digits to bits, if their sizes are powers of two and (unless `carry` is set) no two bases share a bit. Return 1 if the form now has its bases.
+ */
 SETT_INLINE int settp_layout_form_to_bits(settp_layout_form *form, int carry) {
   int i, j, b, in, out, shared = 0;
   uint64_t used[SETT_ANY_DIMS];
@@ -869,7 +903,8 @@ SETT_INLINE int settp_layout_form_value(const settp_layout_form *form, const int
   return form->kind == SETTP_LAYOUT_FORM_DIGITS;
 }
 
-/* Write the digits of CuTe's innermost layout, with one input per mode or one for all. Return 0 for strides of several levels of places. */
+/* Write the digits of the innermost layout of a CuTe layout. The inputs are its modes, or one integer for all. Return 0 if a stride is a nested
+ * coordinate such as 1@0@1, or if coordinates and numbers are mixed. */
 SETT_INLINE int settp_layout_form_cute_digits(settp_layout_form *form, const sett_notation_mode *mode, int flat) {
   settp_notation_work work = settp_notation_begin(NULL);
   settp_notation_flat leaves;
@@ -900,8 +935,8 @@ SETT_INLINE int settp_layout_form_cute_digits(settp_layout_form *form, const set
   return !deep && !(places && numbers);
 }
 
-/* Write the value of each bit of the integer for a layout whose last leaf is unbounded. Return 0 if sizes are not powers of two or values share bits.
- */
+/* Write the value of each bit of the integer, for an outer layout whose last leaf is unbounded. Return 0 if a size is no power of two or two values
+ * share a bit. */
 SETT_INLINE int settp_layout_form_outer(const sett_notation_mode *mode, uint64_t *basis) {
   settp_notation_work work = settp_notation_begin(NULL);
   settp_notation_flat leaves;
@@ -960,7 +995,7 @@ SETT_INLINE void settp_layout_form_cute(settp_layout_form *form, const sett_nota
     if (part->swizzle && part->bits == 0 && !form->owners && form->kind == SETTP_LAYOUT_FORM_DIGITS &&
         part->offset.rank < 0 && !part->offset.places && settp_layout_form_not_negative(form) &&
         !settp_map_add(form->constant[0], part->offset.size, &form->constant[0]))
-      continue; /* the identity: only an offset */
+      continue; /* the identity has only an offset */
     if (form->owners || part->offset.rank >= 0 || part->offset.places || part->offset.size < 0 ||
         !settp_layout_form_to_bits(form, 0) || (!part->swizzle && !settp_layout_form_outer(&part->layout, outer))) {
       form->kind = SETTP_LAYOUT_FORM_VALUES;
@@ -1101,7 +1136,7 @@ SETT_INLINE void settp_layout_form_iree(settp_layout_form *form, const sett_nest
   }
 }
 
-/* Say whether a linear layout with blocks of size 1 goes from offsets (-1), to offsets (1), or neither (0). */
+/* Return the direction of a linear layout with blocks of size 1: -1 from offsets, 1 to offsets, 0 neither. */
 SETT_INLINE int settp_layout_any_shared(const sett_notation_linear *linear) {
   int i, rest = 0;
   for (i = 1; i < linear->ins; ++i) rest |= linear->in_bits[i];
@@ -1109,7 +1144,7 @@ SETT_INLINE int settp_layout_any_shared(const sett_notation_linear *linear) {
   return linear->outs == 1 && settp_notation_name_is(linear->out[0], "offset");
 }
 
-/* Padded memory in which each bit of the number is one bit of the index: one digit per bit. */
+/* A layout of padded shared memory in which each bit of the number is one bit of the index. Each bit is a digit. */
 SETT_INLINE void settp_layout_form_padded(settp_layout_form *form, const sett_notation *layout) {
   const sett_notation_padded *padded = layout->padded;
   int d, i, k, at = 0;
@@ -1127,7 +1162,7 @@ SETT_INLINE void settp_layout_form_padded(settp_layout_form *form, const sett_no
     }
 }
 
-/* Return the form of a layout. flat: CuTe's modes are one integer. linear: a linear layout keeps its direction. */
+/* Return the form of a layout. flat: the modes of CuTe are one integer. linear: a linear layout keeps its direction. */
 SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, const sett_any *layout, int flat, int own) {
   settp_layout_form *form = (settp_layout_form *)settp_map_take(arena, sizeof *form);
   if (!form) return NULL;
@@ -1158,7 +1193,7 @@ SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, cons
       if (inverse.error) return form;
       settp_layout_form_linear(form, inverse.linear);
       for (i = 0, ins = form->ins; i < ins; ++i) form->name[i] = NULL;
-      form->outs = 1; /* blocks have no bits */
+      form->outs = 1; /* the block input has size 1, so it has no bits */
     }
     form->owners = form->first = 0;
   } else {
@@ -1169,7 +1204,7 @@ SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, cons
   return form;
 }
 
-/* Compute the value at a point, for any form. */
+/* Compute the value of a layout at a point. This works for all forms. */
 SETT_INLINE int settp_layout_any_value(sett_map_arena *arena, const sett_any *layout, const settp_layout_form *form,
                                        int flat, const int64_t *point, int64_t *value) {
   if (form->kind != SETTP_LAYOUT_FORM_VALUES) return settp_layout_form_value(form, point, value);
@@ -1195,7 +1230,7 @@ SETT_INLINE int settp_layout_any_value(sett_map_arena *arena, const sett_any *la
   }
 }
 
-/* Remove inputs of size 1 and sort the names in the order of owners. */
+/* Remove inputs of size 1. If inputs have names, sort them in the order register, lane, warp, block. */
 SETT_INLINE void settp_layout_form_tidy(settp_layout_form *form, int named) {
   static const char *const names[] = {"register", "lane", "warp", "block"};
   int from[SETT_ANY_DIMS], to[SETT_ANY_DIMS], i, k, count = 0;
@@ -1243,7 +1278,7 @@ SETT_INLINE sett_any_answer settp_layout_any_say(int yes, int no, const char *re
   return answer;
 }
 
-/* Return the first index at which two lists of digits differ, or -1. */
+/* Return the smallest input at which two lists of digits have different values; -1 if there is none. */
 SETT_INLINE int64_t settp_layout_form_first(const settp_layout_form_digit *a, int na, const settp_layout_form_digit *b,
                                             int nb) {
   int i;
@@ -1254,7 +1289,7 @@ SETT_INLINE int64_t settp_layout_form_first(const settp_layout_form_digit *a, in
   return -1;
 }
 
-/* Return the point of the first difference, yes if there is none, or neither if these forms do not decide. */
+/* Compare two forms. Return a no with the first point that differs, a yes, or neither if the forms do not decide it. */
 SETT_INLINE sett_any_answer settp_layout_form_compare(settp_layout_form *a, settp_layout_form *b, int first) {
   sett_any_answer answer = settp_layout_any_say(1, 0, "yes");
   int i, j, k, o, in, carry = 0, order[SETT_ANY_DIMS];
@@ -1294,7 +1329,7 @@ SETT_INLINE sett_any_answer settp_layout_form_compare(settp_layout_form *a, sett
       int64_t here = (int64_t)1 << (j - a->bit_at[in]);
       for (o = 0; o < a->outs; ++o) answer.no |= a->basis[j][o] != b->basis[j][o];
       if (answer.no) answer.point[0][in] = here;
-      /* a sum carries if the values of two bits, or of a bit and the constant, share a bit */
+      /* a sum carries if two bits, or a bit and the constant, have values with a common bit */
       for (o = 0; o < a->outs && carry && !answer.no; ++o)
         answer.no |= (sum->basis[j][o] & (uint64_t)sum->constant[o]) != 0;
       if (answer.no) answer.point[0][in] = here;
@@ -1318,7 +1353,8 @@ SETT_INLINE sett_any_answer settp_layout_form_compare(settp_layout_form *a, sett
   return answer;
 }
 
-/* Repeat IREE's ids up to the size of the other layout, if that is a number of whole periods. Inputs without a name are matched by position. */
+/* Repeat the ids of an IREE layout up to the size of the other layout, if this is a whole number of periods. Inputs without names are matched by
+ * position. */
 SETT_INLINE void settp_layout_form_repeat(settp_layout_form *form, const settp_layout_form *other) {
   int i, k;
   for (i = 1; i < form->ins && form->wraps; ++i)
@@ -1370,7 +1406,7 @@ SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any 
       return settp_layout_any_say(0, 1, x->owners ? "inputs of different sizes" : "different sizes");
     points = settp_layout_form_times(points, x->in[i]);
   }
-  if (x->owners) { /* CuTe's strides leave out trailing places, whose coordinate is always 0 */
+  if (x->owners) { /* a CuTe layout leaves out trailing dimensions whose coordinate is always 0 */
     for (; x->outs < y->outs && x->outs > 0 && x->out[0] == 0; ++x->outs) x->constant[x->outs] = x->out[x->outs] = 0;
     for (; y->outs < x->outs && y->outs > 0 && y->out[0] == 0; ++y->outs) y->constant[y->outs] = y->out[y->outs] = 0;
   }
@@ -1420,7 +1456,8 @@ SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any 
 /* The state of a conversion: the form, the text of the result, and the answer. */
 typedef struct settp_layout_any_work {
   sett_map_arena *arena;
-  settp_layout_form *form, *source; /* source is the unchanged form, for the values of a witness */
+  /* source: the form before any change, from which the values of a witness are computed */
+  settp_layout_form *form, *source;
   const sett_any *layout;
   settp_notation_writer writer;
   sett_any_answer answer;
@@ -1428,7 +1465,7 @@ typedef struct settp_layout_any_work {
 
 enum { SETTP_LAYOUT_ANY_TEXT = 8192 };
 
-/* Set the answer to no unless it is already; points may follow. */
+/* Set the answer to no, unless it is no already. The caller may then append points. */
 SETT_INLINE void settp_layout_any_no(settp_layout_any_work *work, const char *reason) {
   if (work->answer.no || *work->answer.reason) return;
   work->answer.no = 1;
@@ -1441,7 +1478,7 @@ SETT_INLINE void settp_layout_any_open(settp_layout_any_work *work, const char *
   if (!work->answer.no && !*work->answer.reason) work->answer.reason = reason;
 }
 
-/* Append the point of a witness with these numbers in two inputs; input -1 means none. */
+/* Append a point to the witness. It has the given numbers in two inputs and 0 in all others; input -1 means none. */
 SETT_INLINE void settp_layout_any_point(settp_layout_any_work *work, int in, int64_t at, int other, int64_t there) {
   int k = work->answer.points;
   if (!work->answer.no || k == SETT_ANY_POINTS) return;
@@ -1458,12 +1495,14 @@ SETT_INLINE void settp_layout_any_number(settp_layout_any_work *work, int64_t va
   settp_notation_write_integer(&work->writer, value);
 }
 SETT_INLINE void settp_layout_any_list(settp_layout_any_work *work, int i,
-                                       int64_t value) { /* after a comma, except for the first */
+                                       /* Append a comma, except before the first number, and then the number. */
+                                       int64_t value) {
   if (i > 0) settp_layout_any_write(work, ",");
   settp_layout_any_number(work, value);
 }
 
-/* Convert bits whose values share no bit to digits, which are summed. Otherwise return 0 and two bits that share one. */
+/* Convert bits to digits, if no two bits that can both be 1 have bases with a common bit, so that XOR is addition. Otherwise return 0 and write such
+ * a pair of bits. */
 SETT_INLINE int settp_layout_form_to_digits(settp_layout_form *form, int *first, int *second) {
   int i, o, in, bits = form->bit_at[form->ins];
   if (form->kind == SETTP_LAYOUT_FORM_DIGITS) return 1;
@@ -1478,7 +1517,7 @@ SETT_INLINE int settp_layout_form_to_digits(settp_layout_form *form, int *first,
   return 1;
 }
 
-/* Convert the form to digits, or set a no whose witness is two bits and their XOR. */
+/* Convert the form to digits, or set a no. The witness is two bits and the point that has both. */
 SETT_INLINE int settp_layout_any_digits(settp_layout_any_work *work) {
   settp_layout_form *form = work->form;
   int i = 0, j = 0, in, other;
@@ -1497,7 +1536,8 @@ SETT_INLINE int settp_layout_any_digits(settp_layout_any_work *work) {
   return 0;
 }
 
-/* Return the offsets of a box of points, last input fastest, box[i] values of each input; NULL if there is no room or a value overflows. */
+/* Return the offsets of a box of points, which has box[i] values of input i. The last input changes fastest. Return NULL if there is no room, or a
+ * value overflows. */
 SETT_INLINE int64_t *settp_layout_any_table(settp_layout_any_work *work, const int64_t *box, int64_t points) {
   int64_t point[SETT_ANY_DIMS], k, *table;
   int i;
@@ -1510,9 +1550,9 @@ SETT_INLINE int64_t *settp_layout_any_table(settp_layout_any_work *work, const i
   return table;
 }
 
-/* Write a table as a constant and digits, each as large as possible, under a swizzle or NULL; return 1 and set made. Contiguous digits are merged, so
- * if these digits fail, no others succeed. shape: digits must divide the size of their input. Otherwise return 0, and *at is the first point at which
- * the digits do not add up, or -1. */
+/* Write a table of offsets, with a swizzle undone unless it is NULL, as a constant and digits. Return 1 and write them to made. Each digit is as
+ * large as possible, and adjacent ones are merged, so if these digits fail, no others succeed. shape: digits must divide the size of their input.
+ * Otherwise return 0; *at is the first point whose offset is not the sum of its digits, or -1. */
 SETT_INLINE int settp_layout_any_lines(settp_layout_form *made, const int64_t *table, const int64_t *box,
                                        int64_t points, const sett_notation_part *part, int shape, int64_t *at) {
   int64_t step = points, k,
@@ -1555,8 +1595,9 @@ SETT_INLINE int settp_layout_any_lines(settp_layout_form *made, const int64_t *t
   return 1;
 }
 
-/* Set a no whose witness is a point of the table at which the digits do not add up, with its two parts, at which they do. made has the digits. tiles:
- * only if the parts are of two dimensions, because tiles that do not divide each other are not digits of one dimension. */
+/* Set a no. Its witness is a point of the table whose offset is not the sum of its digits, and two points that it is the sum of, for which the digits
+ * are right. If `tiles` is set, this is done only if these two differ in different dimensions; in one dimension, tiles that do not divide each other
+ * may be the cause. */
 SETT_INLINE void settp_layout_any_no_sum(settp_layout_any_work *work, const settp_layout_form *made, const int64_t *box,
                                          int64_t at, const char *reason, int tiles) {
   int64_t low = 1, point[SETT_ANY_DIMS];
@@ -1582,8 +1623,8 @@ SETT_INLINE void settp_layout_any_no_sum(settp_layout_any_work *work, const sett
 
 enum { SETTP_LAYOUT_ANY_TABLE = 1 << 16 };
 
-/* Convert values that are neither digits nor bits, or digits that do not divide each other, to digits, by visiting all points if there are at most
- * 2^16. Return 1 if the form is digits, 0 if it is not a sum of digits (with `no`: set a no of that reason), -1 if not decided. */
+/* Convert a form to digits by visiting all points, if there are at most 2^16. The form has values, or digits that do not divide each other. Return 1
+ * if it now has digits. Return 0 if it is no sum of digits; with `no`, the answer is then a no with this reason. Return -1 if it is not decided. */
 SETT_INLINE int settp_layout_any_read(settp_layout_any_work *work, const char *no, int tiles) {
   settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
   settp_layout_form *form = work->form, *made;
@@ -1609,12 +1650,12 @@ SETT_INLINE int settp_layout_any_read(settp_layout_any_work *work, const char *n
   return 0;
 }
 
-/* The digits of all dimensions of one output, smallest stride first, and the end of each dimension. span is the room up to the stride of the next
- * digit. */
+/* The digits of all inputs in one output, the smallest stride first. span is the number of values that fit below the stride of the next digit, so
+ * span > size means padding. */
 typedef struct settp_layout_any_digit {
   settp_layout_form_digit digit;
   int64_t span;
-  int top; /* the last digit of its input, or padding */
+  int top; /* 1 if this is the last digit of its input, or padding */
 } settp_layout_any_digit;
 typedef struct settp_layout_any_tower {
   int count;
@@ -1632,8 +1673,8 @@ SETT_INLINE void settp_layout_any_push(settp_layout_any_work *work, settp_layout
   tower->at[tower->count++].top = top;
 }
 
-/* Write the offsets of digits that nest; a no if they do not. Gaps are padding: for a tag after a last digit or as a digit of a complete dimension,
- * for tiles after any digit. */
+/* Stack digits by stride; set a no if they do not nest. A gap between two digits becomes padding. In a tag, padding follows a last digit of an input
+ * or forms a digit of an input whose digits are all placed; in tiles, it may follow any digit. */
 SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layout_any_tower *tower, int tiles) {
   settp_layout_form *form = work->form;
   settp_layout_any_tower all;
@@ -1665,7 +1706,7 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
         settp_layout_any_point(work, i, list[k].low, -1, 0);
       }
       if (k > 0 && list[k].stride < list[k - 1].stride &&
-          tiles) /* a tile with more dimensions than the tile before can do that */
+          tiles) /* a tile can do this if it has more dimensions than the tile before it */
         settp_layout_any_open(work, "not decided: expected the digits of a dimension in their order");
       if (k > 0 && list[k].stride < list[k - 1].stride) {
         settp_layout_any_no(work, "the digits of a dimension do not lie in their order");
@@ -1688,10 +1729,11 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
     if (k == all.count) gap = 1;
     if (gap != 1 && before && (tiles || before->top) && stride > before->digit.stride &&
         stride % before->digit.stride == 0 && stride / before->digit.stride >= before->span) {
-      before->span = stride / before->digit.stride; /* a last digit, padded */
+      before->span = stride / before->digit.stride; /* the gap is padding of this last digit */
       gap = 1;
     }
-    for (i = 0; i < form->ins && gap > 1; ++i) /* padding of a complete dimension, or before all digits */
+    /* the gap is padding of an input that is complete, or comes before all digits */
+    for (i = 0; i < form->ins && gap > 1; ++i)
       if (left[i] == 0 || tiles) {
         settp_layout_form_digit padding;
         padding.in = i;
@@ -1715,9 +1757,9 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
   }
 }
 
-/* Write digits, most major first, as tiles. A tile takes some leading digits of the rest, at most one per dimension, in the order of the dimensions,
- * and pads the first remaining digits if their span exceeds their size. place is the place of each dimension among the tiles' dimensions. The first
- * `fixed` digits may be counts of the array. */
+/* Digits, the most major first, written as tiles. A tile takes some of the leading digits that remain, at most one per dimension and in the order of
+ * the dimensions; it pads the first remaining digit of a dimension whose span exceeds its size. place is the index of each dimension among the
+ * dimensions of the tiles. The first `fixed` digits may count tiles of the array. */
 typedef struct settp_layout_any_tiles {
   int tiles, rank[SETT_NOTATION_TILES];
   int64_t tile[SETT_NOTATION_TILES][SETT_ANY_DIMS];
@@ -1756,7 +1798,8 @@ SETT_INLINE int settp_layout_any_tile(settp_layout_any_tiles *out, int rank, con
     for (i = front; i < rank; ++i) out->tile[out->tiles][i - front] = rest[i];
     ++out->tiles;
   }
-  for (i = out->tiles - 1; i-- > 0;) /* a tile of all dimensions that the next tile pads */
+  /* an outer tile of all dimensions must be padded up to a multiple of the next tile */
+  for (i = out->tiles - 1; i-- > 0;)
     while (out->rank[i] < out->rank[i + 1]) {
       for (last = out->rank[i]++; last > 0; --last) out->tile[i][last] = out->tile[i][last - 1];
       out->tile[i][0] = 1;
@@ -1801,7 +1844,7 @@ SETT_INLINE void settp_layout_any_to_tag(settp_layout_any_work *work) {
   if (form->ins < 1 || form->ins > SETT_NOTATION_DIMS) settp_layout_any_no(work, "a tag has 1 to 12 dimensions");
   settp_layout_any_build(work, &tower, 0);
   if (work->answer.no || *work->answer.reason) return;
-  for (inner = tower.count; inner > 0; --inner) { /* the digits of the outer dimensions, which are not padded */
+  for (inner = tower.count; inner > 0; --inner) { /* the digits of the outer dimensions must not be padded */
     const settp_layout_any_digit *at = &tower.at[inner - 1];
     if (!at->top || at->span != at->digit.size || at->digit.low >= form->in[at->digit.in]) break;
   }
@@ -1814,7 +1857,7 @@ SETT_INLINE void settp_layout_any_to_tag(settp_layout_any_work *work) {
   }
   settp_layout_any_write(work, "@");
   for (i = tower.count; i-- > inner;) seq[letters++] = tower.at[i].digit.in;
-  /* dimensions without a digit there; in alphabetical order for dimensions of one */
+  /* dimensions that have no digit here, because their size is 1; they are put in alphabetical order */
   for (i = 0; i < form->ins; ++i) {
     int to = 0, j;
     if (outer[i]) continue;
@@ -1849,7 +1892,8 @@ SETT_INLINE void settp_layout_any_to_xla(settp_layout_any_work *work) {
     if (fixed == i && at->span == at->digit.size && at->digit.low < form->in[at->digit.in]) ++fixed;
   }
   for (way = 0; way < 2;
-       ++way) { /* the order of the dimensions, by their most major digits or by their most minor digits */
+       /* two orders of the dimensions are tried: by the most major digit of each, then by the most minor digit */
+       ++way) {
     int used[SETT_ANY_DIMS], next = 0;
     for (i = 0; i < form->ins; ++i) used[i] = 0;
     for (i = 0; i < tower.count; ++i) used[dim[i]] = 1;
@@ -1880,8 +1924,8 @@ SETT_INLINE void settp_layout_any_to_xla(settp_layout_any_work *work) {
 
 /* ---- bodies: to CuTe */
 
-/* Write the digits of an input in all outputs, each in one output; out -1 and stride 0 mean no contribution. Return their number, or -1 after a no.
- */
+/* Write the digits of an input, where each digit changes one output. out -1 and stride 0 mean that the digit changes none. Return their number, or -1
+ * after a no. */
 SETT_INLINE int settp_layout_any_leaves(settp_layout_any_work *work, int in, settp_layout_form_digit *leaf) {
   settp_layout_form *form = work->form;
   settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST], all[SETTP_LAYOUT_FORM_LIST];
@@ -1928,7 +1972,7 @@ SETT_INLINE int settp_layout_any_leaves(settp_layout_any_work *work, int in, set
   return work->answer.no || *work->answer.reason ? -1 : count;
 }
 
-/* Write the shape, or the strides, of all inputs. */
+/* Write the shape of all inputs, or their strides. */
 SETT_INLINE void settp_layout_any_cute_part(settp_layout_any_work *work, int strides) {
   settp_layout_form *form = work->form;
   settp_layout_form_digit leaf[SETTP_LAYOUT_FORM_LIST];
@@ -1951,7 +1995,7 @@ SETT_INLINE void settp_layout_any_cute_part(settp_layout_any_work *work, int str
   if (form->ins != 1) settp_layout_any_write(work, ")");
 }
 
-/* Return 1 if the digits divide the sizes of the inputs, so that they form shapes. */
+/* Return 1 if the digits of each input divide its size, so that they form a CuTe shape. */
 SETT_INLINE int settp_layout_form_divides(const settp_layout_form *form) {
   settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
   int i, k;
@@ -1961,7 +2005,8 @@ SETT_INLINE int settp_layout_form_divides(const settp_layout_form *form) {
   return 1;
 }
 
-/* Find a swizzle under which the form is a shape:stride layout. Return 1 and change the form to that layout. spare is another form. */
+/* Find a swizzle under which the form is a shape:stride layout. If there is one, change the form to that layout and return 1. spare is memory for
+ * another form. */
 SETT_INLINE int settp_layout_any_swizzle(settp_layout_form *form, settp_layout_form *spare, sett_notation_part *part) {
   uint64_t all = 0, under[SETTP_LAYOUT_FORM_WIDTH], constant;
   int bits = form->bit_at[form->ins], width = 0, i, j, sign, b, m, s;
@@ -1995,10 +2040,10 @@ SETT_INLINE int settp_layout_any_swizzle(settp_layout_form *form, settp_layout_f
   return 0;
 }
 
-/* Find the swizzle by visiting points, if sums may carry or sizes are not powers of two. Return 1 and change the form to that layout, 0 if no swizzle
- * fits, -1 if not decided. The points are those of a box: all points if there are at most 2^16, otherwise those of the dimensions whose digits first
- * fail to divide. A swizzle that moves bits more than one above the highest bit of the offsets has no effect, because a sum that carried into them
- * would have that bit. */
+/* The same by visiting points, for forms whose sums may carry or whose sizes are no powers of two. Return 1 and change the form, or 0 if no swizzle
+ * fits, or -1 if it is not decided. If there are at most 2^16 points, all are visited; otherwise those of the dimensions whose digits first fail to
+ * divide. Swizzles that read bits more than one above the highest bit of the offsets are not tried: they change nothing, because a carry into those
+ * bits would have shown there. */
 SETT_INLINE int settp_layout_any_swizzle_by_points(settp_layout_any_work *work, settp_layout_form *made,
                                                    sett_notation_part *part) {
   settp_layout_form *form = work->form;
@@ -2041,7 +2086,7 @@ SETT_INLINE int settp_layout_any_swizzle_by_points(settp_layout_any_work *work, 
   return 0;
 }
 
-/* Set a no for a negative offset of digits: an offset is added to a value that is not negative. */
+/* Set a no if digits have a negative offset, because CuTe adds the offset to a value that is not negative. */
 SETT_INLINE int settp_layout_any_negative(settp_layout_any_work *work) {
   const settp_layout_form *form = work->form;
   int64_t point[SETT_ANY_DIMS], least = 0;
@@ -2078,7 +2123,7 @@ SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
   plain = form->kind != SETTP_LAYOUT_FORM_VALUES && settp_layout_form_to_digits(form, &i, &j) &&
           (form->owners || settp_layout_form_divides(form));
   if (!plain && !form->owners) {
-    /* with sizes that are powers of two, bits are a shape:stride layout under a swizzle only without carries */
+    /* if all sizes are powers of two, bits are a shape:stride layout under a swizzle only if no sum carries */
     for (i = 0; i < form->ins; ++i) exact &= (form->in[i] & (form->in[i] - 1)) == 0;
     exact = exact && form->constant[0] == 0 && settp_layout_form_to_bits(&bits[0], 0);
     found = exact ? settp_layout_any_swizzle(&bits[0], &bits[1], &part)
@@ -2114,8 +2159,8 @@ SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
 
 /* ---- bodies: to linear layouts */
 
-/* Return 1 and set a no at the first point whose value is not the XOR of the values of its bits. Return -1 if there is none and the form has the
- * bases, 0 if there is none among the points visited. */
+/* Search a point whose value is not the XOR of the values of its bits. Return 1 and set a no if there is one. Return -1 if there is none, and the
+ * form has its bases. Return 0 if there is none among the points visited. */
 SETT_INLINE int settp_layout_any_not_linear(settp_layout_any_work *work) {
   enum { SETTP_LAYOUT_ANY_POINTS = 1 << 18 };
   settp_layout_form *form = work->form;
@@ -2184,7 +2229,7 @@ SETT_INLINE int settp_layout_any_not_linear(settp_layout_any_work *work) {
   return -1;
 }
 
-/* Write name = [[..], ..] for the bits of an input, with their values in each output. */
+/* Write name = [[..], ..]: for each bit of an input, its values in all outputs. */
 SETT_INLINE void settp_layout_any_bases(settp_layout_any_work *work, const char *name, int first, int last) {
   int i, o;
   settp_layout_any_write(work, name);
@@ -2262,7 +2307,7 @@ SETT_INLINE void settp_layout_any_to_triton(settp_layout_any_work *work) {
   settp_layout_any_write(work, "}");
 }
 
-/* Invert a layout from the index to the offset, as shared memory needs it, if it is a bijection. */
+/* Invert a layout from the index to the offset, if it is a bijection, because Triton writes shared memory from the offset to the index. */
 SETT_INLINE void settp_layout_any_turn(sett_map_arena *arena, sett_any *made) {
   sett_notation inverse = sett_notation_invert(arena, &made->notation);
   settp_notation_work work = settp_notation_begin(arena);
@@ -2280,7 +2325,7 @@ SETT_INLINE void settp_layout_any_turn(sett_map_arena *arena, sett_any *made) {
 
 /* ---- bodies: to the notations of owners */
 
-/* Write for each dimension of the index the digits of owners, smallest weight first: a tower without gaps, or a no. */
+/* For each dimension of the index, stack the digits of owners by weight, the smallest first. Set a no if there are gaps or overlaps. */
 SETT_INLINE int settp_layout_any_owned(settp_layout_any_work *work, settp_layout_any_tower *tower, int in_of[3]) {
   static const char *const names[] = {"register", "lane", "warp"};
   settp_layout_form *form = work->form;
@@ -2352,7 +2397,7 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
   int in_of[3], next[SETT_ANY_DIMS], d, i, k = 0, phase, cursor;
   if (!settp_layout_any_owned(work, tower, in_of)) return;
   for (d = 0; d < form->outs; ++d) {
-    /* level of the digit below: threads and subgroups occur once, from the smallest weight on */
+    /* the level of the digit below; threads and subgroups occur once, and follow the elements */
     int level = SETT_NESTED_LEVELS;
     next[d] = 0;
     for (k = 0; k < SETT_NESTED_FIELD_COUNT; ++k) field[k][d] = k < SETT_NESTED_LEVELS;
@@ -2371,21 +2416,23 @@ SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_lay
       field[to == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE][d] = digit->low;
     }
   }
-  /* registers, fastest first: elements of all dimensions from the last on, then outer digits, then batch digits */
+  /* sort the registers, fastest first: element digits of all dimensions from the last dimension on, then outer digits, then batch digits */
   for (phase = 0, cursor = form->outs; phase < 3;) {
     int found = -1;
     for (d = 0; d < form->outs; ++d)
       for (i = 0; i < tower[d].count; ++i)
         if (tower[d].at[i].digit.in == in_of[0] && tower[d].at[i].digit.low == slot) found = d, k = i;
     if (found < 0) break;
-    for (i = 0, d = 0; i < k; ++i) d |= tower[found].at[i].digit.in == in_of[1]; /* above the thread's digit */
+    /* 1: this digit is above the thread's digit of its dimension */
+    for (i = 0, d = 0; i < k; ++i) d |= tower[found].at[i].digit.in == in_of[1];
     for (i = k + 1; i < tower[found].count && phase > 0; ++i) d |= 2 * (tower[found].at[i].digit.in == in_of[1]);
     if (found >= cursor || (phase == 0 && d == 1)) {
       ++phase;
       cursor = form->outs;
       continue;
     }
-    if ((d & 2) || k < next[found]) break; /* below the thread's digit but not an element, or out of order */
+    /* a digit below the thread's digit must be an element digit; or the digits are out of order */
+    if ((d & 2) || k < next[found]) break;
     field[levels[phase]][found] = tower[found].at[k].digit.size;
     next[found] = k + 1;
     slot *= tower[found].at[k].digit.size;
@@ -2424,7 +2471,8 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
     total += tower[d].count;
     for (dims[d] = 1, i = 0; i < tower[d].count; ++i) dims[d] *= tower[d].at[i].digit.size;
   }
-  /* most major digit first: registers in their order, each after the digits that must precede it; the rest at the end, dimension by dimension */
+  /* collect digits, the most major first: registers in their order, each after the digits that must precede it in its dimension; then the digits that
+   * are left, dimension by dimension */
   while (count < total) {
     const settp_layout_form_digit *top;
     int to = -1;
@@ -2433,7 +2481,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
         if (tower[d].at[i].digit.in == in_of[0] && tower[d].at[i].digit.low * tower[d].at[i].digit.size == registers &&
             tower[d].at[i].digit.low > 1)
           to = d;
-    if (to < 0) { /* only the fastest register, the vector, is left: it ends its dimension if it can */
+    if (to < 0) { /* only the fastest register digit, the vector, is left: let it end its dimension if possible */
       int best = -1;
       for (d = 0; d < form->outs; ++d) {
         if (left[d] == 0 || (tower[d].at[left[d] - 1].digit.in != in_of[0]) <= best) continue;
@@ -2443,7 +2491,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
     }
     top = &tower[to].at[left[to] - 1].digit;
     if (top->in == in_of[0]) {
-      if (top->low > 1 && top->low * top->size != registers) { /* the vector may be at any place */
+      if (top->low > 1 && top->low * top->size != registers) { /* the vector may be a part of any digit */
         settp_layout_any_no(work, "the registers are not in the order of the tiled shape, row-major");
         settp_layout_any_point(work, in_of[0], top->low, -1, 0);
         return;
@@ -2478,7 +2526,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
   }
   tiled->warps = tiled->lanes = 0;
   tiled->vector_dim = -1;
-  /* only the digits are computed, because the roles are not known yet */
+  /* only the digits are computed here, because the roles are not known yet */
   settp_notation_tile(tiled, form->outs, dims);
   for (i = 0; i < form->outs; ++i) {
     if (i) settp_layout_any_write(work, "x");
@@ -2489,7 +2537,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
     settp_notation_write_python(&work->writer, tiles.rank[i], tiles.tile[i], 0);
     settp_layout_any_write(work, i < tiles.tiles - 1 ? "," : tiles.tiles == 1 ? ",))" : "))");
   }
-  for (k = 2; k > 0; --k) { /* warps, then lanes, most major first */
+  for (k = 2; k > 0; --k) { /* warps first, then lanes, each with the most major digit first */
     int n = in_of[k] < 0 ? 0 : settp_layout_any_leaves(work, in_of[k], leaf);
     settp_layout_any_write(work, k == 2 ? ", warp_dims=(" : ", lane_dims=(");
     while (n-- > 0) {
@@ -2513,7 +2561,7 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
   settp_layout_any_write(work, ")");
 }
 
-/* Write numbers with commas, in brackets unless there is only one. */
+/* Write numbers separated by commas, in parentheses unless there is only one. */
 SETT_INLINE void settp_layout_any_tuple(settp_layout_any_work *work, int count, const int64_t *number) {
   int i;
   if (count != 1) settp_layout_any_write(work, "(");
@@ -2521,7 +2569,7 @@ SETT_INLINE void settp_layout_any_tuple(settp_layout_any_work *work, int count, 
   if (count != 1) settp_layout_any_write(work, ")");
 }
 
-/* Return the largest stride of a dimension whose size is not 1, or 0. */
+/* Return the largest stride of a dimension whose size is not 1; 0 if it has none. */
 SETT_INLINE int64_t settp_layout_any_stride(const sett_notation *layout, int dim) {
   settp_notation_work work = settp_notation_begin(NULL);
   settp_notation_flat leaves;
@@ -2536,8 +2584,8 @@ SETT_INLINE int64_t settp_layout_any_stride(const sett_notation *layout, int dim
   return most;
 }
 
-/* Write an array without elements: compact, its dimensions in the order of the layout's strides, sizes of 0 counted as 1. A dimension without a
- * stride follows the dimension before it. */
+/* Write an array without elements: compact, with sizes of 0 counted as 1, and its dimensions in the order of the layout's strides. A dimension
+ * without a stride follows the dimension before it. */
 SETT_INLINE void settp_layout_any_to_empty(settp_layout_any_work *work, int target) {
   const settp_layout_form *form = work->form;
   const sett_any *layout = work->layout;
@@ -2657,23 +2705,23 @@ SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
 
 /* ---- bodies: from threads to threads ------------------------------------------------------------------------------ */
 
-/* A layout as a distribution; the inputs that are register, lane, warp and block (-1: none). */
+/* A layout as a distribution. at[] has the inputs that are register, lane, warp and block; -1 means that there is none. */
 typedef struct settp_layout_owner {
   const sett_any *layout;
   settp_layout_form *form;
-  int error, pair; /* pair: the inputs are thread and value */
+  int error, pair; /* pair: 1 if the inputs are (thread, value) */
   int at[4];
   int64_t size[4];
-  int64_t *value; /* [(thread * registers + register) * outs + out] */
+  int64_t *value; /* index (thread * registers + register) * outs + out */
   int outs;
   int64_t dims[SETT_ANY_DIMS];
-  int masked; /* 1: an index outside dims is not an element */
+  int masked; /* 1: an index outside dims is no element */
 } settp_layout_owner;
 
 SETT_INLINE void settp_layout_owner_read(sett_map_arena *arena, const sett_any *layout, settp_layout_owner *owner) {
   static const char *const names[] = {"register", "lane", "warp", "block"};
   const sett_notation *notation = &layout->notation;
-  sett_any whole = *layout; /* a masked layout with all its registers */
+  sett_any whole = *layout; /* the layout with its mask removed, so that it has all registers */
   settp_layout_form *form;
   int i, k;
   owner->masked = layout->kind == SETT_ANY_NOTATION && notation->kind == SETT_NOTATION_MASKED;
@@ -2716,8 +2764,8 @@ SETT_INLINE void settp_layout_owner_read(sett_map_arena *arena, const sett_any *
     if (owner->size[k] == 0) owner->error = SETT_MOVE_ERROR_EMPTY;
 }
 
-/* Compute the index that each register holds, -1 for threads that the layout does not have, and the needed size of dimensions whose size is not
- * known. */
+/* Compute the index that each register holds; -1 for threads that the layout does not have. Also compute the smallest possible size of dimensions
+ * whose size is unknown. */
 SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_owner *owner, int lanes, int warps,
                                          int blocks) {
   int64_t point[SETT_ANY_DIMS], value[SETT_ANY_DIMS], i, registers = owner->size[0];
@@ -2762,7 +2810,7 @@ SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_own
   }
 }
 
-/* Give a dimension of unknown size the size in the other layout; split an integer, first dimension fastest. */
+/* Give dimensions of unknown size the size that the other layout has. Split an integer into the dimensions; the first is the fastest. */
 SETT_INLINE void settp_layout_owner_fit(sett_map_arena *arena, settp_layout_owner *owner,
                                         const settp_layout_owner *other, int64_t count) {
   int64_t size = 1, *split, i;
@@ -2817,7 +2865,7 @@ SETT_INLINE sett_move_table settp_layout_owner_table(sett_map_arena *arena, cons
   return table;
 }
 
-/* Check that all blocks move as the first does, up to the names of elements. If an element is in another block, the answer is no. */
+/* Check that each block moves its elements as the first block does. If an element moves to another block, the answer is no. */
 SETT_INLINE void settp_layout_owner_blocks(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                            int blocks, sett_move *move) {
   int64_t size = 1, held = (int64_t)a->lanes * a->warps * a->registers,
@@ -2832,7 +2880,7 @@ SETT_INLINE void settp_layout_owner_blocks(sett_map_arena *arena, const sett_mov
   }
   for (block = 0; block < blocks && !move->error && !move->no; ++block) {
     const int32_t *own = a->element + block * held, *other = b->element + block * wanted;
-    /* name[e]: the block's element in place of the first block's element e, or -1; name[size + e]: 1 if the block has element e */
+    /* name[e]: the element of this block that corresponds to element e of the first block, or -1. name[size + e]: 1 if this block has element e */
     for (i = 0; i < 2 * size; ++i) name[i] = -1;
     for (i = 0; i < held; ++i) {
       if (own[i] < 0) continue;
@@ -2855,7 +2903,7 @@ SETT_INLINE void settp_layout_owner_blocks(sett_map_arena *arena, const sett_mov
   }
 }
 
-/* Return the layout of shared memory between two linear layouts, or an error. */
+/* Return the layout of shared memory for the exchange between two linear layouts, or an error. */
 SETT_INLINE sett_notation settp_layout_owner_exchange(sett_map_arena *arena, const sett_any *a, const sett_any *b,
                                                       int bits) {
   const sett_any *given[2];
@@ -2873,7 +2921,7 @@ SETT_INLINE sett_notation settp_layout_owner_exchange(sett_map_arena *arena, con
   return sett_notation_shared(arena, &linear[0].layout.notation, &linear[1].layout.notation, bits).layout;
 }
 
-/* Return the place of each element in it; NULL if these arrays have none. */
+/* Return the place of each element in that memory; NULL if these arrays have none. */
 SETT_INLINE const int32_t *settp_layout_owner_places(sett_map_arena *arena, const sett_any *a, const sett_any *b,
                                                      int bits, const sett_move_table *table) {
   sett_notation exchange;
@@ -2912,7 +2960,7 @@ SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
   settp_layout_owner_read(arena, a, &owner[0]);
   settp_layout_owner_read(arena, b, &owner[1]);
   if (owner[0].error || owner[1].error) return settp_move_none(owner[0].error ? owner[0].error : owner[1].error);
-  for (k = 1; k < 4; ++k) { /* sizes of the layouts whose ids do not wrap */
+  for (k = 1; k < 4; ++k) { /* take the sizes from the layouts whose ids do not wrap */
     size[k] = 1;
     fixed[k] = 0;
     for (i = 0; i < 2; ++i) {
@@ -2936,7 +2984,7 @@ SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
     for (i = 0; i < 2; ++i)
       if (owner[i].pair && owner[i].size[1] < 32 && owner[1 - i].size[1] <= owner[i].size[1])
         size[1] = owner[i].size[1];
-  for (i = 0; i < 2; ++i) { /* the warps that the other layout needs */
+  for (i = 0; i < 2; ++i) { /* add the warps that only the other layout has */
     int64_t warps = owner[i].size[2], of_ids = (owner[i].size[1] + size[1] - 1) / size[1];
     if (!owner[i].form->wraps && !owner[i].pair) continue;
     if (of_ids > warps) warps = of_ids;
@@ -2953,7 +3001,7 @@ SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
     table[i] = settp_layout_owner_table(arena, &owner[i], (int)size[1], (int)size[2], (int)size[3]);
   }
   for (k = 0; k < table[0].rank && size[3] > 1 && !table[0].error && !table[1].error; ++k)
-    /* the answer will be no in any case */
+    /* skip large tables if the answer is no anyway */
     if (table[0].rank != table[1].rank || table[0].dims[k] != table[1].dims[k]) size[3] = 1;
   place = settp_layout_owner_places(arena, a, b, bits, &table[0]);
   if (size[3] > 1 && !table[0].error && !table[1].error) {
@@ -2983,8 +3031,8 @@ SETT_PUBLIC int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, con
   return arrays > 0;
 }
 
-/* Return the number of places of an array that is an XLA shape: for a tag with all padding, for XLA's arrays those of the shape, otherwise up to the
- * last element. */
+/* Return the number of places of an array: for a tag, including all padding; for an array of XLA, that of its shape; otherwise up to the last element.
+ */
 SETT_INLINE int64_t settp_layout_any_places(const sett_any *layout, const sett_tile_shape *shape,
                                             const sett_tile_plan *plan) {
   int64_t last[SETT_TILE_MAX_RANK], places = 1, block;
