@@ -179,7 +179,7 @@ HISTORY
 #ifndef SETT_INDEXING_ANALYSIS_H
 #define SETT_INDEXING_ANALYSIS_H
 
-#define SETT_ANALYSIS_VERSION 1000 /* 0.10.0: 10000 * major + 100 * minor + patch */
+#define SETT_ANALYSIS_VERSION 1000 /* version 0.10.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_INDEXING_MAP_H
 #error "include sett_indexing_map.h before sett_indexing_analysis.h"
@@ -247,148 +247,154 @@ typedef struct sett_analysis_list {
   const int64_t *values;
 } sett_analysis_list;
 
-/* An op as numbers, with HLO's names. Lists that an op does not use stay empty. For lists that an op uses, an empty stride, base_dilation or
- * window_dilation means ones; an empty low, high, interior or reversal means zeros (pad requires low and high); an empty layout means row-major;
- * groups 0 means 1. */
+/* An op as numbers, with HLO's names. Lists that an op does not use stay empty. A list that an op uses may be empty, too: an empty stride,
+ * base_dilation or window_dilation means ones; an empty low, high, interior or reversal means zeros (but pad requires low and high); an empty layout
+ * means row-major. groups 0 means 1. */
 typedef struct sett_analysis_op {
   int opcode;
-  int operand;  /* the operand whose indices the map computes or starts from */
+  int operand;  /* the operand that is related to the output: the map computes its indices, or starts from them */
   int operands; /* number of entries of in */
-  /* dimensions of the operands; concatenate reads the operands up to `operand`, gather and scatter also read the indices, other ops only `operand`
-   */
+  /* Dimensions of the operands. Which entries are read: by concatenate those up to `operand`, by gather and scatter also that of the indices, by
+   * other ops only in[operand]. */
   const sett_analysis_list *in;
   sett_analysis_list out; /* dimensions of the output; all outputs of a variadic op have the same dimensions */
-  /* broadcast, transpose, reverse, reduce; for concatenate and all-gather, the one dimension */
+  /* of broadcast, transpose, reverse and reduce; of concatenate and all-gather, the one dimension */
   sett_analysis_list dimensions;
-  sett_analysis_list start, stride;         /* slice; stride also of windows */
-  sett_analysis_list low, high, interior;   /* pad; low and high also of windows; both may be negative */
-  sett_analysis_list out_layout, in_layout; /* bitcast: minor_to_major */
-  /* attributes of a window: sizes, lhs_dilate, rhs_dilate, reversal as 0 or 1 */
+  sett_analysis_list start, stride;         /* of slice; stride also of windows */
+  sett_analysis_list low, high, interior;   /* of pad; low and high also of windows. low and high may be negative */
+  sett_analysis_list out_layout, in_layout; /* of bitcast: minor_to_major */
+  /* attributes of a window: sizes, base dilations (lhs_dilate), window dilations (rhs_dilate), and reversal as 0 or 1 */
   sett_analysis_list window, base_dilation, window_dilation, reversal;
-  sett_analysis_list lhs_batch, rhs_batch, lhs_contracting, rhs_contracting; /* dot, scaled-dot */
-  /* convolution: numbers of the batch dimension, the feature dimension, then the spatial dimensions in order */
+  sett_analysis_list lhs_batch, rhs_batch, lhs_contracting, rhs_contracting; /* of dot and scaled-dot */
+  /* of convolution: which dimension is the batch, which the feature, and which are the spatial dimensions, in this order */
   sett_analysis_list lhs_labels;
-  sett_analysis_list rhs_labels; /* input feature, output feature, spatial dimensions */
-  sett_analysis_list out_labels; /* batch, feature, spatial dimensions */
+  sett_analysis_list rhs_labels; /* likewise: input feature, output feature, spatial dimensions */
+  sett_analysis_list out_labels; /* likewise: batch, feature, spatial dimensions */
   int64_t feature_groups, batch_groups;
-  /* dot, scaled-dot, convolution, windows: with 1, the first ranges of a map from the output are all contracted dimensions in order (a window's, then
-   * the input features), so that the maps of all operands share them */
+  /* For dot, scaled-dot, convolution and windows. With 1, a map from the output begins its ranges with all contracted dimensions in order (those of
+   * the window, then the input features), so that the maps of all operands have the same ranges. */
   int64_t joint;
-  sett_analysis_list offset_dims;      /* gather; scatter: update_window_dims */
-  sett_analysis_list collapsed;        /* gather: collapsed_slice_dims; scatter: inserted_window_dims */
-  sett_analysis_list start_index_map;  /* gather; scatter: scatter_dims_to_operand_dims */
-  sett_analysis_list operand_batching; /* gather: operand_batching_dims; scatter: input_batching_dims */
-  sett_analysis_list indices_batching; /* gather: start_indices_batching_dims; scatter: scatter_indices_batching_dims */
-  int64_t index_vector_dim;            /* gather, scatter */
-  sett_analysis_list slice_sizes;      /* gather */
+  sett_analysis_list offset_dims;      /* of gather; of scatter: update_window_dims */
+  sett_analysis_list collapsed;        /* of gather: collapsed_slice_dims; of scatter: inserted_window_dims */
+  sett_analysis_list start_index_map;  /* of gather; of scatter: scatter_dims_to_operand_dims */
+  sett_analysis_list operand_batching; /* of gather: operand_batching_dims; of scatter: input_batching_dims */
+  /* of gather: start_indices_batching_dims; of scatter: scatter_indices_batching_dims */
+  sett_analysis_list indices_batching;
+  int64_t index_vector_dim;       /* of gather and scatter */
+  sett_analysis_list slice_sizes; /* of gather */
 } sett_analysis_op;
 
-/* The value of a runtime variable: an element of that operand. */
+/* Where the value of a runtime variable is read: an element of this operand. */
 typedef struct sett_analysis_runtime {
   int operand;
-  int count; /* length of the element's index */
-  /* 1: a value out of bounds is clamped to the nearer bound; 0: a value out of bounds makes no pair (scatter) */
+  int count; /* number of indices of the element */
+  /* for a value out of bounds, 1: it is clamped to the nearest bound; 0: it relates no element (scatter) */
   int clamped;
 } sett_analysis_runtime;
 
 enum { SETT_ANALYSIS_UNDEFINED, SETT_ANALYSIS_EXACT, SETT_ANALYSIS_COVERING };
 
-/* The answer to a question about an op. The results of the map `all` are the index, then the replica if there is one, then the index at which each
- * runtime variable is read. One map holds them, so that all are composed and simplified together. */
+/* The answer to a question about an op. The results of the map `all` are the index, then the replica if there is one, then for each runtime variable
+ * the index at which it is read. All are results of one map, so that they are composed and simplified together. */
 typedef struct sett_analysis_answer {
   int kind;
-  const char *reason; /* reason for COVERING and UNDEFINED; "" for EXACT */
+  const char *reason; /* why the answer is COVERING or UNDEFINED; "" if it is EXACT */
   sett_map all;
-  int results;  /* length of the index */
+  int results;  /* number of indices */
   int replica;  /* 1 if there is a replica */
-  int runtimes; /* number of runtime variables, which is all.rts */
+  int runtimes; /* number of runtime variables; equal to all.rts */
   sett_analysis_runtime runtime[SETT_ANALYSIS_MAX_RUNTIMES];
 } sett_analysis_answer;
 
 /* ---- whole graphs ---- */
 
-/* maximum number of maps in a set; maximum number of moves that are followed to a constant */
+/* maximum number of maps in a set; maximum number of ops that only move elements through which a read is followed to a constant */
 enum { SETT_ANALYSIS_MAX_MAPS = 256, SETT_ANALYSIS_MAX_MOVES = 64 };
 
-/* Caller-owned memory for maps that outlive the arena's contents. It holds them as text and only grows. */
+/* Caller-owned memory for maps that must outlive the contents of the arena. It stores them as text, and nothing is freed. */
 typedef struct sett_analysis_store {
   unsigned char *memory;
   size_t bytes, used;
 } sett_analysis_store;
 
 typedef struct sett_analysis_kept {
-  int kind, results, replica, runtimes; /* as in the answer; text is the map `all` */
+  int kind, results, replica, runtimes; /* as in sett_analysis_answer; text is the map `all` */
   const char *reason, *text;
   size_t length;
   const sett_analysis_runtime *runtime;
   struct sett_analysis_kept *next;
 } sett_analysis_kept;
 
-/* The different maps that were found, in order; {0} is the empty set. If one map is UNDEFINED, or there are more than 256 maps, the set has one map,
- * which is UNDEFINED. */
+/* The different maps that were found, in the order in which they were found. {0} is the empty set. If one of them is UNDEFINED, or there are more
+ * than 256, the set consists of one map, which is UNDEFINED. */
 typedef struct sett_analysis_set {
   int count, followed; /* followed: used while a graph is walked */
   sett_analysis_kept *first, *last;
 } sett_analysis_set;
 
-/* An array that an op makes. A tuple has one value per array. */
+/* A value: an array that an op makes. A tuple is several values. */
 enum { SETT_ANALYSIS_ANY, SETT_ANALYSIS_CONSTANT, SETT_ANALYSIS_IOTA };
 typedef struct sett_analysis_value {
   sett_analysis_list dims;
-  int known; /* CONSTANT: every element equals number; IOTA: an element equals its index in dimension number */
+  /* SETT_ANALYSIS_CONSTANT: every element equals number. SETT_ANALYSIS_IOTA: an element equals its index in dimension `number` */
+  int known;
   int64_t number;
 } sett_analysis_value;
 
-/* An edge: value `user` is made from value `source`. */
+/* An edge of the graph: value `user` is computed from value `source`. */
 typedef struct sett_analysis_edge {
   int user, source;
-  /* 1: the op only moves elements (copy, transpose, slice, ..), so a known source is known in the user too */
+  /* 1: the op only moves elements (copy, transpose, slice, ..), so known elements of the source are known in the user, too */
   int moves;
-  /* the user's op, with its operand number; get-tuple-element and similar ops are elementwise */
+  /* the op that makes user, with the number of this operand; get-tuple-element and similar ops are elementwise */
   const sett_analysis_op *op;
-  const int *operand; /* the values of op->operands, -1 for none; runtime variables are read from them */
-  /* if op is NULL: the maps from user to source and back, of a call whose sets are known */
+  const int *operand; /* the values that are the operands of op, -1 for none; runtime variables are read from these */
+  /* if op is NULL, the edge is a call whose sets are known: the maps from user to source (down) and back (up) */
   sett_analysis_set down, up;
 } sett_analysis_edge;
 
-/* Edges are ordered so that all edges to a value precede the edges from it: users come before their sources. */
+/* Edges are ordered: all edges whose source is a value come before all edges whose user it is. So users come before their sources. */
 typedef struct sett_analysis_graph {
   int values, edges;
   const sett_analysis_value *value;
   const sett_analysis_edge *edge;
-  /* runtime[].operand is first + the value's number; graphs that call each other use different ranges */
+  /* runtime[].operand is first + the number of the value. Graphs that call each other use different intervals of numbers */
   int first;
 } sett_analysis_graph;
 
-/* ---- what maps are for ---- */
+/* ---- analyses of maps ---- */
 
 enum {
   SETT_ANALYSIS_MAX_LANES = 64,
   SETT_ANALYSIS_MAX_UNITS = 17 * 64,
   SETT_ANALYSIS_MAX_VARIABLES = 256,
-  SETT_ANALYSIS_MAX_LOOKS = 1 << 20 /* maximum number of points that one question visits */
+  SETT_ANALYSIS_MAX_LOOKS = 1 << 20 /* maximum number of points that one analysis visits */
 };
 
-/* The place in memory of an index that the map gives. Places are row-major, and a row has dims' last entry + padding elements. With a swizzle, column
- * c of row r is at column c xor (r / swizzle_every mod swizzle_count) * swizzle_unit; these three numbers are at least 1. The swizzled column must
- * stay in the row, so the length of a row is a multiple of the power of two above the largest xor. Without dims, the map's one result is a position.
- */
+/* A memory layout: where in memory the index is that a map gives. Without dims, the only result of the map is a position. With dims, the array is
+ * row-major, and a row has padding elements after those of the last dimension. With a swizzle, column c of row r is stored at column c xor (r /
+ * swizzle_every mod swizzle_count) * swizzle_unit. The swizzled column must stay in its row, so the length of a row must be a multiple of the
+ * smallest power of two above the largest number that is XORed. */
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* bits of an element */
-  /* _pad_rows: row lengths stay a multiple of this many elements, a power of two; 0 means the elements of a bank's word */
+  /* for sett_analysis_pad_rows: row lengths stay a multiple of this many elements, which is a power of two; 0 means the elements in a word of a bank
+   */
   int64_t align;
   int64_t padding;
-  int64_t swizzle_every, swizzle_count, swizzle_unit; /* swizzle_count 0: no swizzle */
-  /* CuTe's S<bits, base, shift> applied to the position afterwards: bits [base, base + bits) are XORed with the bits `shift` above; with shift < 0,
-   * the bits -shift above are XORed with bits [base, base + bits). bits 0: none */
+  int64_t swizzle_every, swizzle_count, swizzle_unit; /* all at least 1; swizzle_count 0 means no swizzle */
+  /* CuTe's swizzle S<bits, base, shift>, applied to the position at the end: the bits [base, base + bits) are XORed with the bits that are `shift`
+   * higher. If shift < 0, the bits that are -shift higher are XORed with the bits [base, base + bits). xor_bits 0 means no swizzle */
   int64_t xor_bits, xor_base, xor_shift;
-  int64_t width; /* elements of one access; an access begins at an index that is a multiple of width; 0 means 1 */
+  int64_t width; /* elements of one access, which begins at an index that is a multiple of width; 0 means 1 */
 } sett_analysis_memory;
 
-/* warps, bits, transactions and least are sums over all warps; bits counts an element once per warp. The other fields describe the worst warp.
- * strided is 1 if its lanes are equally far apart, by `stride` elements. If its lanes form groups of `group` (at least 2) equally strided neighbours,
- * the groups are `apart` elements apart; otherwise group is 0. */
+/* Result of sett_analysis_coalesced.
+ *     warps, bits, transactions, least   sums over all warps. bits counts an element once per warp. least is the fewest possible transactions
+ *     worst, worst_least, worst_bits     transactions, least and bits of the worst warp
+ *     strided, stride                    strided is 1 if adjacent lanes of the worst warp are always `stride` elements apart
+ *     group, apart                       if the lanes of the worst warp form groups of `group` (at least 2) lanes with one stride, and the groups are
+ *                                        `apart` elements apart; otherwise group is 0 */
 typedef struct sett_analysis_coalescing {
   int error, whole; /* whole is 1 if all warps were visited */
   int64_t warps, bits, transactions, least;
@@ -396,27 +402,34 @@ typedef struct sett_analysis_coalescing {
   int strided, group;
 } sett_analysis_coalescing;
 
-/* turns is the sum over all phases; a phase without conflicts takes one turn. degree is the number of turns of the worst phase. lane[] lists the
- * lanes that access bank `bank` in this phase, one lane for each word. */
+/* Result of sett_analysis_bank_conflicts. turns is the sum over all phases of the number of times that the banks must be read; a phase without
+ * conflicts takes one turn. degree is the number of turns of the worst phase. lane[] lists the lanes that access bank `bank` in that phase, one lane
+ * for each word. */
 typedef struct sett_analysis_banks {
   int error, whole;
   int64_t warps, phases, turns, bank;
   int degree, lanes, lane[SETT_ANALYSIS_MAX_LANES];
 } sett_analysis_banks;
 
-/* The best layout of a class (all paddings, or all swizzles) for some accesses: its degree (-1: not decided, and memory is unchanged) and its turns
- * over all accesses. No member of the class has a lower degree, or fewer turns with the same degree. count is the number of members, including the
- * layout without padding or swizzle. bound is a lower bound on the turns of every layout of these elements, because each bank delivers one word in a
- * turn and a phase needs a number of bits. least is 1 if turns = bound; the members after the best one were then not counted. whole is 0 if least is
- * 0 and some members were not counted because there are too many. bytes is the additional memory of the layout. */
+/* The best layout of a class (all paddings, or all swizzles) for the accesses of some maps. It has the lowest degree; of these, the fewest turns; of
+ * these,
+ * the fewest bytes.
+ *     degree   the most turns of a phase; -1 if not decided, and memory is then unchanged
+ *     turns    turns over all accesses
+ *     bound    a lower bound on the turns of any layout, because a bank delivers one word per turn
+ *     count    number of members of the class, including the layout without padding or swizzle
+ *     least    1 if turns = bound and bytes = 0. Members after the best one were then not examined
+ *     whole    0 if least is 0 and some members were not examined, because there are too many
+ *     bytes    additional memory that the layout needs */
 typedef struct sett_analysis_best {
   int error, degree, least, whole;
   int64_t turns, bound, count, bytes;
   sett_analysis_memory memory;
 } sett_analysis_best;
 
-/* The operand's tile for an output tile: it starts at offset (a function of the tile's number in each dimension) and has `size` elements with
- * `stride`. The edge may cut the last tile. If there is no such tile, error or reason says why, results is 0 and offset UNDEFINED. */
+/* The tile of the operand that an output tile needs. It begins at `offset`, a function of the tile's number in each dimension, and has `size`
+ * elements with `stride` in each dimension. The last tile may be cut by the end of the array. If there is no such tile, error or reason says why,
+ * results is 0 and offset is UNDEFINED. */
 typedef struct sett_analysis_tile {
   int error, results;
   const char *reason;
@@ -426,106 +439,121 @@ typedef struct sett_analysis_tile {
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* Return the map from output indices to indices of op->in[op->operand], or back. {0} is UNDEFINED; a failed answer has a failed map. */
+/* Return the map from output indices to indices of op->in[op->operand]; sett_analysis_from_operand returns the map in the opposite direction. An
+ * answer {0} is UNDEFINED. A failed answer has a failed map. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_from_output(sett_map_arena *arena, const sett_analysis_op *op);
 SETT_PUBLIC sett_analysis_answer sett_analysis_from_operand(sett_map_arena *arena, const sett_analysis_op *op);
-/* Return a part of an answer: the map without further results; the replica of an all-gather; the index at which runtime variable k is read. All have
- * the same variables. */
+/* Return a part of an answer as a map: the index without the further results; the replica of an all-gather; the index at which runtime variable k is
+ * read. The parts have the variables of `all`. */
 SETT_PUBLIC sett_map sett_analysis_map(const sett_analysis_answer *answer);
 SETT_PUBLIC sett_map sett_analysis_replica(const sett_analysis_answer *answer);
 SETT_PUBLIC sett_map sett_analysis_runtime_map(const sett_analysis_answer *answer, int k);
-/* Return the map of sett_analysis_from_output. */
+/* Return sett_analysis_map of sett_analysis_from_output. */
 SETT_PUBLIC sett_map sett_analysis_output_to_operand(sett_map_arena *arena, const sett_analysis_op *op);
-/* Compose: first, then second from the results of first. Ranges and runtime variables are second's, then first's, in the map and in the list. The
- * caller makes operands distinct in runtime[].operand. */
+/* Compose two answers: apply first, then second to its results. Ranges and runtime variables are those of second, then those of first. The caller
+ * gives different numbers to different operands in runtime[].operand. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, const sett_analysis_answer *first,
                                                        const sett_analysis_answer *second);
-/* Simplify and remove unused ranges; with drop, also unused runtime variables. */
+/* Simplify an answer and remove unused ranges. With drop, also remove unused runtime variables. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                     int drop);
-/* Replace runtime variable k by an expression in the map's variables, clamped as the op does it. */
+/* Replace runtime variable k by an expression of the map's variables, clamped as the op clamps it. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const sett_analysis_answer *answer, int k,
                                                     sett_expr value);
-/* Sets of maps outside the arena: make a store; add a map to a set, unless an equal map is there; add the maps of another set; return a stored map as
- * an answer. The int functions return 0 or an error. */
+/* Sets of maps outside the arena. sett_analysis_keep adds a map to a set unless the set has an equal one. sett_analysis_merge adds the maps of
+ * another set. sett_analysis_load returns a stored map as an answer. The functions that return int return 0 or an error. */
 SETT_PUBLIC sett_analysis_store sett_analysis_store_make(void *memory, size_t bytes);
 SETT_PUBLIC int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *store, sett_analysis_set *set,
                                    const sett_analysis_answer *answer);
 SETT_PUBLIC int sett_analysis_merge(sett_analysis_store *store, sett_analysis_set *set, const sett_analysis_set *more);
 SETT_PUBLIC sett_analysis_answer sett_analysis_load(sett_map_arena *arena, const sett_analysis_kept *kept);
-/* Follow an edge that has an op: runtime variables are then read from values of the graph. bind replaces the variables that read a constant or an
- * iota through moves, and then calls sett_analysis_tidy. */
+/* Compose an answer with an edge that has an op. Runtime variables are then read from values of the graph. sett_analysis_bind replaces the variables
+ * that read a constant or an iota, also through ops that only move elements, and then calls sett_analysis_tidy. */
 SETT_PUBLIC sett_analysis_answer sett_analysis_along(sett_map_arena *arena, const sett_analysis_graph *graph, int edge,
                                                      int from_output);
 SETT_PUBLIC sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const sett_analysis_graph *graph,
                                                     const sett_analysis_answer *answer, int drop);
-/* Fill set[v] for each value v with the maps between root and v over all paths, from root to v or back (the epilogue of v: where its elements go).
- * The contents of the arena stay; what the function makes there is removed. Return 0 or an error; *edge, unless NULL, is then the edge of the error
- * or -1. */
+/* For each value v, write the maps between root and v over all paths to set[v]. With from_root they lead from root to v; otherwise from v to root,
+ * where they tell into which elements of root those of v go. The contents of the arena are preserved; what the function adds is removed. Return 0 or
+ * an error. If edge is not NULL, *edge is then the edge of the error, or -1. */
 SETT_PUBLIC int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
                                     int root, int from_root, sett_analysis_set *set, int *edge);
-/* Count the transactions (aligned, of `transaction` bytes) that each warp needs, and the fewest that could hold its elements. A warp is `lanes`
- * consecutive values of the map's first dimension. At most SETT_ANALYSIS_MAX_LOOKS points are visited. */
+/* Count the transactions that each warp needs, and the fewest that could transfer its elements. A transaction is an aligned block of `transaction`
+ * bytes. A warp is `lanes` consecutive values of the map's first dimension. At most SETT_ANALYSIS_MAX_LOOKS points are visited. */
 SETT_PUBLIC sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int transaction,
                                                              int lanes);
-/* Count the turns of shared memory: lanes that access different words of one bank take turns. Accesses wider than a word are served in phases, in
- * which the banks deliver one word each. */
+/* Count the turns that accesses to shared memory take. Lanes that access different words of one bank need a turn each. Accesses wider than a word are
+ * served in phases, in each of which the banks can deliver one word each. */
 SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int banks, int bytes,
                                                              int lanes);
-/* Return a map of the same accesses with another assignment to lanes. The result has dimensions only. deal: neighbouring lanes take neighbouring
- * values of variable v. For a lane in [0, T - 1] and v in [0, V - 1], n = v * T + lane; the old lane is n floordiv V and the old v is n mod V. step:
- * v advances by width elements, so an index is that of a vector's first element; use memory.width with the same memory. wide: as step, and the last
- * result counts vectors of width elements, for a memory whose elements have width times the bits and whose last dimension is width times shorter. The
- * results are correct if sett_map_runs gives v a vector_width that width divides. They are UNDEFINED if bounds do not begin at 0, width does not
- * divide V, or the map has no result. */
+/* Return a map with the same accesses in another assignment to lanes. The result has dimensions only. Dimension 0 is the lane, in [0, T - 1]; v is
+ * another
+ * variable, in [0, V - 1].
+ *     sett_analysis_deal   Adjacent lanes get adjacent values of v: with n = v * T + lane, the result has the element that map has at lane n floordiv V
+ *                          and v = n mod V.
+ *     sett_analysis_step   v advances by width elements, so the result is the index of the first element of a vector. Use it with the same memory and
+ *                          memory.width = width.
+ *     sett_analysis_wide   As step, but the last result counts vectors of width elements. Use it with a memory whose elements have width times as many
+ *                          bits, and whose last dimension is width times as short.
+ * step and wide are correct if width divides the vector_width that sett_map_runs gives for v. The result is UNDEFINED if bounds do not begin at 0, if
+ * width does not divide V, or if the map has no result. */
 SETT_PUBLIC sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
 SETT_PUBLIC sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width);
 SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
-/* pad_rows: find the padding of rows with the fewest turns for all maps, and of equal ones the smallest. Rows grow by at most one round of the banks,
- * and row lengths stay multiples of memory->align elements if they are so without padding, so that accesses of that width stay aligned. swizzle: find
- * the best swizzle S<B,M,S> of the position, with S of either sign and all bits among those of the positions. Of equal ones the function takes the
- * one with the fewest bytes, then by row index (S > 0, rows of a power of two, given as swizzle_every, _count, _unit), then other positive S, then
- * negative S. If the size of the array is not a multiple of the permuted block, the array is extended (bytes). An access of map i has width[i]
- * elements (NULL: memory->width) and stays contiguous. Both functions count the turns of every member. */
+/* sett_analysis_pad_rows finds the best padding of rows for the accesses of all maps. Rows grow at most by one word of each bank. If row lengths are
+ * multiples of memory->align elements without padding, they stay so; then accesses of this width stay aligned.
+ * sett_analysis_swizzle finds the best swizzle S<B,M,S> of the position; S may be negative, and all bits are among those of the positions. Of equally
+ * good
+ * ones, it takes the first in this order:
+ *     a swizzle by the row index (S > 0, the row length is a power of two), which is returned in swizzle_every, swizzle_count and swizzle_unit
+ *     another swizzle with S > 0
+ *     a swizzle with S < 0
+ * If the size of the array is not a multiple of the block that the swizzle permutes, the array is extended (bytes).
+ * An access of map i has width[i] elements, or memory->width if width is NULL, and stays contiguous. Both functions examine every member of the class.
+ */
 SETT_PUBLIC sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
                                                       const int64_t *width, const sett_analysis_memory *memory,
                                                       int banks, int bytes, int lanes);
 SETT_PUBLIC sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int maps, const sett_map *map,
                                                      const int64_t *width, const sett_analysis_memory *memory,
                                                      int banks, int bytes, int lanes);
-/* Return the number of points of the domain, which is the number of reads of a map (sett_map_image counts the different elements); -1 if not decided.
- */
+/* Return the number of points in the domain of a map: the number of reads. (sett_map_image counts the different elements that are read.) Return -1 if
+ * it is not decided. */
 SETT_PUBLIC int64_t sett_analysis_reads(sett_map_arena *arena, sett_map map);
-/* Return the operand's tile for output tiles of `sizes`, one per dimension of the map. */
+/* Return the tile of the operand for output tiles of `sizes`, which has one entry per dimension of the map. */
 SETT_PUBLIC sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, sett_map map, sett_analysis_list sizes);
 /* Return the opcode with that name, or SETT_ANALYSIS_NONE. */
 SETT_PUBLIC int sett_analysis_opcode_find(const char *name);
 SETT_PUBLIC const char *sett_analysis_opcode_name(int opcode);
-/* Write the indices of a reshape's operand for any index expressions of its output. index has one expression per dimension of out, within its bounds;
- * result has one per dimension of in. Return 0 or an error; the results are then failed expressions. */
+/* Write the indices of the operand of a reshape as expressions of the indices of its output. index has one expression per dimension of out, with
+ * values inside it. result has one per dimension of in. Return 0 or an error; after an error, the results are failed expressions. */
 SETT_PUBLIC int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
                                       sett_analysis_list in, sett_expr *result);
 SETT_PUBLIC const char *sett_analysis_message(int error);
 
 /* ---- facts ------------------------------------------------------------------------------------------------------ */
 
-/* a <= b, a = b, or a divides b (b = a * k for an integer k), over the variables of a map. */
+/* A fact: a <= b, a = b, or a divides b (b = a * k for an integer k), for expressions of the variables of a map. */
 enum { SETT_MAP_AT_MOST, SETT_MAP_SAME, SETT_MAP_DIVIDES };
 typedef struct sett_map_fact {
   int relation;
   sett_expr a, b;
-  int error, column; /* SETT_MAP_ERROR_.. of a text, and its column from 1; 0: none */
+  int error, column; /* SETT_MAP_ERROR_.. and its column in the text, counted from 1; 0 if there is none */
 } sett_map_fact;
 
-/* Read A <= B, A < B, A = B (or ==), A >= B, A > B, or C divides A. map gives the names of the variables. */
+/* Read A <= B, A < B, A = B (or ==), A >= B, A > B, or C divides A. The names of the variables are those of map. */
 SETT_PUBLIC sett_map_fact sett_map_fact_parse(sett_map_arena *arena, sett_map map, const char *text, size_t length);
 
-/* Decide whether the fact is true at every point of the domain. yes: both sides have a value at every point, and the fact is proved for all integers,
- * also for values beyond 64 bits of a variable without a bound. A domain without a point proves every fact. no: the fact is false at answer.point, which
- * is inside the domain. If neither is proved, reason says why.
- *   (d0)[n] -> (), domain: d0 in [0, inf], n in [1, inf], n - d0 in [1, inf], n mod 8 in [0, 0]    d0 floordiv 8 < n floordiv 8: yes;  d0 + 8 <= n: no, (1, 8) */
+/* Decide if the fact is true at every point of the domain.
+ *     yes: both sides have a value at every point, and the fact is proved for all integers. If a variable has no bound, this includes values beyond 64
+ *     bits. A domain without a point proves every fact.
+ *     no: the fact is false at answer.point, a point of the domain.
+ *     neither: reason says why.
+ * Example: (d0)[n] -> (), domain: d0 in [0, inf], n in [1, inf], n - d0 in [1, inf], n mod 8 in [0, 0]
+ *     d0 floordiv 8 < n floordiv 8   yes
+ *     d0 + 8 <= n                    no: (1, 8) */
 SETT_PUBLIC sett_map_answer sett_map_proves(sett_map_arena *arena, sett_map map, const sett_map_fact *fact);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
@@ -601,7 +629,7 @@ SETT_INLINE int settp_analysis_has_zero(sett_analysis_list dims) {
   return 0;
 }
 
-/* Return a * b for a, b >= 0, or -1 if the product does not fit or an operand is -1. */
+/* Return a * b for a, b >= 0. Return -1 if the product does not fit, or if an operand is -1. */
 SETT_INLINE int64_t settp_analysis_mul(int64_t a, int64_t b) {
   if (a < 0 || b < 0) return -1;
   if (a == 0 || b == 0) return 0;
@@ -616,7 +644,7 @@ SETT_INLINE int64_t settp_analysis_elements(sett_analysis_list dims) {
   return product;
 }
 
-/* Return 1 if the entries are different numbers in [0, rank). */
+/* Return 1 if the entries are distinct numbers in [0, rank). */
 SETT_INLINE int settp_analysis_distinct(sett_analysis_list list, int rank) {
   uint64_t seen = 0;
   int i;
@@ -635,7 +663,7 @@ SETT_INLINE sett_expr settp_analysis_plus(sett_map_arena *arena, sett_expr a, in
   return sett_map_add(arena, a, sett_map_constant(arena, term));
 }
 
-/* Write one piece: the count_in indices with the row-major number of the count_out indices. No dimension has size 1. */
+/* Write the row-major number of count_out indices as count_in indices. The sizes of both have the same product, and no size is 1. */
 SETT_INLINE int settp_analysis_piece(sett_map_arena *arena, int count_out, const int64_t *out, const sett_expr *index,
                                      int count_in, const int64_t *in, sett_expr *result) {
   sett_expr number = index[count_out - 1];
@@ -680,7 +708,8 @@ SETT_INLINE int settp_analysis_reshape(sett_map_arena *arena, sett_analysis_list
     in_dim[ins] = in.values[i];
     in_at[ins++] = i;
   }
-  while (o < outs) { /* then n < ins, because the products so far are equal and the rest is above one */
+  /* n < ins holds here: the products so far are equal, and the product of the remaining sizes is more than 1 */
+  while (o < outs) {
     int first_o = o, first_n = n;
     int64_t a = out_dim[o++], b = in_dim[n++];
     while (a != b) {
@@ -714,7 +743,7 @@ enum {
   SETTP_ANALYSIS_TERMS = 4
 };
 
-typedef struct settp_analysis_equation { /* sum of factor * var + constant = 0 */
+typedef struct settp_analysis_equation { /* an equation: the sum of factor * var, plus constant, is 0 */
   int terms, done;
   int var[SETTP_ANALYSIS_TERMS];
   int64_t factor[SETTP_ANALYSIS_TERMS], constant;
@@ -723,32 +752,34 @@ typedef struct settp_analysis_equation { /* sum of factor * var + constant = 0 *
 typedef struct settp_analysis_relation {
   sett_map_arena *arena;
   const sett_analysis_op *op;
-  /* variables from 0 on are the output's dimensions, then the operand's dimensions, then auxiliary variables */
+  /* variables are numbered: the dimensions of the output, those of the operand, then auxiliary variables */
   sett_analysis_list out, in;
   int from_output, error, kind;
   const char *reason;
-  int vars, equations, replica; /* replica is a variable or -1 */
+  int vars, equations, replica; /* replica is a variable, or -1 if there is none */
   int64_t lo[SETTP_ANALYSIS_VARS], hi[SETTP_ANALYSIS_VARS];
   settp_analysis_equation equation[SETTP_ANALYSIS_EQUATIONS];
   int rts, rt_var[SETT_ANALYSIS_MAX_RANK];
   sett_analysis_runtime rt[SETT_ANALYSIS_MAX_RANK];
-  int rt_index[SETT_ANALYSIS_MAX_RANK][SETT_ANALYSIS_MAX_RANK]; /* a variable, or -1 - constant */
+  /* the index at which a runtime variable is read: a variable, or -1 - constant */
+  int rt_index[SETT_ANALYSIS_MAX_RANK][SETT_ANALYSIS_MAX_RANK];
   /* used while the equations are solved */
   unsigned char known[SETTP_ANALYSIS_VARS], joint[SETTP_ANALYSIS_VARS];
   sett_expr expr[SETTP_ANALYSIS_VARS];
-  int64_t least[SETTP_ANALYSIS_VARS], most[SETTP_ANALYSIS_VARS]; /* bounds of expr */
+  int64_t least[SETTP_ANALYSIS_VARS], most[SETTP_ANALYSIS_VARS]; /* the bounds of expr */
   int dims, ranges, constraints, rt_base;
   sett_map_variable variable[SETTP_ANALYSIS_VARS];
   sett_map_constraint constraint[2 * SETTP_ANALYSIS_VARS];
 } settp_analysis_relation;
 
-SETT_INLINE int settp_analysis_add_to(int64_t *sum, int64_t a) { /* returns 0 if it overflows */
+SETT_INLINE int settp_analysis_add_to(int64_t *sum, int64_t a) { /* return 0 if the sum overflows */
   if (a > 0 ? *sum > INT64_MAX - a : *sum < INT64_MIN - a) return 0;
   *sum += a;
   return 1;
 }
 
-SETT_INLINE int settp_analysis_product(int64_t a, int64_t b, int64_t *product) { /* returns 0 if it overflows */
+/* return 0 if the product overflows */
+SETT_INLINE int settp_analysis_product(int64_t a, int64_t b, int64_t *product) {
   int negative = (a < 0) != (b < 0);
   if (a == INT64_MIN || b == INT64_MIN) return 0;
   *product = settp_analysis_mul(a < 0 ? -a : a, b < 0 ? -b : b);
@@ -768,7 +799,7 @@ SETT_INLINE int settp_analysis_var(settp_analysis_relation *r, int64_t lo, int64
   return r->vars++;
 }
 
-/* Return a new variable from 0 to size - 1 that operands share. */
+/* Return a new variable from 0 to size - 1 that the maps of all operands have. */
 SETT_INLINE int settp_analysis_shared(settp_analysis_relation *r, int64_t size) {
   int var = settp_analysis_var(r, 0, size - 1);
   r->joint[var] = r->op->joint && r->from_output;
@@ -789,14 +820,14 @@ SETT_INLINE void settp_analysis_term(settp_analysis_relation *r, int var, int64_
   e->factor[e->terms++] = factor;
 }
 
-/* a = b + constant */
+/* add the equation a = b + constant */
 SETT_INLINE void settp_analysis_same(settp_analysis_relation *r, int a, int b, int64_t constant) {
   settp_analysis_begin(r, constant);
   settp_analysis_term(r, b, 1);
   settp_analysis_term(r, a, -1);
 }
 
-/* Equate output dimension o and operand dimension i. */
+/* Add the equation that output dimension o and operand dimension i have the same index. */
 SETT_INLINE void settp_analysis_pair(settp_analysis_relation *r, int64_t o, int64_t i) {
   if (r->out.values[o] != r->in.values[i]) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
   else settp_analysis_same(r, settp_analysis_in(r, i), (int)o, 0);
@@ -877,8 +908,8 @@ SETT_INLINE void settp_analysis_reverse(settp_analysis_relation *r) {
   }
 }
 
-/* Return the number of elements along a dimension after padding and dilation, or -1 if it is negative or does not fit in 64 bits. -1 is an error for
- * pad; for a window it means that the window fits nowhere. */
+/* Return the number of elements along a dimension after padding and dilation; -1 if it is negative or does not fit in 64 bits. For pad, -1 is an
+ * error; for a window, it means that the window fits nowhere. */
 SETT_INLINE int64_t settp_analysis_line(int64_t size, int64_t step, int64_t low, int64_t high) {
   int64_t n = settp_analysis_mul(size > 0 ? size - 1 : 0, step);
   if (n < 0 || (size > 0 && !settp_analysis_add_to(&n, 1))) return -1;
@@ -934,7 +965,7 @@ SETT_INLINE void settp_analysis_reduce(settp_analysis_relation *r) {
     if (!settp_analysis_has(dims, i)) settp_analysis_pair(r, kept++, i);
 }
 
-/* Check that the lists of a window have n entries, or are empty if allowed. */
+/* Check that each list of a window has n entries, or is empty if it may be. */
 SETT_INLINE void settp_analysis_check_window(settp_analysis_relation *r, int n) {
   const sett_analysis_op *op = r->op;
   sett_analysis_list list[6];
@@ -950,7 +981,7 @@ SETT_INLINE void settp_analysis_check_window(settp_analysis_relation *r, int n) 
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_WINDOW);
 }
 
-/* Return the number of places of the window along dimension i, which has `base` elements; -1 if sizes do not fit in 64 bits. */
+/* Return the number of positions of the window along dimension i, which has `base` elements. Return -1 if a size does not fit in 64 bits. */
 SETT_INLINE int64_t settp_analysis_places(const sett_analysis_op *op, int i, int64_t base) {
   int64_t low = settp_analysis_entry(op->low, i, 0), high = settp_analysis_entry(op->high, i, 0);
   int64_t reach = settp_analysis_line(op->window.values[i], settp_analysis_entry(op->window_dilation, i, 1), 0, 0);
@@ -961,7 +992,7 @@ SETT_INLINE int64_t settp_analysis_places(const sett_analysis_op *op, int i, int
   return line < reach || line <= 0 ? 0 : (line - reach) / settp_analysis_entry(op->stride, i, 1) + 1;
 }
 
-/* base * base_dilation = place * stride + within * window_dilation - low, for window dimension i. */
+/* Add the equation base * base_dilation = place * stride + within * window_dilation - low for dimension i of the window. */
 SETT_INLINE void settp_analysis_window(settp_analysis_relation *r, int i, int base, int place, int within) {
   const sett_analysis_op *op = r->op;
   settp_analysis_begin(r, -settp_analysis_entry(op->low, i, 0));
@@ -981,7 +1012,7 @@ SETT_INLINE void settp_analysis_reduce_window(settp_analysis_relation *r) {
   }
 }
 
-/* Operand 0 and the output have the windows; operand 1 (the source) has one value per place of the window. */
+/* Operand 0 and the output are covered by the windows. Operand 1 (the source) has one value per position of the window. */
 SETT_INLINE void settp_analysis_select_and_scatter(settp_analysis_relation *r) {
   int i, n = r->out.count, source = r->op->operand == 1;
   settp_analysis_check_window(r, n);
@@ -999,7 +1030,7 @@ SETT_INLINE void settp_analysis_select_and_scatter(settp_analysis_relation *r) {
   }
 }
 
-/* Operands 0 and 1 are the factors; 2 and 3 are the scales of scaled-dot, with one entry per block of a factor's elements. */
+/* Operands 0 and 1 are the factors. Operands 2 and 3 are the scales of scaled-dot, which have one entry per block of elements of a factor. */
 SETT_INLINE void settp_analysis_dot(settp_analysis_relation *r) {
   const sett_analysis_op *op = r->op;
   int side = op->operand % 2, scale = op->operand / 2, i, k, free_at;
@@ -1027,12 +1058,12 @@ SETT_INLINE void settp_analysis_dot(settp_analysis_relation *r) {
       if (settp_analysis_has(list, some.values[k])) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   }
   free_at = side ? r->out.count - (factor.count - batch.count - contracting.count) : batch.count;
-  for (i = 0; i < contracting.count && !r->error; ++i) { /* ranges have this order */
+  for (i = 0; i < contracting.count && !r->error; ++i) { /* this is the order of the ranges */
     int64_t dim = contracting.values[i], size = factor.values[dim], blocks = r->in.values[dim];
     if (size != other.values[(side ? op->lhs_contracting : op->rhs_contracting).values[i]] ||
         (blocks <= 0 ? size > 0 : size % blocks != 0))
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
-    /* an entry of the scales affects every output of its line */
+    /* no equation from the scales to the output: an entry of the scales affects all outputs along the contracted dimension */
     if (r->error || (scale && !r->from_output)) continue;
     k = settp_analysis_shared(r, size);
     if (!scale) {
@@ -1089,7 +1120,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   if (r->error) return;
   features = r->out.values[out.values[1]];
   for (i = 0; i < n; ++i) within[i] = settp_analysis_shared(r, op->window.values[i]);
-  if (op->operand == 1) { /* every place of the padded base reads the whole kernel */
+  if (op->operand == 1) { /* every position of the padded base reads the whole kernel */
     int64_t inputs = r->in.values[in.values[0]];
     e = settp_analysis_shared(r, inputs);
     settp_analysis_same(r, settp_analysis_in(r, in.values[0]), e, 0);
@@ -1112,7 +1143,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
     settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
   if (r->error) return;
   e = settp_analysis_shared(r, each);
-  if (fg > 1) { /* output and input features belong to one group */
+  if (fg > 1) { /* the feature of the output and that of the input are in the same group */
     group = settp_analysis_var(r, 0, fg - 1);
     settp_analysis_grouped(r, (int)out.values[1], group, features / fg);
     settp_analysis_begin(r, 0);
@@ -1122,7 +1153,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   } else {
     settp_analysis_same(r, settp_analysis_in(r, in.values[1]), e, 0);
   }
-  if (bg > 1) { /* output features and batch belong to one group */
+  if (bg > 1) { /* the feature of the output and the batch are in the same group */
     group = settp_analysis_var(r, 0, bg - 1);
     settp_analysis_grouped(r, (int)out.values[1], group, features / bg);
     settp_analysis_begin(r, 0);
@@ -1139,8 +1170,8 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   }
 }
 
-/* Return a new runtime variable in [0, last], an element of an operand; the caller fills in its index. A variable that is not clamped may have no
- * value, in a window of one place along a dimension of size 0. */
+/* Return a new runtime variable in [0, last], which is read from an element of an operand. The caller fills in the index of the element. A variable
+ * that is not clamped may have no valid value, if its window has one position along a dimension of size 0. */
 SETT_INLINE int settp_analysis_rt(settp_analysis_relation *r, int operand, int count, int clamped, int64_t last) {
   int var = settp_analysis_var(r, 0, last), k = r->rts++;
   if (last < (clamped ? 0 : -1)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
@@ -1151,7 +1182,8 @@ SETT_INLINE int settp_analysis_rt(settp_analysis_relation *r, int operand, int c
   return var;
 }
 
-/* dynamic-slice: operand 0 is sliced. dynamic-update-slice: operand 1 is the update. The other operands are scalar starts. */
+/* dynamic-slice and dynamic-update-slice. Operand 0 is sliced or updated, operand 1 of dynamic-update-slice is the update, and the other operands are
+ * scalar starts. */
 SETT_INLINE void settp_analysis_dynamic(settp_analysis_relation *r) {
   const sett_analysis_op *op = r->op;
   int update = op->opcode == SETT_ANALYSIS_DYNAMIC_UPDATE_SLICE, i;
@@ -1175,8 +1207,8 @@ SETT_INLINE void settp_analysis_dynamic(settp_analysis_relation *r) {
   }
 }
 
-/* gather, where few is the output and large is operand 0; scatter, where few is the updates and large is the output. few has the window dimensions
- * (offset_dims) and, in order, the dimensions of the indices without index_vector_dim. */
+/* gather and scatter. `large` is operand 0 of gather, or the output of scatter. `few` is the output of gather, or the updates of scatter. few has the
+ * window dimensions (offset_dims) and, in order, the dimensions of the indices except index_vector_dim. */
 SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
   const sett_analysis_op *op = r->op;
   int scatter = op->opcode == SETT_ANALYSIS_SCATTER, inputs = scatter ? op->operands / 2 : 1, at, j, k;
@@ -1188,7 +1220,8 @@ SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
     settp_analysis_fail(r, SETT_ANALYSIS_ERROR_OPERAND);
     return;
   }
-  if (scatter && op->operand < inputs) { /* kept, or combined with updates */
+  /* an element of an input is in the output at the same index, alone or combined with updates */
+  if (scatter && op->operand < inputs) {
     settp_analysis_elementwise(r);
     return;
   }
@@ -1220,7 +1253,8 @@ SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
     if (op->offset_dims.values[k] >= op->offset_dims.values[k + 1])
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   if (r->error) return;
-  for (k = j = 0; k < indices.count; ++k) { /* the dimension of few for each dimension of the indices */
+  /* find the dimension of few that belongs to each dimension of the indices */
+  for (k = j = 0; k < indices.count; ++k) {
     if (k == vector_dim) continue;
     while (settp_analysis_has(op->offset_dims, j)) ++j;
     if (few.values[j] != indices.values[k]) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
@@ -1232,7 +1266,8 @@ SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
     return;
   }
   for (j = 0; j < large.count; ++j) rt_of[j] = -1;
-  for (k = 0; k < op->start_index_map.count && !r->error; ++k) { /* in the order of the index vector */
+  /* runtime variables have the order of the index vector */
+  for (k = 0; k < op->start_index_map.count && !r->error; ++k) {
     int64_t d = op->start_index_map.values[k], size = 1;
     if (settp_analysis_has(op->operand_batching, d)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
     if (!scatter) {
@@ -1295,9 +1330,9 @@ SETT_INLINE void settp_analysis_all_gather(settp_analysis_relation *r) {
   }
 }
 
-/* ---- reshape and bitcast: source indices give target indices, the same way in both directions ---- */
+/* ---- reshape and bitcast: the indices of one side are computed from those of the other; both directions are alike ---- */
 
-/* Return the logical number of the i-th most major dimension in memory. */
+/* Return the dimension that is the i-th most major one in memory. */
 SETT_INLINE int settp_analysis_major(sett_analysis_list layout, int rank, int i) {
   return layout.count ? (int)layout.values[rank - 1 - i] : i;
 }
@@ -1350,7 +1385,7 @@ SETT_INLINE void settp_analysis_constrain(settp_analysis_relation *r, sett_expr 
 
 SETT_INLINE int64_t settp_analysis_floor(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
 
-/* Set var = numerator floordiv step for a numerator in [least, most]; bounds that are not implied become constraints. */
+/* Set var = numerator floordiv step, for a numerator in [least, most]. Bounds of var that are not implied become constraints. */
 SETT_INLINE void settp_analysis_solve(settp_analysis_relation *r, int var, sett_expr numerator, int64_t least,
                                       int64_t most, int64_t step) {
   r->known[var] = 1;
@@ -1363,7 +1398,8 @@ SETT_INLINE void settp_analysis_solve(settp_analysis_relation *r, int var, sett_
   if (r->most[var] > r->hi[var]) r->most[var] = r->hi[var];
 }
 
-/* Return 1 if the term high is a multiple of the range of the term low, so that both are digits. */
+/* Return 1 if the coefficients of two terms are 1 and the size of the variable of the term `low`, or both negated. Then both variables are digits of
+ * one number. */
 SETT_INLINE int settp_analysis_digits(const settp_analysis_relation *r, const settp_analysis_equation *e, int high,
                                       int low) {
   int64_t size = r->hi[e->var[low]] + 1;
@@ -1371,7 +1407,7 @@ SETT_INLINE int settp_analysis_digits(const settp_analysis_relation *r, const se
          ((e->factor[low] == 1 && e->factor[high] == size) || (e->factor[low] == -1 && e->factor[high] == -size));
 }
 
-/* Solve an equation with at most one unknown, or with two that are digits; return 1 if solved. */
+/* Solve an equation that has at most one unknown, or two unknowns that are digits. Return 1 if it was solved. */
 SETT_INLINE int settp_analysis_step(settp_analysis_relation *r, settp_analysis_equation *e) {
   int unknown[2] = {0, 0}, count = 0, t, sign, low, high;
   int64_t least, most, step;
@@ -1390,7 +1426,7 @@ SETT_INLINE int settp_analysis_step(settp_analysis_relation *r, settp_analysis_e
   high = unknown[0];
   low = unknown[1];
   e->done = 1;
-  sign = count && e->factor[high] > 0 ? -1 : 1; /* |factor| * unknown = sign * (the rest) */
+  sign = count && e->factor[high] > 0 ? -1 : 1; /* |factor| * unknown = sign * (the other terms) */
   least = most = sign * e->constant;
   sum = sett_map_constant(r->arena, 0);
   for (t = 0; t < e->terms; ++t) {
@@ -1423,8 +1459,8 @@ SETT_INLINE int settp_analysis_step(settp_analysis_relation *r, settp_analysis_e
   return 1;
 }
 
-/* Write all variables as expressions of the source's dimensions, ranges and runtime variables. Runtime variables have numbers after those of the
- * ranges, so rt_base is a guess of the number of ranges. */
+/* Write all variables as expressions of the source's dimensions, ranges and runtime variables. Runtime variables are numbered after the ranges, whose
+ * number is not known yet; rt_base is a guess of it. */
 SETT_INLINE void settp_analysis_solve_all(settp_analysis_relation *r) {
   int source = r->from_output ? 0 : r->out.count, n = r->from_output ? r->out.count : r->in.count, i, progress = 1;
   int extras = r->out.count + r->in.count;
@@ -1446,7 +1482,7 @@ SETT_INLINE void settp_analysis_solve_all(settp_analysis_relation *r) {
     for (i = 0; i < r->equations && !r->error; ++i)
       if (!r->equation[i].done) progress |= settp_analysis_step(r, &r->equation[i]);
     if (progress) continue;
-    for (i = 0; i < r->vars; ++i) /* further variables first, in order of creation */
+    for (i = 0; i < r->vars; ++i) /* auxiliary variables first, in the order in which they were made */
       if (!r->known[(i + extras) % r->vars]) break;
     if (i == r->vars) break;
     settp_analysis_know(r, (i + extras) % r->vars, n + r->ranges++);
@@ -1533,13 +1569,14 @@ SETT_INLINE sett_analysis_answer settp_analysis_ask(sett_map_arena *arena, const
   for (i = k = 0; i < r.vars && !r.error; ++i) k |= r.lo[i] > r.hi[i];
   if (k && (op->opcode == SETT_ANALYSIS_RESHAPE || op->opcode == SETT_ANALYSIS_BITCAST)) {
     r.rt_base = 0;
-    settp_analysis_solve_all(&r); /* finds the error of a reshape or bitcast without elements, if it has one */
+    settp_analysis_solve_all(&r); /* finds errors of a reshape or bitcast that has no elements */
   }
   if (k && !r.error) return settp_analysis_answer(r.kind, r.reason, sett_map_empty());
   if (!r.error) {
     r.rt_base = 0;
     settp_analysis_solve_all(&r);
-    if (r.ranges != r.rt_base && r.rts) { /* the guess of rt_base was wrong; now the number of ranges is known */
+    /* if the guess rt_base was wrong, solve again with the number of ranges, which is now known */
+    if (r.ranges != r.rt_base && r.rts) {
       r.rt_base = r.ranges;
       settp_analysis_solve_all(&r);
     }
@@ -1580,7 +1617,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_from_operand(sett_map_arena *aren
 
 /* ---- parts of an answer ---- */
 
-/* Return `count` results from number `first` on, with the constraints only if they belong to the map itself. */
+/* Return `count` results of an answer, from result `first` on, as a map. Constraints are included only if the results are those of the index. */
 SETT_INLINE sett_map settp_analysis_part(const sett_analysis_answer *answer, int first, int count) {
   sett_map map = answer->all;
   if (map.kind != SETT_MAP_DEFINED) return map;
@@ -1649,7 +1686,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, co
     answer = settp_analysis_answer(answer.kind, answer.reason, map);
     return answer;
   }
-  /* the other results of first, passed on beside second's variables */
+  /* pass the other results of first through second as further variables */
   for (i = 0; i < first->all.results; ++i, ++v) {
     wide[v].name = NULL;
     wide[v].lo = INT64_MIN;
@@ -1671,7 +1708,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, co
   return answer;
 }
 
-/* Return the answer without the indices of runtime variables that are not kept. */
+/* Return the answer without the indices of those runtime variables that are not marked as kept. */
 SETT_INLINE sett_analysis_answer settp_analysis_keep(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                      const unsigned char *kept) {
   sett_analysis_answer shorter = *answer;
@@ -1697,11 +1734,11 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const
   int k, changed = 1;
   if (answer->all.kind != SETT_MAP_DEFINED || sett_map_variables(answer->all) > SETTP_ANALYSIS_RESULTS) return tidy;
   map = sett_map_simplify(arena, answer->all);
-  /* otherwise the unsimplified map stays, which is equally correct */
+  /* if simplify fails, the unsimplified map stays, because it is correct, too */
   if (map.kind != SETT_MAP_FAILED) tidy.all = map;
   if (tidy.all.kind != SETT_MAP_DEFINED) return settp_analysis_answer(answer->kind, answer->reason, tidy.all);
   for (k = 0; k < tidy.runtimes; ++k) kept[k] = (unsigned char)!drop;
-  while (drop && changed) { /* a used variable keeps the variables that its own index needs */
+  while (drop && changed) { /* if a variable is used, the variables that its own index needs are used, too */
     shorter = settp_analysis_keep(arena, &tidy, kept);
     map = sett_map_remove_unused(arena, shorter.all, SETT_MAP_RTS, removed);
     changed = 0;
@@ -1781,13 +1818,13 @@ SETT_INLINE sett_analysis_kept settp_analysis_nothing(const char *reason) {
   return kept;
 }
 
-/* Return 1 if the map was added, 0 if it was there, -1 if memory is full. Texts and lists are shared, not copied. */
+/* Return 1 if the map was added to the set, 0 if an equal map was in it, -1 if memory is full. Texts and lists are shared, not copied. */
 SETT_INLINE int settp_analysis_insert(sett_analysis_store *store, sett_analysis_set *set,
                                       const sett_analysis_kept *map) {
   sett_analysis_kept *kept;
   for (kept = set->first; kept; kept = kept->next)
     if (settp_analysis_alike(kept, map)) return 0;
-  if (set->first && set->first->kind == SETT_ANALYSIS_UNDEFINED) return 0; /* UNDEFINED already covers everything */
+  if (set->first && set->first->kind == SETT_ANALYSIS_UNDEFINED) return 0; /* UNDEFINED includes every map */
   kept = (sett_analysis_kept *)settp_analysis_take(store, sizeof *kept);
   if (!kept) return -1;
   *kept = *map;
@@ -1863,7 +1900,8 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_along(sett_map_arena *arena, cons
   return answer;
 }
 
-/* Follow the read of runtime variable k through moves. Return 1 and its value, in the map's variables, if it is known. */
+/* Follow the read of runtime variable k back through ops that only move elements. If this ends at a constant or an iota, return 1 and the value as an
+ * expression of the map's variables. */
 SETT_INLINE int settp_analysis_known(sett_map_arena *arena, const sett_analysis_graph *graph,
                                      const sett_analysis_answer *host, int k, sett_expr *value) {
   sett_analysis_answer index = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_analysis_runtime_map(host, k)), move;
@@ -1906,7 +1944,7 @@ SETT_PUBLIC sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const
   return sett_analysis_tidy(arena, &bound, drop);
 }
 
-/* Compute the set of the edge's source, and of all values before it, from the sets of its user. */
+/* Compute the set of the edge's source, and of the values that it depends on, from the set of the edge's user. */
 SETT_INLINE int settp_analysis_spread(sett_map_arena *arena, sett_analysis_store *store,
                                       const sett_analysis_graph *graph, int edge, int from_root,
                                       sett_analysis_set *set) {
@@ -1932,7 +1970,7 @@ SETT_INLINE int settp_analysis_spread(sett_map_arena *arena, sett_analysis_store
     if (error) return error;
     if (e->op->opcode == SETT_ANALYSIS_ELEMENTWISE && e->op->in[e->op->operand].count == e->op->out.count &&
         one.first->kind == SETT_ANALYSIS_EXACT)
-      return sett_analysis_merge(store, to, from); /* the edge changes no map */
+      return sett_analysis_merge(store, to, from); /* this edge changes no map */
   }
   for (m = from->first; m; m = m->next)
     for (n = one.first; n && !error; n = n->next) {
@@ -2001,25 +2039,26 @@ SETT_PUBLIC int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *
   return error;
 }
 
-/* ---- what maps are for ---- */
+/* ---- analyses of maps ---- */
 
-/* The accesses of one instruction: lanes are consecutive values of variable 0, the other variables are fixed. */
+/* The accesses of one instruction. Its lanes are consecutive values of variable 0; all other variables are fixed. */
 typedef struct settp_analysis_warps {
   sett_map_evaluator evaluator;
   int lanes, started, error;
   int64_t looked, value[SETT_ANALYSIS_MAX_VARIABLES], result[SETT_ANALYSIS_MAX_RANK];
   const sett_analysis_memory *memory;
-  int64_t position[SETT_ANALYSIS_MAX_LANES]; /* -1: outside the domain */
+  int64_t position[SETT_ANALYSIS_MAX_LANES]; /* -1: the lane is outside the domain */
   int active;
 } settp_analysis_warps;
 
-/* Return a position after the swizzle S<bits, base, shift>. */
+/* Return the position to which the swizzle S<bits, base, shift> moves a position. */
 SETT_INLINE int64_t settp_analysis_xor(int64_t position, int64_t bits, int64_t base, int64_t shift) {
   uint64_t x = (uint64_t)position, mask = ((uint64_t)1 << bits) - 1;
   return (int64_t)(shift < 0 ? x ^ (x >> base & mask) << (base - shift) : x ^ (x >> (base + shift) & mask) << base);
 }
 
-/* Return the place of an index in rows of pitch elements, with the minor index swizzled; -1 if outside, -2 on overflow of 64 bits. */
+/* Return the place in memory of an index, in rows of pitch elements and with a swizzled column. Return -1 if the index is outside the array, -2 if 64
+ * bits overflow. */
 SETT_INLINE int64_t settp_analysis_position(const sett_analysis_memory *m, const int64_t *index) {
   int64_t row = 0, column, turn, pitch;
   int i, n = m->dims.count;
@@ -2047,14 +2086,13 @@ SETT_INLINE int64_t settp_analysis_extent(int64_t lo, int64_t hi) {
 
 SETT_INLINE int64_t settp_analysis_width(const sett_analysis_memory *m) { return m->width > 0 ? m->width : 1; }
 
-/* Return the bits of one access, at most 128, or -1. */
+/* Return the number of bits of one access; -1 if it is more than 128. */
 SETT_INLINE int64_t settp_analysis_access_bits(const sett_analysis_memory *m) {
   int64_t bits = m->bits < 1 ? -1 : settp_analysis_mul(m->bits, settp_analysis_width(m));
   return settp_analysis_width(m) == 1 || bits <= 128 ? bits : -1;
 }
 
-/* Check that rows do not overlap, that a swizzle stays in its row (columns form blocks of a power of two that it permutes), and that an access of
- * several elements stays contiguous. */
+/* Check that rows do not overlap, that a swizzle stays in its row, and that an access of several elements stays contiguous. */
 SETT_INLINE int settp_analysis_memory_error(const sett_analysis_memory *m) {
   int64_t most, block = 1, row_size = m->dims.count > 0 ? m->dims.values[m->dims.count - 1] : 0;
   int64_t width = settp_analysis_width(m);
@@ -2096,13 +2134,14 @@ SETT_INLINE settp_analysis_warps settp_analysis_warps_begin(sett_map_arena *aren
   return w;
 }
 
-/* Move to the next instruction with an active lane. Return 0 after the last, or after the maximum number of points (*whole is then 0). */
+/* Advance to the next instruction that has an active lane. Return 0 after the last one. Also return 0, and set *whole to 0, after the maximum number
+ * of points. */
 SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
   sett_map map = w->evaluator.map;
   int i, n = sett_map_variables(map);
   if (w->error || map.kind != SETT_MAP_DEFINED) return 0;
   for (;;) {
-    if (w->started) { /* the last variable fastest, the warps of variable 0 slowest */
+    if (w->started) { /* the last variable changes fastest, the warps of variable 0 slowest */
       for (i = n - 1; i > 0 && w->value[i] == map.variable[i].hi; --i) w->value[i] = map.variable[i].lo;
       if (i > 0) ++w->value[i];
       else if (map.variable[0].hi - w->value[0] < w->lanes) return 0;
@@ -2129,7 +2168,8 @@ SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
       }
       if (!inside) continue;
       w->position[i] = settp_analysis_position(w->memory, w->result);
-      if (w->position[i] < 0 || w->position[i] > INT64_MAX / 1024) { /* the position must fit in bits, too */
+      /* the position must also fit if it is counted in bits */
+      if (w->position[i] < 0 || w->position[i] > INT64_MAX / 1024) {
         w->error = w->position[i] == -1 ? SETT_ANALYSIS_ERROR_OUTSIDE : SETT_ANALYSIS_ERROR_TOO_LARGE;
         return 0;
       }
@@ -2143,8 +2183,8 @@ SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
   }
 }
 
-/* Count the different units of `size` bits that the accesses of the lanes from `first` on touch; bits is the size of an element. If bits is 0, size
- * is in elements and only the first element of an access counts. unit receives the sorted unit numbers. */
+/* Count the different units of `size` bits that some lanes access, from lane `first` on; bits is the size of an element. If bits is 0, size counts
+ * elements, and only the first element of an access is considered. unit receives the sorted numbers of the units. */
 SETT_INLINE int settp_analysis_units(const settp_analysis_warps *w, int first, int lanes, int64_t bits, int64_t size,
                                      int64_t *unit) {
   int i, j, n = 0;
@@ -2165,7 +2205,7 @@ SETT_INLINE int settp_analysis_units(const settp_analysis_warps *w, int first, i
   return n;
 }
 
-/* Set c->group and c->apart if the lanes of one warp, whose first and last lanes are active, form groups of equally strided neighbours. */
+/* If the lanes of a warp form groups of lanes with one stride, set c->group and c->apart. The first and the last lane must be active. */
 SETT_INLINE void settp_analysis_groups(const settp_analysis_warps *w, sett_analysis_coalescing *c) {
   const int64_t *p = w->position;
   int i, group = 1;
@@ -2241,7 +2281,8 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
     b.error = SETT_ANALYSIS_ERROR_UNITS;
   b.whole = !b.error;
   if (b.error) return b;
-  phase = wide > size ? (int)((int64_t)lanes * size / wide) : lanes; /* wide accesses are served in phases */
+  /* accesses that are wider than a word are served in phases */
+  phase = wide > size ? (int)((int64_t)lanes * size / wide) : lanes;
   if (phase < 1) phase = 1;
   while (settp_analysis_warps_next(&w, &b.whole)) {
     ++b.warps;
@@ -2262,13 +2303,14 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
       if (most <= b.degree) continue;
       b.degree = most;
       b.bank = at;
-      /* the first lane of each word in the bank */
+      /* list one lane for each word of the bank */
       for (b.lanes = 0, i = first; i < first + phase && i < lanes; ++i) {
         int64_t start = w.position[i] * memory->bits / size, mine = start + (at - start % banks + banks) % banks;
         if (w.position[i] < 0 || mine > (w.position[i] * memory->bits + wide - 1) / size) continue;
         for (j = 0; j < b.lanes && word[j] != mine; ++j) {}
         if (j < b.lanes) continue;
-        word[b.lanes] = mine; /* the counted numbers are no longer needed, and there are at least as many */
+        /* word[] is overwritten: the numbers in it are no longer needed, and there are at least as many */
+        word[b.lanes] = mine;
         b.lane[b.lanes++] = i;
       }
     }
@@ -2282,7 +2324,7 @@ SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
   return b;
 }
 
-/* Substitute value[i] for variable i of the map. */
+/* Replace variable i of the map by value[i]. */
 SETT_INLINE sett_map settp_analysis_instead(sett_map_arena *arena, sett_map map, const sett_map_variable *variable,
                                             const sett_expr *value) {
   sett_map all = sett_map_to_dims(arena, map, NULL), first;
@@ -2310,7 +2352,7 @@ SETT_PUBLIC sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int
   return settp_analysis_instead(arena, map, map.variable, value);
 }
 
-/* Let v advance by width; divide the last result by share. */
+/* Replace v by v * width, and divide the last result by share. */
 SETT_INLINE sett_map settp_analysis_steps(sett_map_arena *arena, sett_map map, int v, int64_t width, int64_t share) {
   sett_map_variable variable[SETT_ANALYSIS_MAX_VARIABLES];
   sett_expr value[SETT_ANALYSIS_MAX_VARIABLES], result[SETT_ANALYSIS_MAX_RANK];
@@ -2341,14 +2383,15 @@ SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int
   return settp_analysis_steps(arena, map, v, width, width);
 }
 
-/* All accesses of some maps: the positions of the lanes without padding or swizzle, phase after phase; -1 for an inactive lane. */
+/* The accesses of all maps, phase after phase: the position of each lane without padding or swizzle, or -1 for an inactive lane. */
 typedef struct settp_analysis_phases {
   int error, maps, banks, bytes, lanes;
-  int64_t bits, row, span; /* elements of a row; number of positions (of the array, or up to the last) */
-  int64_t widest;          /* elements of the widest access */
-  const int64_t *count;    /* phases of each map */
-  const int64_t *width;    /* elements of an access of each map */
-  const int *lane;         /* lanes in a phase of each map */
+  /* row: elements of a row; span: number of positions of the array, or up to the last access */
+  int64_t bits, row, span;
+  int64_t widest;       /* number of elements of the widest access */
+  const int64_t *count; /* number of phases of each map */
+  const int64_t *width; /* number of elements of an access of each map */
+  const int *lane;      /* number of lanes in a phase of each map */
   int64_t *position;
 } settp_analysis_phases;
 
@@ -2388,8 +2431,8 @@ SETT_INLINE settp_analysis_phases settp_analysis_phases_of(sett_map_arena *arena
     lane[i] = access > 8 * (int64_t)bytes ? (int)((int64_t)lanes * 8 * bytes / access) : lanes;
     if (lane[i] < 1) lane[i] = 1;
   }
-  for (pass = 0; pass < 2 && !all.error; ++pass) { /* the first pass counts, the second writes */
-    if (pass) {                                    /* skip phases without an active lane */
+  for (pass = 0; pass < 2 && !all.error; ++pass) { /* the first pass counts phases, the second writes them */
+    if (pass) {                                    /* phases without an active lane are left out */
       all.position =
           (int64_t *)settp_map_take(arena, (size_t)(positions + SETT_ANALYSIS_MAX_LANES) * sizeof *all.position);
       if (!all.position) all.error = SETT_MAP_ERROR_FULL;
@@ -2426,7 +2469,7 @@ SETT_INLINE settp_analysis_phases settp_analysis_phases_of(sett_map_arena *arena
   return all;
 }
 
-/* A padding or a swizzle. settp_analysis_member_at maps a position without padding or swizzle to its place. */
+/* A padding or a swizzle. settp_analysis_member_at computes the place of a position, which is given without padding or swizzle. */
 typedef struct settp_analysis_member {
   int64_t padding, bits, base, shift;
 } settp_analysis_member;
@@ -2437,7 +2480,7 @@ SETT_INLINE int64_t settp_analysis_member_at(const settp_analysis_phases *all, c
   return settp_analysis_xor(position, member->bits, member->base, member->shift);
 }
 
-/* The different numbers of one phase, with their count in each bank. */
+/* The distinct numbers of words that one phase accesses, and how many of them are in each bank. */
 enum {
   SETTP_ANALYSIS_TABLE = 4096,
   SETTP_ANALYSIS_LOOKS = 1 << 27 /* maximum number of lanes that the search for the best layout visits */
@@ -2448,7 +2491,7 @@ typedef struct settp_analysis_table {
   int bank[1024];
 } settp_analysis_table;
 
-/* Return 1 if the number was not in the table. */
+/* Add a number; return 1 if it was not in the table. */
 SETT_INLINE int settp_analysis_table_add(settp_analysis_table *table, int64_t number) {
   uint32_t at = (uint32_t)((uint64_t)number * 0x9E3779B97F4A7C15u >> 52);
   while (table->stamp[at] == table->now) {
@@ -2460,7 +2503,7 @@ SETT_INLINE int settp_analysis_table_add(settp_analysis_table *table, int64_t nu
   return 1;
 }
 
-/* Count degree and turns of a member. Stop when they cannot be better than the best, and return 0. */
+/* Count degree and turns of a member of the class. Stop and return 0 when it cannot be better than the best one so far. */
 SETT_INLINE int settp_analysis_member_counts(const settp_analysis_phases *all, settp_analysis_table *table,
                                              const settp_analysis_member *member, const sett_analysis_best *best,
                                              int *degree, int64_t *turns) {
@@ -2493,14 +2536,14 @@ SETT_INLINE int settp_analysis_member_counts(const settp_analysis_phases *all, s
   return 1;
 }
 
-/* Keep a counted member if it is better: fewer turns, or equal turns and fewer bytes. */
+/* Make a counted member the best one if it is better: a lower degree, then fewer turns, then fewer additional bytes. */
 SETT_INLINE void settp_analysis_member_try(const settp_analysis_phases *all, settp_analysis_table *table,
                                            const settp_analysis_member *member, int64_t bytes, sett_analysis_best *best,
                                            settp_analysis_member *kept) {
   int degree;
   int64_t turns;
   ++best->count;
-  if (best->least) return; /* no member is better */
+  if (best->least) return; /* the best one reaches the lower bound, so no member is better */
   if (table->looks < 0) {
     best->whole = 0;
     return;
@@ -2514,7 +2557,7 @@ SETT_INLINE void settp_analysis_member_try(const settp_analysis_phases *all, set
   *kept = *member;
 }
 
-/* Count the layout without padding or swizzle, and the bound. */
+/* Count the layout without padding or swizzle, and compute the lower bound. */
 SETT_INLINE settp_analysis_table *settp_analysis_best_begin(sett_map_arena *arena, const settp_analysis_phases *all,
                                                             const sett_analysis_memory *memory,
                                                             settp_analysis_member *kept, sett_analysis_best *best) {
@@ -2537,7 +2580,7 @@ SETT_INLINE settp_analysis_table *settp_analysis_best_begin(sett_map_arena *aren
     for (k = 0; k < all->count[i]; ++k, at += all->lane[i]) {
       int64_t different = 0;
       ++table->now;
-      for (j = 0; j < all->lane[i]; ++j) /* accesses begin at multiples of their width */
+      for (j = 0; j < all->lane[i]; ++j) /* accesses must begin at multiples of their width */
         if (all->position[at + j] >= 0) different += settp_analysis_table_add(table, all->position[at + j]);
       best->bound += (different * all->width[i] * all->bits + turn - 1) / turn;
     }
@@ -2558,7 +2601,8 @@ SETT_PUBLIC sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int
   if (table && memory->dims.count > 1 && all.row > 0) {
     unit = memory->align > 0 ? memory->align : (int64_t)bytes * 8 / memory->bits;
     while (unit > 1 && all.row % unit) unit /= 2;
-    if (unit < all.widest) unit = all.widest; /* all rows begin at a multiple, so accesses stay contiguous */
+    /* a row length that is a multiple of the width keeps accesses contiguous */
+    if (unit < all.widest) unit = all.widest;
     if (unit < 1) unit = 1;
     round = (int64_t)banks * bytes * 8 / memory->bits;
     rows = all.span / all.row;
@@ -2575,7 +2619,7 @@ SETT_PUBLIC sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int
   return best;
 }
 
-/* Try the swizzle S<bits, base, shift>, if it keeps accesses contiguous; the array is extended to whole permuted blocks. */
+/* Try the swizzle S<bits, base, shift> if it keeps accesses contiguous. The array is extended to whole blocks that the swizzle permutes. */
 SETT_INLINE void settp_analysis_swizzle_try(const settp_analysis_phases *all, settp_analysis_table *table, int64_t bits,
                                             int64_t base, int64_t shift, sett_analysis_best *best,
                                             settp_analysis_member *kept) {
@@ -2603,9 +2647,10 @@ SETT_PUBLIC sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int 
     for (row = 0; (int64_t)1 << row < all.row;) ++row;
   while (top < 40 && (int64_t)1 << top < all.span) ++top;
   if (!table) top = 0;
-  for (shift = 0; shift <= top;
-       /* by the row index: bits [base, base + bits) of the column, without the lowest `shift` bits of the row */
-       ++shift)
+  for (
+      shift = 0; shift <= top;
+      /* swizzle by the row index: it XORs bits [base, base + bits) of the column with bits of the row, whose lowest bits may be skipped */
+      ++shift)
     for (base = 0; base < row; ++base)
       for (bits = row - base; bits > 0; --bits)
         if (row + shift + bits <= top)
@@ -2674,7 +2719,7 @@ SETT_INLINE sett_analysis_tile settp_analysis_propagate(sett_map_arena *arena, s
     t.error = SETT_ANALYSIS_ERROR_COUNT;
   else if (map.rts) t.reason = "a runtime variable moves it: bind it first";
   if (t.error || t.reason[0]) return t;
-  for (i = 0; i < n; ++i) { /* d = size * block + j */
+  for (i = 0; i < n; ++i) { /* replace d by size * block + j */
     if (sizes.values[i] < 1 || map.variable[i].lo != 0) {
       t.error = SETT_ANALYSIS_ERROR_TILE;
       return t;
@@ -2694,7 +2739,7 @@ SETT_INLINE sett_analysis_tile settp_analysis_propagate(sett_map_arena *arena, s
   else if (sett_map_variables(tiled) > SETT_ANALYSIS_MAX_VARIABLES) t.error = SETT_ANALYSIS_ERROR_COUNT;
   if (t.error || t.reason[0]) return t;
   t.results = tiled.results;
-  /* an edge cuts the last tile; a tile that is one block without the edge is one block with it */
+  /* the end of the array may cut the last tile. If the tiles are blocks without this constraint, the cut tile is a part of a block */
   tiled.constraints = 0;
   for (v = n; v < sett_map_variables(tiled); ++v) {
     fixed[v] = 1;
@@ -2723,7 +2768,7 @@ SETT_INLINE sett_analysis_tile settp_analysis_propagate(sett_map_arena *arena, s
     t.reason = "the tile is not one strided block of the operand: its dimensions move together";
     return t;
   }
-  for (r = 0; r < tiled.results; ++r) { /* negative steps reach below the offset */
+  for (r = 0; r < tiled.results; ++r) { /* negative strides reach below the offset */
     t.stride[r] = image.value[r].modulus ? image.value[r].modulus : 1;
     t.size[r] = settp_analysis_extent(image.value[r].lo, image.value[r].hi);
     if (t.size[r] < 0) {
