@@ -1,4 +1,5 @@
-"""The combiners of reduce, reduce-window and scatter, on accumulators and their intervals."""
+"""The combiners of reduce, reduce-window and scatter: how they change accumulators and the intervals of accumulators.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ from gen.reference.types import STORAGE
 
 def combine(b: Bounds, computation: Computation, totals: Sequence[Ranged], elements: Sequence[Ranged],
             behind: bool = False) -> List[Statement]:
-    """Return statements that combine all accumulators with the elements. behind: the elements are the first
-    arguments."""
+    """Return statements that combine all accumulators with the elements. behind: pass the elements before the
+    accumulators.
+    """
     lines: List[Statement] = []
     results = b.inline(computation, [*elements, *totals] if behind else [*totals, *elements], lines)
     changed = [(total, result) for total, result in zip(totals, results) if result.v != total.v]
@@ -27,7 +29,7 @@ def combine(b: Bounds, computation: Computation, totals: Sequence[Ranged], eleme
 
 def combine_part(b: Bounds, part: Instruction, k: int, total: Ranged, element: Ranged,
                  behind: bool = False) -> List[Statement]:
-    """Return the same for a combiner whose component k is one op."""
+    """Return statements that combine accumulator k with an element, if component k of the combiner is one op."""
     x = in_order(part, k, total, element, behind)
     value = value_of(b.e.call, part.opcode, {}, total.dtype, x)
     return [*next_lines(total, k, value, b.intervals.of(part.opcode, {}, total.dtype, x, f"next{k}")),

@@ -1,4 +1,4 @@
-"""Loops: their results equal the reference's if each step is exact."""
+"""While loops: the results equal the reference's if each iteration is exact."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from gen.reference.values import Array
 
 
 def loop(exact: "Callable[[Computation], bool]", b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
-    """Set the bounds of a while. exact: true for a computation that is exact on exact arguments. If a step may round
-    differently from the reference, the number of steps may differ, and any value is allowed."""
+    """Set the bounds of a while loop. exact: returns true if a computation is exact on exact arguments. If an
+    iteration may round differently from the reference, the number of iterations may differ, so any value is
+    allowed.
+    """
     b.decided(i, outs, [out.dtype not in FLOATS for out in outs], b.exact(*x) and all(map(exact, i.called)),
               f"rounding may decide a number of steps in {i.name}")

@@ -1,5 +1,6 @@
-"""The file of a fusion's bound, and the facts that are known without compiling it: the results that must agree bit by
-bit, and the ops that allow any value."""
+"""The file of a fusion's bound. Also two facts that need no compilation: the results that must agree bit by bit, and
+the ops for which any value is allowed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from gen.reference.loops import indices_of, loops_over, position_of, room_of, st
 from gen.reference.types import FLOATS, SMALL, to_double
 from gen.reference.values import Argument, Array
 
-# functions that give the intervals of an op's results, by opcode; all other opcodes are elementwise
+# by opcode, the function that sets the intervals of an op's results; opcodes that are missing here are elementwise
 OPS: Dict[str, Callable[[Bounds, Instruction, List[Array], List[Array]], None]] = {
     **{opcode: moves.moved for opcode in ("broadcast", "transpose", "reshape", "copy", "slice", "reverse", "pad",
                                           "concatenate", "dynamic-slice", "dynamic-update-slice", "gather")},
@@ -40,7 +41,7 @@ HEAD = Path(__file__).with_name("head.c").read_text().strip()
 
 
 class Bounded(NamedTuple):
-    """A computation's steps, with the facts about its results."""
+    """The steps of a computation's bound, and its results."""
 
     bounds: Bounds
     results: List[Result]
@@ -50,7 +51,8 @@ def bounded(computation: Computation, options: Options, pointers: Pointers = Non
     b = Bounds(options)
 
     def exact(called: Computation) -> bool:
-        inner = bounded(called, replace(options, reassociate=False))    # a kernel that contains a loop keeps the order
+        # a kernel that contains a loop does not reorder sums
+        inner = bounded(called, replace(options, reassociate=False))
         return inner.bounds.exact(*(result.array for result in inner.results))
 
     def follow(i: Instruction, x: List[Array], outs: List[Array]) -> None:
@@ -63,19 +65,22 @@ def bounded(computation: Computation, options: Options, pointers: Pointers = Non
 
 def bound(computation: Computation, name: str, *, excess_precision: bool = False, reassociate: bool = True,
           flushes: bool = False, ulps: Optional[Mapping[str, float]] = None, pointers: Pointers = None) -> str:
-    """Return C11 text of `int NAME_bound(const void *const *params, double *const *bounds)`.
+    """Return the C11 text of `int NAME_bound(const void *const *params, double *const *bounds)`.
 
-    excess_precision: kernels may keep a float between ops on f16 and bf16. reassociate: they may add and multiply the
-    elements of a reduce in any order. ulps: error budgets by opcode, in place of ULPS (divide 2.5 and sqrt 3 for OpenCL
-    devices that do not promise correct rounding; for f16 and bf16 in ulps of float). flushes: a scatter's sums of f32
-    may flush subnormals. pointers: see gen.reference.
+    excess_precision: kernels may keep a float between ops on f16 and bf16
+    reassociate: kernels may add and multiply the elements of a reduce in any order
+    ulps: error budgets by opcode that replace those in ULPS, such as divide 2.5 and sqrt 3 for OpenCL devices that
+        do not
+        promise correct rounding; for f16 and bf16 they are ulps of float
+    flushes: a scatter's sums of f32 may flush subnormals
+    pointers: see gen.reference
     """
     return bound_file(computation, name, Options(excess_precision, reassociate, flushes, dict(ulps or {})),
                       pointers).text
 
 
 def bound_file(computation: Computation, name: str, options: Options, pointers: Pointers = None) -> File:
-    """Return the same as a File, including a proof in place of the bound, if there is one."""
+    """Return a bound as a File. If the fusion is a call of LAPACK, the file has a proof too (see lapack.with_proof)."""
     b, results = bounded(computation, options, pointers)
     outs = [put(b, result) for result in results]
     exact = b.exact(*(result.array for result in results))
@@ -87,7 +92,7 @@ def bound_file(computation: Computation, name: str, options: Options, pointers: 
 
 
 def put(b: Bounds, result: Result) -> Array:
-    """Return the array of a result's bounds."""
+    """Append a step that writes a result's bounds; return their array."""
     number, shape, half, array = result
     out = b.e.array(f"bounds_{number}", "f64", array.dims, Argument("bounds", number))
     if b.exact(array):
@@ -98,7 +103,8 @@ def put(b: Bounds, result: Result) -> Array:
         return out
     at = position_of(indices_of(array.dims), strides_of(array.dims))
     interval = b.interval(array, at)
-    if array.dtype in SMALL and b.options.excess_precision:  # a result is stored rounded
+    if array.dtype in SMALL and b.options.excess_precision:
+        # a stored result is rounded to the type, even if the kernel keeps a float before
         interval = f"range_round_{array.dtype}({interval})"
     value = f"range_bound({interval}, {to_double(b.e.call, array.dtype, f'{array}[{at}]')})" if array.dtype in FLOATS \
         else f"irange_bound({interval}, {key_of(array.dtype, f'{array}[{at}]')})"
@@ -109,14 +115,17 @@ def put(b: Bounds, result: Result) -> Array:
 
 
 def bitwise(computation: Computation, excess_precision: bool = False) -> List[bool]:
-    """Return, for each flattened result, true if kernels must give exactly the reference's bits, those of NaNs and
-    zeros included: integers and pred, and floats that are only moved."""
+    """Return, for each flattened result, true if kernels must return exactly the reference's bits, including those of
+        NaNs and
+    zeros: for integers, for pred, and for floats that are only moved.
+    """
     b, results = bounded(computation, Options(excess_precision))
     return [all(b.of(result.array).bits and b.exact(result.array) for result in results if result.number == number)
             for number in range(len({result.number for result in results}))]
 
 
 def unknown(computation: Computation, excess_precision: bool = False) -> List[str]:
-    """Return the reasons why `bound` allows any value, as clauses of a sentence: an order, an index or a choice that
-    rounding may change."""
+    """Return the reasons why `bound` allows any value, as clauses of a sentence: rounding may change an order, an
+    index or a choice.
+    """
     return list(dict.fromkeys(bounded(computation, Options(excess_precision)).bounds.unknown))

@@ -1,4 +1,4 @@
-"""Intervals beside values: after each op of a reference, the steps that compute the intervals of its result."""
+"""Compute intervals beside values: after each op of the reference, steps that compute the intervals of its result."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from gen.reference.values import Array, Scalar
 
 
 class Bounds:
-    """A bound under construction: the reference's steps, and the facts about its arrays. unknown: the reasons why any
-    value is allowed, in words."""
+    """A bound under construction: the reference's steps, and what is known about its arrays. unknown: reasons, in
+    words, why any value is allowed.
+    """
 
     def __init__(self, options: Options) -> None:
         self.e, self.options = Emitter(), options
@@ -25,7 +26,7 @@ class Bounds:
 
     @property
     def intervals(self) -> Intervals:
-        """Return the intervals for the text of the current step."""
+        """Return a writer of intervals for the C text of the current step."""
         return Intervals(self.e.call, self.options)
 
     def of(self, array: Array) -> Known:
@@ -43,19 +44,23 @@ class Bounds:
         return interval_of(self.e.call, self.element(array, position))
 
     def ranges(self, i: Instruction, out: Array, bits: bool = True) -> Array:
-        """Return a new array for a result's intervals; a step must define it."""
+        """Return a new array for the intervals of a result. The caller must add a step that fills it."""
         ranges = self.e.array(i.name, kind_of(out.dtype), out.dims)
         self.known[out] = Known(ranges, bits)
         return ranges
 
     def anything(self, i: Instruction, out: Array, bits: bool) -> None:
-        """Allow any value in a result."""
+        """Add a step that allows any value in a result."""
         ranges = self.ranges(i, out, bits)
         self.step(i.name, ranges.each(full_range(out.dtype)), [ranges], [])
 
     def decided(self, i: Instruction, outs: Sequence[Array], bits: Sequence[bool], sure: bool, why: str) -> None:
-        """Set the bounds of results that are moved: the reference's values if `sure`, else any value. bits: for each
-        result, whether its bits are known. why: a clause that says why it is not sure."""
+        """Set the bounds of results that are moved.
+
+        sure: if true, the results equal the reference's; if false, any value is allowed
+        bits: for each result, true if its bits are known
+        why: the reason, as a clause, in case `sure` is false
+        """
         for out, known in zip(outs, bits):
             if sure:
                 self.known[out] = Known(None, known)
@@ -64,7 +69,7 @@ class Bounds:
         self.unknown += [] if sure else [why]
 
     def points(self, array: Array) -> Array:
-        """Return the array of an array's intervals, even if it is exact."""
+        """Return an array of intervals of an array. If the array is exact, the intervals are points."""
         about = self.of(array)
         if about.ranges:
             return about.ranges
@@ -74,14 +79,14 @@ class Bounds:
         return self.of_points[array]
 
     def with_ranges(self, arrays: Sequence[Array]) -> List[Array]:
-        """Return the arrays that a step may read: values and their intervals."""
+        """Return the arrays and the arrays of their intervals, both of which a step may read."""
         return [*arrays, *(about.ranges for about in map(self.of, arrays) if about.ranges)]
 
     def step(self, what: str, lines: Sequence[Statement], defines: Sequence[Array], uses: Sequence[Array]) -> None:
         self.e.step(f"{what}: intervals", lines, defines, self.with_ranges(uses))
 
     def inline(self, computation: Computation, arguments: Sequence[Scalar], lines: List[Statement]) -> List[Ranged]:
-        """Append a computation on scalars to `lines`, as statements for values and intervals; return its results."""
+        """Append a scalar computation to `lines` as statements for its values and intervals; return its results."""
         results = self.e.inline(computation, arguments, lines, self.scalar)
         return [s if isinstance(s, Ranged) else Ranged(s.v, s.dtype) for s in results]
 
@@ -94,8 +99,8 @@ class Bounds:
         return Ranged(value.v, value.dtype, interval, keeps_bits(i, x))
 
     def introduces(self, computation: Computation, dtypes: Sequence[str]) -> bool:
-        """Return true if a computation on scalars may have an error although its arguments are exact."""
-        trial = Bounds(self.options)  # its text is discarded
+        """Return true if a scalar computation may have an error although its arguments are exact."""
+        trial = Bounds(self.options)  # only used to find out whether results are exact
         return any(s.interval is not None
                    for s in trial.inline(computation, [Scalar(f"x{k}", d) for k, d in enumerate(dtypes)], []))
 
@@ -128,7 +133,9 @@ def mapped(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None
 
 
 def iota(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
-    """Set the bounds of an iota; for small floats, a kernel may keep an index that is not exact in the type."""
+    """Set the bounds of an iota. In f16 and bf16, a kernel may keep large indices in float, which are not exact in the
+    type.
+    """
     (out,), d = outs, i.attributes["iota_dimension"]
     size = i.shape.dims[d]
     if not b.options.excess_precision or size <= {"f16": 2048, "bf16": 256}.get(i.shape.dtype, size):

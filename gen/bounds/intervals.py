@@ -19,13 +19,14 @@ RANGES = Path(__file__).resolve().parent / "ranges.c"
 
 
 class Intervals:
-    """Writes intervals as calls of C functions, which are recorded in `call`."""
+    """Writes intervals as C expressions. It records the C functions that the expressions call in `call`."""
 
     def __init__(self, call: Calls, options: Options) -> None:
         self.call, self.options = call, options
 
     def op(self, i: Instruction, x: Sequence[Scalar], v: str) -> Optional[str]:
-        """Return the interval of an elementwise op with value v; None if it is exact."""
+        """Return the interval of an elementwise op's result, whose reference value is v; None if the result is exact.
+        """
         own = own_error(i.opcode, i.attributes, i.shape.dtype, [s.dtype for s in x], self.options)
         ranged = [s for s in x if isinstance(s, Ranged)]
         by_bits = i.attributes.get("type") == "TOTALORDER" and not all(s.bits for s in ranged)
@@ -36,7 +37,7 @@ class Intervals:
 
     def of(self, opcode: str, attributes: Mapping[str, object], to: str, x: Sequence[Scalar], v: str,
            same: bool = False) -> str:
-        """Return the interval of an op. same: both operands are the same instruction."""
+        """Return the interval of an op's result. same: both operands are the same instruction."""
         dtype = x[-1].dtype
         r = [interval_of(self.call, s) for s in x]
         if opcode == "select":
@@ -60,7 +61,9 @@ class Intervals:
         return self.of_integers(opcode, to, r, v)
 
     def rounded(self, text: str, to: str, v: str, ulps: float = 0.5) -> str:
-        """Return the interval after widening and rounding to a type, extended to include the reference's value."""
+        """Return an interval after widening by `ulps` and rounding to a type. It is extended to include the
+        reference's value v.
+        """
         if ulps > 0.5:
             if to == "f64":
                 text = f"range_widen_f64({text}, {ulps + LIBM_ULPS + 1:.10g})"
@@ -78,7 +81,7 @@ class Intervals:
         return self.kept(text, to, v)
 
     def kept(self, text: str, to: str, v: str) -> str:
-        """Return an interval that needs no rounding, extended to include the reference's value."""
+        """Return an interval without rounding, extended to include the reference's value v."""
         return f"range_with({text}, {to_double(self.call, to, v)})"
 
     def of_floats(self, opcode: str, attributes: Mapping[str, object], to: str, r: Sequence[str], v: str,
@@ -123,7 +126,7 @@ class Intervals:
             sums = {"add": "irange_of({0}.lo + {1}.lo, {0}.hi + {1}.hi)",
                     "subtract": "irange_of({0}.lo - {1}.hi, {0}.hi - {1}.lo)",
                     "negate": "irange_of(-{0}.hi, -{0}.lo)", "multiply": "irange_multiply({0}, {1})"}
-            if opcode in sums:  # exact in 64 bits; if the type would wrap, any value is possible
+            if opcode in sums:  # the sum is exact in 64 bits; if it does not fit the type, any value is possible
                 otherwise = f"irange_fit({sums[opcode].format(*r)}, {least(to)}, {most(to)})"
         return where_points(r, to, v, otherwise)
 
@@ -133,7 +136,7 @@ class Intervals:
         if dtype in FLOATS and attributes.get("type") == "TOTALORDER":
             known = [test for s in x for test in point_test(self.call, s)]
             return point if same else f"{' && '.join(known)} ? {point} : irange_of(0, 1)"
-        if same and dtype in FLOATS:  # only NaN differs from itself
+        if same and dtype in FLOATS:  # x != x is true for NaN only
             number = f"range_is_number({r[0]})"
             return {"EQ": number, "LE": number, "GE": number,
                     "NE": f"irange_not({number})"}.get(direction, "irange_of(0, 0)")
@@ -160,7 +163,7 @@ class Intervals:
             return f"irange_of({ends[0]}, {ends[1]})"
         if to in FLOATS:
             ends = [f"(double){of_key(dtype, f'{r}.{end}')}" for end in ("lo", "hi")]
-            # integers are rounded twice: one more step
+            # large integers are rounded to double first, so allow one more step
             slack = 2.0 if bits_of(dtype) == 64 or to in SMALL + TINY else 0.5
             return self.rounded(f"range_of({ends[0]}, {ends[1]})", to, v, slack)
         if bits_of(dtype) == 64 or bits_of(to) == 64:
@@ -170,7 +173,7 @@ class Intervals:
 
 
 def own_error(opcode: str, attributes: Mapping[str, object], to: str, dtypes: Sequence[str], options: Options) -> bool:
-    """Return true if a correct kernel may differ in this op although its operands are exact."""
+    """Return true if a kernel's result may differ from the reference's although the operands are exact."""
     if to not in FLOATS:
         return False
     if opcode in FUNCTIONS:
@@ -185,7 +188,7 @@ def own_error(opcode: str, attributes: Mapping[str, object], to: str, dtypes: Se
 
 
 def where_points(r: Sequence[str], to: str, v: str, otherwise: str) -> str:
-    """Return the value if the intervals of the integers are points, else `otherwise`."""
+    """Return the point interval of v if all integer intervals are points, else `otherwise`."""
     points = " && ".join(f"irange_is_point({text})" for text in r)
     return f"{points} ? irange_of({key_of(to, v)}, {key_of(to, v)}) : {otherwise}"
 
@@ -201,6 +204,6 @@ def keeps_bits(i: Instruction, x: Sequence[Scalar]) -> bool:
 
 
 def point_test(call: Calls, x: Scalar) -> List[str]:
-    """Return the tests that an element's bits are known; those of a NaN may be free."""
+    """Return C conditions that are true if the bits of an element are known. The bits of a NaN may be unknown."""
     value = load(call, x.dtype, x.v)
     return [f"{kind_of(x.dtype)}_is_point({interval_of(call, x)})"] + ([] if has_bits(x) else [f"{value} == {value}"])

@@ -1,7 +1,8 @@
-/* Functions that test whether the results of a LAPACK routine fulfil its promise; gen/bounds/lapack.py prints those
-   for one routine. `number` is a complex number in `wide`; real numbers have imaginary part zero. Matrices are
-   row-major. A function returns NULL if the results are correct, "" if it cannot judge, else the fault. u: half the
-   distance from 1 to the next number of the type. OF_DOUBLES: true if the routine's numbers are doubles. */
+/* Functions that test whether the results of a LAPACK routine fulfil its promise. gen/bounds/lapack.py prints those
+ * that a routine needs. `number` is a complex number of type `wide`; real numbers have imaginary part zero. Matrices
+ * are row-major. A function returns NULL if the results are correct, "" if it cannot judge them, else the fault. u is
+ * half the distance from 1 to the next number of the type. OF_DOUBLES is defined if the routine's numbers are
+ * doubles. */
 
 #include <complex.h>
 #include <math.h>
@@ -29,9 +30,10 @@ typedef double _Complex number;
 
 /* ---- Results of LAPACK's routines ---- */
 
-/* A call on one matrix. x, r: operands and results. m, n: rows and columns of the matrix, or of the matrix that
-   ormqr multiplies. k: number of reflectors. p, q: columns of the left vectors, rows of the right vectors; columns
-   of the reflectors. letters: arguments of the routine. w: 8 matrices of the largest size. */
+/* A call on one matrix. x, r: operands and results. m, n: rows and columns of the matrix (ormqr: of the matrix that
+ * is multiplied). k: number of reflectors. p, q: columns of the left vectors and rows of the right vectors; or
+ * columns of the reflectors. letters: the routine's arguments that are letters. w: work array of 8 matrices of the
+ * largest size. */
 struct call {
   const number *x[4], *r[6];
   int64_t m, n, k, p, q;
@@ -49,8 +51,8 @@ static inline wide norm(const number *a, int64_t count) {
   return ROOT(sum);
 }
 
-/* true if rounding errors are small relative to the whole matrix; a routine may scale other matrices before it works
-   on them */
+/* Returns true if elements do not differ so much in size that a routine would scale the matrix first. Only then are
+ * rounding errors small relative to the whole matrix. */
 static inline int tame(const number *a, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     for (int part = 0; part < 2; ++part) {
@@ -66,7 +68,7 @@ static inline int finite(const number *a, int64_t count) {
   return 1;
 }
 
-/* true if all are NaNs */
+/* Returns true if all numbers are NaNs. */
 static inline int unfinished(const number *a, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     if (!isnan(RE(a[i]))) return 0;
@@ -77,7 +79,7 @@ static inline int same(number a, number b) {
   return (RE(a) == RE(b) || (isnan(RE(a)) && isnan(RE(b)))) && (IM(a) == IM(b) || (isnan(IM(a)) && isnan(IM(b))));
 }
 
-/* to = a b, of m x k and k x n elements */
+/* to = a b, where a is m x k and b is k x n. */
 static inline void product(number *to, const number *a, const number *b, int64_t m, int64_t k, int64_t n) {
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
@@ -102,7 +104,7 @@ static inline void identity(number *to, int64_t m, int64_t n) {
   for (int64_t i = 0; i < m * n; ++i) to[i] = i / n == i % n;
 }
 
-/* true if columns are orthonormal. w: m n + n n elements */
+/* Returns true if the columns are orthonormal. w: m n + n n elements. */
 static inline int orthonormal(const number *q, int64_t m, int64_t n, wide u, number *w) {
   number *const of = w + m * n, *const square = w;
   adjoint(of, q, m, n);
@@ -111,14 +113,14 @@ static inline int orthonormal(const number *q, int64_t m, int64_t n, wide u, num
   return norm(square, n * n) <= 64 * (wide)m * u * ROOT((wide)n);
 }
 
-/* the Hermitian matrix of a triangle */
+/* Expands a triangle to the Hermitian matrix that it represents. */
 static inline void hermitian(number *to, const number *a, int64_t n, int lower) {
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j)
       to[i * n + j] = i == j ? RE(a[i * n + i]) : (lower ? i > j : i < j) ? a[i * n + j] : CONJ(a[j * n + i]);
 }
 
-/* a = (1 - tau v v^H) a, of m rows */
+/* a = (1 - tau v v^H) a, where a has m rows. */
 static inline void reflected(number *a, int64_t m, int64_t n, const number *v, number tau) {
   for (int64_t j = 0; j < n; ++j) {
     number sum = 0;
@@ -127,12 +129,13 @@ static inline void reflected(number *a, int64_t m, int64_t n, const number *v, n
   }
 }
 
-/* the vector of reflector k, which is 1 at row k + below, from column k of a matrix with this stride */
+/* Copies the vector of reflector k from column k of a matrix whose rows are `stride` apart. The vector is 1 at row k +
+ * below and 0 above. */
 static inline void reflector(number *v, const number *a, int64_t m, int64_t stride, int64_t k, int64_t below) {
   for (int64_t i = 0; i < m; ++i) v[i] = i < k + below ? 0 : i == k + below ? 1 : a[i * stride + k];
 }
 
-/* true if a - value is as close to a singular matrix as rounding errors allow. w: 2 n n elements */
+/* Returns true if a - value (times the identity) is singular up to rounding errors. w: 2 n n elements. */
 static inline int singular(const number *a, number value, int64_t n, wide error, number *w) {
   number *const x = w, *const inverse = w + n * n;
   for (int64_t i = 0; i < n * n; ++i) x[i] = a[i];
@@ -158,8 +161,8 @@ static inline int singular(const number *a, number value, int64_t n, wide error,
   return !(norm(inverse, n * n) * error < 1);
 }
 
-/* test that numbers may be all eigenvalues of a matrix: their sum and the sum of their squares are correct; for
-   small matrices, each is an eigenvalue. w: 2 n n elements */
+/* Tests whether numbers can be all eigenvalues of a matrix: their sum and the sum of their squares must be right. If
+ * the matrix is small, each must also be an eigenvalue. w: 2 n n elements. */
 static inline const char *eigenvalues(const number *a, const number *values, int64_t n, wide u, number *w) {
   const wide size = norm(a, n * n), error = 64 * (wide)n * u * size;
   number sum = 0, squares = 0;
@@ -175,7 +178,7 @@ static inline const char *eigenvalues(const number *a, const number *values, int
   return 0;
 }
 
-/* vectors: columns of length 1 whose largest component is real */
+/* Tests eigenvectors: columns of length 1 whose largest component is real. */
 static inline const char *eigenvectors(const number *a, const number *values, const number *vectors, int64_t n, int left, wide u) {
   const wide error = 64 * (wide)n * u * norm(a, n * n);
   for (int64_t k = 0; k < n; ++k) {
@@ -198,7 +201,7 @@ static inline const char *eigenvectors(const number *a, const number *values, co
   return 0;
 }
 
-/* for a real matrix, the vectors of a pair are in neighbouring columns */
+/* Results of geev. For a real matrix, the two eigenvectors of a conjugate pair are in adjacent columns. */
 static inline const char *holds_geev(const struct call *c) {
   const int64_t n = c->n, first = c->real ? 2 : 1;
   number *const values = c->w, *const vectors = values + n, *const w = vectors + n * n;
@@ -249,7 +252,7 @@ static inline const char *holds_gees(const struct call *c) {
   return eigenvalues(c->x[0], values, n, c->u, w);
 }
 
-/* test that Q T Q^H is A. w: 2 n n elements */
+/* Tests that Q T Q^H is A. w: 2 n n elements. */
 static inline const char *similar(const number *a, const number *t, const number *q, int64_t n, wide u, number *w) {
   number *const other = w + n * n;
   product(w, q, t, n, n, n);
@@ -350,7 +353,7 @@ static inline const char *holds_gesdd(const struct call *c) {
   return distance(back, c->x[0], m * n) <= error ? 0 : "U S V^H is not A";
 }
 
-/* test that Q R is A, with columns in an order counted from 1, or in their own order */
+/* Tests that Q R is A, with columns in the given order (counted from 1), or, if order is NULL, in their own order. */
 static inline const char *holds_geqrf_in(const struct call *c, const number *order) {
   const int64_t m = c->m, n = c->n, k = m < n ? m : n;
   number *const back = c->w, *const a = back + m * n, *const v = a + m * n;
@@ -373,7 +376,7 @@ static inline const char *holds_geqrf_in(const struct call *c, const number *ord
 
 static inline const char *holds_geqrf(const struct call *c) { return holds_geqrf_in(c, 0); }
 
-/* columns that are free to move (with number 0 in the operand) are chosen by length */
+/* Results of geqp3. Columns with number 0 in the operand are free to move, and the longest of them must come first. */
 static inline const char *holds_geqp3(const struct call *c) {
   const int64_t n = c->n, k = c->m < n ? c->m : n;
   const char *const wrong = holds_geqrf_in(c, c->r[1]);
@@ -390,7 +393,7 @@ static inline const char *holds_geqp3(const struct call *c) {
   return 0;
 }
 
-/* the largest error of a product of k reflectors with a matrix of this size; 0: the product may overflow */
+/* Returns the maximum error of the product of k reflectors and a matrix of this norm; 0 if the product may overflow. */
 static inline wide grown(wide size, const number *tau, const number *a, int64_t m, int64_t stride, int64_t k, wide u, number *v) {
   wide error = 0;
   for (int64_t step = 0; step < k; ++step) {
@@ -416,7 +419,7 @@ static inline const char *holds_ungqr(const struct call *c) {
   return distance(q, c->r[0], m * n) <= error ? 0 : "Q is not the product of the reflectors";
 }
 
-/* m, n: of the right-hand sides; p: columns of the reflectors */
+/* Results of ormqr. m, n: rows and columns of the matrix that is multiplied; p: columns of the reflectors. */
 static inline const char *holds_ormqr(const struct call *c) {
   const int left = c->letters[0] == 'L', forward = (c->letters[1] != 'N') == left;
   const int64_t m = left ? c->m : c->n, n = left ? c->n : c->m;
@@ -426,7 +429,7 @@ static inline const char *holds_ormqr(const struct call *c) {
   if (error == 0) return "";
   if (!left) adjoint(back, c->x[2], c->m, c->n);
   for (int64_t i = 0; i < m * n && left; ++i) back[i] = c->x[2][i];
-  for (int64_t step = 0; step < c->k; ++step) { /* from the right: the adjoint of the product */
+  for (int64_t step = 0; step < c->k; ++step) { /* for a product from the right, this computes its adjoint */
     const int64_t k = forward ? step : c->k - 1 - step;
     reflector(v, c->x[0], m, c->p, k, 0);
     reflected(back, m, n, v, forward ? CONJ(c->x[1][k]) : c->x[1][k]);
@@ -481,8 +484,8 @@ static inline const char *holds_potrf(const struct call *c) {
       if (!(SIZE(sum - a[i * n + j]) <= error)) return "L L^H is not A";
     }
   if (!info) return 0;
-  number *const row = l + n * n, *const y = row + n; /* the next row of L, if the factorisation went on, and a vector
-                                                        whose norm says how much errors grow in that row */
+  /* row: the next row of L, if the factorisation had continued; the norm of y tells how much errors grow in that row */
+  number *const row = l + n * n, *const y = row + n;
   wide pivot = RE(a[whole * n + whole]);
   for (int64_t j = 0; j < whole; ++j) {
     number sum = a[whole * n + j];

@@ -1,5 +1,6 @@
-"""Calls of LAPACK's routines: functions of lapack.c test whether the results fulfil a routine's promise, by residuals
-in wider precision. No bound decides which of all correct results is returned."""
+"""Bounds of calls of LAPACK's routines. Several results may be correct, so no bound is computed. Functions of lapack.c
+test instead, by residuals in wider precision, whether the results fulfil the routine's promise.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from gen.reference.values import Array
 
 PROOFS = Path(__file__).with_name("lapack.c")
 UNIT = {"f32": "0x1p-24", "f64": "0x1p-53"}
-# routines with the same results as another one
+# the second routine's test also applies to the results of the first
 _AS = {"hetrd": "sytrd", "unmqr": "ormqr", "gesvd": "gesdd"}
 
 
@@ -38,14 +39,15 @@ def call_of(computation: Computation) -> Optional[Instruction]:
 
 
 def is_proved(computation: Computation) -> bool:
-    """Return true if the file of a bound has a function `NAME_holds`, which then decides alone."""
+    """Return true if the bound's file has a function `NAME_holds`, which replaces the reference and the bound."""
     return call_of(computation) is not None
 
 
 def with_proof(file: File, computation: Computation, name: str) -> File:
-    """Return a file that also has `const char *NAME_holds(params, results, unknown)`, if the computation is only a call
-    of LAPACK. The function returns NULL if the results are correct, else the fault; it adds to `unknown` the number of
-    elements that it cannot judge."""
+    """Return the file with `const char *NAME_holds(params, results, unknown)` added, if the computation is only a call
+    of LAPACK. This function returns NULL if the results are correct, else the fault; it adds to `unknown` the
+    number of elements that it cannot judge.
+    """
     i = call_of(computation)
     if i is None:
         return file
@@ -91,7 +93,7 @@ def with_proof(file: File, computation: Computation, name: str) -> File:
 
 
 def _loaded(to: str, room: Room, shape: Shape, memory: str) -> List[str]:
-    """Return the statements that copy matrix i from memory, row by row."""
+    """Return statements that copy matrix i from memory, row by row."""
     rows, columns = (*room.dims, 1, 1)[:2]
     batch, below, index = shape.dims[:len(shape.dims) - len(room.dims)], 1, []  # type: tuple[int, ...], int, List[str]
     for size in reversed(batch):

@@ -1,7 +1,7 @@
-/* Functions for bounds of ops on matrices, in `real`, the type of elements (gen/bounds/matrices.py prints them).
-   They fill `e` with the allowed distance of each element of a result from the reference's; INFINITY allows any
-   value. A function returns true if the values that comparisons decide (info, pivots) are certain. u: half the
-   distance from 1 to the next number of the type. gen/bounds/__init__.py has the formulas. */
+/* Functions that bound the results of ops on matrices. gen/bounds/matrices.py prints them with `real` replaced by the
+ * type of the elements. They fill `e` with the allowed distance of each element of a result from the reference's;
+ * INFINITY allows any value. A function returns true if the values that comparisons decide (info, pivots) are certain.
+ * u is half the distance from 1 to the next number of the type. gen/bounds/__init__.py has the formulas. */
 
 #include <math.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@ typedef float real;
 
 /* ---- Errors of matrices ---- */
 
-/* true if no product of a few elements leaves the range of normal numbers */
+/* Returns true if products of a few of these numbers stay in the range of normal numbers. */
 static inline int tame_real(const real *a, int64_t count, double u) {
   const double most = u < 0x1p-40 ? 0x1p250 : 0x1p30;
   for (int64_t i = 0; i < count; ++i)
@@ -18,7 +18,7 @@ static inline int tame_real(const real *a, int64_t count, double u) {
   return 1;
 }
 
-/* w: 2 n^2 + n elements */
+/* w: work array of 2 n^2 + n elements. */
 static inline int cholesky_error_real(const real *a, const real *out, double *e, double *w, int64_t n, int lower, double u) {
   const double gamma = 4 * ((double)n + 2) * u;
   double *const l = w, *const inverse = w + n * n, *const g = inverse + n * n;
@@ -58,14 +58,15 @@ static inline int cholesky_error_real(const real *a, const real *out, double *e,
   return sure;
 }
 
-/* w: n^2 + 2 n elements */
+/* w: work array of n^2 + 2 n elements. */
 static inline int triangular_solve_error_real(const real *a, const real *b, const real *x, double *e, double *w, int64_t n,
                                        int64_t sides, int64_t as0, int64_t as1, int64_t bs0, int64_t bs1, int forward,
                                        int unit, double u) {
   const double gamma = 2 * ((double)n + 2) * u;
   double *const inverse = w, *const first = w + n * n, *const second = first + n;
   const int sure = tame_real(a, n * n, u) && tame_real(b, n * sides, u) && tame_real(x, n * sides, u);
-  for (int64_t j = 0; j < n; ++j) /* in the order of the steps: row and column n - 1 - i for backward substitution */
+  /* rows and columns are visited in the order of the solve: backwards for backward substitution */
+  for (int64_t j = 0; j < n; ++j)
     for (int64_t i = 0; i < n; ++i) {
       const int64_t row = forward ? i : n - 1 - i;
       double sum = i == j;
@@ -74,7 +75,7 @@ static inline int triangular_solve_error_real(const real *a, const real *b, cons
     }
   for (int64_t s = 0; s < sides; ++s) {
     double most = 0, more = 0;
-    for (int turn = 0; turn < 2; ++turn) /* first for x, then for the error itself */
+    for (int turn = 0; turn < 2; ++turn) /* first the error of x, then the error that this error causes */
       for (int64_t i = 0; i < n; ++i) {
         double sum = 0;
         for (int64_t j = 0; j <= i; ++j) {
@@ -97,7 +98,7 @@ static inline int triangular_solve_error_real(const real *a, const real *b, cons
   return sure;
 }
 
-/* pe: errors of pivots. w: 2 m n + m + n elements */
+/* pe: the errors of the pivots. w: work array of 2 m n + m + n elements. */
 static inline int lu_error_real(const real *a, const real *out, const int32_t *pivots, double *e, double *pe, double *w, int64_t m,
                          int64_t n, double u) {
   const int64_t steps = m < n ? m : n;
@@ -143,7 +144,8 @@ static inline int lu_error_real(const real *a, const real *out, const int32_t *p
       e[k * n + j] = gamma * row * other + 4 * u * fabs((double)out[k * n + j]);
     }
     if (pivot == 0) continue;
-    for (int64_t j = 0; j < n; ++j) /* x becomes A11^-1, A11^-1 A12, -A21 A11^-1 and the Schur complement */
+    /* x becomes, block by block, A11^-1, A11^-1 A12, -A21 A11^-1 and the Schur complement */
+    for (int64_t j = 0; j < n; ++j)
       if (j != k) x[k * n + j] /= pivot;
     for (int64_t i = 0; i < m; ++i)
       if (i != k) {
@@ -160,7 +162,7 @@ static inline int lu_error_real(const real *a, const real *out, const int32_t *p
   return sure == steps;
 }
 
-/* te: errors of tau. w: k^2 + n elements */
+/* te: the errors of tau. w: work array of k^2 + n elements. */
 static inline int qr_error_real(const real *a, const real *out, const real *tau, double *e, double *te, double *w, int64_t m, int64_t n,
                          double u) {
   const int64_t k = m < n ? m : n;
@@ -172,7 +174,8 @@ static inline int qr_error_real(const real *a, const real *out, const real *tau,
     for (int64_t i = 0; i < m; ++i) sum += (double)a[i * n + j] * (double)a[i * n + j];
     norm[j] = sqrt(sum);
   }
-  for (int64_t j = 0; j < k; ++j) { /* te: first the fraction of a column's length by which row j of R may change */
+  /* te[j] is first the possible change of row j of R, relative to a column's length */
+  for (int64_t j = 0; j < k; ++j) {
     for (int64_t i = j; i >= 0; --i) {
       double sum = i == j;
       for (int64_t p = i + 1; p <= j; ++p) sum -= (double)out[i * n + p] * inverse[p * k + j];
@@ -214,15 +217,17 @@ static inline int householder_product_error_real(const real *a, const real *tau,
   return sure;
 }
 
-/* a lower bound of a number's absolute value; im: NULL for real numbers */
+/* Returns |re| + |im|, which is at least a number's absolute value and at most sqrt(2) times that. im: NULL if numbers
+ * are not complex. */
 static inline double size_real(const real *re, const real *im, int64_t at) { return fabs((double)re[at]) + (im ? fabs((double)im[at]) : 0); }
 
-/* in, x, e: real and imaginary parts alternate, with NULL for missing ones; inverse: of the matrix, followed by its
-   imaginary part */
+/* in, x, e: pairs of arrays, re and im; im is NULL if numbers are not complex. inverse: the inverse matrix, followed
+ * by its imaginary part. */
 static inline int tridiagonal_solve_error_real(const real *const *in, const real *const *x, double *const *e, const real *inverse,
                                         int64_t n, int64_t sides, double u) {
   const real *const turned = in[1] ? inverse + n * n : NULL;
-  const double unit = in[1] ? 128 * u : 32 * u; /* a complex product is four real ones, which are added in pairs */
+  /* a complex product consists of four products of parts, which are added in pairs */
+  const double unit = in[1] ? 128 * u : 32 * u;
   double norm = 0, most = 0;
   int sure = 1;
   for (int k = 0; k < 6; ++k) sure = sure && (!in[k] || tame_real(in[k], n, u));
@@ -247,7 +252,7 @@ static inline int tridiagonal_solve_error_real(const real *const *in, const real
   return sure;
 }
 
-/* ve: errors of the vectors, which are columns */
+/* ve: the errors of the vectors, which are columns. */
 static inline int eigh_error_real(const real *a, const real *vectors, const real *values, double *ve, double *e, int64_t n,
                            int with_vectors, double u) {
   const int sure = tame_real(a, n * n, u);
@@ -264,7 +269,8 @@ static inline int eigh_error_real(const real *a, const real *vectors, const real
     if (!(off < 0.25)) off = INFINITY;
     for (int64_t i = 0; i < n; ++i)
       if (fabs((double)vectors[i * n + k]) > most) most = fabs((double)vectors[i * n + k]), at = i;
-    for (int64_t i = 0; i < n; ++i) /* another component may decide the sign, with the opposite result */
+    /* if another component of opposite sign may be the largest, the vector's sign is uncertain */
+    for (int64_t i = 0; i < n; ++i)
       if ((double)vectors[i * n + k] * (double)vectors[at * n + k] < 0 && fabs((double)vectors[i * n + k]) + 2 * off + 4 * u >= most)
         off = INFINITY;
     for (int64_t i = 0; i < n; ++i) ve[i * n + k] = !with_vectors ? 0 : sure ? off + 4 * u : INFINITY;
@@ -273,8 +279,8 @@ static inline int eigh_error_real(const real *a, const real *vectors, const real
   return sure;
 }
 
-/* left, right: the vectors as rows of length m and n; their elements are u[i * uk + k], vt[k * n + i]. e, ue, ve:
-   errors of the values, of u and of vt */
+/* left: the left vectors; component i of vector p is left[i * uk + p]. e, ue, ve: the errors of the values, of the left
+ * vectors, and of the right vectors, which are rows of length n. */
 static inline int svd_error_real(const real *a, const real *values, const real *left, double *e, double *ue, double *ve, int64_t m,
                           int64_t n, int64_t uk, int64_t vk, int vectors, double u) {
   const int64_t k = m < n ? m : n;
@@ -302,7 +308,8 @@ static inline int svd_error_real(const real *a, const real *values, const real *
   return sure;
 }
 
-/* an interval around a value; [NaN, NaN] for a certain NaN */
+/* Returns the interval around a value; `all` if the value or the error is not finite, [NaN, NaN] for a NaN without
+ * error. */
 static inline range matrix_range(double value, double error) {
   if (error == 0) return range_of(value, value);
   return value - value == 0 && error - error == 0 ? range_of(value - error, value + error) : range_all();

@@ -1,5 +1,6 @@
-"""Ops on matrices: functions of matrices.c bound the distance of a result from the reference's. If rounding may change
-a comparison (of a pivot, a sign), any value is allowed."""
+"""Ops on matrices. Functions of matrices.c compute the allowed distance of each result from the reference's. If
+rounding may change a comparison (of a pivot or a sign), any value is allowed.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,14 @@ UNIT = {"f32": "0x1p-24", "f64": "0x1p-53"}
 
 
 class _Given(NamedTuple):
-    """The operands, the results, the results' errors and the work array of a function, as C text."""
+    """The arguments of a function of matrices.c, as C text.
+
+    i: the op
+    x: its operands
+    out: its results
+    e: the errors of its results
+    w: the work array
+    """
 
     i: Instruction
     x: List[str]
@@ -56,7 +64,7 @@ def _householder_product(g: _Given) -> "List[str | int]":
 
 
 def _tridiagonal_solve(g: _Given) -> "List[str | int]":
-    """Return the arguments of both ops, for real numbers or for parts of complex ones."""
+    """Return the arguments for both tridiagonal ops. A complex array is passed as two arrays of its parts."""
     real, at = STORAGE[g.i.operands[0].shape.dtype], 0 if len(g.out) < 5 else 3 * (len(g.x) // 4)
     parts = slice(at, at + len(g.x) // 4)
     return [_list(f"const {real}", g.x), _list(f"const {real}", g.out[parts]), _list("double", g.e[parts]), g.w,
@@ -64,7 +72,9 @@ def _tridiagonal_solve(g: _Given) -> "List[str | int]":
 
 
 def _list(kind: str, arrays: "Sequence[str]") -> str:
-    """Return arrays as arguments of tridiagonal_solve, with NULL in place of imaginary parts of real numbers."""
+    """Return arrays as a C array of pointers: real part, imaginary part, real part, .. The imaginary parts of real
+    numbers are NULL.
+    """
     pairs = arrays if len(arrays) in (2, 8) else [a for of in arrays for a in (of, "NULL")]
     return f"({kind} *const[]){{{', '.join(pairs)}}}"
 
@@ -86,7 +96,7 @@ _ARGUMENTS: "Dict[str, Callable[[_Given], List[str | int]]]" = {
 
 
 def _work(i: Instruction) -> int:
-    """Return the number of elements in a function's work array."""
+    """Return the number of elements of the function's work array."""
     m, n = i.operands[0].shape.dims[-2:] if i.opcode not in TRIDIAGONAL else (0, 0)
     k = min(m, n)
     return {"cholesky": 2 * n * n + n, "triangular-solve": n * n + 2 * n, "lu": 2 * m * n + m + n,
@@ -116,7 +126,9 @@ def matrices(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> No
 
 
 def _prepared(b: Bounds, i: Instruction, x: List[Array], dtype: str) -> "Tuple[List[Array], List[Statement]]":
-    """Return the work array of a matrix, followed by other arrays, and the lines that fill these."""
+    """Return the function's work array and the arrays that must be filled before the call, with the lines that fill
+    them.
+    """
     if i.opcode not in TRIDIAGONAL:
         return ([b.e.array(f"{i.name}_bound", "double", (_work(i),))] if _work(i) else []), []
     n, parts = i.operands[-1].shape.dims[-2], len(x) // 4
@@ -140,9 +152,9 @@ def _interval(b: Bounds, i: Instruction, number: int, out: Array, error: Array, 
         point = key_of(out.dtype, f"{out}[i]")
         return f"{certain} ? irange_of({point}, {point}) : {full_range(out.dtype)}"
     value = to_double(b.e.call, out.dtype, f"{out}[i]")
-    if i.opcode == "svd" and number == 0:       # a copy of the operand
+    if i.opcode == "svd" and number == 0:  # this result is a copy of the operand
         return f"range_of({value}, {value})"
     if i.opcode == "tridiagonal-solve" and number < 3 * (len(i.operands) // 4):
-        # the row that a pivot comes from is not known
+        # the row that becomes the pivot is unknown, so the diagonals afterwards are too
         return "range_all()"
     return f"matrix_range({value}, {error}[i])"

@@ -1,4 +1,4 @@
-"""Moves: intervals move with the elements, by the reference's own loops."""
+"""Ops that move elements: the intervals are moved by the same loops as the elements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gen.reference.moves import bitcast as bitcast_values
 from gen.reference.types import bits_of, STORAGE, unsigned
 from gen.reference.values import Array
 
-# number of operands whose elements move; the default is the first operand
+# number of operands whose elements are moved; 1 for other opcodes
 MOVED = {"pad": 2, "dynamic-update-slice": 2}
 
 
@@ -38,7 +38,7 @@ def moved(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
 
 
 def unsure(b: Bounds, i: Instruction, out: Array, ranges: Array, indices: Sequence[Array]) -> List[Statement]:
-    """Return statements that allow any value for an element whose index may differ."""
+    """Return statements that allow any value in elements whose index is not certain."""
     if i.opcode == "gather":
         a, place = i.attributes, indices_of(out.dims)
         row = [index for d, index in enumerate(place) if d not in a["offset_dims"]]
@@ -51,8 +51,9 @@ def unsure(b: Bounds, i: Instruction, out: Array, ranges: Array, indices: Sequen
 
 
 def bitcast(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
-    """Set the bounds of a bitcast. The bits of an element of another type are known if all bits that it is made of are;
-    masks of these bits, all 1 or all 0, move as the elements do."""
+    """Set the bounds of a bitcast. If the element types differ, the result's bits are known where all bits that they
+    come from are known. Masks of known bits (all ones or all zeros per element) are moved like the elements.
+    """
     (out,), (of,) = outs, x
     if out.dtype == of.dtype:
         return moved(b, i, x, outs)
@@ -75,5 +76,5 @@ def of_bits(shape: Shape) -> Shape:
 
 
 def ones(dtype: str, test: str) -> str:
-    """Return an unsigned number of a type's width: all bits 1 if the test holds, else 0."""
+    """Return a C expression: all bits set if the test holds, else 0."""
     return f"({STORAGE[unsigned(dtype)]})({test} ? {(1 << bits_of(dtype)) - 1}u : 0u)"

@@ -1,4 +1,6 @@
-"""Sums of products: floats in any order, fused or not, from their sums in double; integers by intervals."""
+"""Sums of products. Float products may be added in any order, fused or not; the bound uses their sums in double.
+Integers use intervals.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,13 @@ def contract(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> No
 
 def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Array],
               scales: Sequence[Optional[Array]], out: Array, ranges: Array) -> None:
-    """Set the bounds of sums of floats. sum: of the products of the intervals' midpoints. mass: of the largest
-    magnitudes of the products. core: of the magnitudes of the midpoints' products. flushed: the loss of bf16 products
-    in an instruction that flushes factors and sums below the smallest normal number to zero."""
+    """Set the bounds of sums of float products. The C variables are:
+
+    sum: the sum of the products of the intervals' midpoints
+    mass: the sum of the products of the largest magnitudes
+    core: the sum of the magnitudes of the midpoints' products
+    flushed: the effect of bf16 instructions that flush subnormal factors and sums to zero
+    """
     sides, flushes = [], x[0].dtype == x[1].dtype == "bf16"
     for k in (0, 1):
         exact = b.exact(*(a for a in (x[k], scales[k]) if a))
@@ -46,7 +52,8 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
         all(len(side) == 1 for side in sides)
     start: List[Statement] = [Declare("double", "sum", "0.0"), Declare("double", "mass", "0.0")]
     step: List[Statement] = [Let("double", "p", f"{first[0]} * {second[0]}"), Assign("sum", "p", "+=")]
-    if exact:      # NaN and infinities of factors are certain; an overflow of a product before the addition is not
+    if exact:
+        # Exact factors make NaNs and infinities certain, but a product may overflow in the kernel before it is added.
         slack, whole = "0.0", "!fraction"
         start.append(Declare("bool", "fraction", "false"))
         step.append(Assign("fraction", "fraction || p != rint(p)"))
@@ -61,9 +68,8 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
         start.append(Declare("double", "flushed", "0.0"))
         step += [Assign("flushed", f"range_flushed({one[0]}, {most}, {other})", "+=")
                  for one, most, other in ((first, *of_most), (second, *of_most[::-1]))]
-    # A kernel may compute several of these sums as one sum. Its partial sums then contain terms of the other sums,
-    # whose masses are not known here. Therefore no sum counts as exact, and each must stay below its share of the
-    # largest number.
+    # A kernel may compute several of these sums as one. Its partial sums then contain terms whose masses are not known
+    # here. So no sum counts as exact, and each must stay below its share of the largest number.
     sums = int(i.attributes.get("sums", 1))
     whole = whole if sums == 1 else "false"
     terms = count_of(p.sizes) * sums
@@ -85,7 +91,7 @@ def of_integers(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[A
                [a for a in (x[k], scales[k]) if a])
 
     def combined(opcode: str, names: Sequence[str]) -> str:
-        """Return the interval of an op; its value is used if the operands are points."""
+        """Return the interval of an op on intervals. If they are points, it is the point of the op's value."""
         ends = [Scalar(of_key(kind, f"{name}.lo"), kind) for name in names]
         return b.intervals.of(opcode, {}, kind, [Ranged("", kind, name) for name in names],
                               f"({value_of(b.e.call, opcode, {}, kind, ends)})")
@@ -97,7 +103,7 @@ def of_integers(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[A
 
 def factors(b: Bounds, x: Array, scale: Optional[Array], order: List[int],
             kind: str) -> "Tuple[Index, List[Statement], Ranged]":
-    """Return the position of a factor, the statements that compute it, and the factor."""
+    """Return the index of a factor's element, the statements that compute it, and the element."""
     to, of = factor_places(order, x.dims)
     lines: List[Statement] = []
     factor = converted(b, x, of, kind, "x", lines)
@@ -113,7 +119,7 @@ def factors(b: Bounds, x: Array, scale: Optional[Array], order: List[int],
 
 
 def converted(b: Bounds, x: Array, where: Sequence[Index], kind: str, name: str, lines: List[Statement]) -> Ranged:
-    """Return an element in the accumulator's type, as a local variable `name`."""
+    """Append statements that convert an element to the accumulator's type; return the local variable `name`."""
     element = b.element(x, position_of(where, strides_of(x.dims)))
     lines.append(Let(STORAGE[kind], name, value_of(b.e.call, "convert", {}, kind, [element])))
     if element.interval is None:

@@ -1,9 +1,9 @@
-/* Functions for bounds: intervals of floats and of integers. The whole file is printed into a bound that is not
-   exact everywhere, after the functions of values.c. It also compiles alone, as a test checks. */
+/* Functions for bounds: intervals of floats and of integers. A bound that is not exact everywhere contains the whole
+ * file, after the functions of values.c. The file also compiles alone, which a test checks. */
 
 #include "../reference/values.c"
 
-/* ---- Intervals of floats: every value is a double, whatever the type. `all` is [-inf, inf], [NaN, NaN] a certain NaN ---- */
+/* ---- Intervals of floats: the ends are doubles. `all` is [-inf, inf]; [NaN, NaN] is a certain NaN ---- */
 
 typedef struct {
   double lo, hi;
@@ -71,7 +71,7 @@ static inline double ulp_f32(double y) {
   uint64_t bits;
   double power;
   if (!(fabs(y) < INFINITY)) return 0.0;
-  y *= 0x1.0000000000008p0; /* libm's y may be just below a power of two if the exact one is not */
+  y *= 0x1.0000000000008p0; /* libm's result may be just below a power of two although the exact value is not */
   memcpy(&bits, &y, sizeof bits);
   bits &= 0x7ff0000000000000u;
   memcpy(&power, &bits, sizeof power);
@@ -82,7 +82,7 @@ static inline double ulp_f64(double y) {
   uint64_t bits;
   double power;
   if (!(fabs(y) < INFINITY)) return 0.0;
-  y *= 0x1.0000000000008p0; /* libm's y may be just below a power of two if the exact one is not */
+  y *= 0x1.0000000000008p0; /* libm's result may be just below a power of two although the exact value is not */
   memcpy(&bits, &y, sizeof bits);
   bits &= 0x7ff0000000000000u;
   memcpy(&power, &bits, sizeof power);
@@ -107,19 +107,19 @@ static inline range range_round_bf16(range r) {
 
 static inline range range_round_f32(range r) { return range_of((double)(float)r.lo, (double)(float)r.hi); }
 
-/* rounded to f16, or only to float */
+/* The kernel may round to f16, or keep a float. */
 static inline range range_kept_f16(range r) {
   const range small = range_round_f16(r), single = range_round_f32(r);
   return range_of(lesser(small.lo, single.lo), greater(small.hi, single.hi));
 }
 
-/* rounded to bf16, or only to float */
+/* The kernel may round to bf16, or keep a float. */
 static inline range range_kept_bf16(range r) {
   const range small = range_round_bf16(r), single = range_round_f32(r);
   return range_of(lesser(small.lo, single.lo), greater(small.hi, single.hi));
 }
 
-/* the ends rounded to a type of at most 8 bits */
+/* lo, hi: the ends of r after rounding to a type of at most 8 bits. */
 static inline range range_of_small(range r, double lo, double hi) {
   if (range_is_point(r)) return range_of(lo, lo);
   return lo != lo || hi != hi ? range_all() : range_of(lo, hi);
@@ -172,7 +172,7 @@ static inline range range_divide(range a, range b) {
 }
 
 static inline range range_remainder(range a, range b) {
-  /* |result| <= |a| and |result| < |b|, with a's sign; on one branch of fmod it increases with a */
+  /* The result has a's sign, and |result| <= |a| and |result| < |b|. Between two jumps of fmod it increases with a. */
   const double most = fmax(fabs(b.lo), fabs(b.hi));
   double lo, hi;
   if (range_is_point(a) && range_is_point(b)) return range_between(fmod(a.lo, b.lo), fmod(a.lo, b.lo));
@@ -207,7 +207,7 @@ static inline range range_sign(range r) { return range_is_all(r) ? r : range_of(
 
 /* ---- Intervals of floats: functions ---- */
 
-/* for a monotone function, the ends decide; functions with a restricted domain follow */
+/* For a monotone function, the ends of the interval are enough. Functions with a restricted domain follow. */
 static inline range range_monotone(range x, double (*function)(double)) {
   const double a = function(x.lo), b = range_is_point(x) ? a : function(x.hi);
   if (range_is_all(x)) return range_all();
@@ -260,7 +260,7 @@ static inline range range_atanh(range x) {
 }
 
 static inline range range_logistic(range x) {
-  /* if exp(-x) overflows, here or in the kernel, the result is 0 in place of a subnormal */
+  /* if exp(-x) overflows, the result is 0 in place of a subnormal number, here or in the kernel */
   double a = logistic(x.lo), b = range_is_point(x) ? a : logistic(x.hi);
   if (range_is_all(x)) return range_all();
   if (a < 0x1p-125) a = 0.0;
@@ -279,7 +279,7 @@ static inline range range_power(range x, range y) {
   if (range_is_point(x) && range_is_point(y)) return range_between(power(x.lo, y.lo), power(x.lo, y.lo));
   if (range_is_all(x) || range_is_all(y)) return range_all();
   r = range_corners(power(x.lo, y.lo), power(x.lo, y.hi), power(x.hi, y.lo), power(x.hi, y.hi));
-  if (x.lo > 0.0 && x.hi < INFINITY) return r; /* monotone in each argument */
+  if (x.lo > 0.0 && x.hi < INFINITY) return r; /* then power is monotone in each argument */
   if (!range_is_point(y) || !(fabs(y.lo) < INFINITY)) return range_all();
   if (x.lo > 0.0 || (x.lo >= 0.0 && y.lo > 0.0)) return r;
   if (y.lo != floor(y.lo) || y.lo == 0.0 || (y.lo < 0.0 && x.hi >= 0.0)) return range_all();
@@ -307,9 +307,9 @@ static inline range range_magnitude(range x, range y) {
 /* ---- Sums and products of floats in any order ---- */
 
 typedef struct {
-  double lo, hi, mass; /* the ends of the sum of the finite terms; mass: the sum of their magnitudes */
+  double lo, hi, mass; /* lo, hi: the sums of the ends of the finite terms; mass: the sum of their magnitudes */
   bool plus, minus, nan, unknown;
-  bool fraction; /* true if some term may not be a whole number */
+  bool fraction; /* true if a term may not be a whole number */
 } range_sum;
 
 static inline void range_sum_add(range_sum *s, range x) {
@@ -329,8 +329,8 @@ static inline void range_sum_add(range_sum *s, range x) {
   }
 }
 
-/* additions in any order, each with an error of at most unit (relative) plus lost; no partial sum may exceed
-   largest; sums of small whole numbers are exact */
+/* The interval of a sum of terms added in any order. Each addition has an error of at most `unit` (relative) plus
+ * `lost`. No partial sum may exceed `largest`. Sums of small whole numbers are exact. */
 static inline range range_sum_result(const range_sum *s, double additions, double unit, double largest, double lost) {
   const bool is_exact = !s->fraction && s->mass * unit <= 1.0;
   const double error = is_exact ? 0.0 : additions * ((unit + 0x1p-52) * s->mass + lost);
@@ -341,20 +341,21 @@ static inline range range_sum_result(const range_sum *s, double additions, doubl
   return range_of(s->lo - error, s->hi + error);
 }
 
-/* the loss of a product if a factor, given by its midpoint and largest magnitude, counts as zero below the smallest
-   normal float; other: the largest magnitude of the other factor */
+/* The loss of a product if the kernel treats a factor below the smallest normal float as zero. middle, most: the
+ * factor's midpoint and its largest magnitude. other: the largest magnitude of the other factor. */
 static inline double range_flushed(double middle, double most, double other) {
   return most > 0.0 && 2.0 * fabs(middle) - most < 0x1p-126 ? fmin(most, 0x1p-126) * other : 0.0;
 }
 
-/* a sum of `terms` products of total magnitude mass, in any order, fused or not; slack: the effect of the factors'
-   errors; flushed: the effect of factors that count as zeros, which loses no NaN; whole: true if all products are
-   whole numbers, whose sums are exact if they are small */
+/* The interval of a sum of `terms` products, added in any order, fused or not. mass: the sum of the products'
+ * magnitudes. slack: the effect of the factors' errors. flushed: the effect of factors that are treated as zeros; NaNs
+ * are not flushed. whole: true if all products are whole numbers, whose sums are exact if they are small. */
 static inline range range_of_products(double sum, double mass, double slack, double flushed, bool whole, double terms, double unit,
                                double least, double largest) {
   const bool is_exact = whole && slack == 0.0 && flushed == 0.0 && mass * unit <= 1.0;
   const double error = is_exact ? 0.0 : slack + flushed + (terms + 2.0) * (unit * 1.01 + 0x1p-50) * mass + terms * least;
-  /* below 0x1p1000 no sum in double overflows, so a NaN comes from a factor or from infinities */
+  /* if the type's largest number is below 0x1p1000, no sum in double overflows, so a NaN comes from a factor or from
+   * infinities */
   const bool fits = largest < 0x1p1000;
   if (fits && slack == 0.0 && sum != sum) return range_of(NAN, NAN);
   if (!(slack + flushed < INFINITY) || !(mass + error <= largest)) return range_all();
@@ -365,7 +366,8 @@ static inline range range_of_products(double sum, double mass, double slack, dou
 
 typedef struct {
   range value;
-  double large, small; /* products of the magnitudes above and below 1: every partial product is between them */
+  /* the product of all magnitudes above 1, and of all below 1; every partial product is between these two */
+  double large, small;
   bool nan, infinite, zero, unknown;
 } range_product;
 
@@ -395,7 +397,7 @@ static inline range range_product_result(const range_product *p, double factors,
   return p->infinite ? p->value : range_of(p->value.lo - grow, p->value.hi + grow);
 }
 
-/* ---- Intervals of integers; u64 is shifted by 2^63, so that its order is that of int64_t ---- */
+/* ---- Intervals of integers; u64 is shifted by 2^63, so that its order becomes that of int64_t ---- */
 
 typedef struct {
   int64_t lo, hi;

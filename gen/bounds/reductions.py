@@ -1,4 +1,4 @@
-"""Reduce and reduce-window, in the reference's order or in any order."""
+"""Reduce and reduce-window, combined in the reference's order or in any order."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ def reduce(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None
 
 
 def way_of(b: Bounds, i: Instruction, part: Instruction, of: Array, init: Array, count: int) -> str:
-    """Return the method for the intervals of a combiner that is one op: exact, by its ends, or as a sum or product in
-    any order."""
+    """Return how to compute the intervals if the combiner is one op: "exact" (no error), "ends" (the op on the ends,
+    in the reference's order), "sum" or "product" (in any order).
+    """
     dtype = part.shape.dtype
     if dtype in FLOATS and dtype not in TINY and b.options.reassociate and count > 1:
         if part.opcode in ("add", "multiply"):
@@ -61,7 +62,7 @@ def in_any_order(b: Bounds, i: Instruction, r: Reduction, way: str, of: Array, i
 
 
 def running(b: Bounds, k: int, init: Array) -> "tuple[Ranged, List[Statement]]":
-    """Return an accumulator with its interval, and the lines that initialise them."""
+    """Return an accumulator with its interval, and the lines that declare and initialise both."""
     return Ranged(f"a{k}", init.dtype, f"ra{k}"), [Declare(init.kind, f"a{k}", f"{init}[0]"),
                                                    Declare(kind_of(init.dtype), f"ra{k}", b.interval(init, "0"))]
 
@@ -75,7 +76,7 @@ def one_in_its_order(b: Bounds, i: Instruction, r: Reduction, k: int, part: Inst
 
 
 def in_its_order(b: Bounds, i: Instruction, r: Reduction, x: List[Array], outs: List[Array]) -> None:
-    """Set the bounds for any combiner, with all accumulators together."""
+    """Set the bounds for a combiner of any kind, in the reference's order, with all accumulators together."""
     half = len(outs)
     ranges = [b.ranges(i, out, out.dtype not in FLOATS) for out in outs]
     totals, starts = zip(*(running(b, k, init) for k, init in enumerate(x[half:])))

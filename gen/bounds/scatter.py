@@ -1,5 +1,6 @@
-"""Scatter. Kernels may take the updates of an element in any order: a sum is bounded like a reduction's, an op that
-does not depend on the order is exact, and otherwise an element with several updates may have any value."""
+"""Scatter. Kernels may combine the updates of an element in any order. A sum is bounded like the sum of a reduce; an
+op that does not depend on the order is exact; for other ops, an element with several updates may have any value.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +43,11 @@ def scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> Non
 
 
 def way_of(b: Bounds, i: Instruction, part: Optional[Instruction], of: Sequence[Array]) -> str:
-    """Return the method for the intervals of a scatter: exact, by their ends, as a sum in any order, or met (any value
-    if two updates meet)."""
+    """Return how to compute the intervals: "exact" (no error), "ends" (the op on the ends), "sum" (in any order), or
+    "met" (any value if an element has several updates).
+    """
     exact, once = b.exact(*of), unshared_places(i) is not None
-    if unique_indices(i) and not once:      # drawn indices may break the promise that kernels rely on
+    if unique_indices(i) and not once:  # the check's indices may repeat although the text promises that they are unique
         return "met"
     if part is not None:
         dtype = part.shape.dtype
@@ -65,7 +67,7 @@ def of_sums(b: Bounds, i: Instruction, s: Scattering, table: Array, of: Array, u
     lines = loops_over((out.count,), [Assign(f"{sums}[{at}]", f"(range_sum){SUM}"), Assign(f"{met}[{at}]", "0"),
                                       Call("range_sum_add", f"&{sums}[{at}]", b.interval(of, at))])
     lines += s.loops(table, [Call("range_sum_add", f"&{sums}[at]", b.interval(update, s.update)), Assign(f"{met}[at]", "1", "+=")])
-    # of the element and of each added value
+    # an addition may flush the element and the added value, if they are below the smallest normal float
     lost = f"2 * {LEAST_NORMAL['f32']}" if out.dtype == "f32" and b.options.flushes else "0.0"
     total = f"range_sum_result(&{sums}[{at}], {met}[{at}], 0x1p-{SIGNIFICANT[out.dtype]}, {LARGEST[out.dtype]}, {lost})"
     lines += ranges.each(b.intervals.rounded(total, out.dtype, f"{out}[{at}]"))
@@ -74,7 +76,7 @@ def of_sums(b: Bounds, i: Instruction, s: Scattering, table: Array, of: Array, u
 
 def in_its_order(b: Bounds, i: Instruction, s: Scattering, table: Array, way: str, k: int, part: Optional[Instruction],
                  operands: List[Array], updates: List[Array], outs: List[Array]) -> None:
-    """Set the bounds beside the accumulators, for one component (part: its op) or for all together."""
+    """Set the bounds in the reference's order, for one component whose op is `part`, or for all components together."""
     now = [b.e.array(f"{i.name}_now", out.dtype, out.dims) for out in outs]
     met = b.e.array(f"{i.name}_met", "s32", outs[0].dims)
     ranges = [b.ranges(i, out, b.of(out).bits) for out in outs]

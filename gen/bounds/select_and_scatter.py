@@ -1,5 +1,6 @@
-"""Select-and-scatter, in the reference's order: the element that the comparison selects, and all others that it may
-select."""
+"""Select-and-scatter, in the reference's order. It tracks the element that the comparison selects in each window, and
+the others that it may select if values have errors.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from gen.reference.select_and_scatter import chosen, selection
 from gen.reference.types import FLOATS
 from gen.reference.values import Array, Scalar
 
-MOST_COMPARED = 256     # maximum number of elements of a window whose selection is tracked
+MOST_COMPARED = 256  # maximum number of elements of a window for which possible selections are tracked
 
 
 def select_and_scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
@@ -54,7 +55,9 @@ def select_and_scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Arr
 
 
 def maybe_chosen(b: Bounds, i: Instruction, of: Array) -> List[str]:
-    """Return statements that keep in `may` the elements of a window that may be selected, after the element at `at`."""
+    """Return statements that update `may`, the elements of a window that may be selected, after a comparison with the
+    element at `at`.
+    """
     choosing: List[Statement] = []
     choice = b.inline(i.attributes["select"], [b.element(of, "may[k]"), b.element(of, "at")], choosing)[0]
     return statements("may_be_chosen", compared=choosing, interval=interval_of(b.e.call, choice))

@@ -1,4 +1,6 @@
-"""Discrete Fourier transforms: the error of each element is at most the 2-norm of all errors, which is bounded."""
+"""Discrete Fourier transforms. The error of each element is at most the 2-norm of all errors, and that norm is
+bounded.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,19 @@ from gen.reference.transforms import passes
 from gen.reference.types import to_double
 from gen.reference.values import Array
 
-# a length with a larger factor is transformed as a convolution of at most four times as many elements
+# a length with a larger prime factor is transformed by a convolution of at most four times as many elements
 LARGEST_FACTOR = 13
 
 
 def rounding(n: int) -> float:
-    """Return a bound for the 2-norm of the error of a computed transform of n elements, in units of u (half an ulp of
-    1) times the 2-norm of the exact transform.
+    """Return c, where c * u * (2-norm of the exact transform) bounds the 2-norm of the error of a transform of n
+    elements. u is half an ulp of 1.
 
-    A stage of radix 2 adds less than 8 u if the roots of unity are accurate to 1.5 u (Higham, Accuracy and Stability of
-    Numerical Algorithms, 2nd ed., theorem 24.2). By the same proof, a stage of a prime radix p, with sums of p terms,
-    adds (p + 6) sqrt(p) u. A further multiplication by roots that are products of three roots adds at most 24 u. A
-    convolution is two transforms and three multiplications; an element of its kernel's transform is at most 4 times the
-    mean.
+    A stage of radix 2 adds less than 8 to c if the roots of unity are accurate to 1.5 u (Higham, Accuracy and
+    Stability of Numerical Algorithms, 2nd ed., theorem 24.2). By the same proof, a stage of a prime radix p, with sums
+    of p terms, adds (p + 6) sqrt(p). A multiplication by roots that are products of three roots adds at most 24. A
+    convolution consists of two transforms and three multiplications; the elements of its kernel's transform are at
+    most 4 times their mean.
     """
     if n < 2:
         return 1.0
@@ -49,7 +51,7 @@ def fft(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
     inverse, twice = i.attributes["fft_type"] in ("IFFT", "IRFFT"), i.attributes["fft_type"] == "IRFFT"
 
     def within(dims: "tuple[int, ...]") -> "tuple[List[Index], Index]":
-        """Return the indices of the transformed dimensions, and the position of an element."""
+        """Return the index variables of the transformed dimensions, and an element's position as a C expression."""
         names: List[Index] = [0 if size == 1 else f"i{d}" for d, size in enumerate(dims)]
         return names[first:], position_of(names, strides_of(dims))
 

@@ -1,4 +1,4 @@
-"""Intervals in the C text of a bound, and the facts that are known of arrays and scalars."""
+"""Intervals in the C text of a bound, and what is known about arrays and scalars."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gen.reference.library import Calls
 from gen.reference.types import bits_of, FLOATS, is_signed, STORAGE, to_double
 from gen.reference.values import Array, Scalar
 
-SIGNIFICANT = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}       # bits, including the leading one
+SIGNIFICANT = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}  # significant bits, including the leading one
 LARGEST = {"f16": "65504.0", "bf16": "0x1.fep127", "f32": "0x1.fffffep127", "f64": "0x1.fffffffffffffp1023"}
 LEAST = {"f32": "0x1p-149", "f64": "0x1p-1074"}
 LEAST_NORMAL = {"f16": "0x1p-14", "bf16": "0x1p-126", "f32": "0x1p-126", "f64": "0x1p-1022"}
@@ -18,7 +18,7 @@ LEAST_NORMAL = {"f16": "0x1p-14", "bf16": "0x1p-126", "f32": "0x1p-126", "f64": 
 
 @dataclass(frozen=True)
 class Options:
-    """The freedom of a kernel."""
+    """What a kernel may do differently from the reference: see files.bound."""
 
     excess_precision: bool = False
     reassociate: bool = True
@@ -32,8 +32,11 @@ class Options:
 
 @dataclass(frozen=True)
 class Known:
-    """The facts about an array. ranges: the array of its intervals; None if it is exact. bits: true if its bits are
-    known; those of a NaN are not after float arithmetic."""
+    """What is known about an array.
+
+    ranges: the array of its intervals; None if it is exact
+    bits: true if its bits are known; after float arithmetic, those of a NaN are not
+    """
 
     ranges: Optional[Array] = None
     bits: bool = True
@@ -41,36 +44,36 @@ class Known:
 
 @dataclass(frozen=True)
 class Ranged(Scalar):
-    """A scalar with C text of its interval, unless it is exact."""
+    """A scalar with the C text of its interval. interval: None if the scalar is exact."""
 
     interval: Optional[str] = None
     bits: bool = True
 
 
 def kind_of(dtype: str) -> str:
-    """Return the C type of a type's intervals."""
+    """Return the C type of intervals of an element type: range or irange."""
     return "range" if dtype in FLOATS else "irange"
 
 
 def of_ends(call: Calls, dtype: str, low: str, high: str) -> str:
-    """Return C text of the interval between two values of a type."""
+    """Return the C text of the interval with these ends."""
     if dtype in FLOATS:
         return f"range_of({to_double(call, dtype, low)}, {to_double(call, dtype, high)})"
     return f"irange_of({key_of(dtype, low)}, {key_of(dtype, high)})"
 
 
 def interval_of(call: Calls, x: Scalar) -> str:
-    """Return the interval of a value; for an exact value, a point."""
+    """Return the C text of a value's interval, which is a point if the value is exact."""
     return isinstance(x, Ranged) and x.interval or of_ends(call, x.dtype, x.v, x.v)
 
 
 def full_range(dtype: str) -> str:
-    """Return the interval of all values of a type."""
+    """Return the C text of the interval of all values of a type."""
     return "range_all()" if dtype in FLOATS else f"irange_of({least(dtype)}, {most(dtype)})"
 
 
 def least(dtype: str) -> str:
-    """Return the minimum of an integer type, as a key of an irange."""
+    """Return the smallest value of an integer type, as an end of an irange."""
     if bits_of(dtype) == 64:
         return "INT64_MIN"
     return str(-(1 << bits_of(dtype) - 1)) if is_signed(dtype) else "0"

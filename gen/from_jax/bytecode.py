@@ -1,4 +1,4 @@
-"""MLIR bytecode as StableHLO text: .mlirbc files, portable artifacts, and what jax.export serialises."""
+"""Convert MLIR bytecode to StableHLO text: .mlirbc files, portable artifacts, and files that jax.export serialises."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gen.from_jax.functions import INSTALL, MISSING, with_jax
 from gen.targets import RunError
 
 MAGIC = b"ML\xefR"
-LENGTH = 4      # bytes of the little-endian length before a flatbuffer's vector
+LENGTH = 4  # bytes of the little-endian length that precedes the elements of a flatbuffer's vector
 
 
 def is_bytecode(data: bytes) -> bool:
@@ -18,8 +18,9 @@ def is_bytecode(data: bytes) -> bool:
 
 
 def bytecode_in(data: bytes) -> bytes:
-    """Return the MLIR bytecode of a file, which is bytecode or a flatbuffer of jax.export that contains it as a vector;
-    b"" if there is none."""
+    """Return the MLIR bytecode in a file: the file itself, or a vector in a flatbuffer of jax.export; b"" if there is
+    none.
+    """
     at = data.find(MAGIC)
     if at == 0:
         return data
@@ -29,7 +30,7 @@ def bytecode_in(data: bytes) -> bytes:
 
 
 def text_of(path: str, data: bytes) -> str:
-    """Return the text of bytecode, which jaxlib prints; RunError if there is no jaxlib, or if it fails."""
+    """Return the text of bytecode, printed by jaxlib. Raise RunError if jaxlib is missing or fails."""
     with jobs.temporary_folder("sett_bytecode_") as folder:
         (Path(folder) / "bytecode").write_bytes(bytecode_in(data))
         done = with_jax("printed.py", folder)
@@ -44,7 +45,7 @@ def text_of(path: str, data: bytes) -> str:
 
 
 def two_lines(path: str, data: bytes) -> str:
-    """Return two lines of Python that print a file's text."""
+    """Return a short Python program, for a message, that prints the text of the file."""
     if not data.startswith(MAGIC):
         return (f"import jax.export; exported = jax.export.deserialize(bytearray(open({path!r}, 'rb').read())) / "
                 "print(exported.mlir_module())")

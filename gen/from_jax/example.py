@@ -1,5 +1,6 @@
-"""main.c beside the program of a JAX function: a call on the example's values, and the comparison with JAX's
-results."""
+"""Write main.c beside the program of a JAX function. It calls the function on the example's values and compares the
+results with JAX's.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from gen.reference.types import STORAGE, to_double
 
 @dataclass(frozen=True)
 class _Float:
-    """A type of results that are compared by distance. value: of the stored x, as C text."""
+    """A float type whose results are compared by distance. value: the C expression of a stored x as a number."""
 
     name: str
     storage: str
@@ -26,7 +27,7 @@ class _Float:
 
 @dataclass(frozen=True)
 class _Result:
-    """A result. type: of the comparison. length: in elements of that type."""
+    """A result to compare. type: a _Float's name, or "exact" for bytes. length: the number of elements, or of bytes."""
 
     type: str
     length: int
@@ -34,8 +35,12 @@ class _Result:
 
 @dataclass(frozen=True)
 class _Function:
-    """A function with its example. params: the number of parameters without the weights. weights: their file, or "".
-    leads: the leading dimensions that it takes, those of dense arrays."""
+    """A function and its example.
+
+    params: the number of parameters without the weights
+    weights: the file of the weights, or ""
+    leads: the leading dimensions that the function takes; those of dense arrays are passed
+    """
 
     name: str
     example: str
@@ -47,8 +52,9 @@ class _Function:
 
 
 def files(functions: "Sequence[Tuple[Dict[str, Any], bytes]]", path: str) -> "Dict[str, str | bytes]":
-    """Return main.c, and the file of each function's arguments and results. functions: the manifest of each, and the
-    bytes of its example."""
+    """Return main.c, and for each function a file with its arguments and results. functions: manifests, with the bytes
+    of their examples.
+    """
     call = Calls()
     floats: "Dict[str, _Float]" = {}
     made = [_function(about, call, floats) for about, _ in functions]
@@ -77,7 +83,7 @@ def _function(about: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]")
 
 
 def _result(entry: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]") -> _Result:
-    """Return the comparison of a result, after adding the type that it needs to `floats`."""
+    """Return how a result is compared. If that needs a float type, add the type to `floats`."""
     dtype, length = entry["dtype"], entry["elements"]
     if dtypes.is_complex(dtype):
         dtype, length = dtypes.TABLE[dtype].part, 2 * length

@@ -1,4 +1,4 @@
-"""Lower functions of a Python file, model.py:step, to StableHLO text, with the values of their example."""
+"""Lower functions of a Python file, model.py:step, to StableHLO text, and get the values of their example."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from gen.suggest import did_you_mean
 from gen.targets import RunError
 
 HERE = Path(__file__).resolve().parent
-MISSING = 3     # exit status of the processes here if jax is missing
+MISSING = 3  # exit status of this folder's processes if jax is missing
 INSTALL = "python3 -m pip install jax"
 _FORM = re.compile(r"(.+\.py):(\w+(?:,\w+)*)")
 
 
 class Functions(NamedTuple):
-    """A Python file, and functions in it."""
+    """A Python file and the names of functions in it."""
 
     path: str
     names: List[str]
@@ -30,10 +30,15 @@ class Functions(NamedTuple):
 
 @dataclass(frozen=True)
 class Lowered:
-    """A function of a Python file. left_out: the names of arrays that the function does not use. signature: its
-    parameters as Python text. kept: the numbers, among all arrays, of those that it uses. returned: its result as
-    Python text, in terms of a list r of arrays. example: the bytes of arguments and results, if requested. files: the
-    files that were imported from the user's folder."""
+    """A lowered function of a Python file.
+
+    left_out: the names of arrays that the function does not use
+    signature: its parameters as Python text
+    kept: the indices, among all its arrays, of those that it uses
+    returned: a Python expression that builds its result from a list r of arrays
+    example: the bytes of arguments and results, if requested
+    files: the files that were imported from the user's folder
+    """
 
     name: str
     text: str
@@ -46,19 +51,19 @@ class Lowered:
 
 
 def split_functions(file: str) -> "Optional[Functions]":
-    """Return the parts of model.py:step,..; None for a file of another form."""
+    """Split model.py:step,.. into file and names; return None for other forms."""
     match = _FORM.fullmatch(file)
     return Functions(match[1], match[2].split(",")) if match else None
 
 
 def pythons() -> List[str]:
-    """Return the paths of this Python, then of those in PATH."""
+    """Return the paths of Python interpreters: this one, then those in PATH."""
     found = (shutil.which("python3", path=folder) for folder in os.get_exec_path())
     return list(dict.fromkeys([sys.executable, *(python for python in found if python)]))
 
 
 def with_jax(script: str, folder: str) -> child.Done:
-    """Run a script of this folder with the first Python that has jax; its exit status is MISSING if none has."""
+    """Run a script of this folder with the first Python that has jax. The exit status is MISSING if none has it."""
     done = child.Done(MISSING, "", "")
     for python in pythons():
         done = child.run([python, str(HERE / script), folder], env={**os.environ, "JAX_PLATFORMS": "cpu"})
@@ -71,8 +76,9 @@ _known: "Dict[Tuple[str, str], List[Lowered]]" = {}
 
 
 def lowered(file: str, sizes: "Mapping[str, Sequence[int]]", example: bool = False) -> List[Lowered]:
-    """Return the functions that model.py:step,.. names; RunError for faults of the file. example: true if their values
-    are needed. sizes: as --dims gives them."""
+    """Return the functions that model.py:step,.. names. Raise RunError for faults of the file. example: also return
+    the values of arguments and results. sizes: those of --dims.
+    """
     key = file, json.dumps(sorted(sizes.items()))
     if key not in _known or example and not all(of.example for of in _known[key]):
         _known[key] = _lowered(file, sizes, example)
@@ -103,7 +109,7 @@ def _lowered(file: str, sizes: "Mapping[str, Sequence[int]]", example: bool) -> 
 
 
 def _raise(path: str, about: "Dict[str, Any]") -> None:
-    """Raise the fault that an answer reports."""
+    """Raise the fault that the process's answer reports."""
     if "no_function" in about:
         raise RunError(f"{path}: expected a function '{about['no_function']}' in this file"
                        f"{did_you_mean(about['no_function'], about['known'])}")
@@ -122,7 +128,7 @@ _REFERENCE = re.compile(r"#loc\d*\b")
 
 
 def line_in(path: str, text: str, line: int) -> "Optional[int]":
-    """Return the line of the Python file for a line of lowered text; None if the text does not say."""
+    """Return the line of the Python file that a line of lowered text comes from; None if its locations do not tell."""
     lines = text.splitlines()
     if not 1 <= line <= len(lines):
         return None

@@ -1,10 +1,10 @@
-"""A process of its own, which imports a user's file and lowers its functions by JAX to StableHLO text.
+"""A separate process that imports a user's file and lowers its functions with JAX to StableHLO text.
 
-    python3 lower.py FOLDER
+python3 lower.py FOLDER
 
-FOLDER/request.json is the request (see `gen.from_jax.functions`). The answer is FOLDER/answer.json, with NAME.mlir for
-each function and, if the example is requested, NAME.example: the bytes of the arguments, then those of the results,
-each array padded to a multiple of 64 bytes.
+It reads the request FOLDER/request.json (see `gen.from_jax.functions`). It writes the answer FOLDER/answer.json, and
+for each function NAME.mlir and, if the example is requested, NAME.example: the bytes of the arguments, then those of
+the results, each array padded to a multiple of 64 bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MISSING = 3     # exit status if jax is missing
 
 
 class Fault(Exception):
-    """A fault of the user's file. line: of the file; None if no line is to blame."""
+    """A fault of the user's file. line: its line there; None if no line causes it."""
 
     def __init__(self, message: str, line: "Optional[int]" = None) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ def imported(path: str) -> Any:
 
 
 def as_fault(error: BaseException, path: str, line: "Optional[int]" = None) -> Fault:
-    """Return an exception as a fault at the last line of the user's file in its traceback, else at `line`."""
+    """Return a fault for an exception. Its line is the last line of the user's file in the traceback, else `line`."""
     text = (str(error).strip().splitlines() or [""])[0]
     if isinstance(error, SyntaxError) and error.filename == path:
         return Fault(f"{type(error).__name__}: {error.msg}", error.lineno)
@@ -53,7 +53,8 @@ def as_fault(error: BaseException, path: str, line: "Optional[int]" = None) -> F
 
 
 def leaves(name: str, value: Any) -> "List[Tuple[str, Any]]":
-    """Return the arrays of an argument with the names that JAX gives them, such as params['w']."""
+    """Return the arrays of an argument, which may be a tree, with the names that JAX gives them, such as params['w'].
+    """
     from jax import tree_util
     return [(name + tree_util.keystr(path), leaf) for path, leaf in tree_util.tree_flatten_with_path(value)[0]]
 
@@ -63,7 +64,7 @@ def is_array(leaf: Any) -> bool:
 
 
 class Example:
-    """The arguments of a function, given by its parameters' defaults or by --dims."""
+    """The arguments of a function, taken from the defaults of its parameters or from --dims."""
 
     def __init__(self, function: Any, name: str, line: "Optional[int]", sizes: "Dict[str, List[int]]") -> None:
         import jax
@@ -71,7 +72,7 @@ class Example:
         self.used: "set[str]" = set()
         self.positional: List[Any] = []
         self.named: Dict[str, Any] = {}
-        self.static: List[str] = []     # parameters whose defaults are not arrays: their values are fixed
+        self.static: List[str] = []  # parameters whose defaults are not arrays; they are fixed to their defaults
         self.signature: List[str] = []      # the other parameters, as Python text
         self.parameters: List[str] = []     # names of the positional arguments
         self.names: List[str] = []      # names of the arrays
@@ -95,8 +96,9 @@ class Example:
         self.signature.append(f"{parameter.name}={value!r}" if plain else parameter.name)
 
     def _sized(self, number: int, parameter: inspect.Parameter) -> Any:
-        """Return a parameter's default with its open sizes set; without a default, f32 of the sizes that --dims
-        gives."""
+        """Return a parameter's default with its open dimensions set. If it has no default, return an f32 array of the
+        sizes that --dims gives.
+        """
         jax, default = self.jax, parameter.default
         dims = self.sizes.get(str(number))
         self.used.add(str(number))
@@ -113,14 +115,14 @@ class Example:
         return jax.tree_util.tree_map(self._closed, default)
 
     def _closed(self, leaf: Any) -> Any:
-        """Return a jax.ShapeDtypeStruct without symbols; other values are returned unchanged."""
+        """Return a jax.ShapeDtypeStruct with its symbols replaced by sizes. Return other values unchanged."""
         jax = self.jax
         if not isinstance(leaf, jax.ShapeDtypeStruct) or all(isinstance(size, int) for size in leaf.shape):
             return leaf
         return jax.ShapeDtypeStruct(tuple(map(self._size, leaf.shape)), leaf.dtype)
 
     def _size(self, size: Any) -> int:
-        """Return the value of an expression of symbols, such as 2*b + 1."""
+        """Evaluate an expression of symbols, such as 2*b + 1."""
         names = re.findall(r"[A-Za-z_]\w*\b(?!\()", str(size))
         missing = [name for name in names if name not in self.sizes]
         if missing:
@@ -132,14 +134,15 @@ class Example:
         return int(eval(str(size).replace("^", "**"), {"__builtins__": {}, **functions}, values))
 
     def with_values(self) -> "Tuple[List[Any], Dict[str, Any]]":
-        """Return the arguments with random values in place of each jax.ShapeDtypeStruct; they are the same in each
-        run."""
+        """Return the arguments with each jax.ShapeDtypeStruct replaced by random values, which are the same in every
+        run.
+        """
         import numpy
         drawn = numpy.random.default_rng(0)
         return self.jax.tree_util.tree_map(lambda leaf: self._drawn(leaf, drawn), (self.positional, self.named))
 
     def _drawn(self, leaf: Any, drawn: Any) -> Any:
-        """Return random values: normal floats, integers from 0 to 7, booleans, or keys."""
+        """Return random values: normally distributed floats, integers from 0 to 7, booleans, or PRNG keys."""
         jax = self.jax
         if not isinstance(leaf, jax.ShapeDtypeStruct):
             return leaf
@@ -157,7 +160,9 @@ class Example:
 
 
 def packed(leaf: Any) -> bytes:
-    """Return an array's elements in row-major order, padded; those of 4 and 2 bits are packed, low bits first."""
+    """Return the bytes of an array in row-major order, padded to 64. Elements of 4 and 2 bits are packed, low bits
+    first.
+    """
     import jax
     import numpy
     if hasattr(leaf, "dtype") and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
@@ -174,7 +179,7 @@ def packed(leaf: Any) -> bytes:
 
 
 def argument_names(lowered: Any) -> List[str]:
-    """Return the names of the arguments that the lowered function has; it drops unused ones."""
+    """Return the names of the arrays that are arguments of the lowered function, which has no unused arguments."""
     main = next(op for op in lowered.compiler_ir().body.operations
                 if op.operation.name == "func.func" and op.attributes["sym_name"].value == "main")
     places = [re.search(r'loc\("((?:[^"\\]|\\.)*)"', str(argument.location)) for argument in main.arguments]
@@ -182,7 +187,7 @@ def argument_names(lowered: Any) -> List[str]:
 
 
 def as_text(tree: Any, numbers: "Iterator[int]") -> str:
-    """Return a Python expression that builds a tree of dicts, lists and tuples from a list r of its arrays."""
+    """Return a Python expression that rebuilds a tree of dicts, lists and tuples from the list r of its arrays."""
     if type(tree) is dict:
         return "{" + ", ".join(f"{key!r}: {as_text(tree[key], numbers)}" for key in sorted(tree)) + "}"
     if type(tree) is list:
@@ -193,8 +198,9 @@ def as_text(tree: Any, numbers: "Iterator[int]") -> str:
 
 
 def returned(lowered: Any) -> str:
-    """Return a Python expression of a function's result from a list r of its arrays: a tuple if the tree has nodes
-    other than dicts, lists and tuples."""
+    """Return a Python expression that rebuilds the function's result from the list r of its arrays. If the result has
+    other nodes than dicts, lists and tuples, the expression is a tuple of all arrays.
+    """
     import jax
     count = len(jax.tree.leaves(lowered.out_info))
     numbers = itertools.count()
@@ -205,7 +211,8 @@ def returned(lowered: Any) -> str:
 def lower(module: Any, path: str, name: str, sizes: "Dict[str, List[int]]", example: bool,
           folder: Path) -> "Tuple[Dict[str, Any], set[str]]":
     """Lower one function to FOLDER/NAME.mlir, and write FOLDER/NAME.example if requested. Return its entry in the
-    answer, and the words of --dims that it used."""
+    answer, and the names in --dims that it used.
+    """
     import jax
     function = getattr(module, name, None)
     if not callable(function):
@@ -226,7 +233,8 @@ def lower(module: Any, path: str, name: str, sizes: "Dict[str, List[int]]", exam
             positional, named = given.with_values()
             values = {of: leaf for parameter, value in [*zip(given.parameters, positional), *named.items()]
                       for of, leaf in leaves(parameter, value)}
-            before = [packed(values[of]) for of in names]    # the call may overwrite the buffers of donated arguments
+            # pack the arguments before the call, which may overwrite the buffers of donated ones
+            before = [packed(values[of]) for of in names]
             results = jax.tree_util.tree_leaves(jitted(*positional, **named))
             (folder / f"{name}.example").write_bytes(b"".join([*before, *map(packed, results)]))
     except Fault:

@@ -1,8 +1,9 @@
-"""A process of its own, which prints MLIR bytecode as StableHLO text with locations (these have the arguments' names).
+"""A separate process that prints MLIR bytecode as StableHLO text with locations (which contain the arguments' names).
 
-    python3 printed.py FOLDER
+python3 printed.py FOLDER
 
-It reads FOLDER/bytecode and writes FOLDER/text; or, if jaxlib cannot read the bytes, jaxlib's message to FOLDER/fault.
+It reads FOLDER/bytecode and writes FOLDER/text. If jaxlib cannot read the bytecode, it writes jaxlib's message to
+FOLDER/fault.
 """
 
 from __future__ import annotations

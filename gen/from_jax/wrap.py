@@ -1,5 +1,6 @@
-"""NAME_jax.c, NAME_jax_cuda.c and NAME_jax.py: the generated function as a JAX function, through XLA's foreign function
-interface, on CPUs and on NVIDIA's GPUs."""
+"""Write NAME_jax.c, NAME_jax_cuda.c and NAME_jax.py, which make the generated function callable from JAX through XLA's
+foreign function interface, on CPUs and on NVIDIA's GPUs.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +17,12 @@ _WORDS = {"pred": "bool", "s": "int", "u": "uint", "f": "float", "bf": "bfloat",
 
 
 class Handler(NamedTuple):
-    """A target's handler: JAX's name of the platform, its template, and the names of its file and function, with {} in
-    place of the program's name."""
+    """The handler of a target.
+
+    platform: JAX's name of the platform
+    template: the template of its file
+    file, symbol: the names of its file and function, with {} for the program's name
+    """
 
     platform: str
     template: str
@@ -30,9 +35,14 @@ TARGETS = {"c": Handler("cpu", "files/jax.c.j2", "{}_jax.c", "{}_jax"),
 
 
 def files(about: "Dict[str, Any]", file: str, function: "Optional[Lowered]" = None) -> "Dict[str, str]":
-    """Return a handler for each target of a program that has one, and NAME_jax.py. about: the program's manifest.
-    function: the JAX function that the program was lowered from, whose arguments and results are trees; without it, the
-    arguments are arrays and the results a list. RunError for arrays that JAX would pass in another form."""
+    """Return NAME_jax.py and the file of each target's handler. Raise RunError for arrays that JAX would pass in
+    another form.
+
+    about: the program's manifest
+    function: the JAX function that the program was lowered from; its arguments and results are trees. Without it,
+        the
+        arguments are arrays and the results a list.
+    """
     for kind, number, entry in [*(("parameter", *of) for of in enumerate(about["params"])),
                                 *(("result", *of) for of in enumerate(about["results"]))]:
         if not entry["row_major"] or entry["dtype"] in dtypes.PACKED or entry["positions"] != entry["elements"]:
@@ -60,7 +70,7 @@ def files(about: "Dict[str, Any]", file: str, function: "Optional[Lowered]" = No
 
 
 def _command(about: "Dict[str, Any]", target: str) -> str:
-    """Return the command that links the library of a target's handler."""
+    """Return the command that links a handler's library."""
     name, source = about["name"], about["files"][target]
     if target == "cuda":
         words = [f"nvcc -O3 -arch={about['targets'][target]['device']} -shared -Xcompiler -fPIC"]
@@ -86,7 +96,9 @@ def dtype_name(dtype: str) -> str:
 
 
 def _arguments(about: "Dict[str, Any]", function: "Optional[Lowered]") -> "Dict[str, Any]":
-    """Return the texts of the Python function: its signature, the arrays that it passes on, and its return value."""
+    """Return the parts of the Python function as text: its signature, the arrays that it passes on, and its return
+    value.
+    """
     if function:
         names = [of.partition("=")[0] for of in function.signature]
         return {"signature": ", ".join(function.signature), "arguments": "".join(f"{of}, " for of in names).strip(),

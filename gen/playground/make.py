@@ -1,5 +1,6 @@
-"""Make an HTML file with the commands of build/sett as WebAssembly: `python3 gen/playground/make.py FILE.html`. The
-exit status is 3 if clang or wasm-ld is missing."""
+"""Make an HTML page that runs the commands of build/sett as WebAssembly: `python3 gen/playground/make.py FILE.html`.
+The exit status is 3 if clang or wasm-ld is missing.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ MOST = 400 << 10
 
 
 def compiler() -> "Optional[str]":
-    """Return a clang that can link WebAssembly: the newest one with a wasm-ld of its own or a common one."""
+    """Return a clang that can link WebAssembly: clang, else the newest clang-N. wasm-ld must have the same suffix."""
     for version in ("", *(f"-{n}" for n in range(30, 12, -1))):
         if shutil.which(f"clang{version}") and shutil.which(f"wasm-ld{version}"):
             return f"clang{version}"

@@ -1,5 +1,5 @@
-/* The commands of gen/command/sett.c for WebAssembly, with the part of C's library that they need. The page
-   (page.html) writes words into sett_input, each terminated by a 0, and reads the answer from sett_output. */
+/* The commands of gen/command/sett.c as WebAssembly, with the part of C's library that they need. The page (page.html)
+ * writes the arguments to sett_input, each terminated by a 0, and reads the answer from sett_output. */
 #include <stdarg.h>
 #include <stdint.h>
 
@@ -15,7 +15,8 @@ EXPORTED(sett_input) char *sett_input(void) { return input; }
 EXPORTED(sett_input_size) int sett_input_size(void) { return INPUT; }
 EXPORTED(sett_output) char *sett_output(void) { return output; }
 
-/* Returns the status of the command with that many words. An answer that does not fit the output is an error. */
+/* Runs the command with `count` arguments and returns its status. It is an error if the answer does not fit the
+ * output. */
 EXPORTED(sett_ask) int sett_ask(int count) {
   const char *words[WORDS], *at = input;
   int i, status;
@@ -147,7 +148,7 @@ static void put_number(printed *p, uint64_t value) {
   while (n) put(p, digits[--n]);
 }
 
-/* Writes a number rounded to that many decimals; without trailing zeros if trimmed is 1. */
+/* Writes a number rounded to `decimals` decimals; without trailing zeros if trimmed is 1. */
 static void put_fixed(printed *p, double value, int decimals, int trimmed) {
   uint64_t scale = 1, scaled, fraction;
   int i;
@@ -185,7 +186,7 @@ int snprintf(char *out, size_t capacity, const char *format, ...) {
       put_number(&p, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
     } else if (*format == 'f') {
       put_fixed(&p, va_arg(arguments, double), decimals, 0);
-    } else if (*format == 'g') { /* that many digits in all */
+    } else if (*format == 'g') { /* %.Ng: N significant digits */
       double value = va_arg(arguments, double), whole = value < 0 ? -value : value;
       for (; whole >= 1 && decimals; whole /= 10) --decimals;
       put_fixed(&p, value, decimals, 1);
@@ -198,8 +199,8 @@ int snprintf(char *out, size_t capacity, const char *format, ...) {
   return (int)p.length;
 }
 
-/* ---- called by compilers: the product of 128-bit integers, for checked products of 64 bits
-   ---------------------------- */
+/* ---- called by compilers: the 128-bit product that checks a 64-bit product for overflow
+ * ------------------------------- */
 
 __extension__ typedef __int128 wide;
 wide __multi3(wide a, wide b);

@@ -1,9 +1,9 @@
-"""Turn functions of StableHLO into computations of HLO.
+"""Convert functions of StableHLO to computations of HLO.
 
-Each function, and each region of an op, becomes a computation. A computation of HLO cannot read values outside it: a
-constant from outside is repeated inside, and any other value becomes a further value that a loop carries or a branch
-receives. `gen.hlo.checker` checks each op as it does for HLO text, but its messages name the op and the types as
-StableHLO writes them.
+Each function, and each region of an op, becomes a computation. A computation of HLO cannot read values from outside.
+So constants from outside are repeated inside, and each other outside value becomes an additional value that a loop
+carries or a branch receives. `gen.hlo.checker` checks each op as for HLO text, but its messages name ops and types as
+in StableHLO.
 """
 
 from __future__ import annotations
@@ -24,17 +24,19 @@ from gen.stablehlo.sizes import values_of
 from gen.stablehlo.syntax import Argument, Function, Key, Op, Region, Text, Use, free_values
 from gen.stablehlo.table import RETURNS
 
-DEPTH = 96      # depth of nested calls and regions
+DEPTH = 96  # maximum depth of nested calls and regions
 
 NO_NAMES: "Mapping[str, str]" = MappingProxyType({})
 _ODD = re.compile(r"[^A-Za-z0-9_.\-]")
-_REPEATED = frozenset(("constant", "iota", "broadcast"))  # ops that a region repeats if all their operands are repeated
+# ops that are repeated inside a region (broadcast only if its operands are)
+_REPEATED = frozenset(("constant", "iota", "broadcast"))
 
-Value = Union[Instruction, Tuple[Instruction, int]]     # or an element of a tuple that has not been extracted yet
+# the tuple: an element of a tuple for which no get-tuple-element exists yet
+Value = Union[Instruction, Tuple[Instruction, int]]
 
 
 class Scope:
-    """A computation while it is built. outer: the scope of the op that has it as a region."""
+    """A computation under construction. outer: for a region, the scope of the op that has it."""
 
     def __init__(self, name: str, line: int, col: int, outer: "Optional[Scope]" = None) -> None:
         self.computation = Computation(name, line=line, col=col)
@@ -44,7 +46,7 @@ class Scope:
         self.numbers: Dict[str, int] = {}
 
     def name(self, wanted: str) -> str:
-        """Return a name that no instruction has: the wanted name, with a number appended if necessary."""
+        """Return the wanted name, with a number appended if another instruction has it."""
         name = wanted
         while name in self.names:
             self.numbers[wanted] = self.numbers.get(wanted, 0) + 1
@@ -61,18 +63,17 @@ class Called(NamedTuple):
 
 
 class Builder(ABC):
-    """Builds the computations of a module. lower: returns the value of an op (gen/stablehlo/ops.py)."""
+    """Builds the computations of a module. `lower` returns the value of an op (gen/stablehlo/ops.py implements it)."""
 
     def __init__(self, text: Text, module: Module) -> None:
         self.text, self.module = text, module
         self.scanner: MlirScanner = text.scanner
         self.taken: Set[str] = set()        # names of computations
-        # computations of functions, by name and by the known values of arguments
+        # finished computations of functions, by name and by the values of arguments that are known
         self.made: Dict[Tuple[Any, ...], Computation] = {}
-        self.open: List[str] = []       # functions that are being built
+        self.open: List[str] = []  # names of the functions whose construction has not ended, to find recursion
         self.depth = 0
-        # true if the module has open sizes, so that a function is built once for each set of sizes that it is called
-        # with
+        # true if the module has open sizes; a function is then built for each set of argument sizes of its calls
         self.open_sizes = any(argument.of.dynamic for function in text.functions.values()
                               for argument in function.body.arguments)
 
@@ -93,8 +94,9 @@ class Builder(ABC):
     # ---- functions ----
 
     def function(self, function: Function, shapes: "Sequence[Shape]", known: "Tuple[Any, ...]" = ()) -> Computation:
-        """Return the computation of a function whose arguments have these shapes. known: for each argument its value,
-        or None if it is not known."""
+        """Return the computation of a function for arguments of these shapes. known: for each argument its value, or
+        None if it is not known.
+        """
         key = (function.name, *(shape.text for shape in shapes), *known)
         if key in self.made:
             return self.made[key]
@@ -118,7 +120,7 @@ class Builder(ABC):
         return scope.computation
 
     def integers_of(self, value: Instruction, known: "Sequence[int]", scope: Scope) -> Instruction:
-        """Return a constant of these integers in place of a value."""
+        """Return a constant with these integers that replaces a value."""
         mask = (1 << TABLE_OF_TYPES[value.shape.dtype].bits) - 1
         return scope.computation.add(Instruction(scope.name(value.name), "constant", value.shape, line=value.line,
                                                  col=value.col, literal=[number & mask for number in known]))
@@ -129,13 +131,13 @@ class Builder(ABC):
             self.fail(pos, f"expected functions and regions at most {DEPTH} deep")
 
     def argument_name(self, argument: Argument) -> str:
-        """Return the name of an argument: the name that JAX or the location gives it, else its name in the text."""
+        """Return an argument's name: the one that JAX or its location gives it, else the one in the text."""
         told = argument.attributes.get("jax.arg_info") or argument.location
         name = re.sub("_+", "_", _ODD.sub("_", told)).strip("_") if isinstance(told, str) else ""
         return name or "arg." + argument.key[0] if argument.key[0].isdigit() else name or argument.key[0]
 
     def against(self, function: Function, returned: "List[Instruction]") -> None:
-        """Compare the values that a function returns with its result types; HloError if they differ."""
+        """Raise HloError if the values that a function returns do not have its result types."""
         end = function.body.ops[-1]
         if len(returned) != len(function.results):
             self.fail(end.pos, f"expected {len(function.results)} values, as '@{function.name}' has results, found "
@@ -161,7 +163,7 @@ class Builder(ABC):
 
     @abstractmethod
     def lower(self, op: Op, scope: Scope) -> "Optional[Instruction]":
-        """Return the value of an op: a tuple for several results, None for no result."""
+        """Return the value of an op: a tuple if it has several results, None if it has none."""
 
     def bind(self, op: Op, scope: Scope, value: "Optional[Instruction]") -> None:
         names = op.names
@@ -180,7 +182,7 @@ class Builder(ABC):
                 scope.values[name] = (value, number)
 
     def folded(self, value: Instruction, scope: Scope) -> Instruction:
-        """Return a constant in place of a value whose integers are known, else the value."""
+        """Return a constant that replaces a value whose integers are known; else the value itself."""
         known = values_of(value) if value.opcode != "constant" else None
         return value if known is None else self.integers_of(value, known, scope)
 
@@ -188,12 +190,14 @@ class Builder(ABC):
         return [self.value(use, scope) for use in region.ops[-1].operands]
 
     def finish(self, scope: Scope, returned: "List[Instruction]", end: Op) -> None:
-        """Make the returned value the root; several values become a tuple."""
+        """Set the computation's root to the returned value, or to a tuple of several."""
         computation = scope.computation
         computation.root = returned[0] if len(returned) == 1 else self.tuple(scope, returned, end)
 
     def combiner(self, op: Op, number: int, scope: Scope, name: str) -> Computation:
-        """Return the computation of a region that takes scalars or arrays and reads only constants from outside."""
+        """Return the computation of a region that takes scalars or arrays and reads nothing from outside but
+        constants.
+        """
         region = op.regions[number]
         inner = self.inner(op, region, scope, name)
         for argument in region.arguments:
@@ -212,9 +216,13 @@ class Builder(ABC):
                       captures: "Sequence[Tuple[Key, Instruction]]", closes: bool,
                       fixed: "Sequence[Optional[Instruction]]" = (),
                       results: "Optional[Sequence[Shape]]" = None) -> Computation:
-        """Return the computation of a region with one parameter, a value or a tuple: its arguments, followed by values
-        from outside. closes: its result has the arguments' shapes, followed by the same outside values. fixed: for each
-        argument the constant that it always is, or None. results: the shapes of its result; None if any are allowed."""
+        """Return the computation of a region, with a single parameter. The parameter has the region's arguments,
+        followed by the values that the region reads from outside; it is a tuple if there are several.
+
+        closes: the result has the arguments' shapes, followed by the same outside values
+        fixed: for each argument the constant that it always equals, or None
+        results: the shapes of the result; None if any are allowed
+        """
         region = op.regions[number]
         inner = self.inner(op, region, scope, name)
         if len(region.arguments) != len(shapes):
@@ -241,7 +249,7 @@ class Builder(ABC):
         return inner.computation
 
     def returns(self, op: Op, region: Region, returned: "Sequence[Instruction]", wanted: "Optional[Sequence[Shape]]") -> None:
-        """Compare the values that a region returns with the shapes that its op requires; HloError if they differ."""
+        """Raise HloError if the values that a region returns do not have the shapes that its op requires."""
         if wanted is None:
             return
         end = region.ops[-1]
@@ -252,7 +260,7 @@ class Builder(ABC):
                 self.fail(use.pos, f"{op.name}: expected {type_text(of)} from this region, found {type_text(value.shape)}")
 
     def captures(self, regions: "Sequence[Region]", scope: Scope) -> "List[Tuple[Key, Instruction]]":
-        """Return the values that regions read from outside, except those that they repeat."""
+        """Return the values that regions read from outside, without those that are repeated inside."""
         keys: Dict[Key, int] = {}
         for region in regions:
             for key, pos in free_values(region).items():
@@ -261,7 +269,8 @@ class Builder(ABC):
         return [(key, value) for key, value in found if not self.repeated(value)]
 
     def repeated(self, value: Instruction) -> bool:
-        """Return true if a region repeats a value from outside: a constant or an iota, or a broadcast of one."""
+        """Return true if a value from outside is repeated inside regions: a constant, an iota, or a broadcast of one.
+        """
         while value.opcode == "broadcast":
             value = value.operands[0]
         return value.opcode in _REPEATED and not value.operands
@@ -269,7 +278,7 @@ class Builder(ABC):
     # ---- values ----
 
     def value(self, use: Use, scope: Scope) -> Instruction:
-        """Return the value of an operand in this computation."""
+        """Return the value of an operand, as an instruction of this computation."""
         found = scope.values.get(use.key)
         if found is None:
             found = self._from_outside(use, scope)
@@ -312,7 +321,7 @@ class Builder(ABC):
         return made
 
     def operands(self, op: Op, scope: Scope) -> List[Instruction]:
-        """Return the values of an op's operands, after checking them against the types in the text."""
+        """Return the values of an op's operands. Raise HloError if they do not have the types in the text."""
         values = [self.value(use, scope) for use in op.operands]
         for use, value, of in zip(op.operands, values, op.types):
             if value.shape is not of and not of.dynamic and not same_shape(value.shape, of):
@@ -321,7 +330,7 @@ class Builder(ABC):
         return values
 
     def written(self, op: Op) -> Optional[Shape]:
-        """Return the shape that the text gives for an op's result; None if it leaves sizes open."""
+        """Return the shape that the text gives for an op's result; None if some of its sizes are open."""
         if any(of.dynamic for of in op.results):
             return None
         return op.results[0] if len(op.results) == 1 else tuple_shape(op.results)
@@ -329,8 +338,9 @@ class Builder(ABC):
     def emit(self, scope: Scope, op: Op, opcode: str, operands: "Sequence[Instruction]", written: Optional[Shape] = None,
              names: "Mapping[str, str]" = NO_NAMES, called: "Sequence[Called]" = (), raw: "Optional[Dict[str, str]]" = None,
              **attributes: Any) -> Instruction:
-        """Add an instruction for an op or for a part of it. names: for HLO's attribute names, the names in the text,
-        STRUCTURE/FIELD for a field of a structure."""
+        """Add an instruction for an op or a part of an op. names: for HLO's attribute names, the names in the text;
+        STRUCTURE/FIELD for a field of a structure.
+        """
         line, col = self.scanner.place(op.line_pos)
         made = Instruction(self.instruction_name(scope, op, opcode), opcode, written if written is not None else Shape(""),
                            list(operands), attributes, line=line, col=col, computation=scope.computation)
@@ -354,7 +364,7 @@ class Builder(ABC):
         return scope.computation.add(made)
 
     def checked(self, draft: Draft, names: "Mapping[str, str]") -> Shape:
-        """Return the shape that an op must have; a fault names attributes as the text does."""
+        """Return the shape that HLO's checker computes for an op. Its errors name attributes as in the text."""
         try:
             return (Check if draft.instruction.opcode in TABLE else Kept)(self.scanner, draft).result()
         except HloError as error:
@@ -375,7 +385,7 @@ class Builder(ABC):
                                                  list(values), line=line, col=col))
 
     def bundle(self, scope: Scope, values: "Sequence[Instruction]", op: Op) -> Instruction:
-        """Return a single value, or a tuple of several."""
+        """Return a single value as it is, and several values as a tuple."""
         return values[0] if len(values) == 1 else self.tuple(scope, values, op)
 
     def constant(self, scope: Scope, op: Op, of: Shape, bits: "Sequence[int]") -> Instruction:
@@ -386,8 +396,9 @@ class Builder(ABC):
     # ---- the entry ----
 
     def row_major_results(self, computation: Computation) -> None:
-        """Make results row-major: copy results of custom calls and transposes that have another layout. A transpose
-        that is only a result becomes row-major itself."""
+        """Make the results row-major. Results of custom calls and transposes that have another layout are copied; a
+        transpose with no other use becomes row-major itself.
+        """
         root = computation.root
         assert root is not None
         leaves = [root] if root.shape.kind == "array" else root.operands if root.opcode == "tuple" else []

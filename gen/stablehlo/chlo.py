@@ -1,8 +1,8 @@
-"""Ops of StableHLO's client dialect (chlo) as ops of HLO.
+"""Replace ops of StableHLO's client dialect (chlo) by ops of HLO.
 
-Each op becomes a formula of elementwise ops without loops or tables in memory, so that it is fused into the kernel
-around it. Types narrower than f32 are computed in f32 and rounded once. The coefficients are in
-gen/stablehlo/tables.py.
+Each op becomes a formula of elementwise ops, without loops and without tables in memory, so that it is fused into the
+kernel around it. Types narrower than f32 are computed in f32 and rounded once. gen/stablehlo/tables.py has the
+coefficients.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Number = Union["Real", float]
 
 
 class Formula:
-    """Adds the ops of one formula. A constant array is added once."""
+    """Adds the ops of one formula. Each constant is added only once."""
 
     def __init__(self, x: Expander) -> None:
         self.x = x
@@ -36,7 +36,7 @@ class Formula:
 
 
 class Real:
-    """A real array in a formula. Python's operators add HLO ops; a number stands for a constant array."""
+    """A real array in a formula. Python's operators on it add HLO ops. A Python number acts as a constant array."""
 
     def __init__(self, formula: Formula, of: Instruction) -> None:
         self.formula, self.of = formula, of
@@ -116,14 +116,14 @@ class Real:
                                                      direction=direction))
 
     def select(self, true: Number, false: Number) -> "Real":
-        """Return the elements of `true` where this predicate holds, else those of `false`."""
+        """Return an array with the elements of `true` where this predicate is true, and those of `false` elsewhere."""
         like = true if isinstance(true, Real) else false
         assert isinstance(like, Real)
         true, false = like.number(true), like.number(false)
         return Real(self.formula, self.formula.x.add("select", true.of.shape, [self.of, true.of, false.of]))
 
     def is_negative(self) -> "Real":
-        """Return a predicate: true for negative numbers and -0, false for NaNs."""
+        """Return a predicate that is true for negative numbers and -0, and false for NaNs."""
         width = dtypes.TABLE[self.dtype].bits
         minus_zero = self.to(f"s{width}", "bitcast-convert").equals(-(1 << width - 1))
         return (self < 0) | (self.equals(0) & minus_zero)
@@ -136,8 +136,9 @@ class Real:
         return value
 
     def quotient(self, name: str, selected: "Sequence[Real]" = ()) -> "Real":
-        """Evaluate a function by its table of rational functions. selected: for each interval after the first, where it
-        replaces the intervals before it."""
+        """Evaluate a function that the table approximates by one rational function per interval. selected: for each
+        interval after the first, a predicate; the last true one decides.
+        """
         table = TABLES[self.dtype][name]
         assert len(table) == len(selected) + 1, name
         centre, over, under = table[0]
@@ -156,7 +157,7 @@ HALF_LOG_2_PI_LESS_HALF = 0.41893853320467274178
 
 
 def lgamma(x: Real) -> Real:
-    """Return log |gamma(x)|: Stirling's formula for |x| >= 8, and reflection at 0 for x < 0."""
+    """Return log |gamma(x)|: Stirling's formula for |x| >= 8, the reflection formula for x < 0."""
     z, below = abs(x), x < 0
     small, large = z < 0.75, z >= 8
     w = small.select(z + 1, z)
@@ -166,7 +167,7 @@ def lgamma(x: Real) -> Real:
     log, inverse = z.op("log"), 1 / z
     rest = (inverse * inverse).quotient("LGAMMA_REST") * inverse
     value = large.select((z - 0.5) * (log - 1) + (rest + HALF_LOG_2_PI_LESS_HALF), value)
-    # reflection: |gamma(-z) gamma(z) z sin(pi z)| = pi
+    # reflection formula: |gamma(-z) gamma(z) z sin(pi z)| = pi
     turn = abs(z - z.op("round-nearest-even"))
     sine = turn * (turn * turn).quotient("SINE")
     mirrored = -small.select(sine, z * sine).op("log") - value
@@ -175,19 +176,19 @@ def lgamma(x: Real) -> Real:
 
 
 def digamma(x: Real) -> Real:
-    """Return the derivative of lgamma: the asymptotic series for |x| >= 8, and reflection at 0 for x < 0."""
+    """Return the derivative of lgamma: the asymptotic series for |x| >= 8, the reflection formula for x < 0."""
     z, below = abs(x), x < 0
     small, large = z < 0.5, z >= 8
     w = small.select(z + 1, z)
     further = w >= 3
     ratio = w.quotient("DIGAMMA", [further])
     high, low = DIGAMMA_ROOT[x.dtype]
-    from_root = (z - small.select(z.number(high - 1), high)) - low     # high - 1 is exact
+    from_root = (z - small.select(z.number(high - 1), high)) - low  # high - 1 has no rounding error
     inverse = 1 / z
     square = inverse * inverse
     series = z.op("log") - 0.5 * inverse - square * square.quotient("DIGAMMA_REST")
     value = large.select(series, further.select(ratio, from_root * ratio))
-    # reflection: digamma(-z) - digamma(z + 1) = pi cot(pi z)
+    # reflection formula: digamma(-z) - digamma(z + 1) = pi cot(pi z)
     turn = z - z.op("round-nearest-even")
     cotangent = (turn * turn).quotient("COTANGENT") * ((1 - 2 * turn) * (1 + 2 * turn)) / turn
     value = below.select(small.select(value, value + inverse) + cotangent, small.select(value - inverse, value))
@@ -195,8 +196,9 @@ def digamma(x: Real) -> Real:
 
 
 def exp_of_minus_square(z: Real) -> Real:
-    """Return e^(-z^2) for z >= 0. The rounding error of the square is corrected: the upper half of z has an exact
-    square."""
+    """Return e^(-z^2) for z >= 0. The rounding error of z^2 is computed with the square of z's upper half, which is
+    exact, and corrected.
+    """
     width, lower = {"f32": (32, 12), "f64": (64, 27)}[z.dtype]
     bits = z.to(f"u{width}", "bitcast-convert")
     high = (bits & bits.number((1 << width) - (1 << lower))).to(z.dtype, "bitcast-convert")
@@ -210,7 +212,7 @@ def erfc(x: Real) -> Real:
     """Return 1 - erf(x)."""
     z = abs(x)
     small = 1 - x * (x * x).quotient("ERF")
-    z = z.op("minimum", {"f32": 10.5, "f64": 28.0}[x.dtype])     # erfc is 0 from here on
+    z = z.op("minimum", {"f32": 10.5, "f64": 28.0}[x.dtype])  # erfc is 0 for larger arguments
     t = (z - 4) / (z + 4)
     tail = exp_of_minus_square(z) * (t.quotient("ERFC") / (1 + 2 * z))
     return (z < 0.5).select(small, (x < 0).select(2 - tail, tail))
@@ -221,7 +223,7 @@ def erf_inv(x: Real) -> Real:
     z = abs(x)
     centre = x * (x * x).quotient("ERF_INV")
     w = -((1 - z) * (1 + z)).op("log")
-    # the table's intervals of w, expressed in z
+    # the limits of the table's intervals, which are values of w, as values of z
     edges = {"f32": (5.0,), "f64": (6.0, 15.0)}[x.dtype]
     tail = w.op("sqrt") * w.quotient("ERF_INV_TAIL", [z > math.sqrt(-math.expm1(-edge)) for edge in edges])
     tail = z.equals(1).select(math.inf, tail)
@@ -229,7 +231,7 @@ def erf_inv(x: Real) -> Real:
 
 
 def bessel_i1e(x: Real) -> Real:
-    """Return e^-|x| I1(x), I1 the modified Bessel function of the first kind."""
+    """Return e^-|x| I1(x), where I1 is the modified Bessel function of the first kind."""
     z = abs(x)
     *edges, last = {"f32": (3, 8), "f64": (3, 8, 13, 20)}[x.dtype]
     near = x * z.quotient("BESSEL_I1", [z > edge for edge in edges])
@@ -237,15 +239,16 @@ def bessel_i1e(x: Real) -> Real:
     return (z < last).select(near, (x < 0).select(-tail, tail))
 
 
-# number of terms before the sum is replaced by an integral
+# number of terms that are added one by one; the Euler-Maclaurin formula replaces the other ones
 ZETA_TERMS = {"f32": 5, "f64": 10}
 
 
 def positive_zeta(s: Real, q: Real) -> Real:
-    """Return the sum of (q + k)^-s over k >= 0, for s > 1 and q > 0: the first terms, then the Euler-Maclaurin formula
-    for the rest."""
+    """Return the sum of (q + k)^-s over k >= 0, for s > 1 and q > 0. The first terms are added one by one, and the
+    Euler-Maclaurin formula gives the sum of the others.
+    """
     def power(k: int, exponent: Real) -> Real:
-        """Return (q + k)^exponent. The rounding error of q + k is small, so a first-order correction is enough."""
+        """Return (q + k)^exponent, with a first-order correction of the rounding error of q + k."""
         total = q + k
         back = total - q
         lost = (q - (total - back)) + (k - back)
@@ -254,7 +257,8 @@ def positive_zeta(s: Real, q: Real) -> Real:
 
     terms = [power(k, -s) for k in range(1, ZETA_TERMS[q.dtype])]
     b = q + ZETA_TERMS[q.dtype]
-    root = power(ZETA_TERMS[q.dtype], s * -0.5)     # b^-s might underflow when b^(1 - s) does not
+    # the square root of b^-s, since b^-s may underflow where b^(1 - s) does not
+    root = power(ZETA_TERMS[q.dtype], s * -0.5)
     square = b * b
     series = s.number(EULER_MACLAURIN[s.dtype][-1])
     for j in reversed(range(1, len(EULER_MACLAURIN[s.dtype]))):
@@ -266,8 +270,9 @@ def positive_zeta(s: Real, q: Real) -> Real:
 
 
 def zeta(s: Real, q: Real) -> Real:
-    """Return Hurwitz' zeta function. For q < 0 and an integer s, it is the sum over all integers minus the sum over
-    those below q."""
+    """Return Hurwitz' zeta function, the sum of (q + k)^-s over k >= 0. For q < 0 and an integer s it is computed as
+    the sum over all integers k, minus the sum over k < 0.
+    """
     even, integer = is_integer(s * 0.5), is_integer(s)
     below = q < 0
     right = positive_zeta(s, below.select(1 - q, q))
@@ -284,12 +289,13 @@ def is_integer(x: Real) -> Real:
     return x.op("floor").equals(x)
 
 
-EXACT_FACTORIALS = 12       # in f32: 12! has 19 significant bits
+EXACT_FACTORIALS = 12  # n! is exact in f32 up to this n (12! has 19 significant bits)
 
 
 def factorial(n: Real) -> Real:
-    """Return n! for an integer n >= 0: a product up to 12!, then Stirling's formula, with a root that does not
-    overflow."""
+    """Return n! for an integer n >= 0: a product up to 12!, then Stirling's formula, in which a square root avoids
+    overflow.
+    """
     product = (n >= 2).select(n.number(2), 1)
     for k in range(3, EXACT_FACTORIALS + 1):
         product = product * (n >= k).select(n.number(k), 1)
@@ -302,7 +308,7 @@ def factorial(n: Real) -> Real:
 
 
 def polygamma(n: Real, x: Real) -> Real:
-    """Return the derivative of order n of digamma."""
+    """Return the n-th derivative of digamma."""
     even = is_integer(n * 0.5)
     value = factorial(n) * zeta(n + 1, x)
     value = n.equals(0).select(digamma(x), even.select(-value, value))
@@ -310,7 +316,7 @@ def polygamma(n: Real, x: Real) -> Real:
 
 
 def wide(rule: "Callable[..., Real]") -> "Callable[[Expander, Instruction], Instruction]":
-    """Return a rule that computes a function of real arrays in f32 or f64."""
+    """Return a rule that computes a function of real arrays in f32, or in f64 for f64."""
     def made(x: Expander, i: Instruction) -> Instruction:
         formula = Formula(x)
         dtype = "f64" if i.shape.dtype == "f64" else "f32"
@@ -324,12 +330,12 @@ def wide(rule: "Callable[..., Real]") -> "Callable[[Expander, Instruction], Inst
 
 Complex = Tuple[Real, Real]
 LOG_2, HALF_PI = math.log(2), math.pi / 2
-# above this, squares might overflow, and 1 is negligible beside a square
+# above this limit, squares might overflow, and 1 is negligible compared with a square
 HUGE = {"f32": 2.0 ** 60, "f64": 2.0 ** 508}
 
 
 def with_sign(magnitude: Real, of: Real) -> Real:
-    """Return a nonnegative number with the sign of another one."""
+    """Return the nonnegative number with the sign of another number."""
     return of.is_negative().select(-magnitude, magnitude)
 
 
@@ -339,16 +345,18 @@ def hypotenuse(x: Real, y: Real) -> Real:
 
 
 def arcsine(x: Real, y: Real) -> "Tuple[Real, Real]":
-    """Return d and r for x, y >= 0, with asin(x + yi) = atan(x / d) + ri and acos(x + yi) = atan(d / x) - ri. Let a be
-    half the sum of the distances of x + yi from 1 and from -1: then d = sqrt(a^2 - x^2) and r = log(a + sqrt(a^2 - 1)).
-    Differences are rewritten as sums of positive numbers."""
+    """Return d and r, for x, y >= 0, such that asin(x + yi) = atan(x / d) + ri and acos(x + yi) = atan(d / x) - ri.
+
+    Let a be half the sum of the distances of x + yi from 1 and from -1. Then d = sqrt(a^2 - x^2) and r = log(a +
+    sqrt(a^2 - 1)). Differences are rewritten as sums of positive numbers.
+    """
     more, less = x + 1, abs(x - 1)
     far, near = hypotenuse(more, y), less.equals(0).select(y, hypotenuse(less, y))
     a, inside = 0.5 * (far + near), x < 1
     low, high = x.op("minimum", 1), x.op("maximum", 1)
     inverse = 1 / (far + more)
-    above_low = y * (y * inverse) + (near + less)       # 2 (a - low); half of it could lose a bit of a subnormal number
-    slope = 0.5 * (inverse + 1 / (near + less))         # (a - high) / y^2
+    above_low = y * (y * inverse) + (near + less)  # this is 2 (a - low); its half could lose a bit if it is subnormal
+    slope = 0.5 * (inverse + 1 / (near + less))  # this is (a - high) / y^2
     root_low = (above_low * (0.5 * (a + low))).op("sqrt")       # sqrt(a^2 - low^2)
     root_high = y * (slope * (a + high)).op("sqrt")
     d = (x > 1).select(root_high, root_low)
@@ -360,8 +368,9 @@ def arcsine(x: Real, y: Real) -> "Tuple[Real, Real]":
 
 
 def extremes(x: Real, y: Real) -> "Tuple[Real, Real, Real, Real]":
-    """Return, for x, y >= 0: a predicate that one is huge, a predicate that one is infinite, the larger one, and the
-    smaller one divided by the larger."""
+    """Return four values, for x, y >= 0: a predicate that x or y is huge, a predicate that x or y is infinite, the
+    larger of x and y, and the smaller divided by the larger.
+    """
     most = x.op("maximum", y)
     huge = (x > HUGE[x.dtype]) | (y > HUGE[x.dtype])
     return huge, x.equals(math.inf) | y.equals(math.inf), most, x.op("minimum", y) / most
@@ -371,7 +380,7 @@ def arctangent(x: Real, y: Real) -> "Tuple[Real, Real]":
     """Return the real and the imaginary part of atanh(x + yi) for x, y >= 0."""
     less = 1 - x
     r = 0.25 * (4 * x / (less * less + y * y)).op("log-plus-one")
-    # at x = 1, where the square of y might be 0
+    # at x = 1, y * y may underflow to 0
     r = (less.equals(0) & (y < 2.0 ** -60)).select(0.5 * (LOG_2 - y.op("log")), r)
     turn = 0.5 * (y + y).op("atan2", less * (1 + x) - y * y)
     huge, infinite, most, ratio = extremes(x, y)
@@ -410,14 +419,17 @@ def atan(x: Real, y: Real) -> Complex:
 
 
 def complex_square(x: Real, y: Real) -> Complex:
-    """Return (x + yi)^2. x^2 - y^2 is computed without rounded squares; it is 0 if |x| = |y|, as the product of the
-    factors might be 0 times infinity."""
+    """Return (x + yi)^2. x^2 - y^2 is computed as a product of two factors, whose rounding is small. It is set to 0
+    for |x| = |y|, where the factors may be 0 and infinity.
+    """
     difference, half = abs(x) - abs(y), x * y
     return abs(x).equals(abs(y)).select(difference, difference * (abs(x) + abs(y))), half + half
 
 
 def complex_exponential(x: Real, y: Real) -> Complex:
-    """Return e^x cos y and e^x sin y; they may be finite when e^x overflows. As in XLA, infinity times NaN is NaN."""
+    """Return e^x cos y and e^x sin y, which may be finite although e^x overflows. Infinity times NaN is NaN, as in
+    XLA.
+    """
     size, half = x.op("exponential"), (x * 0.5).op("exponential")
     overflows = size.equals(math.inf)
 
@@ -428,7 +440,7 @@ def complex_exponential(x: Real, y: Real) -> Complex:
 
 
 def of_parts(rule: "Callable[[Real, Real], Complex]") -> "Callable[[Expander, Instruction], Instruction]":
-    """Return a rule that computes the real and the imaginary part of a function."""
+    """Return a rule that computes the real and the imaginary part of a complex function."""
     def made(x: Expander, i: Instruction) -> Instruction:
         (operand,) = i.operands
         of, formula = operand.shape, Formula(x)
@@ -438,10 +450,10 @@ def of_parts(rule: "Callable[[Real, Real], Complex]") -> "Callable[[Expander, In
     return made
 
 
-# ---- bits, and ops that HLO has ----
+# ---- bits, and ops that HLO has too ----
 
 def next_after(x: Expander, i: Instruction) -> Instruction:
-    """Return the number next to a in the direction of b; b if they are equal."""
+    """Return the number next to a in the direction of b; b if a equals b."""
     formula = Formula(x)
     a, b = map(formula.real, i.operands)
     about = dtypes.TABLE[a.dtype]
@@ -450,14 +462,14 @@ def next_after(x: Expander, i: Instruction) -> Instruction:
     away = (a < 0).equals(b < a)        # the magnitude grows
     step = away.select(bits + 1, bits - 1)
     least = (b < 0).select(bits.number(top + 1), bits.number(1))
-    if about.style == "fnuz":           # -0 would be a NaN
+    if about.style == "fnuz":  # in this type, the bits of -0 are a NaN
         step = step.equals(top).select(bits.number(0), step)
     moved = a.equals(0).select(least, step).to(a.dtype, "bitcast-convert")
     return (a.differs(a) | b.differs(b)).select(a + b, a.equals(b).select(b, moved)).of
 
 
 def is_infinite(*signs: float) -> "Callable[[Expander, Instruction], Instruction]":
-    """Return the rule that tests for infinity, of one sign or of both."""
+    """Return the rule of a test for infinities: of one sign, or of both."""
     def made(x: Expander, i: Instruction) -> Instruction:
         value = Formula(x).real(i.operands[0])
         value = value.to("f32") if dtypes.TABLE[value.dtype].bits < 16 else value
@@ -466,7 +478,7 @@ def is_infinite(*signs: float) -> "Callable[[Expander, Instruction], Instruction
 
 
 def conjugate(x: Expander, i: Instruction) -> Instruction:
-    """Return the complex conjugate; a real number becomes complex."""
+    """Return the complex conjugate; for a real number, the number as a complex one."""
     (operand,) = i.operands
     if not dtypes.is_complex(operand.shape.dtype):
         return x.add("complex", i.shape, [operand, x.splat(0, operand.shape)])
@@ -482,19 +494,19 @@ def arctangent_of(x: Real) -> Real:
 
 
 def square(x: Expander, i: Instruction) -> Instruction:
-    """Return the product of a number with itself."""
+    """Return a number multiplied by itself."""
     return x.op("multiply", i.operands[0], i.operands[0])
 
 
 def named(opcode: str) -> "Callable[[Expander, Instruction], Instruction]":
-    """Return the rule of an op that HLO has."""
+    """Return the rule of an op that HLO has too."""
     def made(x: Expander, i: Instruction) -> Instruction:
         return x.add(opcode, i.shape, i.operands)
     return made
 
 
 Rule = Callable[[Expander, Instruction], Instruction]
-# rules by the op's name, for real (and integer) operands and for complex operands
+# by the op's name: the rule for real (and integer) operands, and the rule for complex ones
 REAL: "Dict[str, Rule]" = {
     **{name: named(name) for name in ("acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "mulhi", "sinh",
                                       "tan")},
@@ -510,7 +522,7 @@ COMPLEX: "Dict[str, Rule]" = {
 
 
 def decomposed(module: Module) -> None:
-    """Replace the ops of chlo that have a rule by ops of HLO."""
+    """Replace each op of chlo that has a rule by ops of HLO."""
     expand(module, _in_place)
 
 

@@ -1,4 +1,4 @@
-"""The values of `dense<..>`: from text or hexadecimal bytes to one bit pattern for each element of the type."""
+"""Parse the values of `dense<..>`, as text or hexadecimal bytes, to one bit pattern for each element."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLAIN = re.compile(r"[^\s\[\](),]+\Z")
 
 
 def dense_bits(scanner: MlirScanner, value: Dense, resources: "Dict[str, str]") -> "Optional[List[int]]":
-    """Return the bits of each element in row-major order; None if the text leaves the values out."""
+    """Return the bit patterns of the elements in row-major order; None if the text leaves the values out."""
     if value.resource:
         if value.resource == "__elided__":
             return None
@@ -46,7 +46,9 @@ def dense_bits(scanner: MlirScanner, value: Dense, resources: "Dict[str, str]") 
 
 
 def _of_bytes(scanner: MlirScanner, value: Dense, data: bytes, splat: bool) -> List[int]:
-    """Return the elements, each in bytes of its own; eight elements of pred may share a byte."""
+    """Return the elements of hexadecimal data, in which each element takes whole bytes (pred may have eight in a
+    byte).
+    """
     of = value.of
     width = dtypes.storage_bytes(of.dtype)
     mask = (1 << dtypes.TABLE[of.dtype].bits) - 1
@@ -64,7 +66,7 @@ def _of_bytes(scanner: MlirScanner, value: Dense, data: bytes, splat: bool) -> L
 
 
 class Values:
-    """Reads values that are written as text."""
+    """Parses values that are written as text."""
 
     def __init__(self, scanner: MlirScanner, value: Dense) -> None:
         self.scanner, self.of, self.end, self.pos = scanner, value.of, value.end, value.start
@@ -81,7 +83,9 @@ class Values:
         return [bits] * self.of.elements
 
     def nested(self) -> List[int]:
-        """Read nested brackets without recursion; counts[k] is the number of items in the open bracket of level k."""
+        """Parse nested brackets without recursion. counts[k] is the number of items so far in the open bracket of
+        level k.
+        """
         dims = self.of.dims
         bits: List[int] = []
         counts: List[int] = []
@@ -160,8 +164,9 @@ class Values:
 
 
 def value_bits(token: str, dtype: str) -> int:
-    """Return the bits of a value's text: a number, true, false, or the bits of a float as 0x..; ValueError says what
-    was expected."""
+    """Return the bit pattern of a value's text: a number, true, false, or the bits of a float as 0x... Raise
+    ValueError with the expected form.
+    """
     row = dtypes.TABLE[dtype]
     if token.startswith("0x"):
         if not re.fullmatch(r"0x[0-9A-Fa-f]{1,16}", token) or int(token, 16) >> row.bits:
@@ -169,7 +174,8 @@ def value_bits(token: str, dtype: str) -> int:
         return int(token, 16)
     if row.kind in ("sint", "uint") and re.fullmatch(r"-?[0-9]{1,20}", token):
         low, high = dtypes.integer_range(dtype)
-        if row.kind == "sint" and high < int(token) <= 2 * high + 1:      # signless: only the bits matter
+        if row.kind == "sint" and high < int(token) <= 2 * high + 1:
+            # an integer without a sign may also be written as unsigned; its bits are the same
             return int(token)
         if low <= int(token) <= high:
             return dtypes.encode(int(token), dtype)

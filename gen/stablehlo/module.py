@@ -1,4 +1,4 @@
-"""Read a text of StableHLO as a module of HLO, with its entry, the layouts of its results, and its donated buffers."""
+"""Convert a text of StableHLO to a module of HLO: its entry, the layouts of its results, and its donated buffers."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from gen.stablehlo.ops import Lowering
 from gen.stablehlo.scanner import type_text
 from gen.stablehlo.syntax import Argument, Function, Text, read_text
 
-# the beginning of a text of MLIR: comments and named attributes, then a module or a function
+# the start of MLIR text: comments and attribute aliases, then a module or a function
 _BEGINS = re.compile(r"\s*(?:(?://[^\n]*|#[A-Za-z_][^\n=]*=[^\n]*)\s+)*"
                      r'(?:module\s*(?:@|attributes\b|\{)|"?builtin\.module"?|"?func\.func"?\s*[@(pn])')
 
 
 def is_stablehlo(text: str) -> bool:
-    """Return true if a text is MLIR, not HLO."""
+    """Return true if a text is MLIR rather than HLO."""
     return _BEGINS.match(text) is not None
 
 
 def parse(text: str, filename: str, sizes: "Optional[Mapping[str, Sequence[int]]]" = None) -> Module:
-    """Read and check a module; HloError at the first fault. sizes: the sizes of open dimensions, by symbol or by the
-    number of an argument."""
+    """Parse and check a module; raise HloError at the first fault. sizes: the sizes of open dimensions, by symbol or
+    by the argument's number.
+    """
     collecting = gc.isenabled()
-    gc.disable()    # a collection would search up to a million live ops again and again
+    gc.disable()  # otherwise each garbage collection would visit up to a million live objects
     try:
         return _parsed(text, filename, sizes or {})
     finally:
@@ -71,7 +72,7 @@ def entry_of(read: Text) -> Function:
 
 
 def _in_order(entry: Computation) -> List[Computation]:
-    """Return the computations that the entry needs, callees before callers."""
+    """Return the computations that the entry needs, in an order in which callees precede callers."""
     ordered: Dict[Computation, None] = {}
     stack: List[Tuple[Computation, bool]] = [(entry, False)]
     while stack:
@@ -86,7 +87,7 @@ def _in_order(entry: Computation) -> List[Computation]:
 
 
 def _without_unused(entry: Computation) -> None:
-    """Remove ops that computed sizes, which are known now."""
+    """Remove unused ops, such as those that computed sizes before the sizes were known."""
     for computation in reversed(_in_order(entry)):
         computation.count_users()
         kept: List[Instruction] = []
@@ -100,8 +101,9 @@ def _without_unused(entry: Computation) -> None:
 
 
 def _shapes(read: Text, entry: Function, sizes: "Mapping[str, Sequence[int]]") -> List[Shape]:
-    """Return the arguments' shapes, with the caller's sizes for open dimensions; HloError names dimensions without a
-    size."""
+    """Return the shapes of the arguments, with the caller's sizes for open dimensions. Raise HloError if a dimension
+    has no size.
+    """
     scanner, arguments = read.scanner, entry.body.arguments
     found = [list(argument.of.dims) for argument in arguments]
     symbols = _symbols(read, entry)
@@ -140,8 +142,9 @@ def _set_by_number(read: Text, arguments: "List[Argument]", found: "List[List[in
 
 
 def _symbols(read: Text, entry: Function) -> "Dict[int, List[str]]":
-    """Return, for arguments with open dimensions, the expressions that jax.export gives for their dimensions: `b`,
-    `2*c`, `4`."""
+    """Return, for each argument with open dimensions, the expressions of its dimensions that jax.export writes: `b`,
+    `2*c`, `4`.
+    """
     open_ones = [number for number, argument in enumerate(entry.body.arguments)
                  if argument.of.kind == "array" and argument.of.dynamic]
     for op in entry.body.ops:
@@ -154,7 +157,7 @@ def _symbols(read: Text, entry: Function) -> "Dict[int, List[str]]":
 
 
 def _split(text: str) -> List[str]:
-    """Return the parts of a text between commas outside brackets."""
+    """Split a text at its commas outside of brackets."""
     parts, depth = [""], 0
     for char in text:
         depth += (char == "(") - (char == ")")
@@ -173,8 +176,9 @@ _FUNCTIONS: "Dict[str, Callable[..., int]]" = {"floordiv": operator.floordiv, "m
 
 
 def evaluated(text: str, values: "Mapping[str, int]") -> Optional[int]:
-    """Return the value of an expression of symbols; None if it has a symbol without a value, or is not such an
-    expression."""
+    """Return the value of an expression of symbols; None if a symbol has no value, or if the text is no such
+    expression.
+    """
     def of(node: ast.expr) -> int:
         if isinstance(node, ast.Constant) and type(node.value) is int:
             return node.value
@@ -198,7 +202,7 @@ def evaluated(text: str, values: "Mapping[str, int]") -> Optional[int]:
 
 
 def _donations(read: Text, entry: Function, module: Module) -> None:
-    """Set the aliases of arguments whose buffers a particular result, or any result, may take."""
+    """Set which arguments donate their buffers: to a particular result (aliases), or to any result."""
     aliases, donors = [], []
     one = len(entry.results) == 1
     for number, argument in enumerate(entry.body.arguments):

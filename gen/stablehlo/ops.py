@@ -1,4 +1,4 @@
-"""The lowering of StableHLO's ops to HLO. An op has a method here unless its row in the table (table.py) is enough."""
+"""Lower the ops of StableHLO to HLO. An op has a method here unless its row in the table (table.py) says all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PRECISIONS = ("DEFAULT", "HIGH", "HIGHEST")
 
 
 class Lowering(Builder):
-    """Returns the value of each op."""
+    """Lowers each op to a value of HLO."""
 
     def lower(self, op: Op, scope: Scope) -> "Optional[Instruction]":
         row = row_of(op.name)
@@ -48,7 +48,7 @@ class Lowering(Builder):
         return method(op, row, scope, operands)
 
     def _judge(self, op: Op, row: Row) -> None:
-        """Check an op's attributes and its number of regions against its row."""
+        """Raise HloError if an op's attributes or its number of regions do not fit its row in the table."""
         for key in op.attributes:
             if key not in (*row.attributes, *row.optional, *OF_LAYOUT) and not row.others and "." not in key:
                 own = ", ".join(row.attributes) or "none of its own"
@@ -78,7 +78,7 @@ class Lowering(Builder):
 
     def integers(self, op: Op, key: str, count: "Optional[int]" = None, default: "Optional[Sequence[int]]" = None,
                  value: Any = None) -> Tuple[int, ...]:
-        """Return an attribute's integers. value: given for a field of the attribute."""
+        """Return the integers of an attribute. value: the value itself, if it is a field of an attribute."""
         value = op.attributes.get(key, default) if value is None else value
         if isinstance(value, Dense):
             bits = dense_bits(self.scanner, value, self.text.resources)
@@ -92,7 +92,7 @@ class Lowering(Builder):
         return tuple(value)
 
     def pairs(self, op: Op, key: str, count: int) -> "Tuple[Tuple[int, int], ...]":
-        """Return an attribute's pairs of integers, as padding has."""
+        """Return an attribute that is a list of pairs of integers, such as padding."""
         value = op.attributes.get(key)
         if value is None:
             return ((0, 0),) * count
@@ -125,7 +125,9 @@ class Lowering(Builder):
         return str(value)
 
     def fields(self, op: Op, key: str, *names: str) -> "Dict[str, Any]":
-        """Return a structure's fields: a list of integers, or an integer if the field's name is singular."""
+        """Return the fields of a structure by name. A field with a plural name is a list of integers, other fields are
+        integers.
+        """
         value = op.attributes.get(key)
         if not isinstance(value, Attributes):
             self.wrong(op, key, "dimension numbers")
@@ -144,7 +146,7 @@ class Lowering(Builder):
                 found[name] = self.integers(op, key, value=given if given is not None else [])
         return found
 
-    # ---- ops with only a row in the table ----
+    # ---- ops without a method: their row in the table says all ----
 
     def _plain(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         attributes: Dict[str, Any] = {}
@@ -167,12 +169,12 @@ class Lowering(Builder):
             return self._composed(op, row, scope, operands, attributes)
         made = self.emit(scope, op, row.opcode, operands, written, names, **attributes)
         if row.opcode == "exponential" and dtypes.is_complex(made.shape.dtype):
-            made.opcode = "chlo.exponential"    # checked like HLO's, computed as in XLA
+            # HLO's checker checks the op, but its values are computed as XLA computes complex exponentials
+            made.opcode = "chlo.exponential"
         return made
 
     def open_result(self, op: Op, opcode: str, operands: "Sequence[Instruction]") -> Optional[Shape]:
-        """Return the shape of a result whose sizes the text leaves open, for ops whose shape HLO's checker does not
-        infer; else None."""
+        """Return the shape of a result whose sizes are open in the text; None if HLO's checker infers it."""
         of = op.results[0]
         if opcode in ("convert", "copy") and operands:
             return array_shape(of.dtype, operands[0].shape.dims)
@@ -198,7 +200,9 @@ class Lowering(Builder):
         return self.word(op, key, ("FFT", "IFFT", "RFFT", "IRFFT"))
 
     def _composed(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]", attributes: "Dict[str, Any]") -> Instruction:
-        """Emit an op of chlo that gen/stablehlo/chlo.py later expands: elementwise, on floats or complex numbers."""
+        """Emit an op of chlo that gen/stablehlo/chlo.py expands later. Such ops are elementwise, on floats or complex
+        numbers.
+        """
         name = op.name.partition(".")[2]
         arity = 2 if name in ("next_after", "polygamma", "zeta", "broadcast_next_after", "broadcast_polygamma",
                               "broadcast_zeta") else 1
@@ -219,7 +223,7 @@ class Lowering(Builder):
     # ---- elementwise ----
 
     def _convert(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        """Emit a conversion; from a complex to a real type it takes the real part."""
+        """Emit a conversion. From a complex to a real type, it takes the real part."""
         to = self.result_of(op)
         if len(operands) == 1 and dtypes.is_complex(operands[0].shape.dtype) and not dtypes.is_complex(to.dtype):
             of = operands[0].shape
@@ -282,7 +286,7 @@ class Lowering(Builder):
         return self._numbers(op, scope, self.written(op) or self.fail(op.types_pos, f"{op.name}: expected known sizes"))
 
     def _numbers(self, op: Op, scope: Scope, to: Shape) -> Instruction:
-        """Emit an iota: numbers along one dimension, equal along the others."""
+        """Emit an iota. For several dimensions, it is a broadcast of an iota of one dimension."""
         along = self.integer(op, "iota_dimension")
         names = {"iota_dimension": "iota_dimension"}
         if to.kind != "array" or to.rank < 2 or not 0 <= along < to.rank:
@@ -308,8 +312,9 @@ class Lowering(Builder):
         return self._spread(op, scope, operands[0], self.integers(op, "broadcast_dimensions"), self.sized(op, operands[1], 1))
 
     def _spread(self, op: Op, scope: Scope, value: Instruction, dimensions: "Sequence[int]", to: Shape) -> Instruction:
-        """Broadcast a value to a shape. A dimension of size 1 may spread over any size; a reshape removes it first, as
-        HLO's broadcasts only add dimensions."""
+        """Broadcast a value to a shape. HLO's broadcast only adds dimensions, so a dimension of size 1 that grows is
+        first removed by a reshape.
+        """
         of, names = value.shape, {"dimensions": "broadcast_dimensions"}
         if of.kind != "array" or to.kind != "array":
             self.fail(op.pos, f"{op.name}: expected arrays, found {type_text(of)} and {type_text(to)}")
@@ -330,7 +335,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "broadcast", [value], given, names, dimensions=dimensions)
 
     def sized(self, op: Op, sizes_of: Instruction, number: int) -> Shape:
-        """Return the shape of a result whose sizes come from an operand or from the text."""
+        """Return the result's shape. Its sizes come from the text, or, if they are open there, from an operand."""
         of = self.result_of(op)
         if not of.dynamic:
             return of
@@ -338,13 +343,13 @@ class Lowering(Builder):
         return array_shape(of.dtype, tuple(found))
 
     def result_of(self, op: Op) -> Shape:
-        """Return the type of the only result."""
+        """Return the type of the op's only result."""
         if len(op.results) != 1:
             self.fail(op.pos, f"{op.name}: expected one result, found {len(op.results) or 'none'}")
         return op.results[0]
 
     def known(self, op: Op, value: Instruction, number: int, what: str) -> List[int]:
-        """Return the integers of an operand, which must be known when the code is generated."""
+        """Return the integers of an operand. Raise HloError if they are not known at generation time."""
         found = sizes.values_of(value)
         if found is None:
             self.fail(op.operands[number].pos if number < len(op.operands) else op.pos,
@@ -353,7 +358,7 @@ class Lowering(Builder):
         return found
 
     def _transpose(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        """Emit a transpose that moves no byte: the result keeps the operand's order in memory."""
+        """Emit a transpose that moves no byte: its layout keeps the operand's order in memory."""
         dimensions = self.integers(op, "permutation")
         made = self.emit(scope, op, "transpose", operands, self.written(op), {"dimensions": "permutation"},
                          dimensions=dimensions)
@@ -389,10 +394,10 @@ class Lowering(Builder):
         return self.emit(scope, op, "concatenate", operands, self.written(op), {"dimensions": "dimension"},
                          dimensions=(self.integer(op, "dimension"),))
 
-    # ---- indices that are read ----
+    # ---- ops whose indices are runtime values ----
 
     def _sorted(self, op: Op, *keys: str) -> "Dict[str, str]":
-        """Return the boolean attributes that are true, as texts for HLO."""
+        """Return HLO's text "true" for each of these boolean attributes that is true."""
         return {key: "true" for key in keys if self.boolean(op, key)}
 
     def _gather_of(self, op: Op, scope: Scope, operands: "List[Instruction]", slice_sizes: "Tuple[int, ...]") -> Instruction:
@@ -512,7 +517,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "dot", operands, written, names, raw=self._precision(op), **numbers)
 
     def open_product(self, op: Op, operands: "List[Instruction]", numbers: "Dict[str, Any]") -> Shape:
-        """Return the shape of a product whose sizes the text leaves open; its element type is in the text."""
+        """Return the shape of a product whose sizes are open in the text. The text gives the element type."""
         left, right = (operand.shape for operand in operands)
         dims = [left.dims[d] for d in numbers.get("lhs_batch_dims", ())]
         for side, of in (("lhs", left), ("rhs", right)):
@@ -619,7 +624,7 @@ class Lowering(Builder):
         return made
 
     def _fixed(self, op: Op, operands: "List[Instruction]") -> "List[Optional[Instruction]]":
-        """Return, for each value of a loop, the constant that it always is, or None: the body returns it unchanged."""
+        """Return, for each value of a loop, its initial constant if the body returns the value unchanged; else None."""
         body = op.regions[1]
         after = [use.key for use in body.ops[-1].operands] if body.ops else []
         return [operand if operand.opcode == "constant" and [argument.key] == after[number:number + 1] else None
@@ -698,7 +703,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "custom-call", operands, written, called=called, raw=raw)
 
     def _laid_out(self, op: Op) -> Optional[Shape]:
-        """Return the results' shapes in the layouts that a call specifies."""
+        """Return the shape of the results, with the layouts that the custom call specifies."""
         layouts = op.attributes.get("result_layouts")
         if self.written(op) is None:
             self.fail(op.types_pos, f"{op.name}: expected results of known sizes from "
@@ -716,7 +721,7 @@ class Lowering(Builder):
         return shapes[0] if len(shapes) == 1 else tuple_shape(shapes)
 
     def _assertion(self, op: Op, operands: "List[Instruction]") -> None:
-        """Check an assertion on sizes: `shape_assertion(%condition, %values..)`."""
+        """Check an assertion about sizes, `shape_assertion(%condition, %values..)`; raise HloError if it is false."""
         found = sizes.values_of(operands[0]) if operands else None
         if found is None:
             self.fail(op.pos, f"{op.name}: expected a condition on sizes, which are known when the code is generated")
@@ -728,7 +733,9 @@ class Lowering(Builder):
             self.fail(op.pos, f"expected sizes for which the function was made: {message}")
 
     def _exported(self, op: Op, scope: Scope, operands: "List[Instruction]", name: str) -> Instruction:
-        """Emit an op of a newer version that jax.export writes as a call: `@mhlo.erf`, `@mhlo.topk`."""
+        """Emit an op that is newer than the StableHLO version of a file. jax.export writes it as a call such as
+        `@mhlo.erf`.
+        """
         given = op.attributes["mhlo.attributes"]
         opcode = name.replace("_", "-")
         attributes = dict(given) if isinstance(given, dict) else {}
@@ -753,7 +760,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "set-dimension-size", operands, self.result_of(op),
                          raw={"dimensions": f"{{{along}}}"})
 
-    # ---- collectives, on one device ----
+    # ---- collectives; the program runs on one device ----
 
     def _after_all(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         return self.emit(scope, op, "after-all", operands, shape("token[]"))
@@ -800,8 +807,9 @@ class Lowering(Builder):
     # ---- broadcasting ops of chlo ----
 
     def _broadcasting(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        """Broadcast operands of different ranks or sizes. Dimensions of size 1 spread. Missing dimensions are added in
-        front, or according to broadcast_dimensions for the operand of lower rank."""
+        """Broadcast the operands, which may have different ranks and sizes, to one shape. Dimensions of size 1 grow to
+        the other operand's size. Missing dimensions are added in front, or where broadcast_dimensions says.
+        """
         ranks = [operand.shape.rank for operand in operands]
         rank = max(ranks, default=0)
         given = op.attributes.get("broadcast_dimensions")
@@ -829,14 +837,14 @@ _COMPOSED = frozenset(f"chlo.{name}" for name in "acos acosh asin asinh atan ata
 
 
 def same_type(a: Shape, b: Shape) -> bool:
-    """Return true if two shapes have the same element types and sizes."""
+    """Return true if two shapes have the same element types and sizes, leaf by leaf."""
     if a.kind != b.kind or len(a.children) != len(b.children):
         return False
     return (a.dtype, a.dims) == (b.dtype, b.dims) and all(map(same_type, a.children, b.children))
 
 
 def signed(bits: int, dtype: str) -> int:
-    """Return the number that an integer's bits represent."""
+    """Return the signed or unsigned number that an integer's bits represent."""
     row = dtypes.TABLE[dtype]
     return bits - (1 << row.bits) if row.kind == "sint" and bits >> row.bits - 1 else bits
 

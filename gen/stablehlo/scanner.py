@@ -1,9 +1,9 @@
-"""The scanner of StableHLO text: types, attributes and names of MLIR.
+"""The scanner of StableHLO text: it reads types, attributes and names of MLIR.
 
-An attribute becomes a plain Python value. Numbers, strings, booleans, lists and dicts stay so. A bare word, or the word
-of an enumeration (`#stablehlo<transpose ADJOINT>`), is a `Word`; `@name` a `Symbol`; `dense<..> : type` a `Dense`; a
-type a Shape. `array<i64: 1, 2>` is a list, and a structure of StableHLO (`#stablehlo.gather<..>`) a dict of its fields.
-Anything else is kept as text, a `Raw`.
+An attribute becomes a Python value: numbers, strings, booleans, lists and dicts; `array<i64: 1, 2>` becomes a list,
+and a structure of StableHLO (`#stablehlo.gather<..>`) a dict of its fields. A bare word, or the word of an enumeration
+(`#stablehlo<transpose ADJOINT>`), becomes a `Word`; `@name` a `Symbol`; `dense<..> : type` a `Dense`; a type a Shape.
+Everything else becomes a `Raw`, which is its text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gen.hlo.dtypes import TABLE
 from gen.hlo.graph import HloError, Shape, array_shape, shape, tuple_shape
 from gen.hlo.scanner import Scanner
 
-NESTING = 64    # depth of nested brackets in attributes and types
+NESTING = 64  # maximum depth of nested brackets in attributes and types
 
 SSA = re.compile(r"%([A-Za-z0-9_$.\-]+)(?:#([0-9]+))?")
 _BLANK = re.compile(r"(?:[ \t\r\n\f\v]+|//[^\n]*)*")
@@ -35,9 +35,9 @@ _INTEGER_TYPE = re.compile(r"(?:(s|u)?i)([0-9]+)\Z")
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
 _INSIDE = re.compile(r'[^"<>\[\](){}\-]+|->|-')
 _CLOSE = {"<": ">", "(": ")", "[": "]", "{": "}"}
-# a shape of HLO in a message
+# an HLO shape in an error message, to be replaced by MLIR's notation
 _HLO_SHAPE = re.compile(rf"\b({'|'.join(sorted(TABLE, key=len, reverse=True))})\[([0-9,?<=]*)\](?:\{{[^}}]*\}})?")
-# an element type of HLO in a message: pred, s32, u8
+# an HLO element type in an error message (pred, s32, u8), to be replaced by MLIR's notation
 _HLO_TYPE = re.compile(r"(?<![%@'.\w#])(?:(pred)|([su])(2|4|8|16|32|64))(?![\w.'])")
 
 
@@ -46,15 +46,15 @@ class Word(str):
 
 
 class Symbol(str):
-    """The name after `@`."""
+    """The name behind an `@`."""
 
 
 class Raw(str):
-    """The text of an attribute that is kept as written."""
+    """The text of an attribute that is not parsed."""
 
 
 class Dense(NamedTuple):
-    """A `dense<..> : type`. start, end: the text between the angle brackets. of: the type."""
+    """A `dense<..> : type`. start, end: positions of the text between < and >. of: the type."""
 
     start: int
     end: int
@@ -63,24 +63,24 @@ class Dense(NamedTuple):
 
 
 class Attributes(Dict[str, Any]):
-    """Attributes by name, with the position of each in the text."""
+    """Attributes by name, with their positions in the text."""
 
     def __init__(self) -> None:
         super().__init__()
         self.places: Dict[str, int] = {}
-        self.spans: Dict[str, Tuple[int, int]] = {}    # begin and end of a value's text
+        self.spans: Dict[str, Tuple[int, int]] = {}  # start and end of each value's text
 
     def put(self, key: str, value: Any, place: int, start: int, end: int) -> None:
         self[key] = value
         self.places[key], self.spans[key] = place, (start, end)
 
     def values_at(self, key: str) -> Tuple[int, int]:
-        """Return the begin and the end of a value's text."""
+        """Return the start and the end of the text of an attribute's value."""
         return self.spans[key]
 
 
 def element_type(word: str) -> Optional[str]:
-    """Return HLO's name of an element type; None if HLO does not have the type."""
+    """Return HLO's name of an MLIR element type; None if HLO has no such type."""
     if word.startswith("complex"):
         return "c64" if "32" in word else "c128"
     if word == "i1":
@@ -93,7 +93,7 @@ def element_type(word: str) -> Optional[str]:
 
 
 def type_text(of: Shape) -> str:
-    """Return a shape as a type of MLIR."""
+    """Return a shape in MLIR's notation."""
     if of.kind == "tuple":
         return f"tuple<{', '.join(map(type_text, of.children))}>"
     if of.kind != "array":
@@ -118,10 +118,10 @@ class MlirScanner(Scanner):
     def __init__(self, text: str, filename: str) -> None:
         super().__init__(text, filename)
         self.types: Dict[str, Shape] = {}
-        self.aliases: Dict[str, Any] = {}       # named attributes: #loc1 = ..
+        self.aliases: Dict[str, Any] = {}  # attribute aliases: #loc1 = ..
 
     def fail(self, pos: int, message: str) -> NoReturn:
-        """Raise a fault; shapes and element types of HLO in the message are printed as types of MLIR."""
+        """Raise an error, with HLO shapes and element types in the message written in MLIR's notation."""
         def written(match: "re.Match[str]") -> str:
             return _tensor_text(match[1], [size for size in match[2].split(",") if size])
 
@@ -132,7 +132,7 @@ class MlirScanner(Scanner):
         raise HloError(self.filename, *self.place(pos), _HLO_TYPE.sub(spelt, _HLO_SHAPE.sub(written, message)))
 
     def skip(self) -> int:
-        """Skip blanks and comments; most tokens follow without any."""
+        """Skip blanks and comments. (Most tokens have neither before them, so test for that first.)"""
         pos = self.pos
         char = self.text[pos:pos + 1]
         if char > " " and char != "/":
@@ -149,14 +149,14 @@ class MlirScanner(Scanner):
         return super().words_at(pos)
 
     def take(self, pattern: "re.Pattern[str]") -> "Optional[re.Match[str]]":
-        """Read the pattern if it matches here."""
+        """Read the pattern if it matches at the current position."""
         match = pattern.match(self.text, self.skip())
         if match:
             self.pos = match.end()
         return match
 
     def word(self, word: str) -> bool:
-        """Read a word if it comes next."""
+        """Read a word if it comes next at the current position."""
         match = _WORD.match(self.text, self.skip())
         if match is None or match.group() != word:
             return False
@@ -218,7 +218,7 @@ class MlirScanner(Scanner):
             self.fail(start, f"expected a tensor that has a size: {message}")
 
     def _other_tensor(self, start: int) -> Shape:
-        """Read a tensor with bounds, or with unusual blanks."""
+        """Read a tensor type with bounds, or with blanks in unusual places."""
         self.pos = start + len("tensor<")
         if self.peek() == "*":
             self.fail(self.pos, "expected a tensor with a known number of dimensions, found an unranked one")
@@ -242,7 +242,8 @@ class MlirScanner(Scanner):
         return self._tensor(start, dims, element, bounds)
 
     def types_in(self) -> "Tuple[List[Shape], Optional[List[Shape]]]":
-        """Read the types of an op after ':': those before '->', and those after it (None if there is no '->')."""
+        """Read an op's types behind ':'. Return the types before '->', and those behind it (None if there is no '->').
+        """
         if self.accept("("):
             before = [] if self.peek() == ")" else self.type_list()
             self.need(")", "or ',' in the types of the operands")
@@ -255,7 +256,7 @@ class MlirScanner(Scanner):
         return before, self.results()
 
     def results(self) -> List[Shape]:
-        """Read the types of results: one, or several in brackets."""
+        """Read result types: one type, or several in parentheses."""
         if not self.accept("("):
             return [self.type()]
         after = [] if self.peek() == ")" else self.type_list()
@@ -271,7 +272,7 @@ class MlirScanner(Scanner):
     # ---- attributes ----
 
     def skip_brackets(self, pos: int) -> int:
-        """Return the position after the bracket that closes the one at `pos`; strings and arrows are skipped."""
+        """Return the position behind the bracket that closes the bracket at `pos`. Strings and arrows are skipped."""
         stack: List[Tuple[str, int]] = []
         text = self.text
         while pos < len(text):
@@ -302,7 +303,7 @@ class MlirScanner(Scanner):
         self.fail(len(text), f"expected '{close}' to close the '{text[opened]}' of {line}:{col}, found the end of the file")
 
     def dictionary(self, depth: int = 0, close: str = "}") -> Attributes:
-        """Read `key = value, ..` and the closing bracket; a key without a value is true."""
+        """Read `key = value, ..` and the closing bracket. A key without a value gets the value true."""
         found = Attributes()
         while self.peek() != close:
             if found:
@@ -321,8 +322,9 @@ class MlirScanner(Scanner):
         return found
 
     def attribute(self, depth: int = 0, typed: bool = True) -> Any:
-        """Read one attribute's value. typed: read the type after a number too; in short forms that type belongs to the
-        op."""
+        """Read the value of one attribute. typed: also read the type behind a number; in short forms, that type
+        belongs to the op.
+        """
         start = self.skip()
         if depth > NESTING:
             self.fail(start, f"expected attributes nested at most {NESTING} deep")
@@ -360,14 +362,14 @@ class MlirScanner(Scanner):
         return self.small(text, start) if re.fullmatch(r"-?[0-9]+", text) else float(text)
 
     def _typed(self, value: Any) -> Any:
-        """Read an optional ': type' after a value, and return the value."""
+        """Read an optional ': type' behind a value; return the value."""
         if self.peek() == ":":
             self.pos += 1
             self.any_type()
         return value
 
     def any_type(self) -> Any:
-        """Read a type of any kind; return a Shape for the type of an array."""
+        """Read a type of any kind. Return its Shape if it is an array type."""
         start = self.skip()
         if self.text.startswith(("tensor<", "tuple<"), start) or _TOKEN.match(self.text, start):
             return self.type()
@@ -473,7 +475,7 @@ class MlirScanner(Scanner):
         opened = self.pos
         self.pos += 1
         kind = self.match(_WORD, "the name of an attribute of StableHLO").group()
-        if self.peek() == "<":      # another printer's form: #stablehlo<gather<..>>
+        if self.peek() == "<":  # some versions print #stablehlo<gather<..>>
             value = self._structure(kind, 0)
             self.need(">", "to close the attribute")
             return value
@@ -522,7 +524,7 @@ class MlirScanner(Scanner):
     # ---- locations ----
 
     def location(self) -> Optional[str]:
-        """Read `loc(..)` if it comes next; return the name in it, or None."""
+        """Read `loc(..)` if it comes next; return the name inside, or None."""
         start = self.skip()
         if not self.text.startswith("loc(", start):
             return None
@@ -538,7 +540,7 @@ class MlirScanner(Scanner):
 
 
 def unescaped(text: str) -> str:
-    """Return the text of a string with its escapes resolved."""
+    """Return a string's text with its escape sequences decoded."""
     if "\\" not in text:
         return text
 

@@ -1,4 +1,4 @@
-"""Evaluate integers that are known when the code is generated: results of ops on constants and on sizes of arrays."""
+"""Evaluate integers that are known at generation time: results of ops on constants and on sizes of arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Callable, Dict, List, Optional, Sequence
 from gen.hlo import dtypes
 from gen.hlo.graph import Instruction
 
-MOST = 256      # largest array, in elements, whose values are evaluated
+MOST = 256  # maximum number of elements of an array that is evaluated
 
 _PAIRS: "Dict[str, Callable[[int, int], int]]" = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "maximum": max, "minimum": min,
@@ -19,7 +19,9 @@ _MOVES = ("reshape", "convert", "copy", "opt-barrier", "call", "get-tuple-elemen
 
 
 def values_of(instruction: Instruction) -> "Optional[List[int]]":
-    """Return the elements of an integer array in row-major order; None if they depend on run-time values."""
+    """Return the elements of an integer array in row-major order; None if they depend on values that are known at
+    runtime only.
+    """
     found: Dict[Instruction, Optional[List[int]]] = {}
     stack = [instruction]
     while stack:
@@ -38,7 +40,9 @@ def values_of(instruction: Instruction) -> "Optional[List[int]]":
 
 
 def _sources(of: Instruction) -> "Sequence[Instruction]":
-    """Return the instructions whose values determine an instruction's value; for a call, the function's result."""
+    """Return the instructions that determine an instruction's value. For a call, this is the root of the called
+    function.
+    """
     if of.opcode == "get-tuple-element":
         (whole,) = of.operands
         root = whole.called[0].root if whole.opcode == "call" else whole
@@ -90,7 +94,7 @@ def _folded(of: Instruction, operands: "List[Optional[List[int]]]") -> Optional[
 
 
 def _divided(opcode: str, given: "List[List[int]]", dtype: str) -> Optional[List[int]]:
-    """Return quotients rounded towards zero, and their remainders."""
+    """Return quotients rounded towards zero, and the remainders."""
     if 0 in given[1]:
         return None
     quotients = [abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) for a, b in zip(*given)]

@@ -1,8 +1,8 @@
-"""The parser of StableHLO text: functions of ops, converted to MLIR's generic form whatever form the text has.
+"""The parser of StableHLO text. It converts functions of ops to MLIR's generic form, also from short forms.
 
-The short forms of StableHLO's ops are much alike: operands, words and `key = value` between commas, then attributes in
-braces, then types. One method reads all of these; ops with other forms have methods of their own. The table
-(gen/stablehlo/table.py) maps the attribute names of short forms to those of the generic form.
+The short forms of StableHLO's ops are much alike: operands, words and `key = value` separated by commas, then
+attributes in braces, then types. One method reads them all; ops with other forms have methods of their own. The table
+(gen/stablehlo/table.py) maps attribute names of short forms to those of the generic form.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from gen.hlo.graph import Shape
 from gen.stablehlo.scanner import SSA, Attributes, Dense, MlirScanner, Raw, Symbol, Word, type_text
 from gen.stablehlo.table import PLAIN, SHORT, unknown
 
-REGIONS = 64    # depth of nested regions
+REGIONS = 64  # maximum depth of nested regions
 
 _OP = re.compile(r'"([A-Za-z_][A-Za-z0-9_$.]*)"|([A-Za-z_][A-Za-z0-9_$]*(?:\.[A-Za-z_0-9$]+)*)')
-# one result; operands and types on one line; a named location or none
+# a line with an op of one result, its operands and types, and a location that is an alias or missing
 _PLAIN = re.compile(r"%([A-Za-z0-9_$.\-]+) = ([a-z_]+\.[a-z_0-9]+) ((?:%[A-Za-z0-9_$.\-]+(?:#[0-9]{1,5})?, )*"
                     r"%[A-Za-z0-9_$.\-]+(?:#[0-9]{1,5})?) : ([^\n{}#@\"!]*[^\n{}#@\"! ])(?: loc\((?:#[a-z0-9]+|unknown)\))?\n")
 _KEYED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=")
@@ -29,12 +29,12 @@ _LOCATION_NAME = re.compile(r'loc\("((?:[^"\\\n]|\\.)*)"[()]')
 _RESOURCE = re.compile(r'([A-Za-z_][A-Za-z0-9_.$\-]*)\s*:\s*"(0x[0-9A-Fa-f]*)"')
 _BLOCK = re.compile(r"\^[A-Za-z0-9_]*")
 
-Key = Tuple[str, int]   # a value: its name, and the number of the result
+Key = Tuple[str, int]  # a value: its name, and the index of the result that it is
 
 
 @dataclass
 class Use:
-    """An operand: the value, and its position in the text."""
+    """A use of a value as an operand, with its position in the text."""
 
     key: Key
     pos: int
@@ -53,8 +53,11 @@ class Argument:
 
 @dataclass
 class Op:
-    """An op in the generic form. types: of the operands. results: their types; None if the operands' types determine
-    them."""
+    """An op in the generic form.
+
+    types: the types of the operands
+    results: the types of the results; None if the operands' types determine them
+    """
 
     name: str
     pos: int
@@ -65,22 +68,23 @@ class Op:
     types: List[Shape] = field(default_factory=list)
     results: List[Shape] = field(default_factory=list)
     types_pos: int = 0
-    line_pos: int = 0       # position of the results' names
+    line_pos: int = 0  # position of the names of the results
 
 
 @dataclass
 class Region:
-    """A block: its arguments and its ops; the last op returns."""
+    """A region with one block: its arguments and its ops, of which the last one returns."""
 
     pos: int
     arguments: List[Argument] = field(default_factory=list)
     ops: List[Op] = field(default_factory=list)
-    free: Optional[Dict[Key, int]] = None       # values from outside, with the position of one use
+    # the values that it reads from outside, each with the position of one use; None until free_values is called
+    free: Optional[Dict[Key, int]] = None
 
 
 @dataclass
 class Function:
-    """A function of the module. results: their types. result_attributes: a dict for each result."""
+    """A function of the module. results: their types. result_attributes: one dict for each result."""
 
     name: str
     pos: int
@@ -92,8 +96,8 @@ class Function:
 
 @dataclass
 class Text:
-    """A text that has been read: the module's name and attributes, its functions by name, and the bytes of
-    resources."""
+    """A parsed text: the module's name and attributes, its functions by name, and the bytes of its resources by name.
+    """
 
     scanner: MlirScanner
     name: str = ""
@@ -110,7 +114,8 @@ class Reader:
         self.scanner = MlirScanner(text, filename)
         self.text = Text(self.scanner)
         self.depth = 0
-        self.signatures: Dict[str, Tuple[List[Shape], Optional[List[Shape]]]] = {}     # of plain ops, by their text
+        # parsed types of ops, by their text, because many ops have equal types
+        self.signatures: Dict[str, Tuple[List[Shape], Optional[List[Shape]]]] = {}
 
     def read(self) -> Text:
         scanner = self.scanner
@@ -137,7 +142,7 @@ class Reader:
     # ---- module ----
 
     def _aliases(self) -> None:
-        """Read the named attributes, which come before the module; locations may also come after it."""
+        """Read the attribute aliases. They precede the module; aliases of locations may also follow it."""
         scanner = self.scanner
         for match in _ALIASES.finditer(scanner.text):
             name = match[1]
@@ -321,7 +326,7 @@ class Reader:
     # ---- regions ----
 
     def _regions(self, pos: int, count: Optional[int] = None) -> List[Region]:
-        """Read `({ .. }, { .. })`."""
+        """Read the regions `({ .. }, { .. })`."""
         scanner = self.scanner
         scanner.need("(", "and the op's regions")
         found = [self._region([])]
@@ -366,8 +371,9 @@ class Reader:
     # ---- ops ----
 
     def _plain(self, match: "re.Match[str]") -> Optional[Op]:
-        """Read the most common kind of line at once: `%0 = stablehlo.add %a, %b : TYPES`, an op with operands only.
-        Return None if the types continue on the next line."""
+        """Read a line of the most common kind at once: an op with operands only, `%0 = stablehlo.add %a, %b : TYPES`.
+        Return None if the types continue on the next line.
+        """
         scanner = self.scanner
         scanner.pos = match.end()
         start = match.start(4)
@@ -422,7 +428,7 @@ class Reader:
         return Use((match[1], int(match[2][:9]) if match[2] else 0), pos)
 
     def _uses(self, close: str = "") -> List[Use]:
-        """Read operands between commas. With a closing bracket, which is read too, the list may be empty."""
+        """Read operands separated by commas. close: also read this closing bracket; the list may then be empty."""
         found: List[Use] = []
         if not close or self.scanner.peek() != close:
             found.append(self._use())
@@ -433,7 +439,7 @@ class Reader:
         return found
 
     def _properties(self) -> Attributes:
-        """Read `<{..}>` of the generic form."""
+        """Read the properties `<{..}>` of the generic form."""
         scanner = self.scanner
         if not scanner.accept("<{"):
             return Attributes()
@@ -471,10 +477,10 @@ class Reader:
             scanner.fail(op.types_pos, f"expected the types of {len(op.operands)} operands, found {len(op.types)}")
 
     def _short(self, op: Op) -> None:
-        fault = unknown(op.name)        # its short form is unknown
+        fault = unknown(op.name)  # the op is unknown, so its short form is too
         if fault:
             self.scanner.fail(op.pos, fault)
-        name = re.sub(r"^mhlo\.", "stablehlo.", op.name)     # mhlo has the same short forms
+        name = re.sub(r"^mhlo\.", "stablehlo.", op.name)  # ops of the dialect mhlo have the same short forms
         if name in _OWN:
             own: "Callable[[Op], None]" = getattr(self, "_" + name.replace(".", "_"))
             own(op)
@@ -484,10 +490,11 @@ class Reader:
         self._types(op)
 
     def _items(self, op: Op, keys: "Dict[str, str]") -> None:
-        """Read operands, `key = value` and bare words between commas; the list of operands may be in brackets.
+        """Read operands, `key = value` and bare words separated by commas. The operands may be in parentheses.
 
-        keys: the generic names of attributes by their names in the short form; for bare words and unnamed values, by
-        their number "0", "1", ..
+        keys: the generic name of each attribute, by its name in the short form. Bare words and values without a key
+            are named by
+        their number: "0", "1", ..
         """
         scanner, words = self.scanner, 0
         bracket = scanner.accept("(")
@@ -508,7 +515,7 @@ class Reader:
                 self._positional(op, keys, words, pos)
                 words += 1
             if not scanner.accept(","):
-                # an unnamed value follows an operand without a comma: %0 [0:2], "name" %0
+                # a value without a key may follow an operand without a comma: %0 [0:2], "name" %0
                 follows = scanner.peek()
                 if follows and (follows in '["' or (words and follows == "%" and not op.operands)):
                     continue
@@ -529,7 +536,7 @@ class Reader:
         self._put(op, keys[str(number)], value, pos, pos)
 
     def _slices(self, op: Op, key: str) -> Any:
-        """Read `[0:2, 1:9:4]` of a slice, or the number of an element of a tuple."""
+        """Read the `[0:2, 1:9:4]` of a slice, or the index of a tuple's element."""
         scanner = self.scanner
         scanner.need("[")
         if key == "index":
@@ -551,7 +558,7 @@ class Reader:
     def _keyed(self, op: Op, key: str, pos: int) -> None:
         scanner = self.scanner
         start = scanner.skip()
-        if scanner.text.startswith("<", start):     # for example algorithm = <lhs_precision_type = tf32, ..>
+        if scanner.text.startswith("<", start):  # such as algorithm = <lhs_precision_type = tf32, ..>
             scanner.pos += 1
             value: Any = scanner.dictionary(close=">")
         else:
@@ -582,7 +589,7 @@ class Reader:
             op.types = [op.types[0]] * len(op.operands) if len(op.types) == 1 else []
         else:
             op.results = op.types if op.names else []
-        if op.name.partition(".")[2] in ("complex", "tuple"):     # the only type is the result's
+        if op.name.partition(".")[2] in ("complex", "tuple"):  # the short form gives the result's type only
             op.types = []
 
     # ---- short forms of single ops ----
@@ -622,7 +629,7 @@ class Reader:
         self._functional(op)
 
     def _functional(self, op: Op) -> None:
-        """Read `{..} : (types) -> types`."""
+        """Read attributes and types: `{..} : (types) -> types`."""
         scanner = self.scanner
         self._braces(op)
         scanner.need(":", f"and the types of '{op.name}'")
@@ -753,7 +760,7 @@ class Reader:
 
 
 def _applied(name: str, pos: int, of: Shape) -> Region:
-    """Return the region of the single op that `applies` names."""
+    """Return a region that contains only the op named by `applies`."""
     arguments = [Argument(("lhs", 0), of, pos), Argument(("rhs", 0), of, pos)]
     uses = [Use(argument.key, pos) for argument in arguments]
     made = Op(name, pos, [("0", 0)], uses, types=[of, of], results=[of], types_pos=pos, line_pos=pos)
@@ -761,7 +768,7 @@ def _applied(name: str, pos: int, of: Shape) -> Region:
     return Region(pos, arguments, [made, end])
 
 
-# ops whose short forms have methods of their own
+# ops with a method of their own for the short form
 _OWN = frozenset(("func.return", "func.call", "chlo.constant", "sdy.sharding_constraint", "sdy.reshard",
                   *(f"stablehlo.{name}" for name in (
     "return", "constant", "custom_call", "convolution", "dynamic_conv", "while", "reduce"))))
@@ -769,12 +776,12 @@ _UNQUALIFIED = frozenset(("return", "call"))
 
 
 def read_text(text: str, filename: str) -> Text:
-    """Read a text; HloError at the first fault."""
+    """Parse a text; raise HloError at the first fault."""
     return Reader(text, filename).read()
 
 
 def free_values(region: Region) -> "Dict[Key, int]":
-    """Return the values that a region reads from outside, with the position of a use of each."""
+    """Return the values that a region reads from outside, each with the position of one use."""
     if region.free is None:
         region.free = {}
         known = {argument.key for argument in region.arguments}

@@ -1,8 +1,8 @@
-"""The table of StableHLO's ops: the opcode in HLO, and the names of attributes in the short form, the generic form and
+"""The table of StableHLO's ops: the opcode in HLO, and attribute names in the short form, in the generic form and in
 HLO.
 
-An op without a method has the operands of its HLO op, and its attributes, if any, are converted by their kinds. Other
-ops have the method of their name in gen.stablehlo.ops.Lowering. REFUSED has the ops of the specification that are not
+An op without a method has the operands of its HLO op, and its attributes are converted by their kinds. Every other op
+has a method of its name in gen.stablehlo.ops.Lowering. REFUSED lists the ops of the specification that are not
 supported, each with the reason.
 """
 
@@ -17,18 +17,22 @@ from gen.suggest import did_you_mean
 
 @dataclass(frozen=True)
 class Row:
-    """An op. opcode: HLO's; "" if a method chooses it. attributes: HLO's names by the generic names; "" if a method
-    reads the attribute. short: the generic names by those of the short form; "0", "1" for unnamed ones. kinds: the kind
-    of an attribute's value, by the generic name."""
+    """A row of the table.
+
+    opcode: HLO's opcode; "" if a method chooses it
+    attributes: generic name -> HLO's name; "" if a method reads the attribute
+    short: name in the short form -> generic name; attributes without a name are "0", "1", ..
+    kinds: generic name -> kind of the value
+    """
 
     opcode: str = ""
-    own: bool = False       # it has a method of its own
+    own: bool = False  # true if it has a method of its own
     attributes: Mapping[str, str] = field(default_factory=dict)
     short: Mapping[str, str] = field(default_factory=dict)
     optional: Tuple[str, ...] = ()
     regions: int = 0    # -1: any number
-    others: bool = False    # attributes of any name are allowed
-    operands: int = -1      # -1: HLO's checker, or the method, counts them
+    others: bool = False  # true if attributes of any name are allowed
+    operands: int = -1  # number of operands; -1: HLO's checker, or the method, checks it
 
 
 _NONE: "Mapping[str, str]" = MappingProxyType({})
@@ -51,7 +55,7 @@ _NORM = {"epsilon": "epsilon", "feature_index": "feature_index"}
 _GATHER = ("dimension_numbers", "slice_sizes", "indices_are_sorted")
 _GROUPS = ("replica_groups", "channel_handle", "use_global_device_ids", "channel_id")
 
-# by the name after "stablehlo."
+# by name, without the leading "stablehlo."
 ROWS: "Dict[str, Row]" = {
     **{name: Row(name.replace("_", "-"), attributes={"result_accuracy": ""}, optional=_ACCURACY) for name in _ELEMENTWISE},
     "convert": _own(opcode="convert"),
@@ -129,7 +133,7 @@ ROWS: "Dict[str, Row]" = {
     # sizes
     "get_dimension_size": _own("dimension", short={"dim": "dimension"}, opcode="get-dimension-size", operands=1),
     "set_dimension_size": _own("dimension", short={"dim": "dimension"}, opcode="set-dimension-size", operands=2),
-    # collectives, on one device
+    # collectives; the program runs on one device
     "after_all": _own(opcode="after-all"),
     "create_token": _own(opcode="after-all"),
     "partition_id": _own(opcode="partition-id"),
@@ -143,10 +147,10 @@ ROWS: "Dict[str, Row]" = {
     "collective_broadcast": _own(*_GROUPS, optional=_GROUPS, opcode="collective-broadcast"),
 }
 
-# attributes of any op that set a layout only; values do not depend on them
+# attributes that any op may have and that only set layouts, so they do not change values
 OF_LAYOUT = ("result_layout", "source_layout", "xla_shape")
 
-# ops of the specification, or of its earlier versions, that are not supported
+# ops of the specification, or of earlier versions of it, that are not supported
 REFUSED: "Dict[str, str]" = {
     "uniform_quantize": "there are no kernels for quantised types",
     "uniform_dequantize": "there are no kernels for quantised types",
@@ -189,19 +193,19 @@ CHLO: "Dict[str, Row]" = {
 }
 
 FUNC = {"call": _own("callee", opcode="call")}
-# ops of Shardy that place an array; on one device they do nothing
+# ops of Shardy that annotate an array's placement, which has no effect on one device
 SDY = {name: _own("sharding", opcode="copy", operands=1) for name in ("sharding_constraint", "reshard")}
 
-# the attribute names of short forms, by the full names of ops
+# by an op's full name: its attributes' names in the short form -> generic names
 SHORT: "Dict[str, Dict[str, str]]" = {**{f"stablehlo.{name}": dict(row.short) for name, row in ROWS.items()},
                                       **{f"chlo.{name}": dict(row.short) for name, row in CHLO.items()}}
-# ops with operands only (their short form has no attributes), by full name
+# full names of the ops whose short form has operands only, and no attributes
 PLAIN = frozenset([f"stablehlo.{name}" for name, row in ROWS.items() if not row.short and row.regions == 0
                    and not [key for key in row.attributes if key not in row.optional] and name not in ("custom_call", "dot_general")])
 
 
 def row_of(name: str) -> "Row | None":
-    """Return the row of an op by its full name; None if it has none."""
+    """Return the row of an op, given its full name; None if there is none."""
     dialect, _, rest = name.partition(".")
     return _DIALECTS.get(dialect, {}).get(rest)
 
@@ -211,7 +215,7 @@ RETURNS = ("func.return", "stablehlo.return", "mhlo.return")
 
 
 def unknown(full: str) -> str:
-    """Return the error text for an op without a row; "" for an op that has one."""
+    """Return an error text for an op that has no row; "" for an op that has one."""
     if full in RETURNS or row_of(full):
         return ""
     dialect, _, name = full.partition(".")

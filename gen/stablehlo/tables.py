@@ -1,7 +1,7 @@
-"""Coefficients for gen/stablehlo/chlo.py; tests/stablehlo/derive_tables.py derives and explains them.
+"""Coefficients for gen/stablehlo/chlo.py. tests/stablehlo/derive_tables.py derives and explains them.
 
-TABLES[type][name] has, for each interval, a centre c and the coefficients of a numerator and a denominator in powers of
-x - c, lowest first.
+TABLES[type][name] has an entry for each interval: a centre c, and the coefficients of a numerator and a denominator in
+powers of x - c, lowest power first.
 """
 
 from __future__ import annotations
@@ -193,12 +193,12 @@ TABLES: "Dict[str, Dict[str, Quotients]]" = {
       ),
     },
 }
-# digamma's root as the sum of two numbers
+# digamma's root as the sum of a high and a low part
 DIGAMMA_ROOT: "Dict[str, Tuple[float, float]]" = {
     "f32": (1.4616321325302124, 1.243815006546356e-08),
     "f64": (1.4616321449683622, 9.549995429965697e-17),
 }
-# the Bernoulli numbers B(2j) / (2j)!, for j from 1
+# the Bernoulli numbers B(2j), divided by (2j)!, for j = 1, 2, ..
 EULER_MACLAURIN: "Dict[str, Polynomial]" = {
     "f32":
         (0.0833333358, -0.00138888892, 3.30687835e-05, -8.26719599e-07, 2.08767563e-08),

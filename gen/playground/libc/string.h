@@ -1,4 +1,4 @@
-/* The part of C's library that the commands use (the bodies are in gen/playground/wasm.c). */
+/* The part of C's library that the commands use. gen/playground/wasm.c implements it. */
 #ifndef SETT_PLAYGROUND_STRING_H
 #define SETT_PLAYGROUND_STRING_H
 #include <stddef.h>
