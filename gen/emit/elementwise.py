@@ -51,6 +51,9 @@ class Elementwise(Registers):
                               to) and not narrows and not (self.excess and to in SMALL and opcode not in ("convert",))
         texts = [v.text if lanes == 1 else self.splat(v) for v in x]
         text = ops.bounded(self.d, need, opcode, to, sources, x, texts, lanes) if lanes > 1 else None
+        if opcode == "divide" and x[1].lanes < lanes and x[1].known is None:
+            quotient = functions.name(self.d, need, functions.QUOTIENT, to, lanes)
+            text = f"{quotient}({', '.join(texts)})" if quotient else None
         text = text or ops.expression(self.d, need, opcode, attributes, to, sources, texts, lanes)
         if text is None:
             names = [self._lane_array(v, f"{of}_{letter}") for v, letter in zip(x, "abc")]

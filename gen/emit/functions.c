@@ -114,13 +114,21 @@ static inline floats exp_parts_floats(floats x, floats *n) {
 }
 #endif
 
-/* e^x. Without AVX-512, n is added to the exponent of e^r, and a subnormal result is rounded by adding 2^23, after
-   which its bits are the low bits of the sum: no step has a subnormal as operand or result, for which processors
-   need 100 times as long */
+/* e^x. No step has a subnormal as operand or result, because processors need 100 times as long for these. A subnormal
+   result is computed as 2^149 times the result, and rounded by adding 2^23; its bits are then the low bits of the sum.
+   With AVX-512 branches skip this if no result is subnormal, or so small that the processor knows at once that it is 0;
+   else n is added to the exponent of e^r */
 static inline floats exp_floats(floats x) {
 #if AVX512
   floats n;
   const floats p = exp_parts_floats(x, &n);
+  if (any_below_floats(x, splat_floats(-0x1.5d589ep+6f))) {
+    const ints subnormal = (x < splat_floats(-0x1.5d589ep+6f)) & (x > splat_floats(-512.0f));
+    if (any_ints(subnormal)) {
+      const floats y = scale_floats(p, choose_floats(subnormal, at_least_floats(n + 149.0f, -100.0f), n));
+      return choose_floats(subnormal, as_floats(as_uints(y + 0x1p23f) - 0x4b000000u), y);
+    }
+  }
   return scale_floats(p, n);
 #else
   ints n;
@@ -130,6 +138,21 @@ static inline floats exp_floats(floats x) {
   return choose_floats(x <= 0x1.62e42ep+6f,
                        choose_floats(subnormal, as_floats(as_uints(y + 0x1p23f) - 0x4b000000u), y), x + INFINITY);
 #endif
+}
+
+/* x / y for a y that many x share. With AVX-512 the quotients are computed in double, where none is subnormal, if a
+   quotient or an x would be subnormal, because processors need 10 times as long for these. Only x below 2^-64 are looked
+   at, so that one comparison suffices if all are larger. Doubles have more than twice the digits of floats, so the
+   second rounding does not change a quotient */
+static inline floats quotient_floats(floats x, floats y) {
+#if AVX512
+  if (any_below_floats(x, splat_floats(0x1p-64f))) {
+    const floats least = at_least_floats(abs_floats(y), 1.0f) * 0x1.000002p-126f;
+    if (any_ints(as_uints(abs_floats(x)) - 1u < as_uints(least) - 1u))
+      return join_floats(low_doubles(x) / low_doubles(y), high_doubles(x) / high_doubles(y));
+  }
+#endif
+  return x / y;
 }
 
 /* e^x - 1 as 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)); e^r - 1 near 0: 2^-29.3 */

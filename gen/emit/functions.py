@@ -15,16 +15,18 @@ VECTORS = {"f32": "floats", "f64": "doubles"}
 # These are no ops of HLO. `more(a, b)` is a if a > b, else b; `less(a, b)` is a if a < b, else b. If one of them is a
 # NaN, the result is b.
 CHOICES = ("more", "less")
+# the quotient of a register and a value that all its lanes share
+QUOTIENT = "quotient"
 _NAMES = {row.opcode: row.function or row.opcode.replace("-", "_") for row in ELEMENTWISE.values()
           if "f" in row.takes and row.result == "operand"}
 # the functions with two arguments
-BINARY = (*(name for opcode, name in _NAMES.items() if ELEMENTWISE[opcode].arity == 2), *CHOICES)
+BINARY = (*(name for opcode, name in _NAMES.items() if ELEMENTWISE[opcode].arity == 2), *CHOICES, QUOTIENT)
 
 
 def _functions(vectors: str) -> "Mapping[str, str]":
     """Return the functions that functions.c defines on a type of vectors, by opcode."""
     known = pieces("vectors.c", "functions.c")
-    names = {**_NAMES, **{name: name for name in CHOICES}}
+    names = {**_NAMES, **{name: name for name in (*CHOICES, QUOTIENT)}}
     return {opcode: name for opcode, name in names.items() if f"{name}_{vectors}" in known}
 
 

@@ -31,7 +31,7 @@ typedef int64_t s64;
    the last five. x 2^n rounded once, with n first rounded down. For x = m 2^e with m in [3/4, 3/2): m; NaN below 0.
    For |x| = m 2^n with m in [1, 2): m, and n (-infinity for 0). |x|^(-1/2) with error 2^-14; infinity for 0, with
    its sign; NaN below 0. Of x and y the one nearer to 0, with x's sign; y if x is NaN. True if any integer is above
-   a limit */
+   a limit, or any x below y */
 #if defined(__AVX512F__)
 #define AVX512 1
 static inline floats pick_floats(floats table, ints index) {
@@ -54,6 +54,9 @@ static inline floats nearer_floats(floats x, floats y) { return (floats)_mm512_r
 #endif
 static inline int any_above_uints(uints x, uint32_t limit) {
   return _mm512_cmpgt_epu32_mask((__m512i)x, _mm512_set1_epi32((int)limit)) != 0;
+}
+static inline int any_below_floats(floats x, floats y) {
+  return _mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_LT_OQ) != 0;
 }
 #else
 #define AVX512 0

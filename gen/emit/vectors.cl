@@ -56,6 +56,10 @@ static inline int any_above_uints(uints x, uint limit)
 {
   return __builtin_ia32_ucmpd512_mask(__builtin_astype(x, gnu_ints), __builtin_astype((uints)(limit), gnu_ints), 6, (ushort)0xffff) != 0;
 }
+static inline int any_below_floats(floats x, floats y)
+{
+  return __builtin_ia32_cmpps512_mask(AS_GNU(x), AS_GNU(y), 17, (ushort)0xffff, 4) != 0;
+}
 #else
 #define AVX512 0
 #endif

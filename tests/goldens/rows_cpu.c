@@ -131,7 +131,7 @@ static void sett_softmax_f32(const float *restrict p0, float *restrict r0, size_
           {
             UNROLL
             for (uint32_t vec = 0; vec < 4; ++vec) {
-              const float16 v_v9 = kept0[step * 4 + vec] / splat_float16(of_row1[0]);
+              const float16 v_v9 = quotient_f32_16(kept0[step * 4 + vec], splat_float16(of_row1[0]));
               STORE(v_v9, (float16 *)(r0 + block * 4096 + step * 64 + vec * 16));
             }
           }

@@ -131,7 +131,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_softmax_f32(__
           {
             #pragma unroll
             for (uint vec = 0; vec < 4; ++vec) {
-              const float16 v_v9 = kept0[step * 4 + vec] / (float16)(of_row1[0]);
+              const float16 v_v9 = quotient_floats(kept0[step * 4 + vec], (float16)(of_row1[0]));
               STORE(v_v9, (__global float16 *)(r0 + block * 4096 + step * 64 + vec * 16));
             }
           }

@@ -202,14 +202,14 @@ static void sett_strips_f32_part1(const float *restrict q0, float *restrict q3, 
           {
             UNROLL
             for (uint32_t vec = 0; vec < 2; ++vec) {
-              const float16 v_weights = kept0[row * 3 + step * 2 + vec] / splat_float16(of_row1[row]);
+              const float16 v_weights = quotient_f32_16(kept0[row * 3 + step * 2 + vec], splat_float16(of_row1[row]));
               STORE(v_weights, (float16 *)(q3 + (first + row) * 48 + vec * 16));
             }
           }
         }
         // the end of the row: its registers overlap the last step
         {
-          const float16 v_weights = kept0[row * 3 + 2] / splat_float16(of_row1[row]);
+          const float16 v_weights = quotient_f32_16(kept0[row * 3 + 2], splat_float16(of_row1[row]));
           STORE(v_weights, (float16 *)(q3 + (first + row) * 48 + 32));
         }
       }

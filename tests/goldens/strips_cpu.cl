@@ -202,14 +202,14 @@ static inline void sett_strips_f32_part1(const float *q0, float *q3, size_t numb
           {
             #pragma unroll
             for (uint vec = 0; vec < 2; ++vec) {
-              const float16 v_weights = kept0[row * 3 + step * 2 + vec] / (float16)(of_row1[row]);
+              const float16 v_weights = quotient_floats(kept0[row * 3 + step * 2 + vec], (float16)(of_row1[row]));
               STORE(v_weights, (float16 *)(q3 + (first + row) * 48 + vec * 16));
             }
           }
         }
         // the end of the row: its registers overlap the last step
         {
-          const float16 v_weights = kept0[row * 3 + 2] / (float16)(of_row1[row]);
+          const float16 v_weights = quotient_floats(kept0[row * 3 + 2], (float16)(of_row1[row]));
           STORE(v_weights, (float16 *)(q3 + (first + row) * 48 + 32));
         }
       }

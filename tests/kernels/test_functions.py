@@ -6,6 +6,7 @@ SETT_SWEEP=1 (`ninja test-peer`) tries more compilers and instruction sets. `nin
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import re
@@ -176,7 +177,7 @@ int main(void)
 @pytest.mark.parametrize("dtype, words", [("f32", "-DTYPE=float -DLEAST=-87.4f -DSMALLEST=0x1p-126f"),
                                           pytest.param("f64", "-DTYPE=double -DLEAST=-708.5 -DSMALLEST=0x1p-1022", marks=pytest.mark.peer)])
 def test_exp_has_no_subnormal_step(dtype: str, words: str, tmp_path: Path) -> None:
-    """Without AVX-512, computing a subnormal exponential uses no operation with a subnormal operand or result (these are
+    """Computing a subnormal exponential uses no operation with a subnormal operand or result (these are
     slow). The processor's status flags show it.
     """
     (tmp_path / "e.hlo").write_text(f"e {{\n  x = {dtype}[1024] parameter(0)\n  ROOT y = {dtype}[1024] exponential(x)\n}}\n")
@@ -184,11 +185,38 @@ def test_exp_has_no_subnormal_step(dtype: str, words: str, tmp_path: Path) -> No
     (tmp_path / "main.c").write_text(FLAGS_OF_EXP)
     if "__SSE2__" not in subprocess.run(["cc", "-dM", "-E", "-x", "c", "/dev/null"], capture_output=True, text=True).stdout:
         pytest.skip("SKIP: the flags of SSE are asked")
-    for cc in filter(shutil.which, ("gcc", "clang")):
-        subprocess.run([cc, "-O2", "-w", *words.split(), "-I", str(tmp_path), str(tmp_path / "main.c"), str(tmp_path / "e.c"), "-lm", "-o", str(tmp_path / cc)],
-                       check=True, capture_output=True)
+    for cc, machine in itertools.product(filter(shutil.which, ("gcc", "clang")), ("-march=x86-64", "-march=native")):
+        subprocess.run([cc, "-O2", machine, "-w", *words.split(), "-I", str(tmp_path), str(tmp_path / "main.c"), str(tmp_path / "e.c"), "-lm",
+                        "-o", str(tmp_path / cc)], check=True, capture_output=True)
         subnormal, flags = map(int, subprocess.run([tmp_path / cc], check=True, capture_output=True, text=True).stdout.split())
-        assert subnormal > 100 and flags == 0, (cc, subnormal, flags)
+        assert subnormal > 100 and flags == 0, (cc, machine, subnormal, flags)
+
+
+def rounded(x: float) -> float:
+    """Return the f32 nearest to a double."""
+    try:
+        return struct.unpack("<f", struct.pack("<f", x))[0]
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_quotients_by_a_value_that_lanes_share(target: str, tmp_path: Path) -> None:
+    """They are those of IEEE, also if a quotient or an operand is subnormal."""
+    from gen import pipeline
+    count, divisors = 4096, (1.0, 3.0, 0.7, -1e30, 1e-30, 2.0 ** -126, 1e-40, math.inf)
+    small = [rounded((-1) ** (k // 16) * (k + 1) * 1.1377 * 2.0 ** (k % 200 - 160)) for k in range(count)]
+    xs = [0.0 if k % 7 == 0 else -math.inf if k == 100 else x for k, x in enumerate(small)]
+    text = f"f {{\n  x = f32[{count}] parameter(0)\n  s = f32[] parameter(1)\n  b = f32[{count}] broadcast(s), dimensions={{}}\n  ROOT y = f32[{count}] divide(x, b)\n}}\n"
+    (fusion,) = hlo.fusions(hlo.parse(text, "f.hlo"))
+    assert "quotient_" in pipeline.target_file(fusion, target).text
+    data = struct.pack(f"<{count}f", *xs)
+    found = stated.results({f"f{n}": (text, [data, struct.pack("<f", s)]) for n, s in enumerate(divisors)}, target, tmp_path)
+    for n, s in enumerate(map(rounded, divisors)):
+        got = struct.unpack(f"<{count}f", found[f"f{n}"][0])
+        wrong = [(x, s, y, rounded(x / s)) for x, y in zip(xs, got) if not (math.isnan(y) and math.isnan(x / s)) and
+                 struct.pack("<f", y) != struct.pack("<f", rounded(x / s))]
+        assert not wrong, wrong[:4]
 
 
 WHOLE = {"round-nearest-even": round, "round-nearest-afz": lambda x: math.copysign(math.floor(abs(x) + 0.5), x),
