@@ -122,11 +122,11 @@ HISTORY
 #error "include sett_indexing_map.h before sett_notation.h"
 #endif
 
-#define SETT_NOTATION_VERSION 500 /* 0.5.0: 10000 * major + 100 * minor + patch */
+#define SETT_NOTATION_VERSION 500 /* version 0.5.0: 10000 * major + 100 * minor + patch */
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
-/* Errors from NO_BREAK on are refusals: no such layout exists. */
+/* Errors from NO_BREAK on are refusals: it is proved that no such layout exists. */
 #define SETT_NOTATION_ERRORS(X)                                                                                       \
   X(OK, "no error")                                                                                                   \
   X(ERROR_FULL, "the arena is full: expected more memory")                                                            \
@@ -212,23 +212,25 @@ enum {
 #undef SETTP_NOTATION_ENUM
 };
 
-enum { SETT_NOTATION_ERROR_FIRST = 4000 }; /* errors of this header as errors of a map: FIRST + code */
+/* An error of this header is this number plus its code when it is the error of a map. */
+enum { SETT_NOTATION_ERROR_FIRST = 4000 };
 enum { SETT_NOTATION_LEAVES = 64, SETT_NOTATION_PLACES = 4, SETT_NOTATION_DEPTH = 32 };
 
-/* A mode of a CuTe layout, or an entry of a tuple: a leaf (rank -1) or `rank` modes. A leaf of a tuple has its number in size. */
+/* A node of a nested CuTe layout or tuple. With rank -1 it is a leaf; otherwise it has `rank` children (modes). A leaf of a tuple has its number in
+ * size. */
 typedef struct sett_notation_mode {
-  int rank;   /* -1: a leaf; SETT_NOTATION_SKIP: _ */
-  int places; /* number of places of a stride, for instance 2 for 1@0@1; -1 marks a tuple of tilers */
-  int32_t place[SETT_NOTATION_PLACES]; /* innermost first, as in the text */
+  int rank;   /* -1: a leaf; SETT_NOTATION_SKIP: the _ of a tile */
+  int places; /* number of places in a stride (coordinate), for instance 2 for 1@0@1; -1 marks a tuple of tilers */
+  int32_t place[SETT_NOTATION_PLACES]; /* the places of the stride, innermost first, as in the text */
   int64_t size, stride;
   const struct sett_notation_mode *mode;
 } sett_notation_mode;
 
 enum { SETT_NOTATION_LEAF = -1, SETT_NOTATION_SKIP = -2 };
 
-/* One function of a composition: a swizzle or a shape:stride layout, applied to offset + the value of the next part. */
+/* A function in a chain: a swizzle or a shape:stride layout. Its argument is offset plus the value of the next function in the chain. */
 typedef struct sett_notation_part {
-  int swizzle; /* 1: a swizzle of bits, base and shift; 0: layout */
+  int swizzle; /* 1: a swizzle with bits, base and shift; 0: a layout */
   int64_t bits, base, shift;
   sett_notation_mode layout, offset;
 } sett_notation_part;
@@ -242,67 +244,70 @@ enum {
   SETT_NOTATION_TRITON,
   SETT_NOTATION_MOSAIC,
   SETT_NOTATION_PADDED,
-  /* a linear layout larger than the array: an input whose index is outside dims holds no element */
+  /* a linear layout that is larger than the array: an input whose index is outside dims holds no element */
   SETT_NOTATION_MASKED
 };
 
 enum { SETT_NOTATION_DIMS = 12, SETT_NOTATION_BITS = 62 };
 
-/* A linear layout: the XOR of the bases of the bits that are set. A basis is a packed value of all output dimensions, the first in the lowest bits.
- */
+/* A linear layout: the value is the XOR of the bases of those input bits that are 1. A basis is a packed value: the values of all output dimensions,
+ * the first in the lowest bits. */
 typedef struct sett_notation_linear {
   int ins, outs;
   int in_bits[SETT_NOTATION_DIMS], out_bits[SETT_NOTATION_DIMS];
   char in[SETT_NOTATION_DIMS][16], out[SETT_NOTATION_DIMS][16];
-  /* bases of the first input dimension's bits, lowest bit first, then of the next dimension's */
+  /* the bases of the bits of the first input dimension, lowest bit first, then those of the next dimension */
   uint64_t basis[SETT_NOTATION_BITS];
 } sett_notation_linear;
 
-/* A digit of Mosaic's tiled shape: (index of dim / low) mod size, times stride in the coordinate that its role names. Copies have dim -1. */
+/* A digit of Mosaic's tiled shape: (index of dim / low) mod size. Multiplied by stride, it is a part of the coordinate that role names. A digit of
+ * copies has dim -1. */
 enum { SETT_NOTATION_REGISTER, SETT_NOTATION_ELEMENT, SETT_NOTATION_LANE, SETT_NOTATION_WARP, SETT_NOTATION_ROLES };
 typedef struct sett_notation_digit {
   int dim, role;
   int64_t low, size, stride;
 } sett_notation_digit;
 
-/* Mosaic GPU's TiledLayout: the tiles of the text, and the digits of the tiled shape, most major first, then the copies. */
+/* Mosaic GPU's TiledLayout: the tiles of the text; then the digits of the tiled shape, the most major first; then the digits of copies. */
 enum { SETT_NOTATION_TILES = 12, SETT_NOTATION_DIGITS = 64 };
 typedef struct sett_notation_tiled {
   int tiles, tile_rank[SETT_NOTATION_TILES];
   int64_t tile[SETT_NOTATION_TILES][SETT_NOTATION_DIMS];
-  int warps, lanes; /* number of entries of warp_dims and lane_dims */
+  int warps, lanes; /* numbers of entries of warp_dims and lane_dims */
   int64_t warp_dim[SETT_NOTATION_DIMS], lane_dim[SETT_NOTATION_DIMS],
-      vector_dim; /* negative: a tiled dimension; positive: a number of copies */
+      vector_dim; /* each entry: a tiled dimension if negative, a number of copies if positive */
   int digits;
   sett_notation_digit digit[SETT_NOTATION_DIGITS];
 } sett_notation_tiled;
 
-/* Triton's padded_shared: a linear layout maps an index of the array to its number, and each interval of numbers adds a number of elements. */
+/* Triton's padded_shared. A linear layout maps an index of the array to a number. Each interval of numbers adds padding: for every `interval`
+ * numbers, the offset grows by a number of elements. */
 enum { SETT_NOTATION_PADS = 8 };
 typedef struct sett_notation_padded {
-  int pads; /* number of intervals, which ascend */
+  int pads; /* number of intervals, which are in ascending order */
   int64_t interval[SETT_NOTATION_PADS], pad[SETT_NOTATION_PADS];
-  const sett_notation_linear *inverse; /* from the index to the number */
+  const sett_notation_linear *inverse; /* the linear layout from the index to the number */
 } sett_notation_padded;
 
-/* Any layout, or a tuple or tile of tilers as an operand. {0} is the empty tuple. Arrays are in the arena. */
+/* Any layout. As an operand, also a tuple, or a tile of tilers. {0} is the empty tuple. Arrays are in the arena. */
 typedef struct sett_notation {
   int kind;
-  int error;                     /* SETT_NOTATION_OK or an error code */
-  int64_t column;                /* column of the error in a text, from 1; 0 if there was no text */
-  int64_t witness, value, other; /* of a refusal, see ERRORS; witness -1: none */
-  sett_notation_mode tuple;      /* the modes of a tuple or a tile */
-  int parts;                     /* functions of a CuTe layout, outermost first */
+  int error;      /* SETT_NOTATION_OK or an error code */
+  int64_t column; /* column of the error in the text, counted from 1; 0 if there was no text */
+  /* the witness of a refusal, see ERRORS in the manual; witness is -1 if there is none */
+  int64_t witness, value, other;
+  sett_notation_mode tuple; /* of a tuple or a tile, its modes */
+  int parts;                /* number of functions of a CuTe layout; the outermost is the first */
   const sett_notation_part *part;
-  int rank; /* dimensions of the array, before @ */
+  int rank; /* number of dimensions of the array, whose sizes stand before @ */
   int64_t dims[SETT_NOTATION_DIMS];
-  /* STRIDES: in elements; a tag: strides of its outer dimensions, in elements */
+  /* STRIDES: the strides in elements. A tag: the strides of its outer dimensions in elements */
   int64_t strides[SETT_NOTATION_DIMS], offset;
-  int order[SETT_NOTATION_DIMS]; /* a tag: its outer dimensions, outermost first */
-  int blocks;                    /* a tag: number of its inner blocks, outermost first */
+  int order[SETT_NOTATION_DIMS]; /* of a tag: its outer dimensions, outermost first */
+  int blocks;                    /* of a tag: the number of its inner blocks, outermost first */
   int block_dim[SETT_NOTATION_DIMS];
   int64_t block_size[SETT_NOTATION_DIMS];
-  const sett_notation_linear *linear; /* TRITON: the layout; PADDED: from the number to the index */
+  const sett_notation_linear *linear; /* TRITON: the layout. PADDED: the layout from the number to the index */
   const sett_notation_tiled *tiled;   /* MOSAIC */
   const sett_notation_padded *padded; /* PADDED */
 } sett_notation;
@@ -310,93 +315,106 @@ typedef struct sett_notation {
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 /* ---- text ---- */
-/* Parse a text: CuTe's layouts, tuples and tiles; 4x8@strides(8,1)+0; 16x64@aB16b and aliases such as nChw16c; {register = [[1], [2]], ..} -> {dim0 =
- * 16}; 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts, also spelled #triton_gpu.blocked and #blocked;
- * 64x8@TiledLayout(..). */
+/* Parse a text in one of these notations:
+ *     CuTe's layouts, tuples and tiles
+ *     strides     4x8@strides(8,1)+0
+ *     oneDNN      16x64@aB16b, and aliases such as nChw16c
+ *     Triton      {register = [[1], [2]], ..} -> {dim0 = 16}; 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts, also spelled
+ *                 #triton_gpu.blocked and #blocked
+ *     Mosaic      64x8@TiledLayout(..) */
 SETT_PUBLIC sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
-/* Write the canonical text and a NUL, cut to capacity. Return the number of bytes of the whole text without the NUL. */
+/* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. */
 SETT_PUBLIC size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity);
 SETT_PUBLIC const char *sett_notation_message(int error);
-SETT_PUBLIC int sett_notation_refused(int error); /* 1: a proof that no such layout exists */
+/* Return 1 if the error is a refusal: a proof that no such layout exists. */
+SETT_PUBLIC int sett_notation_refused(int error);
 
 /* ---- ask ---- */
-/* Return the number of coordinates, or -1 if it is not finite or overflows. */
+/* Return the number of coordinates; -1 if it is infinite or overflows. */
 SETT_PUBLIC int64_t sett_notation_size(const sett_notation *layout);
-/* Return 1 + the sum of (size - 1) * abs(stride) of the innermost layout, or -1 after an error (strides with places, overflow). */
+/* Return 1 + the sum of (size - 1) * abs(stride) of the innermost layout. Return -1 if strides are coordinates, or if the sum overflows. */
 SETT_PUBLIC int64_t sett_notation_cosize(const sett_notation *layout);
-/* Return the value at a coordinate: a tuple with one leaf, or a coordinate. An integer may stand for any tuple: it is split, first mode fastest, and
- * the last mode takes the rest. */
+/* Return the value at a coordinate, as a tuple with one leaf, or as a coordinate. In the argument, an integer may replace any tuple. It is then split
+ * into the modes of the tuple; the first mode is the fastest, and the last mode is not bounded. */
 SETT_PUBLIC sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
                                            const sett_notation *coordinate);
-/* Return the layout as an indexing map from its flattened leaves, first mode first. */
+/* Return the layout as an indexing map. Its dimensions are the flattened leaves, those of the first mode first. */
 SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout);
 
-/* ---- CuTe's operations: R is the result ---- */
-/* Return the same function on [0, size) with the fewest modes; with a profile (not NULL), separately for each terminal of that tuple. Beyond its size
- * the result may differ: (4,1):(1,0) and 4:1. */
+/* ---- CuTe's operations: in the comments, R is the result ---- */
+/* Return the layout with the fewest modes that has the same values on [0, size). If profile is not NULL, each terminal of this tuple is treated
+ * separately. Beyond size, the result may have other values: (4,1):(1,0) becomes 4:1. */
 SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
                                                  const sett_notation *profile);
-/* Return R with R(c) = a(b(c)) for every coordinate c of b, whose shape refines b's. The function refuses if and only if no such layout exists. If
- * strides do not divide, it decides this for sizes up to 65536, and returns ERROR_UNDECIDED for larger ones. CuTe's C++ returns (4,6,8):(2,3,5) o 6:3
- * = (2,3):(6,3), which is wrong at 2; it also composes mode by mode where the sum of the modes carries. b may be a tile or a tuple of tilers: the
- * composition is then mode by mode, and modes without a tiler are dropped. If b has a swizzle, the result is the chain a o 0 o b. A size of 1 may
- * have any stride, and gets CuTe's. */
+/* Return R with R(c) = a(b(c)) for every coordinate c of b. The shape of R refines that of b.
+ * The function refuses exactly if no such layout exists. If strides do not divide, it decides this by visiting points for sizes up to 65536, and returns
+ * ERROR_UNDECIDED for larger sizes. In two cases CuTe's C++ returns a wrong layout instead: (4,6,8):(2,3,5) o 6:3 = (2,3):(6,3), which is wrong at 2;
+ * and a composition mode by mode although the sum of the modes carries.
+ * If b is a tile or a tuple of tilers, each mode is composed with its tiler, and modes without a tiler are dropped. If b has a swizzle, the result is
+ * the chain a o 0 o b. A mode of size 1 may have any stride, and gets that of CuTe. */
 SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b);
-/* Return the offsets that a leaves out: R's image is ordered, and disjoint from a's except for 0. bound is a tuple, or a layout whose shape is used;
- * NULL means a's cosize. A gap that a stride does not divide is rounded down, as in CuTe: (4,2):(1,6) to 24 gives 2:12, and offsets 4, 5, 10, 11 are
- * in neither. */
+/* Return the offsets that a leaves out. The image of R is ordered; it has only 0 in common with that of a. bound limits the offsets: a tuple, or a
+ * layout whose shape is used; NULL means the cosize of a. If a stride does not divide a gap, the gap is rounded down, as in CuTe: for (4,2):(1,6) and
+ * bound 24 the result is 2:12, and the offsets 4, 5, 10, 11 are in neither image. */
 SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound);
-/* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R); i is a coordinate if a's strides name places. */
+/* Return the largest R, by CuTe's rule, with a(R(i)) = i for i < size(R). If the strides of a are coordinates, i is a coordinate. */
 SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
-/* Return R with a(R(a(i))) = a(i). If a is one-to-one, R(a(i)) = i. If several layouts satisfy this law, the result is CuTe's: the leaves of a are
- * taken in the order of their strides, and each leaf of R extends to the next stride. Strides of 0 are left out, so 4:0 gives 1:0. Strides may
- * overlap: ((2,4),(3,5)):((4,1),(2,8)) gives (2,2,2,5):(2,8,1,24). ERROR_INVERSE does not prove that no R exists. Either CuTe's rule has no result,
- * as for (2,2):(2,3), which has the left inverse (2,3):(1,1). Or its result breaks the law, as (2,3,3):(0,3,1) does for (3,5):(6,2). */
+/* Return R with a(R(a(i))) = a(i). If a is one-to-one, R(a(i)) = i.
+ * If several layouts satisfy this law, the result is that of CuTe's rule: the leaves of a are taken in the order of their strides, and each leaf of R
+ * extends to the next stride. Strides of 0 are left out, so 4:0 gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives (2,2,2,5):(2,8,1,24).
+ * ERROR_INVERSE does not prove that no R exists. CuTe's rule may have no result, as for (2,2):(2,3), which has the left inverse (2,3):(1,1). Or its
+ * result breaks the law, as (2,3,3):(0,3,1) does for (3,5):(6,2). */
 SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
 enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
-/* Compose a with (tiler, complement of the tiler in a's shape): mode 0 is the tile, mode 1 the rest. form: (tile, rest) mode by mode; ((tiles),
- * (rests)); ((tiles), rest, ..); (tile, .., rest, ..). */
+/* Compose a with (tiler, complement of the tiler in the shape of a). Mode 0 of the result is the tile, mode 1 the rest. The forms:
+ *     LOGICAL   (tile, rest) mode by mode
+ *     ZIPPED    ((tiles), (rests))
+ *     TILED     ((tiles), rest, ..)
+ *     FLAT      (tile, .., rest, ..) */
 SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
                                                const sett_notation *tiler, int form);
-/* Return (a, complement of a composed with tiler): mode 0 is a, mode 1 the places of its copies. */
+/* Return (a, complement of a composed with tiler). Mode 0 is a; mode 1 has the offset of each copy of a. */
 SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
                                                 const sett_notation *tiler, int form);
 /* Return a layout whose mode i is (a's mode i, the tiler's mode i). With raked it is (the tiler's mode i, a's mode i). */
 SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
                                                         const sett_notation *tiler, int raked);
-/* Return blocked_product with enough copies to cover the shape, placed in the order of a tuple (NULL: first mode first). */
+/* Return the blocked_product that has enough copies of the block to cover the shape. The modes get copies in the order given by a tuple; NULL means
+ * the first mode first. */
 SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, const sett_notation *a,
                                                       const sett_notation *shape, const sett_notation *order);
 /* Return R with a(R(i)) = b(R(i)) = i for i < size(R). */
 SETT_PUBLIC sett_notation sett_notation_max_common_layout(sett_map_arena *arena, const sett_notation *a,
                                                           const sett_notation *b);
-/* Return R with b(R(i)) = 0: the modes of stride 0 as a layout of the domain. */
+/* Return R with b(R(i)) = 0: the modes of b with stride 0, as a layout into the domain of b. */
 SETT_PUBLIC sett_notation sett_notation_nullspace(sett_map_arena *arena, const sett_notation *a);
-/* Return a layout of the same memory in elements of another width; refused if an element of the new width is not contained in a mode. */
+/* Return a layout of the same memory in elements of another width. It is refused if a new element would extend beyond a mode. */
 SETT_PUBLIC sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
                                                int64_t old_bits);
-/* Return the compact layout of a shape whose modes become faster in the order of a tuple (NULL: first mode first). */
+/* Return the compact layout of a shape. A tuple gives the order of the modes, of which the fastest has the smallest number; NULL means that the first
+ * mode is the fastest. */
 SETT_PUBLIC sett_notation sett_notation_ordered(sett_map_arena *arena, const sett_notation *shape,
                                                 const sett_notation *order);
-/* Return a layout whose strides are the places of its coordinates: (2,(3,4)) gives (2,(3,4)):(1@0,(1@0@1,1@1@1)). */
+/* Return the layout of a shape whose values are its own coordinates: (2,(3,4)) gives (2,(3,4)):(1@0,(1@0@1,1@1@1)). */
 SETT_PUBLIC sett_notation sett_notation_identity(sett_map_arena *arena, const sett_notation *shape);
-/* Return shape:strides; return outer o offset o inner. */
+/* sett_notation_make returns shape:strides. sett_notation_compose_of returns outer o offset o inner. */
 SETT_PUBLIC sett_notation sett_notation_make(sett_map_arena *arena, const sett_notation *shape,
                                              const sett_notation *strides);
 SETT_PUBLIC sett_notation sett_notation_compose_of(sett_map_arena *arena, const sett_notation *outer,
                                                    const sett_notation *offset, const sett_notation *inner);
-/* Return the quotients of two shapes of one form, rounded up. */
+/* Return the quotients of the numbers of two shapes that have the same form, rounded up. */
 SETT_PUBLIC sett_notation sett_notation_shape_div(sett_map_arena *arena, const sett_notation *a,
                                                   const sett_notation *b);
-/* Return the index of a coordinate in a shape, first mode fastest; return the coordinate of an index, whose last mode takes the rest. */
+/* sett_notation_index returns the index of a coordinate in a shape, the first mode being the fastest. The next function returns the coordinate of an
+ * index; its last mode is not bounded. */
 SETT_PUBLIC sett_notation sett_notation_index(sett_map_arena *arena, const sett_notation *shape,
                                               const sett_notation *coordinate);
 SETT_PUBLIC sett_notation sett_notation_coordinate(sett_map_arena *arena, const sett_notation *shape,
                                                    const sett_notation *index);
 SETT_PUBLIC sett_notation sett_notation_flatten(sett_map_arena *arena, const sett_notation *a);
-/* Return the mode at a path; a tuple of chosen modes; modes [begin, end) as one mode. */
+/* Return the mode at a path; or the tuple of chosen modes; or the modes [begin, end) as one mode. */
 SETT_PUBLIC sett_notation sett_notation_get(sett_map_arena *arena, const sett_notation *a, int count,
                                             const int64_t *path);
 SETT_PUBLIC sett_notation sett_notation_select(sett_map_arena *arena, const sett_notation *a, int count,
@@ -404,48 +422,55 @@ SETT_PUBLIC sett_notation sett_notation_select(sett_map_arena *arena, const sett
 SETT_PUBLIC sett_notation sett_notation_group(sett_map_arena *arena, const sett_notation *a, int64_t begin,
                                               int64_t end);
 
-/* ---- linear layouts: the operations of LinearLayout.h, R is the result ---- */
-/* Return R with R(x) = b(a(x)). a's output dimensions are b's input dimensions. */
+/* ---- linear layouts: the operations of Triton's LinearLayout.h; in the comments, R is the result ---- */
+/* Return R with R(x) = b(a(x)). The output dimensions of a are the input dimensions of b. */
 SETT_PUBLIC sett_notation sett_notation_compose(sett_map_arena *arena, const sett_notation *a, const sett_notation *b);
 SETT_PUBLIC sett_notation sett_notation_invert(sett_map_arena *arena, const sett_notation *a);
-/* Return R with b(R(x)) = a(x); bits of b that no value needs stay 0. Refused if b does not reach a value of a. */
+/* Return R with b(R(x)) = a(x). Bits of b that no value needs are 0 in R. It is refused if some value of a is not a value of b. */
 SETT_PUBLIC sett_notation sett_notation_invert_and_compose(sett_map_arena *arena, const sett_notation *a,
                                                            const sett_notation *b);
-/* Return a layout with b's bits above a's, in input and output dimensions of the same name. */
+/* Return the layout that has the bits of b above those of a, in input and output dimensions of the same name. */
 SETT_PUBLIC sett_notation sett_notation_linear_product(sett_map_arena *arena, const sett_notation *a,
                                                        const sett_notation *b);
-/* Return R with b * R = a, or with R * b = a (right). */
+/* Return R with b * R = a; with right = 1, R with R * b = a. */
 SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
                                                   int right);
-/* Remove an input and output dimension of this name, on which the layout is the identity and which no other bit touches. */
+/* Remove the input dimension and the output dimension that have this name. The layout must be the identity on them, and no other bit may touch them.
+ */
 SETT_PUBLIC sett_notation sett_notation_quotient(sett_map_arena *arena, const sett_notation *a, const char *dim);
-/* Return the dimensions in a text, {in1, in2} -> {out1}, in a's order: at inputs whose other bits are 0, without the other output dimensions. */
+/* Return the part of a that has the dimensions in a text, {in1, in2} -> {out1}. Their order is that of a. Bits of the other inputs are 0, and the
+ * other output dimensions are dropped. */
 SETT_PUBLIC sett_notation sett_notation_sublayout(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                   size_t length);
-/* Return the same packed inputs and values with other input dimensions (with outs, output dimensions): those of a text, {in1 = 2, in2 = 8}, the first
- * lowest. text NULL: one dimension, named as the first; a layout without dimensions keeps none. */
+/* Return a with other input dimensions (or, with outs, output dimensions), given as a text {in1 = 2, in2 = 8}, the lowest first. Packed inputs and
+ * values stay the same. With text NULL, there is one dimension, with the name of the first; a layout without dimensions keeps none. */
 SETT_PUBLIC sett_notation sett_notation_reshape(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                 size_t length, int outs);
-/* Return 1 if every value is 0 (is_zero), if every value has at most one input (is_injective), or if every value has at least one input
- * (is_surjective). An answer of 0 has a packed witness: an input whose value is not 0; an input above 0 whose value is 0; a value without an input.
- * The witness is -1 if the answer is 1 or a is not a linear layout. */
+/* Three questions about a linear layout; each function returns 1 for a proved yes. After a 0, witness is a packed number:
+ *     is_zero         every value is 0                         witness: an input whose value is not 0
+ *     is_injective    every value has at most one input        witness: an input other than 0 whose value is 0
+ *     is_surjective   every value has at least one input       witness: a value without an input
+ * witness is -1 if the answer is 1, or if a is no linear layout. */
 SETT_PUBLIC int sett_notation_is_zero(const sett_notation *a, int64_t *witness);
 SETT_PUBLIC int sett_notation_is_injective(const sett_notation *a, int64_t *witness);
 SETT_PUBLIC int sett_notation_is_surjective(const sett_notation *a, int64_t *witness);
-/* Write for each input dimension the bits whose basis is 0 or the XOR of earlier bases (mask has SETT_NOTATION_DIMS entries), and return the number
- * of input dimensions, or -1. Every value has an input with 0 in these bits. */
+/* Write to mask, for each input dimension, the bits whose basis is 0 or the XOR of earlier bases. Every value has an input that is 0 in these bits.
+ * mask has SETT_NOTATION_DIMS entries. Return the number of input dimensions, or -1. */
 SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
-/* Return the largest n such that every aligned run of n values of the first input dimension gives a run of the first output dimension: at in1 = n * x
- * + j with j < n, out1 is j more than at in1 = n * x, and the other output dimensions are equal. Return -1 if a is not a linear layout. */
+/* Return the largest n such that n adjacent values of the first input dimension, beginning at a multiple of n, always give n adjacent values of the
+ * first output dimension and equal values of all others: for j < n, the output at n * x + j is that at n * x plus j. Return -1 if a is no linear
+ * layout. */
 SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 
-/* A layout of shared memory between two distributions: a warp of `store` writes it and a warp of `load` reads it. An access is a vector of up to 16
- * bytes. Both distributions have the elements of the vector in registers, and no other input bit of either distribution moves them. turns is the
- * number of turns of one access of a warp, counted from the words that its lanes access in each of 32 banks of 4 bytes. least is a lower bound on the
- * turns for every layout, because the banks deliver 128 bytes in one turn. turns equals least for every pair, for this reason: two subspaces of equal
- * dimension over the field of two elements have a common complement. Here a subspace has the places that one turn of an access takes, and the offset's bits above
- * 128 bytes number the complement. Example: for {register = [[1]], lane = [[2], [4], ..]} and a layout with other lanes, `layout` is {offset = [..],
- * block = []} -> {dim0 = ..}, from the offset to the index. */
+/* A layout of shared memory between two distributions: a warp of `store` writes it, and a warp of `load` reads it. An access is a vector of up to 16
+ * bytes.
+ * In both distributions, the elements of a vector are in registers of one thread, and no other input bit changes the position within the vector.
+ *     turns   number of turns that one access of a warp takes, counted from the words that its lanes access in each of 32 banks of 4 bytes
+ *     least   a lower bound on turns for every layout, because the banks deliver 128 bytes in one turn
+ * turns is always equal to least. The reason: two subspaces of equal dimension over the field with two elements have a common complement. The subspaces
+ * are the elements that one turn of the store, or of the load, accesses; the bits of the offset above 128 bytes number the points of the complement.
+ * Example: for {register = [[1]], lane = [[2], [4], ..]} and a layout with other lanes, `layout` is {offset = [..], block = []} -> {dim0 = ..}, from
+ * the offset to the index. */
 typedef struct sett_notation_exchange {
   sett_notation layout; /* the layout, or a failed layout with the error */
   int64_t width;        /* elements of one access */
@@ -454,12 +479,13 @@ typedef struct sett_notation_exchange {
 SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, const sett_notation *store,
                                                         const sett_notation *load, int64_t bits);
 
-/* MLIR's affine_map<(d0, d1)[s0] -> (d0 + s0, d1 floordiv 4)> and affine_set<(d0)[s0] : (d0 - s0 >= 0, d0 == 0)> as maps. Dimensions are dimensions, symbols are
- * ranges; none has a bound. A set is a map without results that has the set's constraints. Error: map.error and map.column, SETT_MAP_ERROR_... */
+/* Read MLIR's affine_map<(d0, d1)[s0] -> (d0 + s0, d1 floordiv 4)> or affine_set<(d0)[s0] : (d0 - s0 >= 0, d0 == 0)> as a map. Symbols become ranges.
+ * No variable has a bound. A set becomes a map without results that has the constraints of the set. Errors are in map.error and map.column, as
+ * SETT_MAP_ERROR_... */
 SETT_PUBLIC sett_map sett_notation_affine_parse(sett_map_arena *arena, const char *text, size_t length);
-/* Write the results as MLIR prints an affine_map or, with set 1, the domain as MLIR prints an affine_set. Ranges and runtime variables become
- * symbols. A text of MLIR that was parsed is written back unchanged. *error (unless error is NULL) is SETT_NOTATION_ERROR_AFFINE or 0. The length and
- * the end of the text are as in sett_notation_print. */
+/* Write the results of a map as MLIR prints an affine_map; with set = 1, write the domain as MLIR prints an affine_set. Ranges and runtime variables
+ * become symbols. A text that MLIR printed and that was parsed here is written back unchanged. If error is not NULL, *error is
+ * SETT_NOTATION_ERROR_AFFINE or 0. The length and the end of the text are as in sett_notation_print. */
 SETT_PUBLIC size_t sett_notation_affine_print(sett_map_arena *arena, sett_map map, int set, char *out, size_t capacity,
                                               int *error);
 
@@ -575,7 +601,7 @@ SETT_INLINE int64_t settp_notation_mul(settp_notation_work *work, int64_t a, int
   return work->error ? 1 : out;
 }
 
-/* Return memory for that many modes (0 counts as 1), or NULL with an error. */
+/* Return memory for this number of modes (0 counts as 1), or NULL with an error. */
 SETT_INLINE sett_notation_mode *settp_notation_take(settp_notation_work *work, int count) {
   sett_notation_mode *modes;
   if (work->error) return NULL;
@@ -603,13 +629,13 @@ SETT_INLINE sett_notation_mode settp_notation_pair(settp_notation_work *work, se
   return settp_notation_tuple(work, 2, modes);
 }
 
-/* Give a tuple its modes, or none if memory ran out. */
+/* Give a tuple these modes, or no modes if memory ran out. */
 SETT_INLINE void settp_notation_fill(sett_notation_mode *tuple, const sett_notation_mode *modes) {
   tuple->mode = modes;
   if (!modes) tuple->rank = 0;
 }
 
-/* A leaf counts as a tuple of itself. */
+/* A leaf counts as a tuple that has itself as its only mode. */
 SETT_INLINE int settp_notation_rank(const sett_notation_mode *mode) { return mode->rank < 0 ? 1 : mode->rank; }
 SETT_INLINE sett_notation_mode settp_notation_mode_of(const sett_notation_mode *mode, int i) {
   return mode->rank < 0 ? *mode : mode->mode[i];
@@ -659,21 +685,22 @@ SETT_INLINE void settp_notation_flatten_to(settp_notation_work *work, const sett
   settp_notation_collect(work, mode, flat);
 }
 
-/* Return a mode of the leaves: one leaf stands for itself, no leaf for 1:0. */
+/* Return a mode made of the leaves. A single leaf is the mode itself; without leaves, the mode is 1:0. */
 SETT_INLINE sett_notation_mode settp_notation_unflat(settp_notation_work *work, const settp_notation_flat *flat) {
   if (flat->count == 0) return settp_notation_leaf(1, 0);
   if (flat->count == 1) return flat->leaf[0];
   return settp_notation_tuple(work, flat->count, flat->leaf);
 }
 
-/* Return 1 if b continues a: a's size * a's stride is b's stride. */
+/* Return 1 if the strides of b continue those of a: a's size * a's stride is b's stride. */
 SETT_INLINE int settp_notation_continues(const sett_notation_mode *a, const sett_notation_mode *b) {
   int64_t product;
   if (a->stride == 0 && b->stride == 0) return 1;
   return settp_notation_same_place(a, b) && !settp_map_mul(a->size, a->stride, &product) && product == b->stride;
 }
 
-/* Remove sizes of 1 and merge contiguous neighbours. beyond: keep the function on all integers, so that a last leaf of size 1 counts as size 2. */
+/* Remove leaves of size 1 and merge adjacent leaves whose strides continue each other. beyond: keep the values on all integers; a last leaf of size 1
+ * then counts as one of size 2. */
 SETT_INLINE void settp_notation_merge(settp_notation_work *work, settp_notation_flat *flat, int beyond) {
   int i, count = 0;
   for (i = 0; i < flat->count; ++i) {
@@ -696,7 +723,7 @@ SETT_INLINE sett_notation_mode settp_notation_coalesced(settp_notation_work *wor
   return settp_notation_unflat(work, &flat);
 }
 
-/* Return a layout with these parts and another innermost layout. */
+/* Return a layout with the same functions in its chain, but another innermost layout. */
 SETT_INLINE sett_notation settp_notation_with(settp_notation_work *work, const sett_notation *layout,
                                               sett_notation_mode mode) {
   sett_notation result = *layout;
@@ -742,7 +769,7 @@ SETT_INLINE sett_notation_mode settp_notation_inner(settp_notation_work *work, c
   return settp_notation_leaf(1, 0);
 }
 
-/* Return it for a layout without a swizzle or an offset, else an error. */
+/* The same, but with an error if the layout has a swizzle or an offset. */
 SETT_INLINE sett_notation_mode settp_notation_only(settp_notation_work *work, const sett_notation *layout) {
   if (!layout->error && layout->kind == SETT_NOTATION_CUTE && layout->parts > 1)
     settp_notation_stop(work, SETT_NOTATION_ERROR_KIND);
@@ -764,7 +791,8 @@ SETT_INLINE int settp_notation_has_empty(const settp_notation_flat *flat) {
 
 /* ---- bodies: values --------------------------------------------------------------------------------------------- */
 
-/* One walk computes either numbers or expressions of an indexing map; a number is then a handle. */
+/* The functions below compute numbers, or expressions of an indexing map, with the same code. In the second case a number is the handle of an
+ * expression. */
 typedef struct settp_notation_calc {
   settp_notation_work work;
   int symbolic;
@@ -781,7 +809,7 @@ SETT_INLINE int64_t settp_notation_plus(settp_notation_calc *calc, int64_t a, in
 
 enum { SETTP_NOTATION_TIMES, SETTP_NOTATION_QUOTIENT, SETTP_NOTATION_REST };
 
-/* Return a * k, or for k > 0 the quotient or remainder of a by k. */
+/* Return a * k; or, for k > 0, the quotient or the remainder of a by k, as op says. */
 SETT_INLINE int64_t settp_notation_by(settp_notation_calc *calc, int op, int64_t a, int64_t k) {
   sett_expr by;
   if (!calc->symbolic)
@@ -794,7 +822,8 @@ SETT_INLINE int64_t settp_notation_by(settp_notation_calc *calc, int op, int64_t
                                                    : sett_map_mod(calc->work.arena, (sett_expr)a, by));
 }
 
-/* XOR the bits from base on with those at base + shift; with shift < 0, XOR the bits from base - shift on with those at base. */
+/* Apply a swizzle: XOR the bits from base on with those from base + shift on; if shift < 0, XOR the bits from base - shift on with those from base on.
+ */
 SETT_INLINE int64_t settp_notation_swizzled(settp_notation_calc *calc, const sett_notation_part *part, int64_t x) {
   int64_t to = part->shift < 0 ? part->base - part->shift : part->base;
   int64_t from = part->shift < 0 ? part->base : part->base + part->shift, k, result = x;
@@ -816,7 +845,8 @@ SETT_INLINE int64_t settp_notation_swizzled(settp_notation_calc *calc, const set
   return result;
 }
 
-/* Return the zero of a layout's values: an integer, or the coordinate whose places its strides name. path has the places above, outermost first. */
+/* Return the value 0 of a layout: an integer, or a coordinate that has the places which the strides name. path has the places that lead to this part
+ * of the coordinate, outermost first. */
 SETT_INLINE sett_notation_mode settp_notation_zero(settp_notation_calc *calc, const settp_notation_flat *flat,
                                                    const int32_t *path, int depth) {
   sett_notation_mode zero = settp_notation_leaf(0, 0), *modes;
@@ -846,12 +876,13 @@ SETT_INLINE sett_notation_mode settp_notation_zero(settp_notation_calc *calc, co
   return zero;
 }
 
-/* Add to the leaf of a value that the places name. Values come from settp_notation_zero, so their modes may be written. */
+/* Add a number to the leaf of a coordinate that the places name. The coordinate was made by settp_notation_zero, so it may be changed. */
 SETT_INLINE void settp_notation_put(settp_notation_calc *calc, sett_notation_mode *value,
                                     const sett_notation_mode *leaf, int64_t what) {
   int i;
   for (i = leaf->places; i-- > 0 && value->rank >= 0;) {
-    if (leaf->place[i] >= value->rank) return; /* only a stride of 0 names no place */
+    /* a stride of 0 is the only one that names no place of the coordinate */
+    if (leaf->place[i] >= value->rank) return;
     value = (sett_notation_mode *)(uintptr_t)&value->mode[leaf->place[i]];
   }
   if (value->rank >= 0) return;
@@ -864,7 +895,7 @@ SETT_INLINE void settp_notation_walk(settp_notation_calc *calc, const sett_notat
   int i;
   if (calc->work.error) return;
   if (coordinate->rank >= 0) {
-    if (layout->rank < 0 && coordinate->rank == 1) { /* a leaf counts as a tuple of itself */
+    if (layout->rank < 0 && coordinate->rank == 1) { /* a leaf counts as a tuple that has itself as its only mode */
       settp_notation_walk(calc, layout, &coordinate->mode[0], value);
       return;
     }
@@ -898,7 +929,7 @@ SETT_INLINE sett_notation_mode settp_notation_sum(settp_notation_calc *calc, con
                                                   const sett_notation_mode *b) {
   sett_notation_mode sum = *a, *modes;
   int i;
-  if (b->rank < 0 && b->size == 0) return sum; /* no offset */
+  if (b->rank < 0 && b->size == 0) return sum; /* b is 0, so there is nothing to add */
   if (a->rank != b->rank) {
     settp_notation_stop(&calc->work, SETT_NOTATION_ERROR_MIX);
     return sum;
@@ -946,12 +977,12 @@ SETT_INLINE sett_notation_mode settp_notation_chain(settp_notation_calc *calc, c
 
 /* ---- bodies: arrays and linear layouts -------------------------------------------------------------------------- */
 
-/* Return 1 for a linear layout from its inputs to the index. */
+/* Return 1 for a linear layout that maps its inputs to the index. */
 SETT_INLINE int settp_notation_is_linear(const sett_notation *layout) {
   return layout->kind == SETT_NOTATION_TRITON || layout->kind == SETT_NOTATION_MASKED;
 }
 
-/* Return the number of inputs of an array's layout or of a linear layout, and the size of each. */
+/* Return the number of inputs of a layout of an array, or of a linear layout. The next function returns their sizes. */
 SETT_INLINE int settp_notation_inputs(const sett_notation *layout) {
   return settp_notation_is_linear(layout)        ? layout->linear->ins
          : layout->kind >= SETT_NOTATION_STRIDES ? layout->rank
@@ -967,7 +998,7 @@ SETT_INLINE int settp_notation_total(int count, const int *bits) {
   return total;
 }
 
-/* Return the output dimensions of a packed value. */
+/* Return the value of each output dimension for packed input bits. */
 SETT_INLINE uint64_t settp_notation_apply(const sett_notation_linear *linear, uint64_t bits) {
   uint64_t value = 0;
   int i;
@@ -979,7 +1010,7 @@ SETT_INLINE uint64_t settp_notation_apply(const sett_notation_linear *linear, ui
 SETT_INLINE sett_expr settp_notation_linear_result(sett_map_arena *arena, const sett_notation_linear *linear, int shift,
                                                    int bits);
 
-/* Return the offset of an index in padded memory; for expressions, of the first variables. */
+/* Return the offset of an index in padded memory. With expressions, the index consists of the first variables. */
 SETT_INLINE int64_t settp_notation_padded_place(settp_notation_calc *calc, const sett_notation *layout,
                                                 const int64_t *index) {
   const sett_notation_padded *padded = layout->padded;
@@ -1000,7 +1031,7 @@ SETT_INLINE int64_t settp_notation_padded_place(settp_notation_calc *calc, const
   return sum;
 }
 
-/* Return the offset of an index by strides, or by outer strides and inner blocks, for numbers or expressions. */
+/* Return the offset of an index by strides, or by outer strides and inner blocks; as a number or as an expression. */
 SETT_INLINE int64_t settp_notation_place(settp_notation_calc *calc, const sett_notation *layout, int64_t *index) {
   int64_t sum = settp_notation_constant(calc, layout->offset), stride = 1;
   int i;
@@ -1018,7 +1049,8 @@ SETT_INLINE int64_t settp_notation_place(settp_notation_calc *calc, const sett_n
   return sum;
 }
 
-/* Compute an owner of Mosaic: register, element, lane, warp. copy is the number of the copy or, for expressions, the first variable of the copies. */
+/* Compute an owner of an element in Mosaic's layout: register, element, lane, warp. copy is the number of the copy; with expressions, it is the index
+ * of the first variable that numbers copies. */
 SETT_INLINE void settp_notation_owner(settp_notation_calc *calc, const sett_notation *layout, const int64_t *index,
                                       int64_t copy, int64_t *owner) {
   int i;
@@ -1050,7 +1082,7 @@ SETT_INLINE int64_t settp_notation_copies(const sett_notation_tiled *tiled) {
   return copies;
 }
 
-/* Return the owner of an index, or a tuple of its owners. */
+/* Return the owner of an index, or a tuple if it has several. */
 SETT_INLINE sett_notation settp_notation_owners_at(settp_notation_calc *calc, const sett_notation *layout,
                                                    const int64_t *index) {
   int64_t copies = settp_notation_copies(layout->tiled), copy, owner[SETT_NOTATION_ROLES];
@@ -1068,7 +1100,7 @@ SETT_INLINE sett_notation settp_notation_owners_at(settp_notation_calc *calc, co
                             settp_notation_tuple_of(owners && copies == 1 ? owners[0] : all, SETT_NOTATION_TUPLE));
 }
 
-/* Evaluate at a coordinate with one number per input; for one input, at a number. */
+/* Evaluate a layout at a coordinate with one number per input. If there is only one input, the coordinate may be a number. */
 SETT_INLINE sett_notation settp_notation_array_at(sett_map_arena *arena, const sett_notation *layout,
                                                   const sett_notation_mode *coordinate) {
   settp_notation_calc calc;
@@ -1110,8 +1142,8 @@ SETT_INLINE sett_notation settp_notation_array_at(sett_map_arena *arena, const s
       settp_notation_tuple_of(settp_notation_tuple(&calc.work, layout->linear->outs, values), SETT_NOTATION_TUPLE));
 }
 
-/* Return an output dimension as an expression: a run of bits that goes to a run of bits is one digit, and an output bit of several input bits is
- * their sum modulo 2. */
+/* Return the value of an output dimension as an expression. Adjacent input bits that become adjacent output bits are one digit. An output bit that
+ * depends on several input bits is their sum modulo 2. */
 SETT_INLINE sett_expr settp_notation_linear_result(sett_map_arena *arena, const sett_notation_linear *linear, int shift,
                                                    int bits) {
   sett_expr sum = sett_map_constant(arena, 0), two = sett_map_constant(arena, 2);
@@ -1207,7 +1239,7 @@ SETT_PUBLIC sett_notation sett_notation_at(sett_map_arena *arena, const sett_not
   return settp_notation_end(&calc.work, settp_notation_tuple_of(value, SETT_NOTATION_TUPLE));
 }
 
-/* Return the value of a layout of integer strides at an index, without memory: flat is merged, and its last leaf is unbounded. */
+/* Return the value of a layout with integer strides at an index, without using memory. flat has merged leaves, and its last leaf is not bounded. */
 SETT_INLINE int64_t settp_notation_value(settp_notation_work *work, const settp_notation_flat *flat, int64_t index) {
   int64_t sum = 0;
   int i;
@@ -1220,7 +1252,7 @@ SETT_INLINE int64_t settp_notation_value(settp_notation_work *work, const settp_
   return sum;
 }
 
-/* Return the coordinate with these variables at the leaves of a shape. */
+/* Return a coordinate of a shape whose leaves are variables of a map, from this one on. */
 SETT_INLINE sett_notation_mode settp_notation_variables(settp_notation_calc *calc, const sett_notation_mode *mode,
                                                         int *next) {
   sett_notation_mode result = *mode, *modes;
@@ -1312,14 +1344,14 @@ SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const se
 
 enum { SETTP_NOTATION_POINTS = 1 << 16 };
 
-/* The operand of b's leaves: a, or the mode of a that their places name. sum[k] is the largest value that digit k of that operand reaches: the sum
+/* What the leaves of b are composed with: a, or the mode of a that their strides name. sum[k] is the largest value that digit k of a reaches: the sum
  * over all leaves of b. */
 typedef struct settp_notation_target {
   int places;
   int32_t place[SETT_NOTATION_PLACES];
   settp_notation_flat flat;
   int64_t sum[SETT_NOTATION_LEAVES];
-  int uneven; /* a leaf of b was computed point by point, so sum is incomplete */
+  int uneven; /* 1 if a leaf of b was computed by visiting points, so that sum is incomplete */
 } settp_notation_target;
 
 enum { SETTP_NOTATION_TARGETS = 8 };
@@ -1327,7 +1359,7 @@ enum { SETTP_NOTATION_TARGETS = 8 };
 typedef struct settp_notation_composing {
   settp_notation_work *work;
   const sett_notation_mode *a;
-  int64_t domain; /* the stride of the next leaf of b in b's domain */
+  int64_t domain; /* the stride in the domain of b of its next leaf */
   int targets;
   settp_notation_target target[SETTP_NOTATION_TARGETS];
 } settp_notation_composing;
@@ -1342,7 +1374,8 @@ SETT_INLINE settp_notation_target *settp_notation_aim(settp_notation_composing *
       if (self->target[i].place[self->target[i].places - 1 - j] != leaf->place[leaf->places - 1 - j]) break;
     if (j < least) continue;
     if (self->target[i].places == leaf->places) return &self->target[i];
-    settp_notation_stop(self->work, SETT_NOTATION_ERROR_MIX); /* one operand contains the other */
+    /* one leaf names a mode that contains the mode of another leaf */
+    settp_notation_stop(self->work, SETT_NOTATION_ERROR_MIX);
     return NULL;
   }
   for (j = leaf->places; j-- > 0;) {
@@ -1374,8 +1407,8 @@ SETT_INLINE int settp_notation_integer_strides(const settp_notation_flat *flat) 
   return 1;
 }
 
-/* Find the digits of a function i -> flat(i * step), i < count, from its values: each stride ends where the values leave it, and its size must divide
- * there. */
+/* Find a layout of the function i -> flat(i * step), i < count, from its values. Each leaf ends at the first value that its stride does not give, and
+ * its size must divide there. */
 SETT_INLINE void settp_notation_factor(settp_notation_work *work, const settp_notation_flat *flat, int64_t count,
                                        int64_t step, settp_notation_flat *digits) {
   int64_t done = 1, i;
@@ -1405,8 +1438,9 @@ SETT_INLINE void settp_notation_factor(settp_notation_work *work, const settp_no
   }
 }
 
-/* Return the layout of i -> a(i * step), i < size, for a leaf size:step of b. If strides divide, each digit of a is used completely from the stride
- * on. A digit ends where a's digit ends, because a's leaves are merged and the next stride is different. */
+/* Return the layout of i -> a(i * step), i < size, for a leaf size:step of b. If strides divide, the digits of a are used in order, from the stride
+ * on, each of them completely. A leaf of the result ends where a digit of a ends, because the leaves of a are merged, so that the next stride is
+ * another one. */
 SETT_INLINE sett_notation_mode settp_notation_compose_leaf(settp_notation_composing *self,
                                                            const sett_notation_mode *leaf) {
   settp_notation_work *work = self->work;
@@ -1441,7 +1475,7 @@ SETT_INLINE sett_notation_mode settp_notation_compose_leaf(settp_notation_compos
     span = settp_notation_mul(work, rest - 1, step);
     if (work->error) return *leaf;
     if (i < last && span >= mode->size) {
-      if (mode->size % step != 0) { /* it leaves the mode unevenly */
+      if (mode->size % step != 0) { /* size does not divide what is left of the mode */
         settp_notation_factor(work, &target->flat, leaf->size, leaf->stride, &digits);
         target->uneven = 1;
         return settp_notation_unflat(work, &digits);
@@ -1489,8 +1523,8 @@ SETT_INLINE sett_notation_mode settp_notation_compose_tree(settp_notation_compos
   return result;
 }
 
-/* Check the composition of all leaves together. Each leaf alone is correct. Together they are correct if no digit of a overflows into the next digit.
- * If a digit overflows, the first such point is the witness: it steps from leaf to leaf of b until one step carries. */
+/* Check that the sum of all composed leaves is correct; each leaf alone is. The sum is correct if no digit of a overflows into the next digit.
+ * Otherwise find a witness: advance from leaf to leaf of b until one step carries. */
 SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, const settp_notation_flat *b,
                                             settp_notation_target *target) {
   settp_notation_work *work = self->work;
@@ -1509,7 +1543,8 @@ SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, cons
             ? points
             : points * (b->leaf[of[j]].size > SETTP_NOTATION_POINTS ? SETTP_NOTATION_POINTS + 1 : b->leaf[of[j]].size);
   if (points <= SETTP_NOTATION_POINTS &&
-      settp_notation_integer_strides(&target->flat)) { /* visit all points; the first is the simplest witness */
+      /* visit all points; the first wrong point is the simplest witness */
+      settp_notation_integer_strides(&target->flat)) {
     for (i = 0; i < points && !work->error; ++i) {
       int64_t rest = i;
       place = apart = index = 0;
@@ -1533,15 +1568,19 @@ SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, cons
   }
   for (k = 0, step = 1; k < target->flat.count - 1 && target->sum[k] < target->flat.leaf[k].size; ++k)
     step = settp_notation_mul(work, step, target->flat.leaf[k].size);
-  for (j = 0; j < count && !work->error;
-       ++j) { /* take from each leaf as much of digit k as fits, and only digit k, so that only digit k carries */
+  for (
+      j = 0; j < count && !work->error;
+      /* take from each leaf as much of digit k as possible, and nothing of other digits, so that only digit k carries */
+      ++j) {
     const sett_notation_mode *leaf = &b->leaf[of[j]];
     int64_t unit, each = 1, have, most, domain = 1;
     int m;
-    unit = leaf->stride % step == 0 ? leaf->stride / step : 1; /* the stride inside digit k */
-    if (leaf->stride % step != 0) each = step / leaf->stride;  /* leaf indices until digit k moves */
-    if (leaf->stride % step == 0 && unit % target->flat.leaf[k].size == 0) continue; /* above digit k */
-    if (each >= leaf->size) continue;                                                /* below digit k */
+    /* the stride of the leaf, counted in values of digit k */
+    unit = leaf->stride % step == 0 ? leaf->stride / step : 1;
+    /* number of indices of the leaf until digit k changes */
+    if (leaf->stride % step != 0) each = step / leaf->stride;
+    if (leaf->stride % step == 0 && unit % target->flat.leaf[k].size == 0) continue; /* the leaf is above digit k */
+    if (each >= leaf->size) continue;                                                /* the leaf is below digit k */
     have = (place / step) % target->flat.leaf[k].size;
     most = (leaf->size - 1) / each;
     if (most > (target->flat.leaf[k].size - 1) / unit) most = (target->flat.leaf[k].size - 1) / unit;
@@ -1584,7 +1623,7 @@ SETT_INLINE int settp_notation_is_tilers(const sett_notation_mode *tiler) {
   return tiler->rank >= 0 && tiler->places == -1;
 }
 
-/* Mark a tuple of tilers; an integer n there is n:1. */
+/* Mark a tuple as a tuple of tilers. An integer n in it becomes n:1. */
 SETT_INLINE sett_notation_mode settp_notation_tilers(settp_notation_work *work, const sett_notation_mode *tuple) {
   sett_notation_mode result = *tuple, *modes;
   int i;
@@ -1600,14 +1639,14 @@ SETT_INLINE sett_notation_mode settp_notation_tilers(settp_notation_work *work, 
   return result;
 }
 
-/* Return a tiler from a layout, a tile or a tuple: a layout, or marked tuples of layouts. */
+/* Return a tiler from a layout, a tile or a tuple: either a layout, or marked tuples of layouts. */
 SETT_INLINE sett_notation_mode settp_notation_tiler(settp_notation_work *work, const sett_notation *tiler) {
   if (!tiler->error && tiler->kind == SETT_NOTATION_TILE) return tiler->tuple;
   if (!tiler->error && tiler->kind == SETT_NOTATION_TUPLE) return settp_notation_tilers(work, &tiler->tuple);
   return settp_notation_only(work, tiler);
 }
 
-/* Return memory for the modes of a and of its tilers. */
+/* Return memory for the modes of a, and check that it has at least as many as the tuple has tilers. */
 SETT_INLINE sett_notation_mode *settp_notation_modes(settp_notation_work *work, const sett_notation_mode *a,
                                                      const sett_notation_mode *tiler) {
   if (tiler->rank > settp_notation_rank(a)) settp_notation_stop(work, SETT_NOTATION_ERROR_TILER);
@@ -1656,7 +1695,7 @@ SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
-/* Return ceil(bound / last), mode by mode, as a compact layout that begins at stride last. */
+/* Return the compact layout of ceil(bound / last), mode by mode; its strides begin at last. */
 SETT_INLINE void settp_notation_rest(settp_notation_work *work, const sett_notation_mode *bound, int64_t last,
                                      settp_notation_flat *gaps) {
   settp_notation_flat flat;
@@ -1688,8 +1727,8 @@ SETT_INLINE void settp_notation_sort(settp_notation_flat *flat, int64_t *beside)
   }
 }
 
-/* Remove leaves that do not move: sizes of 1 and strides of 0. domain (or NULL) has each leaf's stride in the domain. Strides are non-negative
- * integers. */
+/* Remove leaves that do not change the value: those with size 1 or stride 0. If domain is not NULL, it has the stride of each leaf in the domain.
+ * Strides are integers of at least 0. */
 SETT_INLINE void settp_notation_moving(settp_notation_work *work, settp_notation_flat *flat, int64_t *domain) {
   int64_t prefix = 1;
   int i, count = 0;
@@ -1737,7 +1776,7 @@ SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const 
   return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, inner));
 }
 
-/* Collect the leaves that continue each other from stride 1 on, with their strides in the domain. */
+/* Collect the leaves that continue each other from stride 1 on. The result has their strides in the domain. */
 SETT_INLINE sett_notation_mode settp_notation_right_inverse_of(settp_notation_work *work,
                                                                const settp_notation_flat *flat, const int64_t *domain) {
   settp_notation_flat result;
@@ -1757,13 +1796,13 @@ SETT_INLINE sett_notation_mode settp_notation_right_inverse_of(settp_notation_wo
   return settp_notation_unflat(work, &result);
 }
 
-/* Return CuTe's left inverse of leaves with integer strides; domain has the leaves' strides in the domain. The leaves are taken in the order of their
- * strides, and each leaf extends to the next stride. The result is an inverse if every digit of an offset is smaller than the leaf that receives it;
- * *open is 1 if that is not proved. */
+/* Return CuTe's left inverse of leaves with integer strides. domain has the strides of the leaves in the domain. The leaves are taken in the order of
+ * their strides, and each leaf of the result extends to the next stride. The result is an inverse if every digit of an offset is smaller than the
+ * leaf that receives it; *open is set to 1 if this is not proved. */
 SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *work, settp_notation_flat *flat,
                                                            int64_t *domain, int *open) {
   settp_notation_flat result;
-  int64_t below = 0; /* the largest sum of this leaf and the leaves before it */
+  int64_t below = 0; /* the largest sum of the values of this leaf and of those before it */
   int i;
   settp_notation_sort(flat, domain);
   result.count = 0;
@@ -1785,8 +1824,8 @@ SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *
   return settp_notation_unflat(work, &result);
 }
 
-/* Return the inverse of the leaves whose places begin with path (outermost first). The result has a mode for each place that follows path. Its domain
- * has the form of a's values, including places that only leaves of size 1 name; these leaves have 0 in domain. open is as in
+/* Return the inverse of those leaves whose strides name a place below path (outermost first). The result has one mode for each place that follows
+ * path. Its domain has the form of a value of a, including places that are named only by leaves of size 1, whose entry in domain is 0. open is as in
  * settp_notation_left_inverse; NULL asks for the right inverse. */
 SETT_INLINE sett_notation_mode settp_notation_inverse_of(settp_notation_work *work, const settp_notation_flat *all,
                                                          const int64_t *domain, const int32_t *path, int depth,
@@ -1828,7 +1867,7 @@ SETT_INLINE int settp_notation_same_value(const sett_notation_mode *a, const set
   return same;
 }
 
-/* Check a(R(a(i))) = a(i) by visiting all i. */
+/* Check that a(R(a(i))) = a(i) by visiting all i. */
 SETT_INLINE void settp_notation_check_inverse(settp_notation_work *work, const sett_notation_mode *a,
                                               const sett_notation_mode *inverse) {
   sett_notation layout = settp_notation_plain(work, *a), back = settp_notation_plain(work, *inverse);
@@ -1847,8 +1886,8 @@ SETT_INLINE void settp_notation_check_inverse(settp_notation_work *work, const s
   }
 }
 
-/* Return the merged leaves of a with their strides in the domain, for settp_notation_inverse_of: without leaves that do not move, except those that
- * name a place. */
+/* Prepare the leaves of a for settp_notation_inverse_of: merged, with their strides in the domain. Leaves that do not change the value are removed,
+ * unless they name a place. */
 SETT_INLINE void settp_notation_inverse_leaves(settp_notation_work *work, const sett_notation_mode *a,
                                                settp_notation_flat *flat, int64_t *domain, int right) {
   settp_notation_flat all;
@@ -1856,7 +1895,7 @@ SETT_INLINE void settp_notation_inverse_leaves(settp_notation_work *work, const 
   settp_notation_flatten_to(work, a, &all);
   *flat = all;
   settp_notation_merge(work, flat, 0);
-  for (i = 0; i < flat->count && right; ++i) /* a leaf with a negative stride is not a part of a right inverse */
+  for (i = 0; i < flat->count && right; ++i) /* a leaf with a negative stride is no part of a right inverse */
     if (flat->leaf[i].stride < 0) flat->leaf[i].stride = 0;
   settp_notation_moving(work, flat, domain);
   for (i = 0; i < all.count && !work->error; ++i) {
@@ -1944,7 +1983,7 @@ SETT_INLINE sett_notation_mode settp_notation_product(settp_notation_work *work,
   return result;
 }
 
-/* Return ((tiles), (rests)) from (tile, rest) mode by mode; modes without a tiler are rests. */
+/* Turn (tile, rest) for each mode into ((tiles), (rests)). A mode without a tiler belongs to the rests. */
 SETT_INLINE void settp_notation_unzip(settp_notation_work *work, const sett_notation_mode *split,
                                       const sett_notation_mode *tiler, sett_notation_mode *tiles,
                                       sett_notation_mode *rests) {
@@ -1968,7 +2007,7 @@ SETT_INLINE void settp_notation_unzip(settp_notation_work *work, const sett_nota
   rests->mode = second;
 }
 
-/* Return two modes as one tuple; an unpacked mode contributes its own modes. */
+/* Return a tuple of two modes. A mode that is marked as unpacked is replaced by its own modes. */
 SETT_INLINE sett_notation_mode settp_notation_join(settp_notation_work *work, const sett_notation_mode *a, int unpack_a,
                                                    const sett_notation_mode *b, int unpack_b) {
   int na = unpack_a ? settp_notation_rank(a) : 1, nb = unpack_b ? settp_notation_rank(b) : 1, i;
@@ -2006,7 +2045,7 @@ SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const set
   return settp_notation_in_form(&work, a, settp_notation_product(&work, &inner, &by), &by, form);
 }
 
-/* Append modes 1:0 up to that rank. */
+/* Append modes 1:0 until the layout has this rank. */
 SETT_INLINE sett_notation_mode settp_notation_padded(settp_notation_work *work, const sett_notation_mode *mode,
                                                      int rank) {
   sett_notation_mode result = settp_notation_leaf(0, 0), *modes = settp_notation_take(work, rank);
@@ -2043,7 +2082,7 @@ SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, c
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
-/* Return the compact layout of a mode, from *stride on. */
+/* Return the compact layout of a mode, whose strides begin at *stride. */
 SETT_INLINE sett_notation_mode settp_notation_compact(settp_notation_work *work, const sett_notation_mode *shape,
                                                       int64_t *stride) {
   sett_notation_mode result = settp_notation_leaf(shape->size, *stride), *modes;
@@ -2061,7 +2100,7 @@ SETT_INLINE sett_notation_mode settp_notation_compact(settp_notation_work *work,
   return result;
 }
 
-/* The terminals of the order, each with the mode of the shape that it belongs to. */
+/* The terminals of an order, each with the mode of the shape to which it belongs. */
 typedef struct settp_notation_ranking {
   int count;
   int64_t rank[SETT_NOTATION_LEAVES], stride[SETT_NOTATION_LEAVES];
@@ -2104,7 +2143,7 @@ SETT_INLINE sett_notation_mode settp_notation_ordered(settp_notation_work *work,
   int i, j;
   all.count = 0;
   settp_notation_rank_all(work, shape, order, &all);
-  for (i = 0; i < all.count && !work->error; ++i) { /* the next rank above the last */
+  for (i = 0; i < all.count && !work->error; ++i) { /* find the smallest rank above the last one */
     int next = -1;
     for (j = 0; j < all.count; ++j) {
       if (all.rank[j] > before && (next < 0 || all.rank[j] < all.rank[next])) next = j;
@@ -2155,7 +2194,7 @@ SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, con
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
-/* Return the longest n:1 of at most 65536 points with a(R(i)) = i for i < n, where n ends inside a leaf of R after complete leaves, so that R
+/* Return the longest n:1 with a(R(i)) = i for i < n, of at most 65536 points. n must end inside one leaf of R after complete leaves, so that R
  * composed with n:1 is a layout. */
 SETT_INLINE sett_notation_mode settp_notation_agreeing(settp_notation_work *work, const sett_notation_mode *a,
                                                        const sett_notation_mode *inverse) {
@@ -2209,7 +2248,7 @@ SETT_PUBLIC sett_notation sett_notation_nullspace(sett_map_arena *arena, const s
                             work.error ? *a : settp_notation_plain(&work, settp_notation_unflat(&work, &result)));
 }
 
-/* wider: one new element is `factor` old elements; otherwise one old element is `factor` new elements. */
+/* wider: 1 if a new element is `factor` old elements, 0 if an old element is `factor` new elements. */
 SETT_INLINE sett_notation_mode settp_notation_recast(settp_notation_work *work, const sett_notation_mode *mode,
                                                      int64_t factor, int wider) {
   sett_notation_mode result = *mode, *modes;
@@ -2232,7 +2271,7 @@ SETT_INLINE sett_notation_mode settp_notation_recast(settp_notation_work *work, 
     result.stride = 0;
   } else if (factor % step != 0 || (mode->size % (factor / step) != 0 && (factor / step) % mode->size != 0)) {
     settp_notation_no(work, SETT_NOTATION_NO_RECAST, -1, 0, 0);
-    /* factor / step old elements of this mode are one new element; a mode of fewer elements lies inside one new element */
+    /* in this mode, factor / step old elements make up one new element. If the mode has fewer, it lies inside one new element */
   } else {
     result.size = mode->size % (factor / step) == 0 ? mode->size / (factor / step) : 1;
     result.stride = mode->stride < 0 ? -1 : 1;
@@ -2256,7 +2295,7 @@ SETT_PUBLIC sett_notation sett_notation_recast(sett_map_arena *arena, const sett
   result = settp_notation_with(&work, a, inner);
   for (i = 0; i < a->parts - 1 && !work.error; ++i) {
     sett_notation_part *part =
-        (sett_notation_part *)(uintptr_t)&result.part[i]; /* the copy that settp_notation_with made */
+        (sett_notation_part *)(uintptr_t)&result.part[i]; /* this writes to the copy that settp_notation_with made */
     if (!part->swizzle) settp_notation_stop(&work, SETT_NOTATION_ERROR_KIND);
     else if ((int64_t)1 << log != factor) settp_notation_stop(&work, SETT_NOTATION_ERROR_BITS);
     part->base += wider ? -log : log;
@@ -2299,7 +2338,7 @@ SETT_PUBLIC sett_notation sett_notation_identity(sett_map_arena *arena, const se
   return settp_notation_end(&work, work.error ? *shape : settp_notation_plain(&work, mode));
 }
 
-/* Return the tree that an accessor works on, and the layout with that tree replaced. */
+/* Return the tree of modes that an accessor works on; the next function returns the layout with another tree. */
 SETT_INLINE sett_notation_mode settp_notation_tree(settp_notation_work *work, const sett_notation *a) {
   return !a->error && (a->kind == SETT_NOTATION_TUPLE || a->kind == SETT_NOTATION_TILE) ? a->tuple
                                                                                         : settp_notation_inner(work, a);
@@ -2387,7 +2426,7 @@ SETT_INLINE sett_notation_mode settp_notation_congruent(settp_notation_work *wor
   return result;
 }
 
-/* Return the tree of a tuple, or an error for other layouts. */
+/* Return the modes of a tuple. For other layouts, return an error. */
 SETT_INLINE sett_notation_mode settp_notation_numbers(settp_notation_work *work, const sett_notation *a) {
   if (!a->error && a->kind != SETT_NOTATION_TUPLE) settp_notation_stop(work, SETT_NOTATION_ERROR_KIND);
   return settp_notation_shape(work, a);
@@ -2532,7 +2571,7 @@ SETT_INLINE int settp_notation_is_name(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Match exactly these characters; if they end with a letter, they must not continue a name. */
+/* Match exactly these characters. If they end with a letter, the next character must not be one of a name. */
 SETT_INLINE int settp_notation_word(settp_notation_reader *reader, const char *word) {
   size_t i;
   if (reader->work.error) return 0;
@@ -2570,7 +2609,7 @@ SETT_INLINE int settp_notation_integer(settp_notation_reader *reader, int64_t *v
   return 1;
 }
 
-/* Read INT, INT@PLACE.., _4 (static 4) or _ ; the number is in size. */
+/* Read INT, INT@PLACE.., _4 (static 4) or _ . The number is stored in size. */
 SETT_INLINE sett_notation_mode settp_notation_read_leaf(settp_notation_reader *reader) {
   sett_notation_mode leaf = settp_notation_leaf(0, 0);
   if (settp_notation_accept(reader, '_')) {
@@ -2620,7 +2659,7 @@ SETT_INLINE sett_notation_mode settp_notation_read_tuple(settp_notation_reader *
   return tuple;
 }
 
-/* Return the layout of a shape and strides; an error gets the column where they began. */
+/* Return the layout of a shape and strides. If they do not match, the column of the error is that of the strides. */
 SETT_INLINE sett_notation_mode settp_notation_zip(settp_notation_reader *reader, const sett_notation_mode *shape,
                                                   const sett_notation_mode *stride, size_t shape_at, size_t stride_at) {
   sett_notation_mode result = *shape, *modes;
@@ -2649,7 +2688,7 @@ SETT_INLINE sett_notation_mode settp_notation_zip(settp_notation_reader *reader,
   return result;
 }
 
-/* Read SHAPE:STRIDE, and set *is_layout, if a ':' follows; otherwise read a tuple. */
+/* Read a tuple. If ':' follows, read SHAPE:STRIDE instead, and set *is_layout. */
 SETT_INLINE sett_notation_mode settp_notation_read_layout(settp_notation_reader *reader, int *is_layout) {
   sett_notation_mode shape, stride;
   settp_notation_flat flat;
@@ -2709,7 +2748,7 @@ SETT_INLINE sett_notation_part settp_notation_no_part(void) {
 
 enum { SETTP_NOTATION_PARTS = 8 };
 
-/* Return 1 if a pointer is here, as CuTe prints that of a tensor. */
+/* Return 1 if the text has a pointer here, as CuTe prints the pointer of a tensor. */
 SETT_INLINE int settp_notation_is_pointer(const char *text, size_t length, size_t at) {
   static const char *const names[] = {"ptr[", "gmem_ptr[", "smem_ptr[", "rmem_ptr[", "tmem_ptr["};
   size_t i;
@@ -2721,8 +2760,9 @@ SETT_INLINE int settp_notation_is_pointer(const char *text, size_t length, size_
   return 0;
 }
 
-/* Read a pointer, smem_ptr[16b](unset) or ptr[32b](0x7f00), and the o after it. It is not a part of the layout. A swizzle before it (NULL: none) is
- * in byte addresses and becomes one of elements: S<B,M,S> with M lower by log2 of their bytes. */
+/* Read a pointer, smem_ptr[16b](unset) or ptr[32b](0x7f00), and the o after it. Neither is part of the layout. If there is a swizzle before the
+ * pointer (not NULL), it is one of byte addresses. It is changed to one of elements: in S<B,M,S>, M becomes lower by the logarithm of the bytes of an
+ * element. */
 SETT_INLINE void settp_notation_read_pointer(settp_notation_reader *reader, sett_notation_part *part) {
   uint64_t address = 0;
   int64_t bits = 0, bytes, low = 0, shift = part ? part->shift < 0 ? -part->shift : part->shift : 0;
@@ -2759,7 +2799,7 @@ SETT_INLINE void settp_notation_read_pointer(settp_notation_reader *reader, sett
   part->base -= low;
 }
 
-/* Read a tuple, a layout, or a chain of them. */
+/* Read a tuple, a layout, or a chain of layouts and swizzles. */
 SETT_INLINE sett_notation settp_notation_read_cute(settp_notation_reader *reader) {
   sett_notation layout = settp_notation_none(SETT_NOTATION_CUTE);
   sett_notation_part part[SETTP_NOTATION_PARTS], *copy;
@@ -2836,7 +2876,7 @@ SETT_INLINE sett_notation settp_notation_read_tile(settp_notation_reader *reader
 
 /* ---- bodies: the texts of arrays -------------------------------------------------------------------------------- */
 
-/* Read 16x64@ and return 1; otherwise read nothing and return 0. */
+/* Read a shape such as 16x64@ and return 1. If there is none, read nothing and return 0. */
 SETT_INLINE int settp_notation_read_dims(settp_notation_reader *reader, sett_notation *layout) {
   size_t at = reader->at;
   int good = 1, rank = 0;
@@ -2859,7 +2899,7 @@ SETT_INLINE int settp_notation_read_dims(settp_notation_reader *reader, sett_not
   return 1;
 }
 
-/* Read the next integers of a list between these brackets, and return their number. */
+/* Read a list of integers between these brackets, and return its length. */
 SETT_INLINE int settp_notation_read_list(settp_notation_reader *reader, char open, char shut, int64_t *list, int most) {
   int count = 0;
   settp_notation_want(reader, open, SETT_NOTATION_ERROR_LIST);
@@ -2880,7 +2920,7 @@ SETT_INLINE void settp_notation_read_strides(settp_notation_reader *reader, sett
   int count;
   size_t at = reader->at;
   layout->kind = SETT_NOTATION_STRIDES;
-  --reader->at; /* go back to the bracket */
+  --reader->at; /* go back to the bracket, so that the caller reads it */
   count = settp_notation_read_list(reader, '(', ')', layout->strides, SETT_NOTATION_DIMS);
   if (!reader->work.error && count != layout->rank) {
     reader->at = at;
@@ -2890,7 +2930,7 @@ SETT_INLINE void settp_notation_read_strides(settp_notation_reader *reader, sett
   else if (settp_notation_peek(reader) == '-') settp_notation_integer(reader, &layout->offset);
 }
 
-/* Return the dimension of a letter of a tag or alias, or -1. set has the letters of the text, bit 0 for a. */
+/* Return the dimension that a letter of a tag or alias means, or -1. set has one bit for each letter in the text; bit 0 is a. */
 SETT_INLINE int settp_notation_letter(char letter, uint32_t set) {
   static const char *const orders[] = {"ldnc", "ldigo", "ldio", "ldgo", "tnc", "nt", "x", "ncdhw", "goidhw", "oidhw"};
   int k, i, dim = 0;
@@ -2954,7 +2994,7 @@ SETT_INLINE void settp_notation_read_tag(settp_notation_reader *reader, sett_not
     inner = settp_notation_mul(&reader->work, inner, size);
   }
   if (!reader->work.error && blocked != capital) settp_notation_bad(reader, SETT_NOTATION_ERROR_TAG);
-  { /* the one alias whose letters have another order in oneDNN's table */
+  { /* the only alias whose letters are in another order in oneDNN's table */
     static const char odd[] = "gIOdhw2i8o16i2o";
     for (i = 0; odd[i] && start + (size_t)i < reader->at && reader->text[start + (size_t)i] == odd[i]; ++i) {}
     if (!odd[i] && start + (size_t)i == reader->at && rank == 6) {
@@ -3000,7 +3040,7 @@ SETT_INLINE int settp_notation_name_is(const char *a, const char *b) {
   return *a == *b;
 }
 
-/* The bases before they are packed: one number per output dimension. */
+/* The bases before they are packed: one number for each output dimension. */
 typedef struct settp_notation_bases {
   int count[SETT_NOTATION_DIMS]; /* number of bases of each input dimension */
   int total, dims;
@@ -3040,7 +3080,7 @@ SETT_INLINE sett_notation_linear *settp_notation_new_linear(settp_notation_work 
   return linear;
 }
 
-/* number >= 0 is appended to the text */
+/* append number to the text if it is at least 0 */
 SETT_INLINE void settp_notation_name(char *name, const char *text, int number) {
   int i = 0;
   for (; *text; ++text) name[i++] = *text;
@@ -3049,7 +3089,7 @@ SETT_INLINE void settp_notation_name(char *name, const char *text, int number) {
   name[i] = (char)0;
 }
 
-/* Read {name = size, ..}, or {name, ..} if sized is 0. */
+/* Read {name = size, ..}; if sized is 0, read {name, ..}. */
 SETT_INLINE void settp_notation_read_sizes(settp_notation_reader *reader, int *count, char names[][16], int *bits,
                                            int sized) {
   int i;
@@ -3072,7 +3112,7 @@ SETT_INLINE void settp_notation_read_sizes(settp_notation_reader *reader, int *c
   }
 }
 
-/* Return the bits of a size, rounded up if it is not a power of two; the layout is then larger than the array. */
+/* Return the number of bits of a size. If the size is no power of two, it is rounded up, and the layout is then larger than the array. */
 SETT_INLINE int settp_notation_mask(sett_notation *layout, int d) {
   int bits = 0;
   while (bits < SETT_NOTATION_BITS && (int64_t)1 << bits < layout->dims[d]) ++bits;
@@ -3080,8 +3120,8 @@ SETT_INLINE int settp_notation_mask(sett_notation *layout, int d) {
   return (int64_t)1 << bits < layout->dims[d] ? -1 : bits;
 }
 
-/* Read {name = [[..], ..], ..} and, if arrow is 1, -> {name = size, ..}. Otherwise dims are the sizes of dim0, dim1, .., or the next powers of two;
- * with arrow -1, sizes need not be powers of two. */
+/* Read {name = [[..], ..], ..}. If arrow is 1, read also -> {name = size, ..}. Otherwise the output dimensions are dim0, dim1, .., with dims as their
+ * sizes, or the next powers of two. If arrow is -1, sizes need not be powers of two. */
 SETT_INLINE void settp_notation_read_linear(settp_notation_reader *reader, sett_notation *layout, int arrow) {
   sett_notation_linear *linear = settp_notation_new_linear(&reader->work);
   settp_notation_bases *bases = NULL;
@@ -3203,13 +3243,13 @@ enum {
 
 enum { SETTP_NOTATION_LIST = 8 };
 
-/* An encoding as written: its kind, and the numbers of each key; count 0 for a missing key. */
+/* An encoding as it is written: its kind, and the numbers of each key. A missing key has count 0. */
 typedef struct settp_notation_encoding {
   int kind;
   int count[SETTP_NOTATION_KEY_COUNT];
   int64_t list[SETTP_NOTATION_KEY_COUNT][SETTP_NOTATION_LIST];
   const struct settp_notation_encoding *parent;
-  int blocks; /* number of bases of CGALayout; -1: given by the older keys */
+  int blocks; /* number of bases of CGALayout; -1 if the older keys are used instead */
   int64_t block[SETTP_NOTATION_LIST][SETTP_NOTATION_LIST];
 } settp_notation_encoding;
 
@@ -3222,7 +3262,7 @@ SETT_INLINE const char *settp_notation_key(int key) {
   return names[key];
 }
 
-/* Read [[0, 1], ..]: a basis for each bit of the block, in parts of the array. */
+/* Read [[0, 1], ..]: one basis for each bit of the block id. A basis is counted in parts of the array that a block holds. */
 SETT_INLINE void settp_notation_read_blocks(settp_notation_reader *reader, settp_notation_encoding *encoding) {
   int i;
   encoding->blocks = 0;
@@ -3245,13 +3285,13 @@ SETT_INLINE void settp_notation_read_blocks(settp_notation_reader *reader, settp
   }
 }
 
-/* Read #ttg., its older spellings, or # alone. */
+/* Read the dialect's name: #ttg., an older spelling, or only #. */
 SETT_INLINE int settp_notation_dialect(settp_notation_reader *reader) {
   return settp_notation_word(reader, "#ttg.") || settp_notation_word(reader, "#triton_gpu.") ||
          settp_notation_word(reader, "#");
 }
 
-/* Read a dialect and this word, or read nothing. */
+/* Read the dialect's name and this word. If the text has something else, read nothing. */
 SETT_INLINE int settp_notation_attribute(settp_notation_reader *reader, const char *word) {
   size_t at = reader->at;
   if (settp_notation_dialect(reader) && settp_notation_word(reader, word)) return 1;
@@ -3315,7 +3355,7 @@ enum {
   SETTP_NOTATION_IN_DIMS
 };
 
-/* The tile of an encoding under construction: the bases of each input dimension, and the size so far of each output dimension. */
+/* The tile of an encoding while it is built: the bases of each input dimension, and the current size of each output dimension. */
 typedef struct settp_notation_tiling {
   settp_notation_work *work;
   int rank, count[SETTP_NOTATION_IN_DIMS];
@@ -3323,7 +3363,7 @@ typedef struct settp_notation_tiling {
   int64_t basis[SETTP_NOTATION_IN_DIMS][SETT_NOTATION_BITS][SETT_NOTATION_DIMS];
 } settp_notation_tiling;
 
-/* Append one basis of input dimension `in`: value at output dimension dim. */
+/* Append one basis to input dimension `in`: value in output dimension dim, 0 in all others. */
 SETT_INLINE void settp_notation_basis(settp_notation_tiling *tiling, int in, int dim, int64_t value) {
   int d;
   if (tiling->count[in] == SETT_NOTATION_BITS || value < 0)
@@ -3333,7 +3373,7 @@ SETT_INLINE void settp_notation_basis(settp_notation_tiling *tiling, int in, int
   tiling->basis[in][tiling->count[in]++][dim] = value;
 }
 
-/* Append the next bits of an output dimension; copies are bits that change nothing. */
+/* Append the next bits of an output dimension to an input dimension. With copies, append as many bits that change nothing instead. */
 SETT_INLINE void settp_notation_bits(settp_notation_tiling *tiling, int in, int dim, int64_t size, int copies) {
   int bits = settp_notation_log(size), i;
   if (bits < 0) settp_notation_stop(tiling->work, SETT_NOTATION_ERROR_POWER);
@@ -3347,7 +3387,7 @@ SETT_INLINE int64_t settp_notation_entry(const settp_notation_encoding *encoding
   return i < encoding->count[key] ? encoding->list[key][i] : otherwise;
 }
 
-/* Read the order of dimensions, fastest first: a permutation from a key. */
+/* Read the order of the dimensions, the fastest first. A key must contain a permutation. */
 SETT_INLINE void settp_notation_order(settp_notation_work *work, const settp_notation_encoding *encoding, int key,
                                       int rank, int *order) {
   uint32_t seen = 0;
@@ -3364,12 +3404,13 @@ SETT_INLINE void settp_notation_order(settp_notation_work *work, const settp_not
   }
 }
 
-/* Append to an instruction's tile: the tiles of a warp and its repetitions in registers, dimension by dimension; then warps, of which those beyond
- * the shape are copies; then blocks. k is the dimension that warps share, or -1. */
+/* Append what comes after an instruction's tile: the repetitions of the tile in registers, dimension by dimension; then the warps, of which those
+ * that exceed the shape are copies; then the blocks. k is the dimension along which all warps have the same elements, or -1. */
 SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                        const int64_t *shape, const int *order, const int *warp_order, int k) {
   settp_notation_work *work = tiling->work;
-  int64_t cta[SETT_NOTATION_DIMS], base[SETT_NOTATION_DIMS], value; /* base: the first bit of warps */
+  /* base: the first bit of the warps in each dimension */
+  int64_t cta[SETT_NOTATION_DIMS], base[SETT_NOTATION_DIMS], value;
   int cta_order[SETT_NOTATION_DIMS], i, j, in, d, rank = tiling->rank;
   for (d = 0; d < rank; ++d) {
     int64_t split = settp_notation_entry(encoding, SETTP_NOTATION_CTA_SPLIT, d, 1);
@@ -3390,7 +3431,7 @@ SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const sett
     while (!work->error && tiling->size[d] < cta[d]) settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, d, 2, 0);
     if (work->error) return;
   }
-  for (i = 0; i < rank && !work->error; ++i) { /* a warp's bits are above its tiles */
+  for (i = 0; i < rank && !work->error; ++i) { /* the bits of a warp are above those of its tiles */
     int bits;
     d = warp_order[i];
     bits = settp_notation_log(settp_notation_entry(encoding, SETTP_NOTATION_WARPS, d, 1));
@@ -3427,7 +3468,8 @@ SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const sett
   }
 }
 
-/* Append the tile of one instruction and everything after it. k is the dimension of an operand that the product sums over, or -1 for the result. */
+/* Append the tile of one instruction, and then all that comes after it. For an operand, k is the dimension over which the product sums; for the
+ * result it is -1. */
 SETT_INLINE void settp_notation_instruction(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                             const settp_notation_encoding *operand, const int64_t *shape) {
   settp_notation_work *work = tiling->work;
@@ -3450,14 +3492,14 @@ SETT_INLINE void settp_notation_instruction(settp_notation_tiling *tiling, const
   if (settp_notation_log(m) < 0 || settp_notation_log(n) < 0) settp_notation_stop(work, SETT_NOTATION_ERROR_POWER);
   if (work->error) return;
   if (operand) k = index == 0 ? column : row;
-  other = k == row ? column : row; /* the dimension that is not summed */
+  other = k == row ? column : row; /* the dimension over which the product does not sum */
   for (i = 0; i < rank; ++i) order[i] = warps[i] = rank - 1 - i;
   if (k == row) {
     order[0] = row;
     order[1] = column;
   }
   if (encoding->kind == SETTP_NOTATION_MMA) {
-    if (version >= 3) { /* the first dimension's warps are the fastest */
+    if (version >= 3) { /* the warps of the first dimension are the fastest */
       warps[0] = row;
       warps[1] = column;
     }
@@ -3484,7 +3526,8 @@ SETT_INLINE void settp_notation_instruction(settp_notation_tiling *tiling, const
   } else {
     int transposed = settp_notation_entry(encoding, SETTP_NOTATION_TRANSPOSED, 0, 0) ||
                      settp_notation_entry(encoding, SETTP_NOTATION_TRANSPOSE, 0, 0);
-    int down = transposed ? column : row, across = transposed ? row : column; /* registers go down, lanes across */
+    /* down: the dimension of the registers, across: that of the lanes */
+    int down = transposed ? column : row, across = transposed ? row : column;
     int64_t lanes = encoding->kind == SETTP_NOTATION_MFMA ? 64 : 32, tall = transposed ? n : m,
             wide = transposed ? m : n;
     int64_t rest = wide < lanes ? lanes / wide : 1, group = 4, first;
@@ -3530,7 +3573,7 @@ SETT_INLINE void settp_notation_distribute(settp_notation_tiling *tiling, const 
       for (i = 0; i < tiling->count[in]; ++i)
         for (d = (int)gone; d < rank; ++d) tiling->basis[in][i][d] = tiling->basis[in][i][d + 1];
     for (i = 0; i < tiling->count[SETTP_NOTATION_REGISTER] && !work->error;
-         ++i) { /* registers that only advanced along the dimension are one */
+         ++i) { /* registers that advance along the same dimension become one group */
       int64_t all = 0;
       for (d = 0; d < rank; ++d) all |= tiling->basis[SETTP_NOTATION_REGISTER][i][d];
       if (all == 0) continue;
@@ -3556,8 +3599,8 @@ SETT_INLINE void settp_notation_distribute(settp_notation_tiling *tiling, const 
   }
 }
 
-/* Compute registers, lanes and warps, each an identity over the dimensions in order. An operand of a product has the whole summed dimension in
- * registers. */
+/* Compute registers, lanes and warps. Each is an identity over the dimensions in their order. For an operand of a product, the dimension of the sum
+ * is completely in registers. */
 SETT_INLINE void settp_notation_blocked(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                         const settp_notation_encoding *operand, const int64_t *shape) {
   int order[SETT_NOTATION_DIMS], i, rank = tiling->rank, k = -1;
@@ -3576,7 +3619,7 @@ SETT_INLINE void settp_notation_blocked(settp_notation_tiling *tiling, const set
   settp_notation_repeat(tiling, encoding, shape, order, order, k);
 }
 
-/* Compute the offsets of a shared tile: in each row, the column number is XORed with the row's phase. */
+/* Compute the offsets of a swizzled tile in shared memory: in each row, the number of the column is XORed with the phase of the row. */
 SETT_INLINE void settp_notation_shared(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                        const int64_t *shape) {
   settp_notation_work *work = tiling->work;
@@ -3683,12 +3726,12 @@ SETT_INLINE void settp_notation_linearise(settp_notation_reader *reader, sett_no
 
 /* ---- bodies: Mosaic's TiledLayout ------------------------------------------------------------------------------- */
 
-/* Read an optional name and '='. */
+/* Read `key =`, which may be missing. */
 SETT_INLINE void settp_notation_read_key(settp_notation_reader *reader, const char *key) {
   if (settp_notation_word(reader, key)) settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
 }
 
-/* Read (-3, Replicated(times=4)) in these brackets, with an optional trailing comma; return the number of entries. */
+/* Read a list such as (-3, Replicated(times=4)) in these brackets; a comma may follow the last entry. Return the number of entries. */
 SETT_INLINE int settp_notation_read_dims_list(settp_notation_reader *reader, char open, char shut, int64_t *list) {
   int count = 0;
   settp_notation_want(reader, open, SETT_NOTATION_ERROR_MOSAIC);
@@ -3719,7 +3762,7 @@ SETT_INLINE int settp_notation_read_dims_list(settp_notation_reader *reader, cha
   return count;
 }
 
-/* Give the entries of warp_dims or lane_dims their role; the last is the fastest. Return the product of their sizes, or 0. */
+/* Set the role of the digits that warp_dims or lane_dims name; the last entry is the fastest. Return the product of their sizes, or 0. */
 SETT_INLINE int settp_notation_partition(sett_notation_tiled *tiled, int count, const int64_t *dims, int role,
                                          int64_t number) {
   int64_t stride = 1;
@@ -3747,7 +3790,7 @@ SETT_INLINE int settp_notation_partition(sett_notation_tiled *tiled, int count, 
   return stride == number;
 }
 
-/* Compute the digits of a shape under these tiles and roles; return 0 or an error. */
+/* Compute the digits of a shape with these tiles and roles. Return 0 or an error. */
 SETT_INLINE int settp_notation_tile(sett_notation_tiled *tiled, int rank, const int64_t *dims) {
   sett_notation_digit next[SETT_NOTATION_DIGITS];
   int64_t registers = 1;
@@ -3793,7 +3836,7 @@ SETT_INLINE int settp_notation_tile(sett_notation_tiled *tiled, int rank, const 
   return 0;
 }
 
-/* Read what follows the name: Python's spelling in parentheses, or MLIR's in < >. */
+/* Read what follows the name: Python's spelling in ( ), or MLIR's in < >. */
 SETT_INLINE void settp_notation_read_tiled(settp_notation_reader *reader, sett_notation *layout) {
   sett_notation_tiled *tiled = NULL;
   int angle, tiling = 0, error;
@@ -3860,7 +3903,7 @@ SETT_INLINE void settp_notation_read_tiled(settp_notation_reader *reader, sett_n
   reader->error_at = start;
 }
 
-/* Read [2:+1, 4:+2] {order = [1, 0], shape = [16, 32]}, or bases in place of order and shape. */
+/* Read [2:+1, 4:+2] {order = [1, 0], shape = [16, 32]}; bases may replace order and shape. */
 SETT_INLINE void settp_notation_read_padded(settp_notation_reader *reader, sett_notation *layout) {
   settp_notation_reader ahead;
   sett_notation_padded *padded = NULL;
@@ -3978,7 +4021,7 @@ SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_n
   } else if ((held = settp_notation_attribute(reader, "linear<")) ||
              settp_notation_attribute(reader, "shared_linear<")) {
     settp_notation_read_linear(reader, layout, held ? -1 : 0);
-    if (settp_notation_accept(reader, ',')) { /* alignment = 16 does not affect the function */
+    if (settp_notation_accept(reader, ',')) { /* alignment = 16 is read, but does not change the function */
       int64_t alignment;
       if (!settp_notation_word(reader, "alignment")) settp_notation_bad(reader, SETT_NOTATION_ERROR_KEY);
       settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
@@ -4039,7 +4082,7 @@ SETT_INLINE void settp_notation_write_integer(settp_notation_writer *writer, int
   settp_notation_write(writer, digits + at);
 }
 
-/* what: 0 for the numbers of a tuple or a shape, 1 for the strides. */
+/* Write a tree of modes. what is 0 for the numbers of a tuple or shape, 1 for the strides. */
 SETT_INLINE void settp_notation_write_tree(settp_notation_writer *writer, const sett_notation_mode *mode, int what) {
   int i;
   if (mode->rank == SETT_NOTATION_SKIP) settp_notation_write(writer, "_");
@@ -4089,7 +4132,7 @@ SETT_INLINE int settp_notation_find(int count, const char names[][16], const cha
   return -1;
 }
 
-/* Return the first bit of dimension i in a packed value. */
+/* Return the position of the first bit of dimension i in a packed value. */
 SETT_INLINE int settp_notation_shift(int i, const int *bits) { return settp_notation_total(i, bits); }
 
 SETT_INLINE int settp_notation_both_linear(settp_notation_work *work, const sett_notation *a, const sett_notation *b) {
@@ -4106,7 +4149,8 @@ SETT_INLINE sett_notation settp_notation_of_linear(const sett_notation_linear *l
   return layout;
 }
 
-/* Return a packed value of dimensions (names, bits) in the order of other dimensions; error SAME_DIMS if a name is missing or smaller. */
+/* Convert a packed value from one list of dimensions (names, bits) to another. Error SAME_DIMS: a name is missing in the other list, or has fewer
+ * bits there. */
 SETT_INLINE uint64_t settp_notation_reorder(settp_notation_work *work, uint64_t value, int count,
                                             const char names[][16], const int *bits, int into,
                                             const char into_names[][16], const int *into_bits) {
@@ -4151,8 +4195,8 @@ SETT_PUBLIC sett_notation sett_notation_compose(sett_map_arena *arena, const set
   return settp_notation_end(&work, settp_notation_of_linear(result));
 }
 
-/* Eliminate over the bases of b: each pivot is a combination of b's bits. solve returns input bits whose value is target; *done is 0 if there are
- * none. Earlier bits are used first, so that dependent later bits stay 0. */
+/* Gaussian elimination over the bases of b: each pivot is the XOR of some bases. solve returns input bits whose value is target; if there are none,
+ * *done is 0. Earlier bits are used first, so later bits that depend on them stay 0. */
 typedef struct settp_notation_solver {
   int count;
   uint64_t value[SETT_NOTATION_BITS], bits[SETT_NOTATION_BITS];
@@ -4226,20 +4270,21 @@ SETT_PUBLIC sett_notation sett_notation_invert(sett_map_arena *arena, const sett
   settp_notation_copy_dims(&result->outs, result->out, result->out_bits, a->linear->ins, a->linear->in,
                            a->linear->in_bits);
   solver = settp_notation_solve(a->linear);
-  for (i = 0; i < ins && !work.error; ++i) { /* a combination of bases that is 0, like the empty one */
+  /* a nonempty set of bases whose XOR is 0, so its input has the value of input 0 */
+  for (i = 0; i < ins && !work.error; ++i) {
     uint64_t rest, bits = settp_notation_reduce(&solver, a->linear->basis[i], &rest) ^ (uint64_t)1 << i;
     if (bits) settp_notation_no(&work, SETT_NOTATION_NO_INVERSE, (int64_t)bits, 0, (int64_t)bits);
   }
   for (i = 0; i < outs && !work.error; ++i) {
     uint64_t rest;
     result->basis[i] = settp_notation_reduce(&solver, (uint64_t)1 << i, &rest);
-    /* no input has this value */
+    /* this value has no input */
     if (rest) settp_notation_no(&work, SETT_NOTATION_NO_INVERSE, -1, (int64_t)1 << i, 0);
   }
   return settp_notation_end(&work, settp_notation_of_linear(result));
 }
 
-/* Collect the dimensions of a, then those that only b has; the bits of a common dimension are added. */
+/* Collect the dimensions of a, then those that only b has. The bits of a dimension that both have are added. */
 SETT_INLINE void settp_notation_join_dims(settp_notation_work *work, int *count, char names[][16], int *bits, int more,
                                           const char from[][16], const int *from_bits) {
   int i, k;
@@ -4258,7 +4303,7 @@ SETT_INLINE void settp_notation_join_dims(settp_notation_work *work, int *count,
   }
 }
 
-/* Put b's bits above a's in a layout with the dimensions of both. */
+/* Put the bits of b above those of a, in a layout with the dimensions of both. */
 SETT_INLINE void settp_notation_place_bits(sett_notation_linear *result, const sett_notation_linear *part,
                                            const sett_notation_linear *below) {
   int i, j, d, at = 0;
@@ -4316,7 +4361,7 @@ SETT_INLINE int settp_notation_same_linear(const sett_notation_linear *a, const 
   return 1;
 }
 
-/* The candidate has the part of each dimension that b leaves; it is the answer if its product with b is a. */
+/* Build the only candidate: in each dimension, the bits that b leaves. It is the answer if its product with b is a. */
 SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
                                                   int right) {
   settp_notation_work work = settp_notation_begin(arena);
@@ -4359,7 +4404,7 @@ SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const s
   product =
       right ? sett_notation_linear_product(arena, &quotient, b) : sett_notation_linear_product(arena, b, &quotient);
   if (product.error) return product;
-  { /* in a's order of dimensions */
+  { /* the dimensions are in the order of a */
     sett_notation_linear *again = settp_notation_new_linear(&work);
     if (again) {
       settp_notation_copy_dims(&again->ins, again->in, again->in_bits, all->ins, all->in, all->in_bits);
@@ -4411,7 +4456,7 @@ SETT_PUBLIC sett_notation sett_notation_quotient(sett_map_arena *arena, const se
   return settp_notation_of_linear(result);
 }
 
-/* Copy the named dimensions in their own order; return a mask of their bits. */
+/* Copy the named dimensions in their old order. Return a mask of their bits. */
 SETT_INLINE uint64_t settp_notation_take_dims(settp_notation_work *work, int *count, char names[][16], int *bits,
                                               int from_count, const char from[][16], const int *from_bits, int wanted,
                                               const char want[][16]) {
@@ -4429,7 +4474,7 @@ SETT_INLINE uint64_t settp_notation_take_dims(settp_notation_work *work, int *co
   return taken;
 }
 
-/* Return the bits of value at the places that are set in mask, compacted. */
+/* Return those bits of value that are 1 in mask, moved together. */
 SETT_INLINE uint64_t settp_notation_extract(uint64_t value, uint64_t mask) {
   uint64_t result = 0;
   int at = 0;
@@ -4438,7 +4483,7 @@ SETT_INLINE uint64_t settp_notation_extract(uint64_t value, uint64_t mask) {
   return result;
 }
 
-/* Finish an operation's text: check its end, or return the error with its column. */
+/* Finish an operation that reads a text: check that the text ends, or return the error with its column. */
 SETT_INLINE sett_notation settp_notation_end_text(settp_notation_reader *reader, const sett_notation_linear *linear) {
   sett_notation layout;
   settp_notation_peek(reader);
@@ -4545,7 +4590,7 @@ SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask) 
   solver = settp_notation_solve(a->linear);
   for (i = 0; i < a->linear->ins; ++i)
     for (j = 0; j < a->linear->in_bits[i]; ++j, ++at) {
-      uint64_t rest; /* only bits without a pivot are combinations of others */
+      uint64_t rest; /* only bits without a pivot depend on earlier bits */
       if (settp_notation_reduce(&solver, a->linear->basis[at], &rest) != (uint64_t)1 << at) mask[i] |= (int64_t)1 << j;
     }
   return a->linear->ins;
@@ -4561,7 +4606,7 @@ SETT_INLINE int settp_notation_span_add(settp_notation_solver *span, uint64_t va
   return 1;
 }
 
-/* Write the bases of an input dimension as values of another layout's output dimensions; return their number. */
+/* Write the bases of an input dimension as packed values of the output dimensions of another layout. Return their number. */
 SETT_INLINE int settp_notation_bases_of(settp_notation_work *work, const sett_notation_linear *linear, const char *name,
                                         const sett_notation_linear *like, uint64_t *basis) {
   int i, j, at = 0;
@@ -4575,7 +4620,7 @@ SETT_INLINE int settp_notation_bases_of(settp_notation_work *work, const sett_no
   return 0;
 }
 
-/* Build a span of all bases of a layout, in another's output dimensions, except the registers of a vector. */
+/* Build the span of all bases of a layout, except those of the registers that form a vector. The bases are packed as in another layout. */
 SETT_INLINE void settp_notation_others(settp_notation_work *work, const sett_notation_linear *linear,
                                        const sett_notation_linear *like, int vectors, const uint64_t *chosen,
                                        settp_notation_solver *span) {
@@ -4591,7 +4636,7 @@ SETT_INLINE void settp_notation_others(settp_notation_work *work, const sett_not
   }
 }
 
-/* Count the turns of one access of a warp on 32 banks of 4 bytes, and the minimum for its elements. place maps the index to the offset. */
+/* Count the turns that one access of a warp takes on 32 banks of 4 bytes, and the minimum for its elements. place maps the index to the offset. */
 SETT_INLINE void settp_notation_turns(const sett_notation_linear *place, int lanes, const uint64_t *lane, int64_t width,
                                       int64_t bits, int64_t *turns, int64_t *least) {
   int64_t wide = width * bits, phase = wide > 32 ? 1024 / wide : 32, first, i, j, w;
@@ -4650,12 +4695,13 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
   }
   total = settp_notation_total(store->linear->outs, store->linear->out_bits);
   others.count = 0;
-  while (((int64_t)bits << row) < 1024) ++row; /* bits of an offset within one turn of all banks */
+  while (((int64_t)bits << row) < 1024) ++row; /* number of offset bits that one turn of all banks covers */
   for (i = 0; i < register_count[0] && bits << vectors < 128; ++i) {
     for (k = 0; k < register_count[1] && registers[1][k] != registers[0][i]; ++k) {}
     if (k < register_count[1] && registers[0][i]) chosen[vectors++] = registers[0][i];
   }
-  for (;; --vectors) { /* no other bit of either distribution changes the place in the vector */
+  /* make vectors shorter until no other bit of either distribution changes the position in the vector */
+  for (;; --vectors) {
     settp_notation_others(&work, store->linear, store->linear, vectors, chosen, &others);
     settp_notation_others(&work, load->linear, store->linear, vectors, chosen, &others);
     word.count = 0;
@@ -4667,12 +4713,12 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
   }
   result.width <<= vectors;
   used = vectors;
-  /* fill a bank's word that is larger than the vector: with bits of neighbouring lanes, then with any bits */
+  /* if a word of a bank is larger than a vector, fill it: first with bits of adjacent lanes, then with any bits */
   for (i = 0; i < lane_count[0] + total && ((int64_t)bits << used) < 32; ++i) {
     uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
     if (settp_notation_span_add(&word, value)) chosen[used++] = value;
   }
-  for (s = 0; s < 2; ++s) { /* the span of the bits that one turn accesses, for the store and for the load */
+  for (s = 0; s < 2; ++s) { /* the span of the bits that one turn accesses, of the store and of the load */
     span[s] = word;
     for (i = 0; i < lane_count[s] && bits * result.width << i < 1024 && i < 5; ++i)
       settp_notation_span_add(&span[s], lanes[s][i]);
@@ -4682,7 +4728,7 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
       settp_notation_span_add(&span[s], span[1 - s].value[i]);
   for (s = 0; s < 2; ++s)
     for (i = 0; i < total && span[s].count < row; ++i) settp_notation_span_add(&span[s], (uint64_t)1 << i);
-  /* the common complement: bits in neither span, and XORs of a bit in one span and a bit in the other */
+  /* the common complement: bits in neither span; and XORs of two vectors, one only in the first span and one only in the second */
   both = span[0];
   for (i = 0; i < span[1].count; ++i) settp_notation_span_add(&both, span[1].value[i]);
   all = word;
@@ -4698,13 +4744,13 @@ SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
     for (i = 0; i < total; ++i)
       if (settp_notation_span_add(&both, (uint64_t)1 << i)) above[count++] = (uint64_t)1 << i;
     for (i = 0; i < count; ++i) settp_notation_span_add(&all, above[i]);
-    for (i = 0; i < lane_count[0] + total; ++i) { /* the banks: lanes of the store, then any bits */
+    for (i = 0; i < lane_count[0] + total; ++i) { /* the banks: bits of the lanes of the store, then any bits */
       uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
       if (settp_notation_span_add(&all, value)) chosen[used++] = value;
     }
     for (i = 0; i < count && used < SETT_NOTATION_BITS; ++i) chosen[used++] = above[i];
   }
-  /* everything but the vector, in a place that holds the other bits and nothing of the vector */
+  /* change all other bases so that they do not touch the vector's position */
   for (i = 0; i < total; ++i) {
     both = others;
     for (k = 0; k < vectors; ++k) settp_notation_span_add(&both, chosen[k]);
@@ -4796,7 +4842,7 @@ SETT_INLINE void settp_notation_write_linear(settp_notation_writer *writer, cons
   settp_notation_write(writer, "}");
 }
 
-/* Write (1, 2) or (1,); with copies, a positive entry is Replicated(times=n). */
+/* Write (1, 2), or (1,) for one entry. With copies, a positive entry n is written as Replicated(times=n). */
 SETT_INLINE void settp_notation_write_python(settp_notation_writer *writer, int count, const int64_t *list,
                                              int copies) {
   int i;
@@ -4921,8 +4967,8 @@ SETT_PUBLIC size_t sett_notation_print(const sett_notation *layout, char *out, s
 
 /* ---- bodies: MLIR's affine maps and sets ------------------------------------------------------------------------ */
 
-/* Return an error if the text has an operation that MLIR's affine expressions lack, and write the column of the first one, from 1. Return 0 if it has
- * none. */
+/* Return an error if the text has an operation that MLIR's affine expressions do not have, and write the column of the first one, counted from 1.
+ * Return 0 if there is none. */
 SETT_INLINE int settp_notation_not_affine(const char *text, size_t length, int *column) {
   size_t i = 0, n;
   for (; i < length; i += n ? n : 1) {
@@ -5066,14 +5112,14 @@ SETT_INLINE void settp_notation_affine_expr(sett_map_arena *arena, const sett_ma
   arena->top = keep;
 }
 
-/* Write lo <= e <= hi as constraints of a set; infinite bounds are left out. */
+/* Write lo <= e <= hi as constraints of an affine set. Infinite bounds are left out. */
 SETT_INLINE void settp_notation_affine_bounds(sett_map_arena *arena, const sett_map *map, settp_map_out *out,
                                               sett_expr e, int64_t lo, int64_t hi, int *any, int *error) {
   int side;
   for (side = 0; side < 2; ++side) {
     sett_expr f = e;
     if (side ? hi == INT64_MAX || lo == hi : lo == INT64_MIN) continue;
-    if (side) /* hi - e */
+    if (side) /* write hi - e >= 0 */
       f = sett_map_add(arena, sett_map_mul(arena, e, sett_map_constant(arena, -1)), sett_map_constant(arena, hi));
     else if (lo)
       f = lo == INT64_MAX ? (sett_expr)SETT_MAP_ERROR_OVERFLOW : sett_map_add(arena, e, sett_map_constant(arena, -lo));
