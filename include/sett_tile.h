@@ -280,7 +280,7 @@ HISTORY
 #ifndef SETT_TILE_H
 #define SETT_TILE_H
 
-#define SETT_TILE_VERSION 500 /* 0.5.0: 10000 * major + 100 * minor + patch */
+#define SETT_TILE_VERSION 500 /* version 0.5.0: 10000 * major + 100 * minor + patch */
 
 #if defined(__OPENCL_C_VERSION__) || defined(__OPENCL_VERSION__)
 #define SETTP_TILE_OPENCL 1
@@ -356,8 +356,9 @@ typedef long int64_t;
 
 /* ---- on a device ------------------------------------------------------------------------------------------------ */
 
-/* A kernel takes this plan, which sett_tile_device makes, by value. Dimension d is a list of digits, the most major first: digit = value / weight,
- * value %= weight, position += digit * stride. Back: digit = position % period / stride. */
+/* A plan that a kernel takes by value; sett_tile_device makes it. Each dimension has a list of digits, the most major first.
+ * Index to position, for each digit: digit = value / weight, value %= weight, position += digit * stride.
+ * Position to index: digit = position % period / stride. */
 typedef struct sett_tile_device_plan {
   int error;
   int32_t rank;
@@ -366,10 +367,10 @@ typedef struct sett_tile_device_plan {
   int64_t weight[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
   int64_t stride[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
   int64_t period[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
-  int64_t span, positions; /* positions from span on are tail padding */
+  int64_t span, positions; /* span: positions from here on are tail padding */
 } sett_tile_device_plan;
 
-/* Return the position of an index inside the shape; the index is not checked. index has SETT_TILE_DEVICE_RANK entries, in registers. */
+/* Return the position of an index, which must be inside the shape. index has SETT_TILE_DEVICE_RANK entries, which the compiler keeps in registers. */
 SETTP_TILE_DEVICE int64_t sett_tile_device_position(sett_tile_device_plan plan, const int64_t *index) {
   int64_t position = 0;
   int d, i;
@@ -388,7 +389,8 @@ SETTP_TILE_DEVICE int64_t sett_tile_device_position(sett_tile_device_plan plan, 
   return position;
 }
 
-/* Return 1 and write the index of the element at a position. Return 0 if the position is padding or outside; the index then has no meaning. */
+/* Write the index of the element at a position and return 1. Return 0 if the position is padding or outside the array; the written index is then
+ * meaningless. */
 SETTP_TILE_DEVICE int sett_tile_device_element(sett_tile_device_plan plan, int64_t position, int64_t *index) {
   int d, i, inside = position >= 0 && position < plan.span;
   SETTP_TILE_UNROLL
@@ -405,16 +407,16 @@ SETTP_TILE_DEVICE int sett_tile_device_element(sett_tile_device_plan plan, int64
   return inside && sett_tile_device_position(plan, index) == position;
 }
 
-/* A loop of an iterator runs over one digit of a dimension's index. */
+/* A loop of an iterator. It counts one digit of the index of one dimension. */
 typedef struct settp_tile_loop {
   int64_t dim;       /* the dimension */
-  int64_t count;     /* values of the digit; with 1 there is no loop */
-  int64_t block;     /* increment of the index for one step of the digit */
-  int64_t at, other; /* increments of the positions in the two layouts */
-  int64_t digit;     /* its value now */
+  int64_t count;     /* number of values of the digit; 1 means that there is no loop */
+  int64_t block;     /* increment of the dimension's index when the digit grows by 1 */
+  int64_t at, other; /* increments of the positions in the two layouts when the digit grows by 1 */
+  int64_t digit;     /* current value of the digit */
 } settp_tile_loop;
 
-/* A kernel takes this iterator, which sett_tile_device_iterate makes, by value. The fields are those of sett_tile_iterator. */
+/* An iterator that a kernel takes by value; sett_tile_device_iterate makes it. The fields are those of sett_tile_iterator. */
 typedef struct sett_tile_device_iterator {
   int error;
   int32_t state;
@@ -422,13 +424,14 @@ typedef struct sett_tile_device_iterator {
   int64_t index[SETT_TILE_DEVICE_RANK];
   int64_t dims[SETT_TILE_DEVICE_RANK];
   int64_t positions, first, last;
-  settp_tile_loop loop[SETT_TILE_DEVICE_LOOPS]; /* the innermost first */
+  settp_tile_loop loop[SETT_TILE_DEVICE_LOOPS]; /* the innermost loop is the first */
 } sett_tile_device_iterator;
 
 /* The state of an iterator: before its first element, at an element, or after the last element. */
 enum { SETTP_TILE_BEFORE, SETTP_TILE_INSIDE, SETTP_TILE_BEHIND };
 
-/* Add amount to index[dim] and return dims[dim] - index[dim]. On a device, compare dim with constants, because registers cannot be indexed. */
+/* Add amount to index[dim] and return dims[dim] - index[dim]. On a device, dim is compared with constants, because an array in registers cannot be
+ * indexed by a variable. */
 SETTP_TILE_DEVICE int64_t settp_tile_shift(int64_t *index, const int64_t *dims, int ranks, int64_t dim,
                                            int64_t amount) {
 #if SETTP_TILE_ON_DEVICE
@@ -447,7 +450,7 @@ SETTP_TILE_DEVICE int64_t settp_tile_shift(int64_t *index, const int64_t *dims, 
 #endif
 }
 
-/* Change the digit of a loop by the amount `by`, which may be negative. */
+/* Change the digit of a loop by `by`, which may be negative. */
 SETTP_TILE_DEVICE void settp_tile_turn(settp_tile_loop *loop, int64_t by, int64_t *index, const int64_t *dims,
                                        int ranks, int64_t *at, int64_t *other) {
   settp_tile_shift(index, dims, ranks, loop->dim, by * loop->block);
@@ -456,9 +459,9 @@ SETTP_TILE_DEVICE void settp_tile_turn(settp_tile_loop *loop, int64_t by, int64_
   *other += by * loop->other;
 }
 
-/* Advance loop number `from`, or the innermost loop outside it that has a next value, and restart the loops inside. Return 0 if no loop has a next
- * value. The loops inside `from` must be at 0: if the index is too large with zeros inside, it is too large for all following values, so the loop has
- * ended. Every loop is changed, if only by 0, so that compilers keep the loops in registers. */
+/* Advance loop `from`, or if it has no further value the innermost loop around it that has one, and set the loops inside that loop back to 0. Return
+ * 0 if no loop has a further value. The loops inside `from` must be at 0: if the index is then too large for the array, all later values of this loop
+ * are too large, so the loop has ended. The code changes every loop, some by 0, so that compilers keep the loops in registers. */
 SETTP_TILE_DEVICE int settp_tile_carry(settp_tile_loop *loop, int loops, int from, int64_t *index, const int64_t *dims,
                                        int ranks, int64_t *at, int64_t *other) {
   int j, found = 0;
@@ -477,11 +480,11 @@ SETTP_TILE_DEVICE int settp_tile_carry(settp_tile_loop *loop, int loops, int fro
   return found;
 }
 
-/* Move to the first element at position first or after it; return 0 if there is none. */
+/* Go to the first element at a position of at least `first`. Return 0 if there is none. */
 SETTP_TILE_DEVICE int settp_tile_seek(settp_tile_loop *loop, int loops, int64_t first, int64_t *index,
                                       const int64_t *dims, int ranks, int64_t *at, int64_t *other) {
   int64_t rest = first;
-  int j, carry = -1; /* the loop whose last value is still before first */
+  int j, carry = -1; /* carry: the innermost loop whose last value is still before first */
   *at = *other = 0;
   SETTP_TILE_UNROLL
   for (j = 0; j < ranks; ++j) index[j] = 0;
@@ -506,11 +509,11 @@ SETTP_TILE_DEVICE int settp_tile_seek(settp_tile_loop *loop, int loops, int64_t 
   return settp_tile_carry(loop, loops, carry < 0 ? 0 : carry, index, dims, ranks, at, other);
 }
 
-/* Move an iterator past its current run, to the next run. */
+/* Go to the first element after the current run. */
 SETTP_TILE_DEVICE int settp_tile_next_run(settp_tile_loop *loop, int loops, int64_t first, int64_t last, int32_t *state,
                                           int64_t *index, const int64_t *dims, int ranks, int64_t *at, int64_t *other,
                                           int64_t *run, int64_t *gap) {
-  int64_t behind = first; /* one past the previous element */
+  int64_t behind = first; /* the position after the previous element */
   int d, found;
   if (*state == SETTP_TILE_BEHIND) return 0;
   if (*state == SETTP_TILE_BEFORE) {
@@ -539,7 +542,7 @@ SETTP_TILE_DEVICE int settp_tile_next_run(settp_tile_loop *loop, int loops, int6
   return 0;
 }
 
-/* The device forms of sett_tile_slice, sett_tile_advance and sett_tile_advance_run. */
+/* The same as sett_tile_slice, sett_tile_advance and sett_tile_advance_run, for a device. */
 SETTP_TILE_DEVICE void sett_tile_device_slice(sett_tile_device_iterator *iterator, int64_t first, int64_t last) {
   if (iterator->error) return;
   iterator->last = last < 0 ? 0 : last < iterator->positions ? last : iterator->positions;
@@ -563,7 +566,7 @@ SETTP_TILE_DEVICE int sett_tile_device_advance(sett_tile_device_iterator *iterat
   return 1;
 }
 
-#if !SETTP_TILE_OPENCL /* the host's part */
+#if !SETTP_TILE_OPENCL /* from here on: functions for the host */
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -574,16 +577,17 @@ enum {
   SETT_TILE_MAX_SPLITS = 16,
   SETT_TILE_MAX_DEPTH = 64,
   SETT_TILE_MAX_LIST = SETT_TILE_MAX_RANK + 2 * SETT_TILE_MAX_TILE_DIMS,
-  SETT_TILE_WALK = 1 << 20,  /* elements or runs that a relation compares before it answers "not decided" */
-  SETT_TILE_ORDERS = 1 << 12 /* layouts that sett_tile_align tries */
+  /* maximum number of elements or runs that a question compares before it answers "not decided" */
+  SETT_TILE_WALK = 1 << 20,
+  SETT_TILE_ORDERS = 1 << 12 /* maximum number of layouts that sett_tile_align tries */
 };
 enum {
   SETT_TILE_UNKNOWN = -1,   /* a size or position that does not exist */
-  SETT_TILE_UNBOUNDED = -1, /* the dimension ?, which has no bound */
-  SETT_TILE_COMBINE = -1    /* the tile dimension * */
+  SETT_TILE_UNBOUNDED = -1, /* the size of a dimension written ?, which has no bound */
+  SETT_TILE_COMBINE = -1    /* a tile dimension written * */
 };
 
-/* Element types: name in C, name in text, bits of information, bits in memory without E. */
+/* Element types: name in C; name in texts; bits of information; bits in memory if the layout has no E. */
 /* clang-format off */
 #define SETT_TILE_TYPES(X)                                                                                           \
   X(PRED, "pred", 1, 8)                                                                                              \
@@ -659,113 +663,121 @@ enum {
 #undef SETTP_TILE_ENUM
 };
 
-enum { SETT_TILE_ARRAY, SETT_TILE_TOKEN, SETT_TILE_OPAQUE, SETT_TILE_BUFFER }; /* kinds of a leaf */
+enum { SETT_TILE_ARRAY, SETT_TILE_TOKEN, SETT_TILE_OPAQUE, SETT_TILE_BUFFER }; /* kinds of a shape */
 
-/* One leaf of a shape. {0} is pred[], a scalar. Dimensions are logical, in the order of the text. */
+/* A shape that is no tuple. {0} is the scalar pred[]. Dimensions are logical, in the order of the text. */
 typedef struct sett_tile_shape {
   int error;      /* SETT_TILE_OK or an error code */
-  int64_t column; /* column of the error, from 1 */
-  int32_t kind;   /* SETT_TILE_ARRAY, .. */
-  int32_t type;   /* sett_tile_type */
+  int64_t column; /* column of the error, counted from 1 */
+  int32_t kind;   /* SETT_TILE_ARRAY, SETT_TILE_TOKEN, .. */
+  int32_t type;   /* a sett_tile_type */
   int32_t rank;
   int32_t tiles;    /* number of tiles */
   int32_t splits;   /* number of split dimensions */
-  int32_t space;    /* S: memory space */
-  int64_t tail;     /* L: positions are padded to a multiple of tail; 0 and 1 mean no padding */
-  int64_t packed;   /* E: bits of an element; 0 means whole bytes */
-  int64_t prefix;   /* M: bytes of dynamic sizes before the array */
-  uint32_t dynamic; /* bit d is set if dimension d is <=n or ? */
+  int32_t space;    /* memory space, S(..) in the text */
+  int64_t tail;     /* L(..): the number of positions is padded to a multiple of tail; 0 and 1 mean no padding */
+  int64_t packed;   /* E(..): bits of an element in memory; 0 means whole bytes */
+  int64_t prefix;   /* M(..): number of bytes before the array that hold its dynamic sizes */
+  uint32_t dynamic; /* bit d is set if dimension d is written <=n or ? */
   int32_t minor_to_major[SETT_TILE_MAX_RANK];
   int64_t dims[SETT_TILE_MAX_RANK];
-  int32_t tile_rank[SETT_TILE_MAX_TILES]; /* number of dimensions of each tile, outermost tile first */
-  int64_t tile[SETT_TILE_MAX_TILE_DIMS]; /* dimensions of all tiles, one tile after the other; SETT_TILE_COMBINE is * */
-  int32_t split_dim[SETT_TILE_MAX_RANK]; /* physical dimension; 0 is the most major */
+  int32_t tile_rank[SETT_TILE_MAX_TILES]; /* number of dimensions of each tile; the outermost tile is the first */
+  int64_t tile[SETT_TILE_MAX_TILE_DIMS];  /* dimensions of all tiles, one tile after another; SETT_TILE_COMBINE is * */
+  int32_t split_dim[SETT_TILE_MAX_RANK];  /* the physical dimension that is split; 0 is the most major */
   int32_t split_count[SETT_TILE_MAX_RANK];
-  int64_t split[SETT_TILE_MAX_SPLITS]; /* indices of all splits, one split after the other */
+  int64_t split[SETT_TILE_MAX_SPLITS]; /* the indices at which dimensions are split, for one split after another */
 } sett_tile_shape;
 
-/* A reader returns the leaves of a shape's text in order. Callers may read the fields at, depth and item. */
+/* A reader returns the leaves of a shape (the shapes inside its tuples) in the order of the text. Callers may read the fields at, depth and item. */
 typedef struct sett_tile_reader {
   const char *text;
   int64_t length;
-  int64_t at;     /* bytes read so far; after SETT_TILE_END, the length of the shape */
-  int64_t item;   /* number of the last leaf or opened tuple within its enclosing tuple */
+  int64_t at;     /* number of bytes read so far; after SETT_TILE_END, the length of the shape */
+  int64_t item;   /* index of the last leaf or opened tuple in the tuple that encloses it */
   int error;      /* SETT_TILE_OK or an error code */
-  int64_t column; /* column of the error, from 1 */
-  int32_t depth;  /* open tuples */
+  int64_t column; /* column of the error, counted from 1 */
+  int32_t depth;  /* number of tuples that are open */
   int32_t state;
   int64_t items[SETT_TILE_MAX_DEPTH + 1];
 } sett_tile_reader;
 
-enum { SETT_TILE_END, SETT_TILE_LEAF, SETT_TILE_OPENED, SETT_TILE_CLOSED }; /* events of _next */
+enum { SETT_TILE_END, SETT_TILE_LEAF, SETT_TILE_OPENED, SETT_TILE_CLOSED }; /* events that sett_tile_next returns */
 
 /* The results of sett_tile_canonical. */
 typedef struct sett_tile_summary {
   int error;
   int64_t column;
-  int64_t consumed; /* bytes of the text that belong to the shape */
+  int64_t consumed; /* number of bytes of the text that belong to the shape */
   int64_t leaves;   /* number of arrays, buffers, tokens and opaque values */
   int64_t
-      bytes; /* sum over arrays and buffers; SETT_TILE_UNKNOWN for a single token or opaque, or if an array is unbounded */
+      /* sum over all arrays and buffers; SETT_TILE_UNKNOWN if an array is unbounded, or if the shape is a single token or opaque value */
+      bytes;
 } sett_tile_summary;
 
-/* One step of a position. Steps read the index in physical order. A step may append a dimension to the value, and takes one digit from it: value =
- * value * size + index[dim]; digit = value / weight; value %= weight; position += digit * stride. */
+/* One step in the computation of a position. Steps read the index in physical order. Each step may append a dimension to the value, and then removes one
+ * digit from the value:
+ *     value = value * size + index[dim]; digit = value / weight; value %= weight; position += digit * stride */
 typedef struct sett_tile_step {
-  int32_t dim; /* the dimension that the step appends first, or -1 */
+  int32_t dim; /* the dimension that the step appends, or -1 */
   int32_t
-      into; /* the dimension that receives the digit on the way back: dim itself, or the last dimension that * joins to it */
+      /* the dimension whose index gets the digit when an index is computed from a position: dim, or the last of the dimensions that * joins */
+      into;
   int64_t size;   /* size of dim */
-  int64_t weight; /* weight of the digit; INT64_MAX: the step takes no digit */
+  int64_t weight; /* weight of the digit; INT64_MAX means that the step removes no digit */
   int64_t stride;
-  int64_t limit; /* upper bound of the value: the weight above, or the size of the dimension */
-  int64_t count; /* values of the digit */
+  int64_t limit; /* the value is less than this: the weight of the digit above, or the size of the dimension */
+  int64_t count; /* number of values of the digit */
 } sett_tile_step;
 
-/* A layout that is prepared for questions about positions: the list before each tile, and the final list (list[tiles]). */
+/* A layout prepared for questions about positions. list[i] has the sizes of the dimensions before tile i is applied, list[tiles] those after all tiles.
+ */
 typedef struct sett_tile_plan {
   int error;
   int32_t rank;
   int32_t tiles;
   int32_t minor_to_major[SETT_TILE_MAX_RANK];
-  int32_t ones[SETT_TILE_MAX_TILES]; /* number of ones put before the list before the tile acts (included in length) */
+  /* number of dimensions of size 1 that are put in front of the list before the tile is applied; length includes them */
+  int32_t ones[SETT_TILE_MAX_TILES];
   int32_t tile_rank[SETT_TILE_MAX_TILES];
   int64_t tile[SETT_TILE_MAX_TILE_DIMS];
   int32_t length[SETT_TILE_MAX_TILES + 1];
   int64_t list[SETT_TILE_MAX_TILES + 1][SETT_TILE_MAX_LIST];
-  int64_t span;      /* product of the final list */
-  int64_t positions; /* span rounded up to a multiple of the tail */
-  int32_t steps; /* number of steps; 0 if none are needed, or if * couples digits so that no steps exist (coupled) */
+  int64_t span;      /* product of the sizes in the last list */
+  int64_t positions; /* span, rounded up to a multiple of the tail */
+  /* number of steps; 0 if none are needed, or if `coupled` is 1: * joins dimensions such that no steps exist */
+  int32_t steps;
   int32_t coupled;
   sett_tile_step step[SETT_TILE_MAX_LIST];
-  int32_t order[SETT_TILE_MAX_LIST]; /* the steps that have digits, largest stride first */
+  int32_t order[SETT_TILE_MAX_LIST]; /* indices of the steps that have digits, largest stride first */
   int32_t digits;                    /* number of steps in order[] */
 } sett_tile_plan;
 
-/* The place of an element in memory: its bits begin at bit shift of byte, low bits first. */
+/* Where an element is in memory: its bits begin at bit `shift` of byte `byte`. Bit 0 is the lowest. */
 typedef struct sett_tile_place {
   int64_t byte, bits;
   int32_t shift;
 } sett_tile_place;
 
-/* An iterator visits all elements in the order of one layout and knows their positions in another. It runs loops over the digits that both layouts
- * share. If tiles do not divide each other there are no shared digits, and the iterator computes each position from the plans. */
+/* An iterator visits all elements in the order of one layout, and gives their positions in another. Its loops count digits that both layouts have. If
+ * tiles do not divide each other, there are no such digits, and each position is computed from the plans. */
 enum { SETTP_TILE_LOOPS = 2 * (SETT_TILE_MAX_RANK + SETT_TILE_MAX_TILE_DIMS) };
 typedef struct sett_tile_iterator {
   int error;
   int32_t state, loops; /* loops is 0 if positions are computed from the plans */
-  int64_t at, other;    /* positions of the element in the layout that gives the order, and in the other layout */
-  int64_t run;          /* number of elements from this one on whose positions differ by at_stride and other_stride */
-  int64_t at_stride, other_stride; /* strides of the positions in the run */
+  int64_t at, other;    /* position of the element in the layout that gives the order, and in the other layout */
+  /* number of elements, from this one on, whose positions are at_stride and other_stride apart */
+  int64_t run;
+  int64_t at_stride, other_stride; /* strides of the positions within the run */
   int64_t gap;                     /* padding positions between the previous element and `at` */
   int64_t index[SETT_TILE_MAX_RANK];
   int64_t dims[SETT_TILE_MAX_RANK];
-  int64_t positions, first, last; /* positions of the ordering layout; first and last of the slice */
+  /* number of positions of the layout that gives the order; the slice is positions first to last - 1 */
+  int64_t positions, first, last;
   const sett_tile_plan *order_plan, *other_plan;
-  settp_tile_loop loop[SETTP_TILE_LOOPS]; /* the innermost first */
+  settp_tile_loop loop[SETTP_TILE_LOOPS]; /* the innermost loop is the first */
 } sett_tile_iterator;
 
-/* The reason of an answer. %a, %b: numbers of the first and of the second shape; %k: a row-major element number. */
+/* The reasons of answers. In the texts, %a and %b are numbers of the first and of the second shape, and %k is the row-major number of an element. */
 #define SETT_TILE_REASONS(X)                                                                             \
   X(UNDECIDED, "not decided: the digits do not tell, and there are too many elements to ask one by one") \
   X(UNSIZED, "expected arrays with bounded dimensions, parsed without an error")                         \
@@ -794,19 +806,19 @@ enum {
 #undef SETTP_TILE_ENUM
 };
 
-/* The answer to a question (ANSWERS). {0} means not decided. */
+/* The answer to a question; see ANSWERS in the manual. {0} means not decided. */
 typedef struct sett_tile_answer {
   int32_t yes, no;       /* 1 if proved */
-  int32_t reason;        /* SETT_TILE_YES, .. */
-  int64_t element, a, b; /* the numbers in the reason's text */
+  int32_t reason;        /* SETT_TILE_YES or another reason */
+  int64_t element, a, b; /* the numbers for %k, %a and %b in the text of the reason */
 } sett_tile_answer;
 
-/* What a relation compares beside places: the bits of an element in memory, the type as well, or neither. If the bits differ, memory and places are
- * compared in positions. */
+/* Comparisons of two arrays compare positions and, in addition: the bits of an element in memory; or these and the type; or neither. If the bits may
+ * differ, memory is counted in positions. */
 enum { SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE, SETT_TILE_ANY_TYPE };
 
-/* A bitcast as transpose(reshape(transpose(x))): `first` leads from the shape `from` to `before`, the reshape to `after`, `second` to the shape `to`.
- */
+/* A bitcast as transpose(reshape(transpose(x))). The first transpose (`first`) leads from shape `from` to shape `before`, the reshape to `after`, and
+ * the second transpose (`second`) to `to`. */
 enum { SETT_TILE_NO_FORM, SETT_TILE_RESHAPE, SETT_TILE_TRANSPOSE, SETT_TILE_TRANSPOSE_RESHAPE_TRANSPOSE };
 typedef struct sett_tile_decomposition {
   sett_tile_answer answer;
@@ -815,12 +827,12 @@ typedef struct sett_tile_decomposition {
   sett_tile_shape before, after;
 } sett_tile_decomposition;
 
-/* The steps of a tile: dimensions combined (*), padded, cut into pairs (tile, place in the tile), and reordered so that the places follow the tiles.
- */
+/* The steps in which a tile changes the list of dimensions: combine dimensions (*), pad them, split each into tile number and index in the tile, and
+ * move the indices in the tile behind the tile numbers. */
 enum { SETT_TILE_COMBINED, SETT_TILE_PADDED, SETT_TILE_RESHAPED, SETT_TILE_TRANSPOSED };
 
-/* TPU formats: name, bits of the type (0: any), E, optional or not, range of the second most minor dimension, outer tile, inner tile. Source: the
- * document on tiled layouts, "Examples of tiling formats". */
+/* Tiling formats of TPUs: name; bits of the type (0: any); E; optional or not; interval of the size of the second most minor dimension; outer tile;
+ * inner tile. Source: XLA's document on tiled layouts, "Examples of tiling formats". */
 #define SETT_TILE_FORMATS(X)                           \
   X("linear", 0, 0, 1, 0, INT64_MAX, 0, 0, 0)          \
   X("large 8x128", 32, 0, 0, 5, INT64_MAX, 8, 128, 0)  \
@@ -840,35 +852,36 @@ enum {
 typedef struct sett_tile_format {
   const char *name;
   sett_tile_shape shape;
-  double padding; /* share of the positions */
-  int chosen;     /* 1 if the document chooses this format for the shape */
+  double padding; /* fraction of the positions that are padding */
+  int chosen;     /* 1 if that document chooses this format for the shape */
 } sett_tile_format;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* Return a shape without tiles; minor_to_major NULL means row-major. Dimensions may be SETT_TILE_UNBOUNDED. Only the rank is checked; sett_tile_check
- * checks the rest. */
+/* Return a shape without tiles. minor_to_major NULL means row-major. A dimension may be SETT_TILE_UNBOUNDED. Only the rank is checked here;
+ * sett_tile_check checks everything. */
 SETT_PUBLIC sett_tile_shape sett_tile_make(int type, int rank, const int64_t *dims, const int32_t *minor_to_major);
-/* Return the shape with a further, inner tile. */
+/* Return the shape with one more tile, which is applied after the others. */
 SETT_PUBLIC sett_tile_shape sett_tile_add_tile(const sett_tile_shape *shape, int rank, const int64_t *tile);
-/* Return the shape, or the error of the first rule that it breaks (column 0). Parsed shapes are checked already. */
+/* Return the shape if it breaks no rule; otherwise the error of the first rule that it breaks, with column 0. Shapes that were parsed are already
+ * checked. */
 SETT_PUBLIC sett_tile_shape sett_tile_check(const sett_tile_shape *shape);
 
-/* Parse the whole text as one array, token, opaque or buffer. */
+/* Parse the whole text as one array, token, opaque value or buffer. */
 SETT_PUBLIC sett_tile_shape sett_tile_parse(const char *text, size_t length);
 /* Start to read a shape at the beginning of text. Other text may follow the shape. */
 SETT_PUBLIC sett_tile_reader sett_tile_read(const char *text, size_t length);
-/* Return the next event. For SETT_TILE_LEAF *shape is the leaf, otherwise a failed shape. Return 0 at the end of the shape and after an error
- * (reader->error), also in later calls. Use: while (sett_tile_next(&reader, &shape)) .. if (reader.error) .. */
+/* Return the next event, or 0 at the end of the shape and after an error (reader->error), also in later calls. For SETT_TILE_LEAF, *shape is the
+ * leaf; for other events, it is a failed shape. Use: while (sett_tile_next(&reader, &shape)) .. if (reader.error) .. */
 SETT_PUBLIC int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape);
-/* Write the canonical text and a NUL, cut to capacity. Return the number of bytes of the whole text without the NUL. */
+/* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. */
 SETT_PUBLIC size_t sett_tile_print(const sett_tile_shape *shape, char *out, size_t capacity);
-/* Do the same for any shape at the beginning of text, also for a tuple. If whole is 1, only blanks may follow. Return 0 on an error. */
+/* The same for the shape at the beginning of a text, which may be a tuple. If whole is 1, only blanks may follow the shape. Return 0 on an error. */
 SETT_PUBLIC size_t sett_tile_canonical(const char *text, size_t length, int whole, char *out, size_t capacity,
                                        sett_tile_summary *summary);
 SETT_PUBLIC const char *sett_tile_message(int error);
 SETT_PUBLIC const char *sett_tile_type_name(int type);
-/* Return the type with that name, in lower or upper case, or -1. */
+/* Return the type with this name in lower or upper case, or -1. */
 SETT_PUBLIC int sett_tile_type_find(const char *name, size_t length);
 
 SETT_PUBLIC int64_t sett_tile_elements(const sett_tile_shape *shape);
@@ -876,106 +889,112 @@ SETT_PUBLIC int64_t sett_tile_positions(const sett_tile_shape *shape);
 SETT_PUBLIC int64_t sett_tile_bits(const sett_tile_shape *shape);
 SETT_PUBLIC int64_t sett_tile_bytes(const sett_tile_shape *shape);
 SETT_PUBLIC int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape *b);
-/* Return 1 if an array or buffer has no tile, no tail and no split, and each element takes the whole bytes of its type. minor_to_major then says
- * everything. */
+/* Return 1 if minor_to_major is the whole layout of an array or buffer: it has no tile, tail or split, and each element takes the whole bytes of its
+ * type. */
 SETT_PUBLIC int sett_tile_plain(const sett_tile_shape *shape);
 
 SETT_PUBLIC sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape);
-/* Return the plan for a device. It holds at most SETT_TILE_DEVICE_RANK dimensions with SETT_TILE_DEVICE_DIGITS digits each. */
+/* Return the plan in the form that a kernel takes. It has at most SETT_TILE_DEVICE_RANK dimensions of at most SETT_TILE_DEVICE_DIGITS digits each. */
 SETT_PUBLIC sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan);
-/* Return the length of the final list and point *dims at the list, most major first. */
+/* Point *dims at the list of physical dimensions after all tiles, the most major first. Return its length. */
 SETT_PUBLIC int sett_tile_physical(const sett_tile_plan *plan, const int64_t **dims);
-/* Return the position of an element, in elements, or SETT_TILE_UNKNOWN for an index outside the shape. */
+/* Return the position of an element, counted in elements. Return SETT_TILE_UNKNOWN for an index outside the shape. */
 SETT_PUBLIC int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t *index);
-/* Return 1 and write the index of the element at a position. Return 0 and write -1s for padding and for positions outside 0 .. plan->positions - 1.
+/* Write the index of the element at a position and return 1. For padding, and for positions outside 0 .. plan->positions - 1, write -1s and return 0.
  */
 SETT_PUBLIC int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index);
 
-/* Return an iterator before the first element. It visits all elements in the order of their positions in `order` (field at) and gives their positions
- * in `other`. Both plans need the same dimensions and must outlive the iterator. Types are not compared. */
+/* Return an iterator that stands before the first element. It visits all elements in the order of their positions in `order` (field at), and gives
+ * their positions in `other`. Both plans must have the same dimensions, and must exist as long as the iterator. Types are not compared. */
 SETT_PUBLIC sett_tile_iterator sett_tile_iterate(const sett_tile_plan *order, const sett_tile_plan *other);
-/* Restart the iterator with the elements at positions first .. last - 1 of `order`. Threads share an array by slices, each with its own copy of the
- * iterator. The cost is one division per digit. */
+/* Restart the iterator with the elements at positions first .. last - 1 of `order`. Threads can share an array: each takes a copy of the iterator and
+ * its own slice. The cost is one division per digit. */
 SETT_PUBLIC void sett_tile_slice(sett_tile_iterator *iterator, int64_t first, int64_t last);
-/* Move to the next element: return 1 and set iterator->at, other, index and gap. Return 0 after the last element: `at` is then the end of the slice,
- * other and index are -1, and gap is the padding after the last element. For a failed iterator all are -1. */
+/* Go to the next element: set iterator->at, other, index and gap, and return 1. After the last element, return 0: at is then the end of the slice,
+ * other and index are -1, and gap is the padding after the last element. For a failed iterator, all of them are -1. */
 SETT_PUBLIC int sett_tile_advance(sett_tile_iterator *iterator);
-/* Move to the next run: element k of iterator->run elements is at position at + k * at_stride, and at other + k * other_stride. The rest of the
- * current run is skipped; sett_tile_advance visits it instead. */
+/* Go to the next run: its element k, for k < iterator->run, is at position at + k * at_stride of `order` and at other + k * other_stride of `other`.
+ * The rest of the current run is skipped. */
 SETT_PUBLIC int sett_tile_advance_run(sett_tile_iterator *iterator);
-/* Return the same iterator for a device. It holds at most SETT_TILE_DEVICE_RANK dimensions and SETT_TILE_DEVICE_LOOPS digits. */
+/* Return the iterator in the form that a kernel takes. It has at most SETT_TILE_DEVICE_RANK dimensions and SETT_TILE_DEVICE_LOOPS digits. */
 SETT_PUBLIC sett_tile_device_iterator sett_tile_device_iterate(const sett_tile_plan *order,
                                                                const sett_tile_plan *other);
 
-/* Return the fraction (0 to 1) of the positions that hold no element; for a split array, in its largest part. SETT_TILE_UNKNOWN if the positions are
- * unknown. */
+/* Return the fraction (0 to 1) of the positions that hold no element; for a split array, that of its largest part. Return SETT_TILE_UNKNOWN if the
+ * number of positions is unknown. */
 SETT_PUBLIC double sett_tile_padding(const sett_tile_shape *shape);
-/* Return the byte and bits of the element at a position, which must be a position of the array. Bits and byte are SETT_TILE_UNKNOWN if elements have
- * no size. */
+/* Return byte and bits of the element at a position of the array. They are SETT_TILE_UNKNOWN if elements have no size. */
 SETT_PUBLIC sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position);
-/* Return one more than the last position that holds an element. A copy that may leave out trailing padding ends there. */
+/* Return 1 + the last position that holds an element. A copy may end there if it may leave out trailing padding. */
 SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan);
-/* Write the distance in bytes between neighbours along each dimension. The answer is yes if and only if the first byte of an element is the sum of
- * index * stride, and elements take whole bytes. Either all dimensions have a stride or none has. (To ask each dimension alone, in elements, call
- * sett_map_strides of sett_layout_map, sett.h.) A dimension of 1 gets the stride of row-major order, or 0 if that does not fit. If the answer is not
- * yes, all strides are -1. */
+/* Write the distance in bytes between adjacent elements along each dimension. The answer is yes exactly if elements take whole bytes and the first
+ * byte of
+ * every element is the sum of index * stride. If the answer is not yes, all strides are -1. (For a single dimension, sett_map_strides of sett_layout_map
+ * in sett.h gives the stride in elements.) A dimension of size 1 gets its stride in row-major order, or 0 if that does not fit. */
 SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
-/* Write the list after a step (SETT_TILE_COMBINED, ..) of a tile, where tile 0 is the outermost. Return its length, or 0 if there is no such step. */
+/* Write the list of dimensions after one step of a tile (SETT_TILE_COMBINED, ..). Tile 0 is the outermost. Return the length of the list, or 0 if
+ * there is no such step. */
 SETT_PUBLIC int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims);
 
-/* Split arrays: the number of parts; the shape of each part's memory, which is that of the largest part; the part that holds an index (row-major over
- * the split dimensions) with the index there, or SETT_TILE_UNKNOWN and -1s; and the way back, 1, or 0 and -1s if the part has no such index.
- * Positions are those of sett_tile_part_shape. */
+/* Split arrays. Positions are those of sett_tile_part_shape.
+ *     sett_tile_parts        return the number of parts
+ *     sett_tile_part_shape   return the shape of the memory of each part, which is that of the largest part
+ *     sett_tile_part         return the number of the part that holds an index (row-major over the split dimensions), and write the index within the
+ *                            part;
+ *                            for an index outside the array, return SETT_TILE_UNKNOWN and write -1s
+ *     sett_tile_whole        the inverse: write the index in the array and return 1; if the part has no such index, write -1s and return 0 */
 SETT_PUBLIC int64_t sett_tile_parts(const sett_tile_shape *shape);
 SETT_PUBLIC sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
 SETT_PUBLIC int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within);
 SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index);
 
-/* Say whether a buffer of shape a, unchanged, is a buffer of shape b (RELATIONS). types is SETT_TILE_SAME_BITS, .. */
+/* Decide if a buffer of shape a is, without any change, a buffer of shape b; see RELATIONS in the manual. types is SETT_TILE_SAME_BITS,
+ * SETT_TILE_SAME_TYPE or SETT_TILE_ANY_TYPE. */
 SETT_PUBLIC sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b);
 SETT_PUBLIC sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                           int types);
-/* Say the same for a transpose: dimension i of `to` is dimension permutation[i] of `from`. */
+/* Decide the same for a transpose: dimension i of `to` is dimension permutation[i] of `from`. */
 SETT_PUBLIC sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                             const int32_t *permutation, int types);
-/* Write the permutation that makes the transpose a bitcast, or -1s. Dimensions of 1 keep their order. */
+/* Write the permutation with which the transpose is a bitcast, or -1s. Dimensions of size 1 keep their order. */
 SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to,
                                                       int32_t *permutation, int types);
-/* Write a bitcast as a reshape, a transpose, or a reshape between two transposes, none of which moves a byte. */
+/* Write a bitcast as a reshape, as a transpose, or as a reshape between two transposes. None of them moves a byte. */
 SETT_PUBLIC sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to);
-/* Return a layout for other dimensions with the tiles of `from`, so that the reshape is a bitcast. If the answer is not yes, the returned layout does
- * not have that property. */
+/* Return a layout for other dimensions that has the tiles of `from` and makes the reshape a bitcast. If the answer is not yes, the reshape to the
+ * returned layout is no bitcast, or it is not known to be one. */
 SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims,
                                             sett_tile_answer *answer);
-/* Say whether the shape and the shape without its tiles are the same bytes. */
+/* Decide if the array has the same bytes with its tiles and without them. */
 SETT_PUBLIC sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *shape);
-/* Write "yes", or "no: .." with the reason, in the manner of sett_tile_print. */
+/* Write the answer as text: "yes", or "no: .." with the reason. capacity and the result are as in sett_tile_print. */
 SETT_PUBLIC size_t sett_tile_answer_print(const sett_tile_answer *answer, char *out, size_t capacity);
 SETT_PUBLIC const char *sett_tile_reason_text(int reason);
 
-/* Reorder the dimensions and keep every byte in place: dimension i of the result is dimension permutation[i] of shape. */
+/* Reorder the dimensions; every byte stays in place. Dimension i of the result is dimension permutation[i] of shape. */
 SETT_PUBLIC sett_tile_shape sett_tile_permute(const sett_tile_shape *shape, const int32_t *permutation);
 /* Reorder the dimensions into physical order, so that minor_to_major is descending. Every byte stays in place. */
 SETT_PUBLIC sett_tile_shape sett_tile_descending(const sett_tile_shape *shape);
-/* Remove a dimension; the order of the others and their splits stay. Bytes stay in place if the dimension was 1 and no tile padded it:
- * sett_tile_same_bytes tells. */
+/* Remove a dimension. The other dimensions keep their order and their splits. Bytes stay in place if the size of the dimension was 1 and no tile
+ * padded it; sett_tile_same_bytes decides this. */
 SETT_PUBLIC sett_tile_shape sett_tile_delete(const sett_tile_shape *shape, int dim);
-/* Move a dimension to another place of minor_to_major, where 0 is the most minor; its splits move too. Bytes stay in place if the moved dimension and
- * those that it passes allow that: sett_tile_same_bytes tells. */
+/* Move a dimension to index `place` of minor_to_major, where 0 is the most minor. Its splits move with it. sett_tile_same_bytes decides if all bytes
+ * stay in place. */
 SETT_PUBLIC sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim, int place);
 
-/* Normalize a transpose of dims (result dimension i is dims[permutation[i]]): drop dimensions of 1 and merge dimensions that move together. Write the
- * dimensions of the result and their order, and return their number. [8,32,32,16] by 0,3,1,2 becomes 8,16,1024 by 0,2,1. */
+/* Simplify a transpose of an array with sizes dims, in which dimension i of the result is dimension permutation[i]: remove dimensions of size 1, and
+ * merge dimensions that stay adjacent. Write the sizes of the result and the new permutation, and return their number. [8,32,32,16] permuted by
+ * 0,3,1,2 becomes 8,16,1024 permuted by 0,2,1. */
 SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
                                            int32_t *order);
-/* Write the dimensions other than 1 that a reshape keeps, as pairs from[i], to[i], and return their number. */
+/* Write the dimensions that a reshape does not change, except those of size 1, as pairs from[i], to[i]. Return the number of pairs. */
 SETT_PUBLIC int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from,
                                     int32_t *to);
-/* Return 1 if a dimension is the most major one when dimensions of 1 are ignored. */
+/* Return 1 if a dimension is the most major one apart from dimensions of size 1. */
 SETT_PUBLIC int sett_tile_is_most_major(const sett_tile_shape *shape, int dim);
 
-/* Write the shape in every format that has tiles for its element size, with the padding of each; return the number of formats. Tiles and L come from
- * the format, everything else from the shape. */
+/* Write the shape in every TPU format that has tiles for its element size, with the padding of each. Return the number of formats. Tiles and L come
+ * from the format, everything else from the shape. */
 SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
@@ -997,7 +1016,7 @@ SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
 SETT_TILE_FUNCTIONS(SETTP_LINK_RENAME)
 #endif
 
-#endif /* host */
+#endif /* end of the functions for the host */
 #endif
 
 #if !SETTP_TILE_OPENCL && !defined(SETTP_TILE_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
@@ -1005,14 +1024,14 @@ SETT_TILE_FUNCTIONS(SETTP_LINK_RENAME)
 
 /* ---- bodies: small things --------------------------------------------------------------------------------------- */
 
-/* Return a * b for a, b >= 0, or -1 if the product does not fit or an operand is -1. */
+/* Return a * b for a, b >= 0. Return -1 if the product does not fit, or if an operand is -1. */
 SETT_INLINE int64_t settp_tile_mul(int64_t a, int64_t b) {
   if (a < 0 || b < 0) return -1;
   if (a == 0 || b == 0) return 0;
   return a > INT64_MAX / b ? -1 : a * b;
 }
 
-/* Return the smallest multiple of `to` that is at least a, or -1. */
+/* Return the smallest multiple of `to` that is at least a; -1 if it does not fit. */
 SETT_INLINE int64_t settp_tile_round(int64_t a, int64_t to) {
   int64_t count;
   if (a <= 0 || to <= 1) return a;
@@ -1029,7 +1048,7 @@ SETT_INLINE int64_t settp_tile_product(const int64_t *dims, int count) {
   return product;
 }
 
-/* Return 1 if the digit with the larger weight (high) begins where the lower digit (low) ends, so that both are one digit. */
+/* Return 1 if two adjacent digits can be one: the stride of the higher digit is the lower stride times the quotient of their weights. */
 SETT_INLINE int settp_tile_continues(int64_t high_weight, int64_t high_stride, int64_t low_weight, int64_t low_stride) {
   return high_weight % low_weight == 0 && high_stride == settp_tile_mul(low_stride, high_weight / low_weight);
 }
@@ -1075,7 +1094,7 @@ SETT_INLINE int64_t settp_tile_memory_bits(int type) {
 
 SETT_INLINE char settp_tile_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-/* Return 1 if the word of that length is name, which is in lower case. */
+/* Return 1 if a word with this length equals name, which is in lower case. Upper and lower case of the word do not matter. */
 SETT_INLINE int settp_tile_word_is(const char *word, int64_t length, const char *name) {
   int64_t i;
   for (i = 0; i < length; ++i)
@@ -1137,7 +1156,7 @@ SETT_PUBLIC int64_t sett_tile_bits(const sett_tile_shape *shape) {
   return shape->packed > 0 ? shape->packed : settp_tile_memory_bits(shape->type);
 }
 
-/* Compute the lists for the dimensions in dims (logical order). */
+/* Compute the lists of a plan for an array with the sizes dims, in logical order. */
 SETT_INLINE void settp_tile_lists(const sett_tile_shape *shape, const int64_t *dims, sett_tile_plan *plan) {
   int stage, i, tile_at = 0, n = shape->rank;
   plan->rank = n;
@@ -1189,7 +1208,7 @@ SETT_INLINE sett_tile_plan settp_tile_plan_zero(void) {
   return plan;
 }
 
-/* Write the dimensions of the largest part of a split array, or the array's own without splits. */
+/* Write the dimensions of the largest part of a split array. Without splits, write those of the array. */
 SETT_INLINE void settp_tile_part(const sett_tile_shape *shape, int64_t *dims) {
   int i, j, at = 0;
   for (i = 0; i < shape->rank; ++i) dims[i] = shape->dims[i];
@@ -1222,7 +1241,7 @@ SETT_PUBLIC int64_t sett_tile_positions(const sett_tile_shape *shape) {
 SETT_PUBLIC int64_t sett_tile_bytes(const sett_tile_shape *shape) {
   int64_t positions = sett_tile_positions(shape), bits = sett_tile_bits(shape), whole, rest;
   if (positions <= 0) return positions;
-  /* positions = 8 * (positions / 8) + positions % 8, so that the number of bits never overflows */
+  /* split into positions / 8 and positions % 8, so that the number of bits cannot overflow */
   whole = settp_tile_mul(positions / 8, bits);
   rest = settp_tile_mul(positions % 8, bits);
   if (whole < 0 || rest < 0) return SETT_TILE_UNKNOWN;
@@ -1370,7 +1389,7 @@ SETT_INLINE int64_t settp_tile_word(settp_tile_lexer *lexer) {
   return end - lexer->at;
 }
 
-/* Read a non-negative integer. `error` is the error code if there is no digit. */
+/* Read a non-negative integer. `error` is the error if there is no digit. */
 SETT_INLINE int settp_tile_integer(settp_tile_lexer *lexer, int64_t *value, int error) {
   int64_t start;
   settp_tile_blank(lexer);
@@ -1390,7 +1409,7 @@ SETT_INLINE int settp_tile_integer(settp_tile_lexer *lexer, int64_t *value, int 
   return 1;
 }
 
-/* '(' integer ')' */
+/* read `( integer )` */
 SETT_INLINE int settp_tile_one(settp_tile_lexer *lexer, int64_t *value, int64_t *at) {
   if (!settp_tile_want(lexer, '(', SETT_TILE_ERROR_PAREN)) return 0;
   settp_tile_blank(lexer);
@@ -1478,7 +1497,8 @@ SETT_INLINE int settp_tile_read_splits(settp_tile_lexer *lexer, sett_tile_shape 
   return !lexer->error;
 }
 
-/* Read the attributes after ':' up to the brace, which is not consumed. *tiles_at is the place of the tiles, for later errors. */
+/* Read the attributes after ':' up to the closing brace, which is not consumed. *tiles_at is the offset of the tiles, for errors that are found later.
+ */
 SETT_INLINE int settp_tile_read_attributes(settp_tile_lexer *lexer, sett_tile_shape *shape, int64_t *tiles_at) {
   enum {
     SETTP_TILE_LEVELS,
@@ -1530,7 +1550,7 @@ SETT_INLINE int settp_tile_read_attributes(settp_tile_lexer *lexer, sett_tile_sh
   return !lexer->error;
 }
 
-/* Read a layout if the next token is its brace. */
+/* Read a layout if the next token is an opening brace. */
 SETT_INLINE int settp_tile_read_layout(settp_tile_lexer *lexer, sett_tile_shape *shape, int64_t *tiles_at) {
   settp_tile_lexer ahead = *lexer;
   int count = 0;
@@ -1560,7 +1580,7 @@ SETT_INLINE int settp_tile_read_layout(settp_tile_lexer *lexer, sett_tile_shape 
   return settp_tile_want(lexer, '}', SETT_TILE_ERROR_ATTRIBUTE);
 }
 
-/* Read the dimensions after '[', and the ']'. */
+/* Read the dimensions after '[', and then ']'. */
 SETT_INLINE int settp_tile_read_dims(settp_tile_lexer *lexer, sett_tile_shape *shape) {
   int i;
   if (settp_tile_take(lexer, ']')) return 1;
@@ -1627,7 +1647,7 @@ SETT_PUBLIC sett_tile_reader sett_tile_read(const char *text, size_t length) {
   return reader;
 }
 
-/* Do one step of sett_tile_next with a lexer of its own. */
+/* Do one step of sett_tile_next with a given lexer. */
 SETT_INLINE int settp_tile_step(sett_tile_reader *reader, settp_tile_lexer *lexer, sett_tile_shape *shape) {
   for (;;) {
     char c;
@@ -1693,7 +1713,7 @@ SETT_PUBLIC int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape)
   return event;
 }
 
-/* Return the error of text that follows a shape that must stand alone, or 0. */
+/* Return 0, or the error of a text that follows a shape which must be the whole text. */
 SETT_INLINE int settp_tile_trailing(const char *text, int64_t length, int64_t at, int64_t *column) {
   settp_tile_lexer lexer;
   lexer.text = text;
@@ -1848,7 +1868,7 @@ SETT_PUBLIC size_t sett_tile_print(const sett_tile_shape *shape, char *out, size
   return settp_tile_finish(&writer);
 }
 
-/* Write the separator between two members of a tuple; every fifth member has its number before it. */
+/* Write the separator between two members of a tuple. In front of every fifth member, write its index as a comment. */
 SETT_INLINE void settp_tile_put_comma(settp_tile_writer *writer, const sett_tile_reader *reader) {
   if (reader->item == 0) return;
   settp_tile_puts(writer, ", ");
@@ -1903,12 +1923,13 @@ SETT_PUBLIC size_t sett_tile_canonical(const char *text, size_t length, int whol
 
 /* ---- bodies: positions ------------------------------------------------------------------------------------------ */
 
-/* An entry of the list as digits of the index. The entry's value is the sum of digit * unit. A digit of a dimension (or of several dimensions joined
- * by *) is value mod limit / weight: the digit above it has the weight limit, or the source is smaller than limit. An entry is a chain of pieces, the
- * most minor first. */
+/* An entry of the list of dimensions, as digits of the index. Its value is the sum of digit * unit. A digit of a dimension (or of several dimensions
+ * joined by *) is (value mod limit) / weight, where limit is the weight of the digit above or a bound of the value. An entry is a linked list of
+ * digits, the most minor first. */
 typedef struct settp_tile_piece {
-  int32_t source; /* physical number of the dimension; the last one if * joined several; -1 if the digit was used up */
-  int32_t next;   /* the next more major digit of the entry, or -1 */
+  /* physical index of the dimension; the last one if * joined several; -1 if the digit was merged into another */
+  int32_t source;
+  int32_t next; /* the next more major digit of the entry, or -1 */
   int64_t weight, limit, unit;
 } settp_tile_piece;
 
@@ -1919,8 +1940,9 @@ typedef struct settp_tile_pieces {
 
 SETT_INLINE int64_t settp_tile_largest(const settp_tile_piece *digit) { return (digit->limit - 1) / digit->weight; }
 
-/* Cut an entry by a tile: *entry becomes the remainder, *quotient the quotient. Digits whose units are multiples of the tile go to the quotient; the
- * highest other digit is split if the cut goes through it. Return 0 if the cut goes through a sum of several digits, so that none can be split. */
+/* Divide an entry by a tile: *entry becomes the remainder, *quotient the quotient. Digits whose units are multiples of the tile go to the quotient.
+ * If the division goes through the highest of the other digits, this digit is split. Return 0 if it goes through a sum of several digits, of which
+ * none can be split. */
 SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *entry, int32_t *quotient) {
   settp_tile_piece *digit = all->digit;
   int32_t at, last = -1;
@@ -1950,8 +1972,8 @@ SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *en
   return 1;
 }
 
-/* Append the chain of a more major entry, in units of size, to the chain of another entry. If a tile cut a digit and * puts both halves together
- * again, they become one digit. */
+/* Join two entries: append the digits of the more major entry, multiplied by size, to those of the other. If a tile split a digit and * puts both
+ * halves together again, they become one digit. */
 SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t outer, int32_t inner, int64_t size) {
   settp_tile_piece *low, *high;
   int32_t at;
@@ -1969,8 +1991,9 @@ SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t outer, int32
   return inner;
 }
 
-/* Set whole[i] to 1 if the i-th tile dimension of all tiles cuts a value whose quotient and remainder lie in memory as the uncut value would. The
- * function works back from the last tile: stride[] is the stride of each entry of a list, or -1 if the later tiles give it none. */
+/* Set whole[i] to 1 if tile dimension i (counted over all tiles) divides a value whose quotient and remainder are stored as the value would be
+ * without the division. The function goes back from the last tile; stride[] is the stride of each entry of a list, or -1 if the later tiles give it
+ * none. */
 SETT_INLINE void settp_tile_find_whole(const sett_tile_plan *plan, int32_t *whole) {
   int64_t stride[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], size = 1;
   int stage, i, tile_at = 0;
@@ -1996,8 +2019,8 @@ SETT_INLINE void settp_tile_find_whole(const sett_tile_plan *plan, int32_t *whol
   }
 }
 
-/* Compute the digits of all entries of the plan's last list. entry[i] is the number of the most minor digit of entry i, or -1 if entry i has none.
- * With join, dimensions that * combines in the first tile count as one dimension. Return 0 if the plan is coupled. */
+/* Compute the digits of all entries of the plan's last list. entry[i] is the index of the most minor digit of entry i, or -1 if it has none. With
+ * join, dimensions that * combines in the first tile count as one dimension. Return 0 if the plan is coupled. */
 SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, settp_tile_pieces *all, int32_t *entry) {
   int32_t next[SETT_TILE_MAX_LIST], whole[SETT_TILE_MAX_TILE_DIMS];
   int stage, i, g, tile_at = 0, n = plan->rank;
@@ -2028,7 +2051,8 @@ SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, set
       joined = settp_tile_join(all, joined, entry[at], list[at]);
       if (join && stage == 0 && joined >= 0 && all->digit[joined].next >= 0) {
         settp_tile_piece *digit = &all->digit[joined], *outer = &all->digit[digit->next];
-        digit->limit += settp_tile_largest(outer) * outer->unit; /* one source: the sum of both */
+        /* both have the same source, so this digit becomes the sum of both */
+        digit->limit += settp_tile_largest(outer) * outer->unit;
         digit->next = outer->source = -1;
       }
       if (join && stage == 0 && joined >= 0) all->digit[joined].source = at - ones;
@@ -2046,7 +2070,7 @@ SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, set
   return 1;
 }
 
-/* Write the digits of one source, largest weight first, into step[] and return their number. Two digits that are contiguous become one. */
+/* Write the digits of one source to step[], the largest weight first, and return their number. Two digits that can be one become one. */
 SETT_INLINE int settp_tile_source_steps(const settp_tile_pieces *all, const int64_t *stride, int source,
                                         sett_tile_step *step) {
   int count = 0, kept = 0, i, j;
@@ -2065,7 +2089,7 @@ SETT_INLINE int settp_tile_source_steps(const settp_tile_pieces *all, const int6
   return kept;
 }
 
-/* Compute the steps of a plan whose lists are ready; join as above. Return 0 if the plan is coupled. */
+/* Compute the steps of a plan whose lists are already computed. join is as in settp_tile_take_digits. Return 0 if the plan is coupled. */
 SETT_INLINE int settp_tile_steps(sett_tile_plan *plan, int join) {
   settp_tile_pieces all;
   int32_t entry[SETT_TILE_MAX_LIST], into[SETT_TILE_MAX_RANK];
@@ -2130,8 +2154,8 @@ SETT_PUBLIC int sett_tile_physical(const sett_tile_plan *plan, const int64_t **d
   return plan->error ? 0 : plan->length[plan->tiles];
 }
 
-/* Compute a position by the definition, tile after tile, for layouts without steps. *cut is the first tile dimension that leaves a remainder, or 1.
- */
+/* Compute a position by the definition, one tile after another, for layouts without steps. *cut is the first tile dimension that leaves a remainder,
+ * or 1. */
 SETT_INLINE int64_t settp_tile_position_by_tiles(const sett_tile_plan *plan, const int64_t *index, int64_t *cut) {
   int64_t digit[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], position = 0;
   int i, stage, tile_at = 0, n = plan->rank;
@@ -2192,7 +2216,7 @@ SETT_INLINE int settp_tile_element_by_tiles(const sett_tile_plan *plan, int64_t 
         --g;
         value = digit[n - k + g] * tile + digit[n - k + groups + g];
       }
-      /* a digit is cut from the value that the more major members of the group share; the rest is padding */
+      /* the digit is taken from the joined value of a group; a value outside the group is padding */
       if (leads ? value >= size : size == 0) return 0;
       next[n - k + i] = leads ? value : value % size;
       if (!leads) value /= size;
@@ -2228,7 +2252,7 @@ SETT_PUBLIC int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t
   return position;
 }
 
-/* Do the same for a position inside the layout without its tail. The index is not written if the position is padding. */
+/* The same for a position inside the layout without its tail. For padding, the index is not written. */
 SETT_INLINE int settp_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index) {
   int64_t amount[SETT_TILE_MAX_LIST], rest = position, value = 0;
   int i;
@@ -2251,7 +2275,7 @@ SETT_INLINE int settp_tile_element(const sett_tile_plan *plan, int64_t position,
     if (step->dim == step->into) {
       index[step->dim] = value;
       value = 0;
-    } else { /* what * had joined */
+    } else { /* separate the dimensions that * joined */
       index[step->dim] = index[next->dim] / next->size;
       index[next->dim] %= next->size;
     }
@@ -2275,7 +2299,7 @@ SETT_PUBLIC sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan) {
   sett_tile_device_plan out = {0};
 #endif
   int64_t period = plan->span;
-  int place[SETT_TILE_MAX_LIST]; /* place in out of each step's digit */
+  int place[SETT_TILE_MAX_LIST]; /* the index in `out` of the digit of each step */
   int i, d = 0;
   out.error = plan->error;
   out.rank = plan->rank;
@@ -2308,8 +2332,8 @@ SETT_PUBLIC sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan) {
 
 /* ---- bodies: iterators ------------------------------------------------------------------------------------------ */
 
-/* Return the stride of the digit of dimension dim with that weight, which is a multiple of one of the plan's weights; 0 if the dimension has no
- * digits. */
+/* Return the stride of the digit of dimension dim with this weight, which must be a multiple of one of the plan's weights. Return 0 if the dimension
+ * has no digits. */
 SETT_INLINE int64_t settp_tile_digit_stride(const sett_tile_plan *plan, int dim, int64_t weight) {
   int64_t stride = 0, largest = 0;
   int i;
@@ -2322,7 +2346,8 @@ SETT_INLINE int64_t settp_tile_digit_stride(const sett_tile_plan *plan, int dim,
   return stride;
 }
 
-/* Write the weights of all digits of a dimension in both plans, largest first. Return -1 if one does not divide the next. */
+/* Write the weights of all digits that a dimension has in both plans, the largest first. Return -1 if one of them does not divide the next larger one.
+ */
 SETT_INLINE int settp_tile_weights(const sett_tile_plan *order, const sett_tile_plan *other, int dim, int64_t *weight) {
   int count = 0, i, j, k;
   for (i = 0; i < order->steps + other->steps; ++i) {
@@ -2338,15 +2363,15 @@ SETT_INLINE int settp_tile_weights(const sett_tile_plan *order, const sett_tile_
   return count;
 }
 
-/* Return 1 if * couples dimensions. */
+/* Return 1 if * joins dimensions of the plan. */
 SETT_INLINE int settp_tile_is_tied(const sett_tile_plan *plan) {
   int i, tied = plan->coupled;
   for (i = 0; i < plan->steps; ++i) tied |= plan->step[i].dim >= 0 && plan->step[i].dim != plan->step[i].into;
   return tied;
 }
 
-/* Write the digits of all dimensions, cut so that both plans have them, smallest stride in `order` first. Return their number (at least 1), or 0 if
- * there is no such cut. */
+/* Write the digits of all dimensions, split so that both plans have them, with the smallest stride in `order` first. Return their number, which is at
+ * least 1. Return 0 if they cannot be split so. */
 SETT_INLINE int settp_tile_common_loops(const sett_tile_plan *order, const sett_tile_plan *other, const int64_t *dims,
                                         settp_tile_loop *loop) {
   settp_tile_loop none = {0, 1, 1, 1, 1, 0};
@@ -2371,7 +2396,7 @@ SETT_INLINE int settp_tile_common_loops(const sett_tile_plan *order, const sett_
   return loops;
 }
 
-/* Write the dimensions of a plan in logical order. */
+/* Write the sizes of a plan's dimensions in logical order. */
 SETT_INLINE void settp_tile_dims_of(const sett_tile_plan *plan, int64_t *dims) {
   int i;
   for (i = 0; i < plan->rank; ++i)
@@ -2419,7 +2444,7 @@ SETT_PUBLIC void sett_tile_slice(sett_tile_iterator *iterator, int64_t first, in
   iterator->run = 0;
 }
 
-/* Move to the next element of layouts without shared digits: each position is computed from the plans. */
+/* Go to the next element of layouts without common digits. Each position is computed from the plans. */
 SETT_INLINE int settp_tile_next_position(sett_tile_iterator *iterator) {
   int64_t behind = iterator->state == SETTP_TILE_BEFORE ? iterator->first : iterator->at + 1;
   int d;
@@ -2497,7 +2522,7 @@ SETT_PUBLIC double sett_tile_padding(const sett_tile_shape *shape) {
 SETT_PUBLIC sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position) {
   int64_t bits = sett_tile_bits(shape), rest = position % 8;
   sett_tile_place place;
-  /* rest * bits may overflow if bits is huge, so whole bytes are computed separately */
+  /* whole bytes are computed separately, because rest * bits may overflow */
   place.bits = bits;
   place.byte = position / 8 * bits + rest * (bits / 8) + rest * (bits % 8) / 8;
   place.shift = (int32_t)(rest * (bits % 8) % 8);
@@ -2519,8 +2544,9 @@ SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
   }
   if (plan->span == 0) return 0;
   for (i = plan->steps; i > 0;
-       i = first) { /* the steps [first, i) belong to one source: find the greatest sum of its digits */
-    int64_t best[SETT_TILE_MAX_LIST + 1], size = 1; /* best[at] is the greatest sum over values that reach step at */
+       i = first) { /* steps first to i - 1 belong to one source: find the largest possible sum of digit * stride */
+    /* best[at] is the largest sum of the digits of step `at` and below */
+    int64_t best[SETT_TILE_MAX_LIST + 1], size = 1;
     for (first = i - 1; first > 0 && plan->step[first - 1].into == plan->step[first].into;) --first;
     for (at = first; at < i; ++at) size *= plan->step[at].size;
     best[i] = 0;
@@ -2528,8 +2554,10 @@ SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
       int64_t value = (at == first || plan->step[at - 1].weight == INT64_MAX ? size : plan->step[at - 1].weight) - 1,
               sum = 0;
       best[at] = 0;
-      for (down = at; down < i;
-           ++down) { /* either the greatest value, or one digit less at one place and any value below it */
+      for (
+          down = at; down < i;
+          /* the largest value, or a smaller one: lower the digit of one step by 1, and take the largest values below it */
+          ++down) {
         const sett_tile_step *step = &plan->step[down];
         int64_t digit = value / step->weight;
         if (digit > 0 && sum + (digit - 1) * step->stride + best[down + 1] > best[at])
@@ -2552,7 +2580,8 @@ SETT_PUBLIC int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage,
   list = plan->list[tile];
   n = plan->length[tile];
   k = plan->tile_rank[tile];
-  ones = tile + 1 < plan->tiles ? plan->ones[tile + 1] : 0; /* the next tile puts these before the list */
+  /* number of ones that the next tile puts in front of the list */
+  ones = tile + 1 < plan->tiles ? plan->ones[tile + 1] : 0;
   made = plan->list[tile + 1] + ones;
   if (stage == SETT_TILE_TRANSPOSED) {
     for (i = 0; i < plan->length[tile + 1] - ones; ++i) dims[i] = made[i];
@@ -2618,7 +2647,7 @@ SETT_INLINE int settp_tile_whole(const sett_tile_shape *shape, int64_t part, con
     if (which > 0 && (within[d] < 0 || within[d] > INT64_MAX - shape->split[at + which - 1])) return 0;
     if (which > 0) index[d] = within[d] + shape->split[at + which - 1];
   }
-  return sett_tile_part(shape, index, back) == whole; /* smaller parts end earlier */
+  return sett_tile_part(shape, index, back) == whole; /* the index may be outside a smaller part */
 }
 
 SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index) {
@@ -2630,15 +2659,15 @@ SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, cons
 
 /* ---- bodies: relations ------------------------------------------------------------------------------------------ */
 
-/* The position of element k in row-major order, as digits: k is the sum of digit * weight, each digit as large as the weights above allow, and the
- * position is the sum of digit * stride. Weights descend. A weight need not divide the weight above it (partial tiles). */
+/* The position of element k, in row-major order, as a sum of digits: k is the sum of digit * weight, each digit as large as possible under the weight
+ * above, and the position is the sum of digit * stride. Weights descend; because of partial tiles, a weight need not divide the weight above it. */
 typedef struct settp_tile_chain {
   int32_t count;
   int64_t elements;
   int64_t weight[SETT_TILE_MAX_LIST], stride[SETT_TILE_MAX_LIST];
 } settp_tile_chain;
 
-/* Return 0 if the plan is coupled, or if * joins dimensions that are not adjacent in the logical order. */
+/* Compute the chain of a plan. Return 0 if the plan is coupled, or if * joins dimensions that are not adjacent in logical order. */
 SETT_INLINE int settp_tile_chain_of(const sett_tile_shape *shape, const sett_tile_plan *plan, settp_tile_chain *chain) {
   int64_t row[SETT_TILE_MAX_RANK], size = 1;
   int i, j, kept = 0;
@@ -2650,7 +2679,7 @@ SETT_INLINE int settp_tile_chain_of(const sett_tile_shape *shape, const sett_til
     const sett_tile_step *step = &plan->step[i];
     int64_t weight;
     if (step->dim >= 0 && step->dim != step->into && step->size > 1) {
-      /* the next dimension of the group that is not 1 must be the next one in row-major order */
+      /* the next dimension of the group whose size is not 1 must be the next one in row-major order */
       for (j = i + 1; plan->step[j].size == 1 && plan->step[j].dim != plan->step[j].into; ++j)
         ;
       if (plan->step[j].size > 1 && row[step->dim] != row[plan->step[j].dim] * plan->step[j].size) return 0;
@@ -2676,7 +2705,7 @@ SETT_INLINE int settp_tile_chain_of(const sett_tile_shape *shape, const sett_til
   return 1;
 }
 
-/* Return the position of element k. *run is the number of elements from k on that are one most minor stride apart. */
+/* Return the position of element k. *run receives the number of elements from k on whose positions differ by the most minor stride. */
 SETT_INLINE int64_t settp_tile_chain_at(const settp_tile_chain *chain, int64_t k, int64_t *run) {
   int64_t position = 0, rest = k;
   int i;
@@ -2690,7 +2719,7 @@ SETT_INLINE int64_t settp_tile_chain_at(const settp_tile_chain *chain, int64_t k
   return position;
 }
 
-/* Return the answer for a reason: yes, not decided, or no. */
+/* Return the answer that has this reason: yes, no or not decided. */
 SETT_INLINE sett_tile_answer settp_tile_say(int reason, int64_t a, int64_t b) {
   sett_tile_answer answer;
   answer.yes = reason == SETT_TILE_YES;
@@ -2702,7 +2731,7 @@ SETT_INLINE sett_tile_answer settp_tile_say(int reason, int64_t a, int64_t b) {
   return answer;
 }
 
-/* Return 1 and set the answer if element k has different positions in a and b. */
+/* If element k has different positions in a and b, set the answer and return 1. */
 SETT_INLINE int settp_tile_differ(const settp_tile_chain *a, const settp_tile_chain *b, int64_t k,
                                   sett_tile_answer *answer) {
   int64_t run, at, there;
@@ -2715,8 +2744,8 @@ SETT_INLINE int settp_tile_differ(const settp_tile_chain *a, const settp_tile_ch
   return 1;
 }
 
-/* Compare two chains with equal numbers of elements as functions. Equal digits prove yes. Otherwise the elements where a digit changes are compared
- * first, and then every run of both, up to SETT_TILE_WALK runs. */
+/* Compare two chains with equally many elements. Equal digits prove yes. Otherwise compare the elements at which a digit changes, and then every run
+ * of both, up to SETT_TILE_WALK runs. */
 SETT_INLINE sett_tile_answer settp_tile_compare(const settp_tile_chain *a, const settp_tile_chain *b) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
   int64_t k, steps = 0;
@@ -2737,13 +2766,13 @@ SETT_INLINE sett_tile_answer settp_tile_compare(const settp_tile_chain *a, const
     settp_tile_chain_at(a, k, &run);
     settp_tile_chain_at(b, k, &other);
     if (settp_tile_differ(a, b, k, &answer) || settp_tile_differ(a, b, k + 1, &answer)) return answer;
-    /* the first two elements decide a run; k + 1 may already be in the next run */
+    /* two elements decide a run. k + 1 may already be in the next run */
     k += other < run ? other : run;
   }
   return answer;
 }
 
-/* Move to the next index in row-major order; return 0 after the last. */
+/* Advance to the next index in row-major order. Return 0 after the last. */
 SETT_INLINE int settp_tile_advance(const sett_tile_shape *shape, int64_t *index) {
   int i;
   for (i = shape->rank; i-- > 0;) {
@@ -2753,7 +2782,7 @@ SETT_INLINE int settp_tile_advance(const sett_tile_shape *shape, int64_t *index)
   return 0;
 }
 
-/* Compare element by element, for layouts without chains and for parts of split arrays. */
+/* Compare the positions of one element after another, for layouts that have no chain and for the parts of split arrays. */
 SETT_INLINE sett_tile_answer settp_tile_enumerate(const sett_tile_shape *a, const sett_tile_shape *b) {
   int64_t i[SETT_TILE_MAX_RANK], j[SETT_TILE_MAX_RANK], within[SETT_TILE_MAX_RANK], k = 0;
   sett_tile_shape part_a = sett_tile_part_shape(a), part_b = sett_tile_part_shape(b);
@@ -2776,11 +2805,11 @@ SETT_INLINE sett_tile_answer settp_tile_enumerate(const sett_tile_shape *a, cons
   }
 }
 
-/* Compare the positions of all elements k in both shapes, which have equal numbers of elements. */
+/* Compare the positions of element k in both shapes for all k. The shapes have equally many elements. */
 SETT_INLINE sett_tile_answer settp_tile_same_positions(const sett_tile_shape *a, const sett_tile_shape *b) {
   settp_tile_chain one, other;
   sett_tile_plan plan;
-  sett_tile_shape alike = *b; /* equal in everything that does not place elements */
+  sett_tile_shape alike = *b; /* a copy of b that equals a in all that does not affect positions */
   int chains;
   alike.kind = a->kind;
   alike.type = a->type;
@@ -2800,8 +2829,8 @@ SETT_INLINE int settp_tile_is_sized(const sett_tile_shape *shape) {
          sett_tile_bytes(shape) >= 0;
 }
 
-/* Return 1 and set the answer if the sizes alone decide. flags is SETT_TILE_SAME_BITS, .. If the element sizes differ and need not be equal, memory
- * is compared in positions. */
+/* If the sizes alone decide, set the answer and return 1. flags is SETT_TILE_SAME_BITS or another of that list. If the element sizes differ and may
+ * differ, memory is compared in positions. */
 SETT_INLINE int settp_tile_counts_differ(const sett_tile_shape *a, const sett_tile_shape *b, int flags,
                                          sett_tile_answer *answer) {
   int64_t x = 0, y = 0;
@@ -2836,7 +2865,7 @@ SETT_PUBLIC sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape 
   return settp_tile_same(from, to, types);
 }
 
-/* Return 1 if permutation[0..rank) has each of 0..rank-1 once. */
+/* Return 1 if permutation contains each of 0 .. rank - 1 once. */
 SETT_INLINE int settp_tile_is_permutation(const int32_t *permutation, int rank) {
   uint32_t seen = 0;
   int i;
@@ -2860,8 +2889,8 @@ SETT_PUBLIC sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shap
   return settp_tile_same(&turned, to, types);
 }
 
-/* Return the position of the element whose index is 1 in that dimension and 0 elsewhere, and set the part that holds it. The plan is that of a part.
- */
+/* Return the position of the element whose index is 1 in this dimension and 0 in all others. *part receives the part that holds it. The plan is that
+ * of a part. */
 SETT_INLINE int64_t settp_tile_unit(const sett_tile_shape *shape, const sett_tile_plan *plan, int dim, int64_t *part) {
   int64_t index[SETT_TILE_MAX_RANK], within[SETT_TILE_MAX_RANK];
   int i;
@@ -2875,14 +2904,15 @@ SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
   sett_tile_shape one = sett_tile_part_shape(from), other = sett_tile_part_shape(to);
   sett_tile_plan plan = sett_tile_prepare(&one), there = sett_tile_prepare(&other);
   sett_tile_answer answer;
-  int32_t found[SETT_TILE_MAX_RANK] = {0}; /* g++ -O3 does not see that it is written before it is read */
+  /* initialised because g++ -O3 does not see that it is written before it is read */
+  int32_t found[SETT_TILE_MAX_RANK] = {0};
   uint32_t used = 0;
   int i, j;
   for (i = 0; i < to->rank; ++i) permutation[i] = SETT_TILE_UNKNOWN;
   if (plan.error || there.error) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
   if (from->rank != to->rank) return settp_tile_say(SETT_TILE_NO_RANK, from->rank, to->rank);
   if (settp_tile_counts_differ(from, to, types, &answer)) return answer;
-  /* No two elements share a place, so the distances along the dimensions identify the dimensions. Dimensions of 1 keep their order. */
+  /* Two elements never have the same position, so a dimension is identified by the distance along it. Dimensions of size 1 keep their order. */
   for (i = 0; i < to->rank; ++i) {
     for (j = 0; j < from->rank; ++j) {
       int64_t part, other_part;
@@ -2963,7 +2993,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
     *answer = sett_tile_same_bytes(from, &to);
     return to;
   }
-  /* Sort the dimensions by the distance of a step along them in `from`, nearest first; dimensions of 1 are the most major. */
+  /* Sort the dimensions by the distance in `from` between adjacent elements, the smallest first. Dimensions of size 1 are the most major. */
   for (i = rank; i-- > 0; row *= dims[i]) {
     int64_t index[SETT_TILE_MAX_RANK], k = row;
     for (j = from->rank; j-- > 0; k /= from->dims[j]) index[j] = k % from->dims[j];
@@ -2977,8 +3007,8 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
   for (i = 0; i < from->tiles; ++i)
     if (from->tile_rank[i] > reach) reach = from->tile_rank[i];
   if (reach > rank) reach = rank;
-  /* Without tiles this order is the only one. A tile reaches the last dimensions, so each order of these is tried, and each place of dimensions of 1,
-   * which a tile pads. slot[p] is the index in order[] of the p-th most minor dimension. */
+  /* Without tiles, no other order is possible. Tiles change the last `reach` dimensions. So each order of these is tried, and each placement of
+   * dimensions of size 1, which a tile pads. slot[p] is the index in order[] of the p-th most minor dimension. */
   for (i = 0; i < reach; ++i) slot[i] = -1;
   for (depth = 0;;) {
     if (depth == reach) {
@@ -3001,7 +3031,8 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
     }
     for (
         ;
-        ;) { /* take the next choice for this slot that no lower slot has; of several dimensions of 1, the first that is left */
+        /* take the next choice for this slot that no lower slot has; of several dimensions of size 1, the first one that is left */
+        ;) {
       int again = 0;
       ++slot[depth];
       for (i = 0; i < depth; ++i) again |= slot[i] == slot[depth];
@@ -3017,7 +3048,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
       if (++depth < reach) slot[depth] = -1;
       continue;
     }
-    /* no layout fits: the answer is not decided if one layout was not decided, otherwise that of the last layout tried */
+    /* no layout fits. The answer is not decided if one of the layouts was not decided; otherwise it is that of the last one */
     if (depth == 0) return best;
     --depth;
   }
@@ -3060,7 +3091,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_delete(const sett_tile_shape *shape, int d
   to.rank = shape->rank - 1;
   for (i = 0; i < shape->rank; ++i) {
     int d = shape->minor_to_major[i];
-    if (d == dim) place = shape->rank - 1 - i; /* physical */
+    if (d == dim) place = shape->rank - 1 - i; /* its physical index */
     else to.minor_to_major[count++] = d - (d > dim);
   }
   for (i = 0; i < to.rank; ++i) {
@@ -3102,7 +3133,7 @@ SETT_PUBLIC sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim
 
 SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
                                            int32_t *order) {
-  int32_t first[SETT_TILE_MAX_RANK]; /* first dimension, in dims, of each group */
+  int32_t first[SETT_TILE_MAX_RANK]; /* the first dimension of each group, as an index of dims */
   int i, j, count = 0, next = -1;
   if (rank < 0 || rank > SETT_TILE_MAX_RANK || !settp_tile_is_permutation(permutation, rank)) return SETT_TILE_UNKNOWN;
   for (i = 0; i < rank; ++i) {
@@ -3184,8 +3215,8 @@ SETT_PUBLIC size_t sett_tile_answer_print(const sett_tile_answer *answer, char *
 
 /* ---- bodies: strides -------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the element at an index is not at the place that the strides give. The answer keeps the first such element in row-major order; b is
- * INT64_MAX if the strides lead beyond it. */
+/* Return 1 if the element at an index is not where the strides say. The answer receives the first such element in row-major order; its b is INT64_MAX
+ * if the strides lead beyond that number. */
 SETT_INLINE int settp_tile_strays(const sett_tile_shape *shape, const sett_tile_plan *plan, const int64_t *stride,
                                   const int64_t *index, sett_tile_answer *answer) {
   int64_t at = sett_tile_position(plan, index), led = 0, element = 0;
@@ -3203,8 +3234,8 @@ SETT_INLINE int settp_tile_strays(const sett_tile_shape *shape, const sett_tile_
   return 1;
 }
 
-/* For plans with steps: a dimension, or the dimensions that * joined, is one number, and the steps are its digits. No digit is contiguous with the
- * digit below, so strides that hold where each digit is first 1 hold everywhere. */
+/* Check strides of a plan with steps. The steps are the digits of a dimension, or of the dimensions that * joined. No digit continues the digit
+ * below, so the strides hold everywhere if they hold at the first value of each digit. */
 SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *shape, const sett_tile_plan *plan,
                                                          const int64_t *stride) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
@@ -3223,8 +3254,8 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *
   return answer;
 }
 
-/* For coupled plans: along each dimension there is a distance that every tile divides without a remainder. Two indices at that distance have the same
- * distance in memory everywhere, so strides that hold up to that distance hold everywhere. */
+/* Check strides of a coupled plan. Along each dimension there is a distance that every tile divides without a remainder. Two indices at this distance
+ * have the same distance in memory everywhere. So the strides hold everywhere if they hold up to this distance. */
 SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *shape, const sett_tile_plan *plan,
                                                          const int64_t *stride) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
@@ -3242,7 +3273,7 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *
     index[i] = 0;
     if (period > 0 && period < shape->dims[i]) box.dims[i] = period + 1;
   }
-  /* test the last index first, where strides that do not exist usually fail */
+  /* test the last index first, because wrong strides usually fail there */
   for (i = 0; i < shape->rank; ++i) index[i] = box.dims[i] - 1;
   settp_tile_strays(shape, plan, stride, index, &answer);
   for (i = 0; i < shape->rank; ++i) index[i] = 0;
@@ -3263,7 +3294,7 @@ SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape
   if (plan.error) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
   if (bits % 8 != 0) return settp_tile_say(SETT_TILE_NO_WHOLE_BYTES, bits, 0);
   for (i = 0; i < shape->rank;
-       ++i) { /* an empty array has no element to measure, so it gets the strides of the untiled layout */
+       ++i) { /* an empty array has no element to measure, so its strides are those of the layout without tiles */
     int dim = shape->minor_to_major[i];
     if (shape->dims[dim] > 1 && plan.span > 0) size = settp_tile_unit(shape, &plan, dim, &part);
     strides[dim] = size;
@@ -3274,7 +3305,7 @@ SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape
                           : settp_tile_strides_of_steps(shape, &plan, strides);
   for (i = 0; i < shape->rank; ++i) {
     strides[i] = settp_tile_mul(strides[i], bits / 8);
-    if (strides[i] < 0) strides[i] = 0; /* a dimension of 1 */
+    if (strides[i] < 0) strides[i] = 0; /* the size of this dimension is 1 */
     if (!answer.yes) strides[i] = SETT_TILE_UNKNOWN;
   }
   return answer;
@@ -3289,7 +3320,7 @@ SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
     const char *name;
     int64_t bits, packed;
     int option;
-    int64_t from, to; /* range of the second most minor dimension */
+    int64_t from, to; /* interval of the size of the second most minor dimension */
     int64_t tile[2], inner[2];
   } rows[] = {SETT_TILE_FORMATS(SETTP_TILE_ROW)};
 #undef SETTP_TILE_ROW
