@@ -103,7 +103,7 @@ HISTORY
 #error "include sett_indexing_map.h before sett_move.h"
 #endif
 
-#define SETT_MOVE_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
+#define SETT_MOVE_VERSION 300 /* version 0.3.0: 10000 * major + 100 * minor + patch */
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -133,16 +133,17 @@ enum {
   SETT_MOVE_ELEMENTS_MAX = 1 << 20
 };
 
-/* The element in each register of each thread. */
+/* A distribution of an array over threads: the element that each register of each thread holds. */
 typedef struct sett_move_table {
   int error;
   int rank;
   int64_t dims[SETT_MOVE_DIMS];
   int registers, lanes, warps;
-  const int32_t *element; /* [(warp * lanes + lane) * registers + register]; -1: none */
+  const int32_t *element; /* index (warp * lanes + lane) * registers + register; -1: the register holds no element */
 } sett_move_table;
 
-/* An access of shared memory: `count` registers of a thread at adjacent places, the first at place[thread]; -1: the thread takes no part. */
+/* An access of shared memory: each thread stores or loads `count` registers at adjacent places, of which the first is place[thread]. If that is -1,
+ * the thread takes no part. */
 typedef struct sett_move_access {
   int count;
   const int *reg;
@@ -150,53 +151,61 @@ typedef struct sett_move_access {
 } sett_move_access;
 
 enum { SETT_MOVE_REGISTERS, SETT_MOVE_SHUFFLES, SETT_MOVE_SHARED };
-/* A plan. Counts are those of the code of one thread; turns and conflicts are those of all warps. */
+/* A plan. Numbers of operations are those in the code of one thread. turns and conflicts are summed over all warps. */
 typedef struct sett_move {
   int error;
   int yes, no;
-  const char *reason;  /* why the answer is no */
-  int64_t left, right; /* for a no: the two numbers that differ, or -1 */
-  int32_t element;     /* for a no: an element that is missing, or -1 */
-  int thread, reg;     /* for a no: the register of b that needs it */
-  int rank;            /* rank of the array */
+  const char *reason;  /* why there is no plan */
+  int64_t left, right; /* without a plan: the two numbers that differ, or -1 */
+  int32_t element;     /* without a plan: an element that is missing in a, or -1 */
+  int thread, reg;     /* without a plan: the thread and the register of b that need the missing element */
+  int rank;            /* number of dimensions of the array */
   int64_t dims[SETT_MOVE_DIMS];
-  int kind; /* the cheapest way */
+  int kind; /* how elements move: registers, shuffles or shared memory, whichever is cheapest */
   int bits, lanes, warps;
-  int from, to; /* registers of a thread in a and in b */
-  int moves;    /* registers of b that are another register of a, or vary with the thread */
-  int selects;  /* number of selects between two values, by the thread */
-  /* number of 32-bit shuffles; least: lower bound on the shuffles of any plan. -1 if a value comes from another warp */
+  int from, to; /* number of registers of a thread in a and in b */
+  /* number of registers of b that are a copy of a register with another number, or whose source depends on the thread */
+  int moves;
+  int selects; /* number of selects of one of two values by the thread */
+  /* number of shuffles of 32 bits, and a lower bound on it for any plan; both are -1 if a value comes from another warp */
   int shuffles, least;
-  int steps;     /* shuffles of a whole element, or of a word of several elements */
+  int steps;     /* number of steps; a step shuffles a whole element, or a word of several elements */
   int64_t bytes; /* bytes of shared memory */
   int barriers, stores, loads;
   int64_t turns, conflicts;
   int order; /* the dimension that is contiguous in shared memory */
-  /* 1: places are those that sett_any_move computes from the layouts, an XOR of bits; order, padding and swizzle do not apply */
+  /* 1: the places in shared memory are those that sett_any_move computed from the layouts, an XOR of bits; order, padding and swizzle are then not used
+   */
   int given;
-  int padding, every; /* number of padding elements after each `every` elements */
-  int swizzle[3];     /* bits, base, shift, in elements, as CuTe's S<B,M,S>; bits 0: none */
-  /* cost: quarters of a turn per warp; other: cost of the plan that was not taken, -1 if there is none */
+  int padding, every; /* `padding` elements follow after every `every` elements */
+  int swizzle[3];     /* bits, base and shift of a swizzle S<B,M,S> as in CuTe, in elements; bits 0 means none */
+  /* cost of this plan and of the other candidate, in quarters of a turn per warp; -1 if there was no other */
   int cost, other;
-  const int32_t *held; /* [thread * to + register]: the register of a in this thread, -1 if from elsewhere */
-  const int32_t *lane; /* [step * threads + thread]: the lane whose word is received */
-  const int32_t *sent; /* [(step * parts + part) * threads + thread]: the register of a that is offered; -1: any */
-  const int32_t *got;  /* [thread * to + register]: step * parts + part, if held is -1 */
+  /* index thread * to + register: the register of a in the same thread that has the value of this register of b; -1 if the value comes from
+   * elsewhere */
+  const int32_t *held;
+  const int32_t *lane; /* index step * threads + thread: the lane whose word this thread receives */
+  /* index (step * parts + part) * threads + thread: the register of a that the thread puts into its word; -1 means any */
+  const int32_t *sent;
+  const int32_t *got; /* index thread * to + register: step * parts + part of the received value, if held is -1 */
   const sett_move_access *store, *load;
 } sett_move;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* Return the cheapest plan from a to b for elements of that many bits. The tables must have equal lanes and warps. The answer is no if b needs an
- * element that a does not have, or if lanes, warps or arrays differ. */
+/* Return the cheapest plan that moves elements of `bits` bits from a to b. The answer is no if b needs an element that a does not have, or if the
+ * numbers of lanes or warps, or the arrays, differ. */
 SETT_PUBLIC sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                      int bits);
 enum { SETT_MOVE_C, SETT_MOVE_CUDA };
-/* Write the plan as a function with that name, cut to capacity, and return the number of bytes of the text without its NUL. Return 0 if there is no
- * plan, or for CUDA with other than 32 or 64 lanes. C: void NAME(const T a[THREADS][FROM], T b[THREADS][TO]), which runs step after step for all
- * threads; a caller may define SETT_MOVE_SHUFFLE(words, thread), SETT_MOVE_STORE(thread, place, count), SETT_MOVE_LOAD(..) and SETT_MOVE_BARRIER()
- * before it to count. CUDA: __device__ void NAME(const T (&a)[FROM], T (&b)[TO], unsigned t, void *shared), where t is the thread in the block.
- * shared is memory of that many bytes, aligned to 16; before it is used again, the caller needs a barrier. */
+/* Write the plan as the code of a function with this name, cut to capacity. Return the length of the whole text without its zero byte. Return 0 if there
+ * is no plan, or if the code is for CUDA and a warp does not have 32 or 64 lanes.
+ *     C      void NAME(const T a[THREADS][FROM], T b[THREADS][TO])
+ *            It runs each step for all threads, then the next. To count operations, a caller may define these macros before it:
+ *            SETT_MOVE_SHUFFLE(words, thread), SETT_MOVE_STORE(thread, place, count), SETT_MOVE_LOAD(..) and SETT_MOVE_BARRIER().
+ *     CUDA   __device__ void NAME(const T (&a)[FROM], T (&b)[TO], unsigned t, void *shared)
+ *            t is the number of the thread in the block. shared has move->bytes bytes and is aligned to 16. Before this memory is used again, the caller
+ *            needs a barrier. */
 SETT_PUBLIC size_t sett_move_print(const sett_move *move, int form, const char *name, char *out, size_t capacity);
 SETT_PUBLIC const char *sett_move_message(int error);
 
@@ -234,17 +243,17 @@ SETT_PUBLIC const char *sett_move_message(int error) {
 enum { SETTP_MOVE_SHUFFLE = 4, SETTP_MOVE_SELECT = 1, SETTP_MOVE_TURN = 4, SETTP_MOVE_ACCESS = 1 };
 enum { SETTP_MOVE_BARRIER = 32, SETTP_MOVE_WARP_BARRIER = 8, SETTP_MOVE_BANKS = 32 };
 
-/* The state of planning. owner lists the registers of a that hold an element, by thread: [first[e], first[e + 1]). */
+/* The state of planning. Entries first[e] to first[e + 1] - 1 of owner are the registers of a that hold element e, sorted by thread. */
 typedef struct settp_move_work {
   sett_map_arena *arena;
   const sett_move_table *a, *b;
   sett_move *move;
-  int threads, lanes, elements, held, parts; /* held is the number of elements that a has */
-  int none; /* the number that stands for no element in tables of work, where the caller's tables have -1 */
-  int32_t *first, *owner; /* thread * registers + register */
-  uint64_t *lanes_of;     /* the lanes of one warp that hold each element */
-  const int32_t *given;   /* a place for each element, or NULL */
-  int crosses;            /* 1: some value comes from another warp */
+  int threads, lanes, elements, held, parts; /* held: number of elements that a has */
+  int none; /* the number that means "no element" in tables of this file, where the tables of the caller have -1 */
+  int32_t *first, *owner; /* entries of owner are thread * registers + register */
+  uint64_t *lanes_of;     /* for each element, the lanes of one warp that hold it, one bit per lane */
+  const int32_t *given;   /* the place of each element in shared memory, or NULL if it is not given */
+  int crosses;            /* 1 if some value comes from another warp */
 } settp_move_work;
 
 SETT_INLINE int32_t *settp_move_ints(settp_move_work *work, int64_t count, int32_t value) {
@@ -259,11 +268,11 @@ SETT_INLINE int32_t *settp_move_ints(settp_move_work *work, int64_t count, int32
   return ints;
 }
 
-/* Return the register of a that holds the element in this thread, preferably `wanted`, or -1. */
+/* Return the register of a that holds the element in this thread, or -1. If there are several, return `wanted` if it is one of them. */
 SETT_INLINE int settp_move_find(const settp_move_work *work, int thread, int32_t element, int wanted) {
   int32_t low = work->first[element], high = work->first[element + 1], end = high;
   int registers = work->a->registers, found = -1;
-  while (low < high) { /* the first register of this thread */
+  while (low < high) { /* binary search of the first entry of this thread */
     int32_t middle = low + (high - low) / 2;
     if (work->owner[middle] < thread * registers) low = middle + 1;
     else high = middle;
@@ -291,14 +300,15 @@ SETT_INLINE void settp_move_index(settp_move_work *work) {
 
 /* ---- registers ---- */
 
-/* Fill `held`; values that come from another warp or from nowhere stay -1. Return 1 if every register is held. A register that needs no element gets
- * the value that is cheapest. */
+/* Write `held`: the registers whose value comes from the same thread. Values from another warp, or from no register, stay -1. Return 1 if no value is
+ * missing. A register of b that needs no element gets the value that is cheapest to provide. */
 SETT_INLINE int settp_move_hold(settp_move_work *work, int32_t *held) {
   const sett_move_table *a = work->a, *b = work->b;
   int t, r, all = 1, none = work->none;
   for (r = 0; r < b->registers; ++r) {
     int k, same = -1, last;
-    for (k = -1; k < a->registers && same < 0; ++k) { /* one register for all threads, preferably the same number */
+    /* search one register that serves all threads; prefer the one with the same number */
+    for (k = -1; k < a->registers && same < 0; ++k) {
       int reg = k < 0 ? r : k;
       if (reg >= a->registers || (a->element[reg] != b->element[r] && b->element[r] != none)) continue;
       for (t = 0; t < work->threads; ++t) {
@@ -332,7 +342,7 @@ SETT_INLINE int settp_move_hold(settp_move_work *work, int32_t *held) {
 
 /* ---- shuffles: in a step, each lane sends one word and receives one word ---- */
 
-/* A word: up to four elements that go from one lane to another. */
+/* A word: up to four elements that one lane sends to another in one step. */
 typedef struct settp_move_word {
   int16_t to, from, count, step;
   int32_t element[4];
@@ -340,12 +350,12 @@ typedef struct settp_move_word {
 
 typedef struct settp_move_words {
   settp_move_word *word;
-  int32_t *need; /* elements that a lane lacks, without copies: those of lane d begin at d * registers */
+  int32_t *need; /* the elements that a lane lacks, each once; those of lane d begin at d * registers */
   int needs[SETT_MOVE_LANES_MAX];
-  int count, steps, regular; /* regular: lanes may also receive from themselves */
+  int count, steps, regular; /* regular: 1 if lanes may also receive words from themselves */
 } settp_move_words;
 
-/* Compute for each element the lanes of a warp that hold it, one bit per lane. */
+/* Compute for each element which lanes of a warp hold it, one bit per lane. */
 SETT_INLINE void settp_move_lanes_of(settp_move_work *work, int warp) {
   int registers = work->a->registers, i, first = warp * work->lanes;
   int32_t e;
@@ -355,7 +365,7 @@ SETT_INLINE void settp_move_lanes_of(settp_move_work *work, int warp) {
       work->lanes_of[work->a->element[i]] |= (uint64_t)1 << (i / registers - first);
 }
 
-/* Return the lanes from which a lane may receive the element: all lanes if the element is `none`. */
+/* Return the lanes from which an element can be received. If it is `none`, these are all lanes. */
 SETT_INLINE uint64_t settp_move_may(const settp_move_work *work, int32_t e) {
   return e == work->none ? ~(uint64_t)0 : work->lanes_of[e];
 }
@@ -364,7 +374,8 @@ SETT_INLINE int settp_move_owns(const settp_move_work *work, int lane, int32_t e
   return (int)(work->lanes_of[e] >> lane & 1);
 }
 
-/* Choose for each lane the sender of each element that it lacks: the lane that has most of the remaining elements, then the nearest by XOR. */
+/* Choose the sender of each element that a lane lacks: the lane that has most of the elements still lacking, so that they share words; of equal ones
+ * the nearest by XOR. */
 SETT_INLINE void settp_move_pack(const settp_move_work *work, settp_move_words *words) {
   int d, lanes = work->lanes, parts = work->parts;
   words->count = 0;
@@ -400,7 +411,7 @@ SETT_INLINE void settp_move_pack(const settp_move_work *work, settp_move_words *
         word = &words->word[words->count - 1];
         word->element[word->count++] = e;
       }
-      if (best < 0) return; /* unreachable: every element has an owner in the warp */
+      if (best < 0) return; /* never happens, because every element has an owner in the warp */
       left = kept;
     }
   }
@@ -425,7 +436,8 @@ SETT_INLINE int settp_move_degree(const settp_move_words *words) {
   return degree;
 }
 
-/* Balance words of one element: if a lane sends more than any lane receives, its words move to other owners along paths. */
+/* Balance words of one element: if a lane sends more words than any lane receives, move some of them to other owners of their elements, along paths
+ * of lanes. */
 SETT_INLINE void settp_move_balance(const settp_move_work *work, settp_move_words *words) {
   int in[SETT_MOVE_LANES_MAX], out[SETT_MOVE_LANES_MAX], by[SETT_MOVE_LANES_MAX], queue[SETT_MOVE_LANES_MAX];
   int i, s, v, target = 0;
@@ -449,7 +461,7 @@ SETT_INLINE void settp_move_balance(const settp_move_work *work, settp_move_word
           }
       }
       if (end < 0) return;
-      for (v = end; v != s;) { /* each word on the path moves one lane further */
+      for (v = end; v != s;) { /* each word on the path gets the next lane on the path as its sender */
         settp_move_word *word = &words->word[by[v]];
         int u = word->from;
         ++out[v];
@@ -460,17 +472,18 @@ SETT_INLINE void settp_move_balance(const settp_move_work *work, settp_move_word
     }
 }
 
-/* A regular plan groups the registers of b that vary into items that fit in a word. In each step, lane d receives item step ^ turn(d), where turn is
- * an XOR of one number per bit of the lane. Such a plan needs few selects. Lanes may receive from themselves. */
+/* A regular plan combines the registers of b that vary into items, each of which fits in a word. In each step, lane d receives item (step XOR
+ * turn(d)), where turn(d) is the XOR of one number for each bit of d that is 1. Such a plan needs few selects. Lanes may receive words from
+ * themselves. */
 enum { SETTP_MOVE_TRIES = 4096 };
 typedef struct settp_move_items {
   int count, parts;
-  int16_t reg[SETT_MOVE_REGISTERS_MAX]; /* [item * parts + part] */
+  int16_t reg[SETT_MOVE_REGISTERS_MAX]; /* index item * parts + part */
   int turn[8];
   int tries;
 } settp_move_items;
 
-/* Return the lane from which lane d receives an item. sends has the elements of each lane's word in this step. */
+/* Return the lane from which lane d receives an item. sends has the elements that are already in the word of each lane in this step. */
 SETT_INLINE int settp_move_source(const settp_move_work *work, const int32_t *want, int parts, const int32_t *sends,
                                   int d) {
   uint64_t may = ~(uint64_t)0;
@@ -485,7 +498,7 @@ SETT_INLINE int settp_move_source(const settp_move_work *work, const int32_t *wa
   return -1;
 }
 
-/* Return 1 if lanes 0 to count - 1 each find a sender in all steps. words (or NULL) receives their words. */
+/* Return 1 if each of lanes 0 to count - 1 finds a sender in every step. If words is not NULL, it receives their words. */
 SETT_INLINE int settp_move_turns_fit(const settp_move_work *work, const settp_move_items *items, int warp, int count,
                                      settp_move_words *words) {
   const sett_move_table *b = work->b;
@@ -516,7 +529,7 @@ SETT_INLINE int settp_move_turns_fit(const settp_move_work *work, const settp_mo
   return 1;
 }
 
-/* Find the numbers for the bits of the lane, lowest bit first, and try the simplest numbers first. */
+/* Find the number for each bit of the lane, the lowest bit first. The simplest numbers are tried first. */
 SETT_INLINE int settp_move_find_turns(const settp_move_work *work, settp_move_items *items, int warp) {
   int choice[8], k = 0, bits = 0, power = 0, i;
   while (1 << bits < work->lanes) ++bits;
@@ -527,7 +540,8 @@ SETT_INLINE int settp_move_find_turns(const settp_move_work *work, settp_move_it
   items->tries = 0;
   while (k >= 0 && k < bits && items->tries < SETTP_MOVE_TRIES) {
     int found = 0;
-    while (!found && choice[k] < items->count + power + 1) { /* 0, the powers of two, then the others */
+    /* try 0, then the powers of two, then all other numbers */
+    while (!found && choice[k] < items->count + power + 1) {
       int c = choice[k]++, turn = c == 0 ? 0 : c <= power ? 1 << (c - 1) : c - power;
       if (turn >= items->count || (c > power && (turn & (turn - 1)) == 0)) continue;
       items->turn[k] = turn;
@@ -545,7 +559,7 @@ SETT_INLINE int settp_move_find_turns(const settp_move_work *work, settp_move_it
   return k == bits;
 }
 
-/* Return 1 if every lane that receives these registers of b can receive all of them from one lane. */
+/* Return 1 if every lane that needs these registers of b can receive all of them from one lane. */
 SETT_INLINE int settp_move_together(const settp_move_work *work, int warp, const int16_t *reg, int parts) {
   const sett_move_table *b = work->b;
   int d, k;
@@ -558,7 +572,7 @@ SETT_INLINE int settp_move_together(const settp_move_work *work, int warp, const
   return 1;
 }
 
-/* Return 1 if words has a regular plan. varies lists the registers of b that it covers, without copies. */
+/* Return 1 if there is a regular plan. varies lists the registers of b that it provides, without copies. */
 SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words *words, int warp,
                                    const int16_t *varies, int count) {
   settp_move_items items;
@@ -568,7 +582,7 @@ SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words
     items.count = 0;
     if (count % items.parts) continue;
     for (i = 0; i < count; ++i) taken[i] = 0;
-    for (i = 0; i < count; ++i) { /* group each register with the next ones that come from the same lanes */
+    for (i = 0; i < count; ++i) { /* combine each register with the next ones that can come from the same lanes */
       int16_t *item = &items.reg[items.count * items.parts];
       if (taken[i]) continue;
       item[0] = varies[i];
@@ -590,8 +604,8 @@ SETT_INLINE int settp_move_regular(const settp_move_work *work, settp_move_words
   return 0;
 }
 
-/* Give each word a step by the distance of its lanes: their XOR or, if xor_ is 0, their distance around the warp. Return 0 if this takes more than
- * `most` steps. */
+/* Assign steps to words by the distance of their lanes: the XOR of sender and receiver, or, if xor_ is 0, their distance around the warp. Return 0 if
+ * this takes more than `most` steps. */
 SETT_INLINE int settp_move_by_distance(const settp_move_work *work, settp_move_words *words, int xor_, int most) {
   int most_of[SETT_MOVE_LANES_MAX], seen[SETT_MOVE_LANES_MAX][SETT_MOVE_LANES_MAX], base[SETT_MOVE_LANES_MAX];
   int i, d, steps = 0;
@@ -619,9 +633,11 @@ SETT_INLINE int settp_move_by_distance(const settp_move_work *work, settp_move_w
   return 1;
 }
 
-/* Assign steps as the colours of the edges of a bipartite graph. Their number is the highest degree (König), found by alternating paths. */
+/* Assign steps to words by colouring the edges of a bipartite graph of senders and receivers. The number of steps is the highest degree (König). The
+ * colouring is found by alternating paths. */
 SETT_INLINE void settp_move_colour(settp_move_work *work, settp_move_words *words, int degree) {
-  int32_t *at[2]; /* [lane * degree + step]: the word that the lane receives (0) or sends (1) in that step */
+  /* index lane * degree + step: the word that the lane receives (at[0]) or sends (at[1]) in this step */
+  int32_t *at[2];
   int i, side;
   at[0] = settp_move_ints(work, (int64_t)SETT_MOVE_LANES_MAX * degree, -1);
   at[1] = settp_move_ints(work, (int64_t)SETT_MOVE_LANES_MAX * degree, -1);
@@ -636,12 +652,14 @@ SETT_INLINE void settp_move_colour(settp_move_work *work, settp_move_words *word
       if (out[k] < 0 && free_out < 0) free_out = k;
       if (in[k] < 0 && out[k] < 0) both = k;
     }
-    if (both < 0) { /* free_in is in use at the sender: exchange both steps along the path from there */
+    /* the sender already uses step free_in: exchange the two steps along the alternating path from there */
+    if (both < 0) {
       int lane = word->from, step = free_in, other = free_out;
       int32_t edge = at[1][lane * degree + step];
       both = free_in;
       at[1][lane * degree + step] = -1;
-      for (side = 0; edge >= 0; side = !side) { /* the edge had `step` and gets `other`; side is its far end */
+      /* change the step of this edge to `other`, then continue at its other end */
+      for (side = 0; edge >= 0; side = !side) {
         int far_end = side ? words->word[edge].from : words->word[edge].to;
         int32_t next = at[side][far_end * degree + other];
         int near_end = side ? words->word[edge].to : words->word[edge].from;
@@ -661,7 +679,7 @@ SETT_INLINE void settp_move_colour(settp_move_work *work, settp_move_words *word
   }
 }
 
-/* Plan words of one element that several lanes receive at once: each step sends the element that most waiting lanes need, then the next. */
+/* Plan words of one element that several lanes can receive at once. In each step, a lane sends the element that most waiting lanes need. */
 SETT_INLINE void settp_move_broadcast(settp_move_work *work, settp_move_words *words, int most) {
   int32_t *wants = settp_move_ints(work, work->elements, 0);
   int i, left = words->count, step;
@@ -704,7 +722,7 @@ SETT_INLINE void settp_move_broadcast(settp_move_work *work, settp_move_words *w
   if (left == 0) words->steps = step;
 }
 
-/* Write the steps of a warp into the plan of all warps. */
+/* Copy the steps of one warp into the plan of all warps. */
 SETT_INLINE void settp_move_write(const settp_move_work *work, const settp_move_words *words, int warp, int32_t *lane,
                                   int32_t *sent, int32_t *got) {
   const sett_move_table *b = work->b;
@@ -723,8 +741,8 @@ SETT_INLINE void settp_move_write(const settp_move_work *work, const settp_move_
   }
 }
 
-/* Return a lower bound on the words that each plan for this warp needs. A lane receives at most one word in a step and must receive all elements that
- * it lacks; a lane must send all elements that no other lane of the warp has. */
+/* Return a lower bound on the number of words of any plan for this warp. A lane receives at most one word per step and must receive all elements that
+ * it lacks. A lane must send all elements that no other lane of the warp has. */
 SETT_INLINE int settp_move_bound(settp_move_work *work, const settp_move_words *words, int warp) {
   int32_t *wanted = settp_move_ints(work, work->elements, 0);
   int alone[SETT_MOVE_LANES_MAX], d, i, bound = 0, parts = work->parts;
@@ -752,7 +770,7 @@ SETT_INLINE int settp_move_bound(settp_move_work *work, const settp_move_words *
   return bound;
 }
 
-/* Return 1 if all threads have register r of b in one and the same register. */
+/* Return 1 if register r of b has the same source register in all threads. */
 SETT_INLINE int settp_move_uniform(const settp_move_work *work, const int32_t *held, int r) {
   int t, registers = work->b->registers;
   for (t = 0; t < work->threads; ++t)
@@ -760,7 +778,8 @@ SETT_INLINE int settp_move_uniform(const settp_move_work *work, const int32_t *h
   return 1;
 }
 
-/* Write the registers of b that do not all come from one register of their own threads, without copies of others; return their number. */
+/* Write the registers of b that are not provided by one register of the same thread for all threads. Copies of others are left out. Return their number.
+ */
 SETT_INLINE int settp_move_varying(const settp_move_work *work, const int32_t *held, int16_t *varies) {
   const sett_move_table *b = work->b;
   int r, i, t, count = 0;
@@ -777,7 +796,7 @@ SETT_INLINE int settp_move_varying(const settp_move_work *work, const int32_t *h
   return count;
 }
 
-/* Plan the words of one warp in the fewest steps that are found. */
+/* Plan the words of one warp, in the fewest steps that the methods find. */
 SETT_INLINE void settp_move_warp(settp_move_work *work, settp_move_words *words, int warp, const int16_t *varies,
                                  int count) {
   sett_map_mark mark = sett_map_arena_mark(work->arena);
@@ -798,7 +817,8 @@ SETT_INLINE void settp_move_warp(settp_move_work *work, settp_move_words *words,
   words->regular = better;
   if (!better && !settp_move_by_distance(work, words, 1, degree) && !settp_move_by_distance(work, words, 0, degree))
     settp_move_colour(work, words, degree);
-  if (!better && parts == 1 && degree > bound && !work->move->error) { /* too many lanes need one lane's element */
+  /* too many lanes need elements of one lane: try a broadcast */
+  if (!better && parts == 1 && degree > bound && !work->move->error) {
     other.count = words->count;
     other.steps = words->steps;
     for (i = 0; i < words->count; ++i) other.word[i] = words->word[i];
@@ -813,7 +833,7 @@ SETT_INLINE void settp_move_warp(settp_move_work *work, settp_move_words *words,
   sett_map_arena_rewind(work->arena, mark);
 }
 
-/* Make the plan by shuffles, if nothing comes from another warp. */
+/* Plan the move by shuffles, unless a value comes from another warp. */
 SETT_INLINE void settp_move_shuffle(settp_move_work *work, const int32_t *held) {
   const sett_move_table *b = work->b;
   sett_move *move = work->move;
@@ -863,7 +883,7 @@ SETT_INLINE void settp_move_shuffle(settp_move_work *work, const int32_t *held) 
     for (k = 0; k < threads; ++k) lane[i * threads + k] = k % work->lanes;
   for (warp = 0; warp < b->warps; ++warp) settp_move_write(work, &all[warp], warp, lane, sent, got);
   for (r = 0; r < b->registers; ++r) uniform[r] = (unsigned char)settp_move_uniform(work, held, r);
-  /* a regular plan also moves what the thread already has, except for uniform registers */
+  /* a regular plan also moves values that the thread has itself, except those of uniform registers */
   for (i = 0; i < room; ++i) {
     int regular = all[i / b->registers / work->lanes].regular && !uniform[i % b->registers];
     own[i] = got[i] >= 0 && regular ? -1 : held[i];
@@ -880,29 +900,29 @@ SETT_INLINE void settp_move_shuffle(settp_move_work *work, const int32_t *held) 
 
 /* ---- shared memory ---- */
 
-/* The places of elements: row-major numbers with dimension `order` last, then padding or a swizzle. */
+/* A candidate for the places of elements in shared memory: row-major with dimension `order` last, then padding or a swizzle. */
 typedef struct settp_move_places {
-  int given; /* 1: the caller gives the places */
+  int given; /* 1: the caller gave the places */
   int order, padding, every, swizzle[3];
   int64_t bytes, turns, conflicts;
   int stores, loads;
 } settp_move_places;
 
 typedef struct settp_move_shared {
-  int32_t *row;                /* the row-major number of each element in that order */
-  int32_t *place;              /* the number in `row` after padding or a swizzle */
-  unsigned char *written;      /* elements that an earlier access stores */
-  const unsigned char *wanted; /* elements that are loaded */
-  const unsigned char *loaded; /* registers of b that are loaded */
-  int copies;                  /* 1: some element is in several registers of a */
-  int32_t *slot;               /* the register of thread 0 at each place, or -1 */
+  int32_t *row;                /* the row-major number of each element, with dimension `order` last */
+  int32_t *place;              /* the place of each element: its number in `row`, after padding or a swizzle */
+  unsigned char *written;      /* 1 for each element that an earlier access has stored */
+  const unsigned char *wanted; /* 1 for each element that is loaded */
+  const unsigned char *loaded; /* 1 for each register of b that is loaded */
+  int copies;                  /* 1 if some element is in several registers of a */
+  int32_t *slot;               /* for each place, the register of thread 0 that has its element, or -1 */
   sett_move_access *access[2];
   int *regs[2];
-  int32_t *places[2]; /* places of all accesses; NULL while candidates are compared */
+  int32_t *places[2]; /* the places of all accesses for stores and loads; NULL while candidates are compared */
 } settp_move_shared;
 
-/* Number the elements that a has in row-major order with that dimension last, others -1; return the size of a row. spare has room for one number per
- * element. */
+/* Number the elements that a has in row-major order with dimension `order` last; other elements get -1. Return the size of a row. spare is memory for
+ * one number per element. */
 SETT_INLINE int settp_move_order(const settp_move_work *work, int order, int32_t *row, int32_t *spare) {
   const sett_move_table *a = work->a;
   int64_t at[SETT_MOVE_DIMS];
@@ -929,7 +949,7 @@ SETT_INLINE int settp_move_order(const settp_move_work *work, int order, int32_t
   return size;
 }
 
-/* Compute the places of a candidate and return their number. */
+/* Compute the places of a candidate, and return the number of places. */
 SETT_INLINE int64_t settp_move_place(const settp_move_work *work, const settp_move_places *c, const int32_t *row,
                                      int32_t *place) {
   int32_t e, mask = ((1 << c->swizzle[0]) - 1) << c->swizzle[1], last = 0;
@@ -944,7 +964,7 @@ SETT_INLINE int64_t settp_move_place(const settp_move_work *work, const settp_mo
   return (int64_t)last + 1;
 }
 
-/* Return the turns of one access by a group of lanes of one warp. The words begin at bytes[i], i < count. */
+/* Return the number of turns that one access by a group of lanes of one warp takes. The access of lane i begins at byte bytes[i]. */
 SETT_INLINE int settp_move_turns(const int64_t *bytes, int count, int width) {
   int64_t seen[SETT_MOVE_LANES_MAX * 4];
   int bank_of[SETTP_MOVE_BANKS], i, k, j, n = 0, turns = 0;
@@ -961,7 +981,7 @@ SETT_INLINE int settp_move_turns(const int64_t *bytes, int count, int width) {
   return turns;
 }
 
-/* Add the accesses, turns and conflicts of one side (0 stores of a, 1 loads of b) to the candidate's, and return the number of accesses. */
+/* Add the accesses, turns and conflicts of the stores of a (side 0) or the loads of b (side 1) to the candidate's. Return the number of accesses. */
 SETT_INLINE int settp_move_side(const settp_move_work *work, settp_move_shared *shared, settp_move_places *c,
                                 int side) {
   const sett_move_table *table = side ? work->b : work->a;
@@ -975,7 +995,7 @@ SETT_INLINE int settp_move_side(const settp_move_work *work, settp_move_shared *
   }
   for (r = registers; r-- > 0;)
     if (!taken[r] && table->element[r] != work->none)
-      shared->slot[place[table->element[r]]] = r; /* the first of several copies */
+      shared->slot[place[table->element[r]]] = r; /* of several copies of an element, the first */
   for (v = widest; v > 0; v /= 2)
     for (r = 0; r < registers; ++r) {
       int *regs = shared->regs[side] + used, good;
@@ -1036,7 +1056,7 @@ SETT_INLINE int settp_move_shared_cost(const settp_move_work *work, const settp_
          (c->stores + c->loads) * SETTP_MOVE_ACCESS + (work->crosses ? SETTP_MOVE_BARRIER : SETTP_MOVE_WARP_BARRIER);
 }
 
-/* Measure the candidate and keep it if it is better than the best. */
+/* Compute the cost of the candidate. If it is lower than that of the best one, it becomes the best one. */
 SETT_INLINE void settp_move_try(const settp_move_work *work, settp_move_shared *shared, const settp_move_places *tried,
                                 settp_move_places *best) {
   settp_move_places c = *tried;
@@ -1052,7 +1072,7 @@ SETT_INLINE void settp_move_try(const settp_move_work *work, settp_move_shared *
     *best = c;
 }
 
-/* Find the places with the least cost: unpadded, padded rows, swizzles, with each dimension contiguous. */
+/* Find the places with the lowest cost. Candidates are no padding, padded rows and swizzles, each with every dimension as the contiguous one. */
 SETT_INLINE void settp_move_search(const settp_move_work *work, settp_move_shared *shared, settp_move_places *best) {
   settp_move_places c;
   const sett_move_table *a = work->a;
@@ -1071,7 +1091,7 @@ SETT_INLINE void settp_move_search(const settp_move_work *work, settp_move_share
     c.swizzle[0] = c.swizzle[1] = c.swizzle[2] = 0;
     settp_move_try(work, shared, &c, best);
     if (best->conflicts == 0 && best->stores + best->loads <= fewest) return;
-    for (k = 0; k < 2; ++k) { /* after each row, after each 128 bytes */
+    for (k = 0; k < 2; ++k) { /* padding after each row, then padding after every 128 bytes */
       c.every = k ? banks : row;
       if ((k && row == banks) || c.every >= work->held || c.every * bits < 128) continue;
       for (c.padding = 1; c.padding * bits <= 128 || c.padding == 1; c.padding *= 2)
@@ -1120,7 +1140,8 @@ SETT_INLINE void settp_move_share(settp_move_work *work, const int32_t *held) {
     if (!shared.access[side] || !shared.regs[side]) move->error = SETT_MOVE_ERROR_FULL;
   }
   if (move->error) return;
-  for (r = 0; r < b->registers; ++r) { /* values that all threads hold in one register do not go through memory */
+  /* a value that all threads have in the same register does not go through memory */
+  for (r = 0; r < b->registers; ++r) {
     int same = settp_move_uniform(work, held, r);
     loaded[r] = (unsigned char)!same;
     for (t = 0; t < work->threads && !same; ++t)
@@ -1158,14 +1179,14 @@ SETT_INLINE void settp_move_share(settp_move_work *work, const int32_t *held) {
 
 /* ---- text ---- */
 
-/* Text of any length: all characters are counted, and those that fit are written. Tables precede the function, so a first pass over the function
- * writes the tables. */
+/* A text of any length. All characters are counted, and those that fit are written. Tables come before the function, so a first pass over the
+ * function writes only tables. */
 typedef struct settp_move_text {
   char *out;
   size_t capacity, length;
   const sett_move *move;
   const char *name;
-  int form, tables, pass; /* pass 0 writes the tables, pass 1 the rest */
+  int form, tables, pass; /* pass 0 writes the tables, pass 1 everything else */
   int selects;
 } settp_move_text;
 
@@ -1194,7 +1215,7 @@ SETT_INLINE void settp_move_hex(settp_move_text *text, int pass, uint64_t value)
   for (; digit >= 0; digit -= 4) settp_move_char(text, pass, "0123456789abcdef"[value >> digit & 15]);
 }
 
-/* %d is a number, %s a text. */
+/* Write a line in which %d is replaced by a number and %s by a word. */
 SETT_INLINE void settp_move_line(settp_move_text *text, const char *line, const char *words, int64_t a, int64_t b,
                                  int64_t c) {
   int n = 0;
@@ -1214,7 +1235,7 @@ SETT_INLINE void settp_move_line(settp_move_text *text, const char *line, const 
 
 SETT_INLINE int settp_move_threads(const sett_move *move) { return move->lanes * move->warps; }
 
-/* Write a table of numbers by thread or by lane, and the expression that reads it. */
+/* Write a table of numbers by thread or by lane, and in the code of the function the expression that reads it. */
 SETT_INLINE void settp_move_table_text(settp_move_text *text, const uint64_t *value, int count, const char *type,
                                        const char *by) {
   int i;
@@ -1242,7 +1263,7 @@ SETT_INLINE void settp_move_table_text(settp_move_text *text, const uint64_t *va
   settp_move_char(text, 1, ']');
 }
 
-/* Write value[0], .. as an XOR of bits of the variable; return 0 if they are not such an XOR. */
+/* Write value[0], value[1], .. as an XOR of bits of the variable. Return 0 if they are no such XOR. */
 SETT_INLINE int settp_move_bits(settp_move_text *text, const int32_t *value, int count, const char *variable) {
   int bits = 0, i, terms = 0;
   int32_t basis[16], constant = value[0];
@@ -1298,7 +1319,8 @@ SETT_INLINE int settp_move_bits(settp_move_text *text, const int32_t *value, int
   return 1;
 }
 
-/* Write a number that depends on the thread: a constant, an XOR of bits of the lane or thread, or a table. Numbers below 0 may be anything. */
+/* Write a number that depends on the thread, as a constant, an XOR of bits of the lane or thread, or a table. Where the number is below 0, any value
+ * will do. */
 SETT_INLINE void settp_move_value(settp_move_text *text, const int32_t *given) {
   int32_t value[SETT_MOVE_THREADS_MAX];
   uint64_t wide[SETT_MOVE_THREADS_MAX];
@@ -1316,7 +1338,7 @@ SETT_INLINE void settp_move_value(settp_move_text *text, const int32_t *given) {
                         of_lane ? "lane" : "t");
 }
 
-/* Write the condition that the thread is in the set. */
+/* Write the condition that a thread is in a set. */
 SETT_INLINE void settp_move_condition(settp_move_text *text, const unsigned char *in) {
   uint64_t mask[SETT_MOVE_THREADS_MAX];
   int lanes = text->move->lanes, warps = text->move->warps, t, k, same = 1;
@@ -1325,7 +1347,7 @@ SETT_INLINE void settp_move_condition(settp_move_text *text, const unsigned char
   for (t = 0; t < lanes * warps; ++t)
     if (in[t]) mask[t / lanes] |= (uint64_t)1 << t % lanes;
   for (t = 1; t < warps; ++t) same &= mask[t] == mask[0];
-  for (k = 0; same && 1 << k < lanes; ++k) { /* one bit of the lane */
+  for (k = 0; same && 1 << k < lanes; ++k) { /* test if the set is given by one bit of the lane */
     uint64_t bit = 0;
     for (t = 0; t < lanes; ++t)
       if (t >> k & 1) bit |= (uint64_t)1 << t;
@@ -1345,7 +1367,7 @@ SETT_INLINE void settp_move_condition(settp_move_text *text, const unsigned char
   settp_move_say(text, 1, " >> lane & 1)");
 }
 
-/* Write `a[3]`, or in C the register of thread t. */
+/* Write a register: `a[3]`; in C, that of thread t. */
 SETT_INLINE void settp_move_register(settp_move_text *text, char array, int reg) {
   settp_move_char(text, 1, array);
   if (text->form == SETT_MOVE_C) settp_move_say(text, 1, "[t]");
@@ -1354,7 +1376,7 @@ SETT_INLINE void settp_move_register(settp_move_text *text, char array, int reg)
   settp_move_char(text, 1, ']');
 }
 
-/* Write the register of a that each thread needs, ignoring numbers below 0: one register, or selects between several. */
+/* Write the register of a that each thread needs, as one register or as selects between several. Numbers below 0 are ignored. */
 SETT_INLINE void settp_move_choose(settp_move_text *text, const int32_t *reg) {
   unsigned char in[SETT_MOVE_THREADS_MAX], done[SETT_MOVE_REGISTERS_MAX];
   int threads = settp_move_threads(text->move), t, last = -1, kinds = 0;
@@ -1377,7 +1399,7 @@ SETT_INLINE void settp_move_choose(settp_move_text *text, const int32_t *reg) {
   settp_move_register(text, 'a', list[last]);
 }
 
-/* Open a loop over all threads in C; in CUDA all threads run already. */
+/* In C, write the beginning of a loop over all threads. CUDA needs none. */
 SETT_INLINE void settp_move_open(settp_move_text *text) {
   int lanes = text->move->lanes;
   if (text->form != SETT_MOVE_C) return;
@@ -1394,7 +1416,7 @@ SETT_INLINE const char *settp_move_indent(const settp_move_text *text) {
   return text->form == SETT_MOVE_C ? "    " : "  ";
 }
 
-/* Write the moves within a thread: registers of b from registers of a. With loaded, registers that come from memory in some threads are left out. */
+/* Write the registers of b whose values come from the same thread. Registers that come from shared memory in some threads are left out. */
 SETT_INLINE void settp_move_own(settp_move_text *text, unsigned char *ready) {
   const sett_move *move = text->move;
   int32_t reg[SETT_MOVE_THREADS_MAX];
@@ -1425,7 +1447,7 @@ SETT_INLINE const char *settp_move_type(const sett_move *move) {
                             : "unsigned long long";
 }
 
-/* Write one shuffle of 32 bits, of word number `word` of a step. */
+/* Write one shuffle of 32 bits, for word `word` of a step. */
 SETT_INLINE void settp_move_shuffle_text(settp_move_text *text, int word, const int32_t *lane) {
   if (text->form == SETT_MOVE_C) {
     settp_move_open(text);
@@ -1503,7 +1525,7 @@ SETT_INLINE void settp_move_steps(settp_move_text *text, unsigned char *ready) {
   }
 }
 
-/* Write a condition before an access in which not every thread takes part. */
+/* Write a condition in front of an access in which some threads take no part. */
 SETT_INLINE void settp_move_active(settp_move_text *text, const int32_t *place) {
   unsigned char in[SETT_MOVE_THREADS_MAX];
   int t, all = 1, threads = settp_move_threads(text->move);
@@ -1602,7 +1624,7 @@ SETT_INLINE void settp_move_accesses(settp_move_text *text, int loads) {
   settp_move_close(text);
 }
 
-/* Write the macros that the code uses. */
+/* Write the macros that the code of the function uses. */
 SETT_INLINE void settp_move_macros(settp_move_text *text) {
   const sett_move *move = text->move;
   settp_move_say(text, 0, "/* written by sett layout move */\n");
@@ -1763,7 +1785,7 @@ SETT_INLINE sett_move settp_move_differ(const sett_move *move, const char *reaso
   return no;
 }
 
-/* Return the table with the number `none` instead of -1. */
+/* Return the table with the number `none` in place of -1. */
 SETT_INLINE sett_move_table settp_move_numbered(settp_move_work *work, const sett_move_table *given) {
   sett_move_table table = *given;
   int64_t i, held = (int64_t)given->warps * given->lanes * given->registers;
@@ -1773,7 +1795,7 @@ SETT_INLINE sett_move_table settp_move_numbered(settp_move_work *work, const set
   return table;
 }
 
-/* place gives each element its place in shared memory, all different, or is NULL. */
+/* place is the place of each element in shared memory, or NULL. No two elements have the same place. */
 SETT_INLINE sett_move settp_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                       int bits, const int32_t *place) {
   sett_move move = settp_move_none(a->error ? a->error : b->error), shared;

@@ -106,7 +106,7 @@ HISTORY
 #ifndef SETT_RELAYOUT_H
 #define SETT_RELAYOUT_H
 
-#define SETT_RELAYOUT_VERSION 200 /* 0.2.0: 10000 * major + 100 * minor + patch */
+#define SETT_RELAYOUT_VERSION 200 /* version 0.2.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_TILE_H
 #error "include sett_tile.h before sett_relayout.h"
@@ -132,7 +132,7 @@ HISTORY
   X(ERROR_LARGE, "expected arrays of less than 2^60 bytes")
 
 enum {
-  SETTP_RELAYOUT_FIRST = 999, /* error codes continue those of shapes */
+  SETTP_RELAYOUT_FIRST = 999, /* error codes continue those of sett_tile.h */
 #define SETTP_RELAYOUT_ENUM(name, text) SETT_RELAYOUT_##name,
   SETT_RELAYOUT_ERRORS(SETTP_RELAYOUT_ENUM)
 #undef SETTP_RELAYOUT_ENUM
@@ -141,61 +141,66 @@ enum {
 enum {
   SETTP_RELAYOUT_LEAVES = SETT_TILE_MAX_LIST,
   SETTP_RELAYOUT_OPS = SETT_TILE_MAX_TILES + 1,
-  SETTP_RELAYOUT_EDGES = 24,  /* maximum digits of a dimension, both layouts together */
-  SETTP_RELAYOUT_LEVELS = 96, /* maximum common digits of all dimensions */
+  SETTP_RELAYOUT_EDGES = 24,  /* maximum number of digits of a dimension, in both layouts together */
+  SETTP_RELAYOUT_LEVELS = 96, /* maximum number of common digits of all dimensions */
   SETTP_RELAYOUT_LOOPS = SETTP_RELAYOUT_LEVELS + 4,
   SETTP_RELAYOUT_CHOSEN = 8,
-  SETTP_RELAYOUT_BURST = 1024, /* bytes read from a row before the next row, if several rows are read in turn */
+  /* if several rows are read in turn: number of bytes that are read from a row before the next one */
+  SETTP_RELAYOUT_BURST = 1024,
   SETTP_RELAYOUT_ZIPPED = 256, /* the same for rows that are interleaved */
-  SETTP_RELAYOUT_WRITE = 2048, /* bytes written to a row before the next row, if several rows are written in turn */
+  /* if several rows are written in turn: number of bytes that are written to a row before the next one */
+  SETTP_RELAYOUT_WRITE = 2048,
   SETTP_RELAYOUT_BLOCK = 8192,
   SETTP_RELAYOUT_PAGE = 4096,
-  /* minimum distance in bytes of two interleaved rows that have a prefetch of their own each, 8 * ROW_DISTANCE ahead */
+  /* if two interleaved rows are at least this many bytes apart, each is prefetched separately, at 8 * ROW_DISTANCE bytes */
   SETTP_RELAYOUT_APART = 16384,
-  SETTP_RELAYOUT_ROW_DISTANCE = 256, /* prefetch distance in each row of a square */
-  /* prefetch distance in bytes beyond the bytes read so far, if interleaved rows are read in the order of the source */
+  SETTP_RELAYOUT_ROW_DISTANCE = 256, /* prefetch distance in bytes in each row of a square */
+  /* prefetch distance, in bytes beyond those read so far, if interleaved rows are read in the order of the source */
   SETTP_RELAYOUT_ORDER_DISTANCE = 65536
 };
 
-/* An entry of a physical list: the index of an axis after some divisions and remainders, in that order. With axis -1 it is 0. */
+/* A leaf is a dimension of a layout in memory, after all tiles. Its value is the index of an axis after some divisions and remainders, in this order.
+ * If axis is -1, the value is 0. */
 typedef struct settp_relayout_leaf {
-  int64_t size, stride; /* size and stride of the entry, in elements */
-  int64_t count;        /* values are below count; if count is below size, the rest is padding */
+  int64_t size, stride; /* number of values, including padding; stride in elements */
+  int64_t count;        /* values below count occur in the array; if count < size, the others are padding */
   int32_t axis, ops;
-  int64_t div[SETTP_RELAYOUT_OPS], mod[SETTP_RELAYOUT_OPS]; /* mod 0: no remainder is taken */
+  int64_t div[SETTP_RELAYOUT_OPS], mod[SETTP_RELAYOUT_OPS]; /* mod 0 means that no remainder is taken */
 } settp_relayout_leaf;
 
 typedef struct settp_relayout_side {
-  int32_t leaves, regular; /* regular: one division and remainder per leaf, padding only at an axis' end */
+  /* regular: 1 if each leaf has one division and one remainder, and padding is only at the end of an axis */
+  int32_t leaves, regular;
   settp_relayout_leaf leaf[SETTP_RELAYOUT_LEAVES];
 } settp_relayout_side;
 
-/* A dimension, or dimensions that a * combines. Its common digits are level[first] .. level[first + levels - 1]. */
+/* An axis: a dimension, or the dimensions that a * combines. Its common digits are level[first] .. level[first + levels - 1]. */
 typedef struct settp_relayout_axis {
   int64_t size;
-  int64_t padded; /* size with padding, in a regular destination */
+  int64_t padded; /* in a regular destination, size with padding */
   int32_t first, levels;
 } settp_relayout_axis;
 
-/* A digit of an axis: blocks of `block` indices. */
+/* A level: a digit of an axis that both layouts have. One step of the digit is `block` indices. */
 typedef struct settp_relayout_level {
   int64_t block;
-  int64_t from, to;  /* strides */
-  int32_t irregular; /* 1: there are no strides, so offsets are computed */
+  int64_t from, to;  /* strides of the digit in both layouts */
+  int32_t irregular; /* 1: the digit has no strides, so offsets are computed */
 } settp_relayout_level;
 
 typedef struct sett_relayout_plan {
   int error;
   int64_t pieces;
-  int32_t streams; /* 1: write with streaming stores */
-  int32_t bursts;  /* 1: rows are read in turn, in bursts; 0: in the order of the source */
+  int32_t streams; /* 1: use streaming stores */
+  int32_t bursts;  /* 1: rows are read in turn, in bursts; 0: reads have the order of the source */
   int32_t fills;
-  int32_t walks; /* 1: position by position */
+  int32_t walks; /* 1: one position is moved after another */
   int32_t axes, signed_elements;
-  int32_t chosen, choice[SETTP_RELAYOUT_CHOSEN]; /* leaves of the destination whose values identify a piece */
-  int64_t chunk; /* values of the last chosen leaf in a piece; positions, if the plan walks them */
+  int32_t chosen, choice[SETTP_RELAYOUT_CHOSEN]; /* the leaves of the destination whose values identify a piece */
+  /* number of values of the last chosen leaf in a piece; if walks is 1, number of positions in a piece */
+  int64_t chunk;
   int64_t from_bits, to_bits;
-  int64_t span, positions; /* span and positions of the destination */
+  int64_t span, positions; /* the span and the number of positions of the destination, as in sett_tile_plan */
   unsigned char fill[16];
   settp_relayout_axis axis[SETT_TILE_MAX_RANK];
   settp_relayout_level level[SETTP_RELAYOUT_LEVELS];
@@ -205,10 +210,10 @@ typedef struct sett_relayout_plan {
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* Fill *plan and return plan->error. THE MODEL explains fill. */
+/* Make a plan: write *plan and return plan->error. THE MODEL in the manual explains fill. */
 SETT_PUBLIC int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from, const sett_tile_shape *to,
                                       const void *fill);
-/* Copy pieces first .. last - 1. Do nothing if the plan has an error or the range is not within 0 .. plan->pieces. */
+/* Copy pieces first to last - 1. Do nothing if the plan has an error, or if these are not pieces of the plan. */
 SETT_PUBLIC void sett_relayout_run(const sett_relayout_plan *plan, const void *source, void *destination, int64_t first,
                                    int64_t last);
 SETT_PUBLIC const char *sett_relayout_message(int error);
@@ -227,11 +232,12 @@ SETT_RELAYOUT_FUNCTIONS(SETTP_LINK_RENAME)
 
 /* ---- bodies: vectors --------------------------------------------------------------------------------------------- */
 
-/* SETTP_RELAYOUT_WIDE is the number of bytes of a vector; 0 means no vectors. */
+/* SETTP_RELAYOUT_WIDE is the number of bytes of a vector; 0 means that no vectors are used. */
 #if defined(SETT_RELAYOUT_SCALAR) || defined(__CUDACC__) || \
     !(defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
 #define SETTP_RELAYOUT_WIDE 0
-#elif (defined(__i386__) || defined(__x86_64__)) && !defined(__SSE2__) /* functions cannot return vectors there */
+/* without SSE2, functions cannot return vectors */
+#elif (defined(__i386__) || defined(__x86_64__)) && !defined(__SSE2__)
 #define SETTP_RELAYOUT_WIDE 0
 #elif defined(__AVX512BW__)
 #define SETTP_RELAYOUT_WIDE 64
@@ -241,7 +247,7 @@ SETT_RELAYOUT_FUNCTIONS(SETTP_LINK_RENAME)
 #define SETTP_RELAYOUT_WIDE 16
 #endif
 
-/* clang unrolls without a hint, and warns if it cannot follow a hint; gcc warns if it does not optimise. */
+/* Only gcc gets the hint to unroll a loop. clang unrolls without it, and warns if it cannot follow a hint; gcc warns if it does not optimise. */
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && defined(__OPTIMIZE__)
 #define SETTP_RELAYOUT_UNROLL _Pragma("GCC unroll 64")
 #else
@@ -275,7 +281,7 @@ SETTP_RELAYOUT_INLINE int settp_relayout_aligned(const unsigned char *at) {
   return ((uintptr_t)at & (SETTP_RELAYOUT_LINE - 1)) == 0;
 }
 
-/* SETTP_RELAYOUT_PASTn stores a vector of n bytes with a streaming store, if the compiler has one; `to` is a multiple of n. */
+/* SETTP_RELAYOUT_PASTn stores a vector of n bytes with a streaming store, if the compiler has one. The address `to` must be a multiple of n. */
 #if SETTP_RELAYOUT_WIDE
 typedef long long settp_relayout_past16 __attribute__((__vector_size__(16), __may_alias__));
 typedef long long settp_relayout_past32 __attribute__((__vector_size__(32), __may_alias__));
@@ -309,7 +315,7 @@ typedef settp_relayout_past16 settp_relayout_wide;
 #endif
 #endif
 
-/* Store a line of 64 bytes with streaming stores; `to` is aligned. */
+/* Store a cache line of 64 bytes with streaming stores. `to` must be aligned. */
 SETTP_RELAYOUT_INLINE void settp_relayout_stream(unsigned char *to, const unsigned char *from) {
 #if SETTP_RELAYOUT_WIDE
   settp_relayout_wide line[SETTP_RELAYOUT_LINE / SETTP_RELAYOUT_WIDE];
@@ -329,7 +335,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_fence(void) {
 #endif
 }
 
-/* Prefetch bytes that will be read. */
+/* Prefetch a number of bytes. */
 SETTP_RELAYOUT_INLINE void settp_relayout_prefetch(const unsigned char *from, int64_t bytes) {
 #if defined(__GNUC__)
   int64_t i;
@@ -340,7 +346,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_prefetch(const unsigned char *from, in
 #endif
 }
 
-/* Do the same for a length that the compiler knows: one instruction per line, so that more lines are in flight. */
+/* The same for a length that is known at compile time: one instruction per cache line without a loop, so that more lines are in flight. */
 SETTP_RELAYOUT_INLINE void settp_relayout_ask_known(const unsigned char *from, int64_t bytes) {
 #if defined(__GNUC__)
   int64_t i;
@@ -358,14 +364,14 @@ SETTP_RELAYOUT_INLINE void settp_relayout_prefetch_rows(const unsigned char *fro
   for (i = 0; i < rows; ++i) settp_relayout_prefetch(from + i * row, bytes);
 }
 
-/* Prefetch 512 bytes, divided over `rows` places. */
+/* Prefetch 512 bytes, divided evenly among `rows` rows. */
 SETTP_RELAYOUT_INLINE void settp_relayout_prefetch_512(const unsigned char *from, int64_t row, int rows) {
   int i;
   SETTP_RELAYOUT_UNROLL
   for (i = 0; i < rows; ++i) settp_relayout_ask_known(from + i * row, 512 / rows);
 }
 
-/* Copy whole lines with streaming stores. */
+/* Copy whole cache lines with streaming stores. */
 SETTP_RELAYOUT_INLINE void settp_relayout_lines(unsigned char *to, const unsigned char *from, int64_t bytes) {
   int64_t i;
   SETTP_RELAYOUT_UNROLL
@@ -388,7 +394,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
 
 #if SETTP_RELAYOUT_WIDE
 
-/* Lists of constants: i, i + n, i + 1, i + 1 + n, .. (2 times 1, 2, 4, .. entries), and i, i + 2, i + 4, .. */
+/* Lists of constants. ZIPk(i, n) is i, i + n, i + 1, i + 1 + n, .., with 2 * k entries; the other lists are i, i + 2, i + 4, .. */
 #define SETTP_RELAYOUT_ZIP1(i, n) (i), (i) + (n)
 #define SETTP_RELAYOUT_ZIP2(i, n) SETTP_RELAYOUT_ZIP1(i, n), SETTP_RELAYOUT_ZIP1((i) + 1, n)
 #define SETTP_RELAYOUT_ZIP4(i, n) SETTP_RELAYOUT_ZIP2(i, n), SETTP_RELAYOUT_ZIP2((i) + 2, n)
@@ -403,8 +409,11 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
 #define SETTP_RELAYOUT_TWO64(i) SETTP_RELAYOUT_TWO32(i), SETTP_RELAYOUT_TWO32((i) + 64)
 #define SETTP_RELAYOUT_SHUFFLE(...) __builtin_shufflevector(__VA_ARGS__)
 
-/* Vectors of `wide` bytes with `lanes` (2 x half) elements of a type: loads, stores and the four interleavings. lower(a, b) is a0 b0 a1 b1 ..;
- * upper(a, b) interleaves the upper halves of a and b in the same way; even(a, b) is a0 a2 .. b0 b2 ..; odd(a, b) is a1 a3 .. b1 b3 .. */
+/* Vectors of `wide` bytes with `lanes` (2 * half) elements of a type: loads, stores and four ways to interleave vectors a and b:
+ *     lower(a, b)   a0 b0 a1 b1 ..
+ *     upper(a, b)   the same with the upper halves of a and b
+ *     even(a, b)    a0 a2 .. b0 b2 ..
+ *     odd(a, b)     a1 a3 .. b1 b3 .. */
 #define SETTP_RELAYOUT_VECTOR(name, type, wide, lanes, half)                                                          \
   typedef type settp_relayout_##name __attribute__((__vector_size__(wide)));                                          \
   SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_load_##name(const unsigned char *from) {                 \
@@ -436,102 +445,103 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
     return SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_TWO##lanes(1));                                                \
   }
 
-/* Interleave z rows of n elements (n >= lanes, rows `row` bytes apart) into one run, or back. The sequence of all vectors is cut in two and
- * interleaved, once for each factor 2 of z. A last step that overlaps the one before handles the remainder. */
-#define SETTP_RELAYOUT_ZIP(name, lanes, wide)                                                                            \
-  /* m vectors: for each row, m / z adjacent vectors */                                                                  \
-  SETTP_RELAYOUT_INLINE void settp_relayout_zip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,      \
-                                                         int m, int z, int rounds, int streams) {                        \
-    settp_relayout_##name a[8], b[8];                                                                                    \
-    const int side = m / z;                                                                                              \
-    int i, k, round;                                                                                                     \
-    SETTP_RELAYOUT_UNROLL                                                                                                \
-    for (i = 0; i < m; ++i)                                                                                              \
-      a[i % side * z + i / side] = settp_relayout_load_##name(from + i / side * row + i % side * wide);                  \
-    SETTP_RELAYOUT_UNROLL                                                                                                \
-    for (round = 0; round < rounds; ++round) {                                                                           \
-      SETTP_RELAYOUT_UNROLL                                                                                              \
-      for (k = 0; k < m; k += z) {                                                                                       \
-        SETTP_RELAYOUT_UNROLL                                                                                            \
-        for (i = 0; i < z / 2; ++i) {                                                                                    \
-          b[k + 2 * i] = settp_relayout_lower_##name(a[k + i], a[k + i + z / 2]);                                        \
-          b[k + 2 * i + 1] = settp_relayout_upper_##name(a[k + i], a[k + i + z / 2]);                                    \
-        }                                                                                                                \
-      }                                                                                                                  \
-      SETTP_RELAYOUT_UNROLL                                                                                              \
-      for (i = 0; i < m; ++i) a[i] = b[i];                                                                               \
-    }                                                                                                                    \
-    SETTP_RELAYOUT_UNROLL                                                                                                \
-    for (i = 0; i < m; ++i) settp_relayout_put_##name(to + i * wide, a[i], streams);                                     \
-  }                                                                                                                      \
-  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,    \
-                                                           int m, int z, int rounds, int streams) {                      \
-    settp_relayout_##name a[8], b[8];                                                                                    \
-    const int side = m / z;                                                                                              \
-    int i, k, round;                                                                                                     \
-    SETTP_RELAYOUT_UNROLL                                                                                                \
-    for (i = 0; i < m; ++i) a[i] = settp_relayout_load_##name(from + i * wide);                                          \
-    SETTP_RELAYOUT_UNROLL                                                                                                \
-    for (round = 0; round < rounds; ++round) {                                                                           \
-      SETTP_RELAYOUT_UNROLL                                                                                              \
-      for (k = 0; k < m; k += z) {                                                                                       \
-        SETTP_RELAYOUT_UNROLL                                                                                            \
-        for (i = 0; i < z / 2; ++i) {                                                                                    \
-          b[k + i] = settp_relayout_even_##name(a[k + 2 * i], a[k + 2 * i + 1]);                                         \
-          b[k + i + z / 2] = settp_relayout_odd_##name(a[k + 2 * i], a[k + 2 * i + 1]);                                  \
-        }                                                                                                                \
-      }                                                                                                                  \
-      SETTP_RELAYOUT_UNROLL                                                                                              \
-      for (i = 0; i < m; ++i) a[i] = b[i];                                                                               \
-    }                                                                                                                    \
-    SETTP_RELAYOUT_UNROLL                                                                                                \
-    for (i = 0; i < m; ++i)                                                                                              \
-      settp_relayout_put_##name(to + i / side * row + i % side * wide, a[i % side * z + i / side], streams);             \
-  }                                                                                                                      \
-  /* 512 bytes with streaming stores: in bursts, all reads or writes of a row are together; otherwise in a short loop */ \
-  SETTP_RELAYOUT_INLINE void settp_relayout_zip_512_##name(unsigned char *to, const unsigned char *from, int64_t row,    \
-                                                           int z, int rounds, int bursts) {                              \
-    int64_t j;                                                                                                           \
-    if (bursts) {                                                                                                        \
-      SETTP_RELAYOUT_UNROLL                                                                                              \
-      for (j = 0; j < 512; j += 8 * wide) settp_relayout_zip_m_##name(to + j, from + j / z, row, 8, z, rounds, 1);       \
-    } else {                                                                                                             \
-      SETTP_RELAYOUT_ROLLED                                                                                              \
-      for (j = 0; j < 512; j += z * wide) settp_relayout_zip_m_##name(to + j, from + j / z, row, z, z, rounds, 1);       \
-    }                                                                                                                    \
-  }                                                                                                                      \
-  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_512_##name(unsigned char *to, const unsigned char *from,               \
-                                                             int64_t row, int z, int rounds, int bursts) {               \
-    int64_t j;                                                                                                           \
-    if (bursts) {                                                                                                        \
-      SETTP_RELAYOUT_UNROLL                                                                                              \
-      for (j = 0; j < 512; j += 8 * wide) settp_relayout_unzip_m_##name(to + j / z, from + j, row, 8, z, rounds, 1);     \
-    } else {                                                                                                             \
-      SETTP_RELAYOUT_ROLLED                                                                                              \
-      for (j = 0; j < 512; j += z * wide) settp_relayout_unzip_m_##name(to + j / z, from + j, row, z, z, rounds, 1);     \
-    }                                                                                                                    \
-  }                                                                                                                      \
-  SETTP_RELAYOUT_INLINE void settp_relayout_zip_##name(unsigned char *to, const unsigned char *from, int64_t row,        \
-                                                       int64_t n, int z, int rounds, int streams) {                      \
-    const int64_t element = wide / lanes;                                                                                \
-    int64_t j;                                                                                                           \
-    for (j = 0; j + lanes <= n; j += lanes)                                                                              \
-      settp_relayout_zip_m_##name(to + z * j * element, from + j * element, row, z, z, rounds, streams);                 \
-    if (j < n)                                                                                                           \
-      settp_relayout_zip_m_##name(to + z * (n - lanes) * element, from + (n - lanes) * element, row, z, z, rounds, 0);   \
-  }                                                                                                                      \
-  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_##name(unsigned char *to, const unsigned char *from, int64_t row,      \
-                                                         int64_t n, int z, int rounds, int streams) {                    \
-    const int64_t element = wide / lanes;                                                                                \
-    int64_t j;                                                                                                           \
-    for (j = 0; j + lanes <= n; j += lanes)                                                                              \
-      settp_relayout_unzip_m_##name(to + j * element, from + z * j * element, row, z, z, rounds, streams);               \
-    if (j < n)                                                                                                           \
-      settp_relayout_unzip_m_##name(to + (n - lanes) * element, from + z * (n - lanes) * element, row, z, z, rounds,     \
-                                    0);                                                                                  \
+/* Interleave z rows of n elements into one run, or split a run into rows. Rows are `row` bytes apart, and n >= lanes. For each factor 2 of z, the
+ * list of all vectors is cut in two halves, which are interleaved. If lanes does not divide n, the last step overlaps the one before it. */
+#define SETTP_RELAYOUT_ZIP(name, lanes, wide)                                                                                                    \
+  /* m vectors: m / z adjacent vectors of each row */                                                                                            \
+  SETTP_RELAYOUT_INLINE void settp_relayout_zip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,                              \
+                                                         int m, int z, int rounds, int streams) {                                                \
+    settp_relayout_##name a[8], b[8];                                                                                                            \
+    const int side = m / z;                                                                                                                      \
+    int i, k, round;                                                                                                                             \
+    SETTP_RELAYOUT_UNROLL                                                                                                                        \
+    for (i = 0; i < m; ++i)                                                                                                                      \
+      a[i % side * z + i / side] = settp_relayout_load_##name(from + i / side * row + i % side * wide);                                          \
+    SETTP_RELAYOUT_UNROLL                                                                                                                        \
+    for (round = 0; round < rounds; ++round) {                                                                                                   \
+      SETTP_RELAYOUT_UNROLL                                                                                                                      \
+      for (k = 0; k < m; k += z) {                                                                                                               \
+        SETTP_RELAYOUT_UNROLL                                                                                                                    \
+        for (i = 0; i < z / 2; ++i) {                                                                                                            \
+          b[k + 2 * i] = settp_relayout_lower_##name(a[k + i], a[k + i + z / 2]);                                                                \
+          b[k + 2 * i + 1] = settp_relayout_upper_##name(a[k + i], a[k + i + z / 2]);                                                            \
+        }                                                                                                                                        \
+      }                                                                                                                                          \
+      SETTP_RELAYOUT_UNROLL                                                                                                                      \
+      for (i = 0; i < m; ++i) a[i] = b[i];                                                                                                       \
+    }                                                                                                                                            \
+    SETTP_RELAYOUT_UNROLL                                                                                                                        \
+    for (i = 0; i < m; ++i) settp_relayout_put_##name(to + i * wide, a[i], streams);                                                             \
+  }                                                                                                                                              \
+  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,                            \
+                                                           int m, int z, int rounds, int streams) {                                              \
+    settp_relayout_##name a[8], b[8];                                                                                                            \
+    const int side = m / z;                                                                                                                      \
+    int i, k, round;                                                                                                                             \
+    SETTP_RELAYOUT_UNROLL                                                                                                                        \
+    for (i = 0; i < m; ++i) a[i] = settp_relayout_load_##name(from + i * wide);                                                                  \
+    SETTP_RELAYOUT_UNROLL                                                                                                                        \
+    for (round = 0; round < rounds; ++round) {                                                                                                   \
+      SETTP_RELAYOUT_UNROLL                                                                                                                      \
+      for (k = 0; k < m; k += z) {                                                                                                               \
+        SETTP_RELAYOUT_UNROLL                                                                                                                    \
+        for (i = 0; i < z / 2; ++i) {                                                                                                            \
+          b[k + i] = settp_relayout_even_##name(a[k + 2 * i], a[k + 2 * i + 1]);                                                                 \
+          b[k + i + z / 2] = settp_relayout_odd_##name(a[k + 2 * i], a[k + 2 * i + 1]);                                                          \
+        }                                                                                                                                        \
+      }                                                                                                                                          \
+      SETTP_RELAYOUT_UNROLL                                                                                                                      \
+      for (i = 0; i < m; ++i) a[i] = b[i];                                                                                                       \
+    }                                                                                                                                            \
+    SETTP_RELAYOUT_UNROLL                                                                                                                        \
+    for (i = 0; i < m; ++i)                                                                                                                      \
+      settp_relayout_put_##name(to + i / side * row + i % side * wide, a[i % side * z + i / side], streams);                                     \
+  }                                                                                                                                              \
+  /* move 512 bytes with streaming stores. In bursts, all reads (or all writes) of a row follow each other; otherwise a short loop alternates */ \
+  SETTP_RELAYOUT_INLINE void settp_relayout_zip_512_##name(unsigned char *to, const unsigned char *from, int64_t row,                            \
+                                                           int z, int rounds, int bursts) {                                                      \
+    int64_t j;                                                                                                                                   \
+    if (bursts) {                                                                                                                                \
+      SETTP_RELAYOUT_UNROLL                                                                                                                      \
+      for (j = 0; j < 512; j += 8 * wide) settp_relayout_zip_m_##name(to + j, from + j / z, row, 8, z, rounds, 1);                               \
+    } else {                                                                                                                                     \
+      SETTP_RELAYOUT_ROLLED                                                                                                                      \
+      for (j = 0; j < 512; j += z * wide) settp_relayout_zip_m_##name(to + j, from + j / z, row, z, z, rounds, 1);                               \
+    }                                                                                                                                            \
+  }                                                                                                                                              \
+  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_512_##name(unsigned char *to, const unsigned char *from,                                       \
+                                                             int64_t row, int z, int rounds, int bursts) {                                       \
+    int64_t j;                                                                                                                                   \
+    if (bursts) {                                                                                                                                \
+      SETTP_RELAYOUT_UNROLL                                                                                                                      \
+      for (j = 0; j < 512; j += 8 * wide) settp_relayout_unzip_m_##name(to + j / z, from + j, row, 8, z, rounds, 1);                             \
+    } else {                                                                                                                                     \
+      SETTP_RELAYOUT_ROLLED                                                                                                                      \
+      for (j = 0; j < 512; j += z * wide) settp_relayout_unzip_m_##name(to + j / z, from + j, row, z, z, rounds, 1);                             \
+    }                                                                                                                                            \
+  }                                                                                                                                              \
+  SETTP_RELAYOUT_INLINE void settp_relayout_zip_##name(unsigned char *to, const unsigned char *from, int64_t row,                                \
+                                                       int64_t n, int z, int rounds, int streams) {                                              \
+    const int64_t element = wide / lanes;                                                                                                        \
+    int64_t j;                                                                                                                                   \
+    for (j = 0; j + lanes <= n; j += lanes)                                                                                                      \
+      settp_relayout_zip_m_##name(to + z * j * element, from + j * element, row, z, z, rounds, streams);                                         \
+    if (j < n)                                                                                                                                   \
+      settp_relayout_zip_m_##name(to + z * (n - lanes) * element, from + (n - lanes) * element, row, z, z, rounds, 0);                           \
+  }                                                                                                                                              \
+  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_##name(unsigned char *to, const unsigned char *from, int64_t row,                              \
+                                                         int64_t n, int z, int rounds, int streams) {                                            \
+    const int64_t element = wide / lanes;                                                                                                        \
+    int64_t j;                                                                                                                                   \
+    for (j = 0; j + lanes <= n; j += lanes)                                                                                                      \
+      settp_relayout_unzip_m_##name(to + j * element, from + z * j * element, row, z, z, rounds, streams);                                       \
+    if (j < n)                                                                                                                                   \
+      settp_relayout_unzip_m_##name(to + (n - lanes) * element, from + z * (n - lanes) * element, row, z, z, rounds,                             \
+                                    0);                                                                                                          \
   }
 
-/* Transpose a square of n x n elements in each lane of 16 bytes, or in the whole vector: `rows` source rows become n destination rows. */
+/* Transpose a square of n x n elements in each 16-byte part of a vector, or in the whole vector: `rows` rows of the source become n rows of the
+ * destination. */
 #define SETTP_RELAYOUT_TILE(tile, name, n, rounds, get, low, high)                                                \
   SETT_INLINE void settp_relayout_##tile(unsigned char *to, const unsigned char *from, const int64_t *source_row, \
                                          const int64_t *row, int64_t ahead, int streams) {                        \
@@ -602,7 +612,7 @@ SETTP_RELAYOUT_VECTOR(u64, uint64_t, 16, 2, 1)
 #endif
 
 #if SETTP_RELAYOUT_WIDE > 16
-/* Four or two pieces of 16 bytes, n rows apart, as one vector. */
+/* Load four or two parts of 16 bytes, n rows apart, as one vector. */
 typedef uint64_t settp_relayout_2x64 __attribute__((__vector_size__(16)));
 SETTP_RELAYOUT_INLINE settp_relayout_2x64 settp_relayout_piece(const unsigned char *from) {
   settp_relayout_2x64 value;
@@ -626,7 +636,7 @@ SETTP_RELAYOUT_INLINE settp_relayout_u64 settp_relayout_gather(const unsigned ch
 SETTP_RELAYOUT_TILE(tile_u8, u8, 16, 4, SETTP_RELAYOUT_GATHER_u8, SETTP_RELAYOUT_LOW_u8, SETTP_RELAYOUT_HIGH_u8)
 SETTP_RELAYOUT_TILE(tile_u16, u16, 8, 3, SETTP_RELAYOUT_GATHER_u16, SETTP_RELAYOUT_LOW_u16, SETTP_RELAYOUT_HIGH_u16)
 #if SETTP_RELAYOUT_WIDE == 64
-/* Transpose squares of whole lines: each line of a source row is read once into a buffer, and four squares are made from the buffer. */
+/* Transpose squares of whole cache lines: each line of a row of the source is read once into a buffer, and four squares are made from the buffer. */
 #define SETTP_RELAYOUT_LINES(name, n)                                                                         \
   SETT_INLINE void settp_relayout_square_##name(unsigned char *to, const unsigned char *from,                 \
                                                 const int64_t *source_row, const int64_t *row, int64_t ahead, \
@@ -651,7 +661,7 @@ SETTP_RELAYOUT_TILE(tile_u32, u32, (SETTP_RELAYOUT_WIDE / 4), (SETTP_RELAYOUT_WI
 SETTP_RELAYOUT_TILE(tile_u64, u64, (SETTP_RELAYOUT_WIDE / 8), (SETTP_RELAYOUT_WIDE == 64 ? 3 : 2),
                     SETTP_RELAYOUT_WHOLE_u64, settp_relayout_lower_u64, settp_relayout_upper_u64)
 #endif
-/* Squares of 16 bytes, for narrower rows. */
+/* Squares with 16-byte rows, for rows that are too short for longer vectors. */
 SETTP_RELAYOUT_VECTOR(n8, uint8_t, 16, 16, 8)
 SETTP_RELAYOUT_VECTOR(n16, uint16_t, 16, 8, 4)
 SETTP_RELAYOUT_VECTOR(n32, uint32_t, 16, 4, 2)
@@ -691,13 +701,13 @@ SETT_INLINE int64_t settp_relayout_gcd(int64_t a, int64_t b) {
   return a;
 }
 
-/* Return the least common multiple, or limit if it is larger. */
+/* Return the least common multiple of a and b, or limit if it is larger. */
 SETT_INLINE int64_t settp_relayout_lcm(int64_t a, int64_t b, int64_t limit) {
   int64_t part = a / settp_relayout_gcd(a, b);
   return part > limit / b ? limit : part * b;
 }
 
-/* Replace leaf by leaf / t or by leaf % t, with its size. */
+/* Replace a leaf by leaf / t or by leaf % t, and change its size. */
 SETT_INLINE settp_relayout_leaf settp_relayout_quotient(settp_relayout_leaf leaf, int64_t t) {
   int k = leaf.ops - 1;
   leaf.size = leaf.size == 0 ? 0 : (leaf.size - 1) / t + 1;
@@ -707,7 +717,7 @@ SETT_INLINE settp_relayout_leaf settp_relayout_quotient(settp_relayout_leaf leaf
     return leaf;
   }
   if (leaf.mod[k] == 0 || leaf.mod[k] % t == 0) {
-    leaf.div[k] *= t; /* less than the axis' size, because t < count */
+    leaf.div[k] *= t; /* cannot overflow: it is less than the size of the axis, because t < count */
     leaf.mod[k] /= t;
   } else {
     leaf.div[++k] = t;
@@ -734,7 +744,7 @@ SETT_INLINE settp_relayout_leaf settp_relayout_remainder(settp_relayout_leaf lea
   return leaf;
 }
 
-/* Set *low to high * (size of low) + low. Return 0 if that is not one quotient and remainder of one axis. */
+/* Set *low to high * (size of low) + low. Return 0 if this is not one quotient and remainder of an axis. */
 SETT_INLINE int settp_relayout_join(settp_relayout_leaf high, settp_relayout_leaf *low) {
   int64_t size = high.size * low->size;
   if (high.count > 1 && low->axis < 0) {
@@ -751,7 +761,7 @@ SETT_INLINE int settp_relayout_join(settp_relayout_leaf high, settp_relayout_lea
   return 1;
 }
 
-/* Compute the final list of a layout whose first list is already in side. Return 0 if a * cannot be undone. */
+/* Compute the list of leaves after all tiles. side has the list before the first tile. Return 0 if a * cannot be undone. */
 SETT_INLINE int settp_relayout_tiles(const sett_tile_shape *shape, settp_relayout_side *side) {
   settp_relayout_leaf group[SETT_TILE_MAX_TILE_DIMS];
   int stage, i, n = side->leaves, tile_at = 0;
@@ -794,7 +804,7 @@ SETT_INLINE int settp_relayout_tiles(const sett_tile_shape *shape, settp_relayou
   return 1;
 }
 
-/* Write the dimensions that the first tile combines into the next group from *at on, most major first, without dimensions of 1. */
+/* Write the dimensions of the next group, from *at on, that the first tile combines: the most major first, without dimensions of size 1. */
 SETT_INLINE int settp_relayout_group(const sett_tile_shape *shape, int *at, int *dims) {
   int count = 0, k = shape->tiles > 0 ? shape->tile_rank[0] : 0;
   while (*at < k) {
@@ -812,7 +822,7 @@ SETT_INLINE int settp_relayout_group(const sett_tile_shape *shape, int *at, int 
   return 0;
 }
 
-/* Return 1 if part is a contiguous part of whole. */
+/* Return 1 if the list `part` is a contiguous part of the list `whole`. */
 SETT_INLINE int settp_relayout_within(const int *part, int parts, const int *whole, int wholes) {
   int start, i;
   for (start = 0; start + parts <= wholes; ++start) {
@@ -822,8 +832,8 @@ SETT_INLINE int settp_relayout_within(const int *part, int parts, const int *who
   return 0;
 }
 
-/* Find the axes, which are dimensions or groups of dimensions, and write the first list of each layout as leaves. Return 0 if the groups of both
- * layouts do not agree. */
+/* Find the axes (dimensions or groups of dimensions), and write the first list of each layout as leaves. Return 0 if the two layouts combine
+ * dimensions in different ways. */
 SETT_INLINE int settp_relayout_axes(sett_relayout_plan *plan, const sett_tile_shape *from, const sett_tile_shape *to) {
   int members[SETT_TILE_MAX_RANK][SETT_TILE_MAX_RANK], count[SETT_TILE_MAX_RANK], dims[SETT_TILE_MAX_RANK];
   int axis_of[SETT_TILE_MAX_RANK], side, d, i, n, groups = 0, at;
@@ -878,7 +888,7 @@ SETT_INLINE int settp_relayout_axes(sett_relayout_plan *plan, const sett_tile_sh
   return 1;
 }
 
-/* Return the part of a position that an axis determines. */
+/* Return the sum of index * stride over the leaves of one axis, for a value of the axis. */
 SETT_INLINE int64_t settp_relayout_offset(const settp_relayout_side *side, int axis, int64_t index) {
   int64_t offset = 0;
   int i, k;
@@ -895,7 +905,7 @@ SETT_INLINE int64_t settp_relayout_offset(const settp_relayout_side *side, int a
   return offset;
 }
 
-/* Insert value into the ascending list edge[0 .. *count - 1]; return 0 if the list is full. */
+/* Insert value into the ascending list edge[0 .. *count - 1]. Return 0 if the list is full. */
 SETT_INLINE int settp_relayout_edge(int64_t *edge, int *count, int64_t value) {
   int i = *count, j;
   while (i > 0 && edge[i - 1] > value) --i;
@@ -906,7 +916,7 @@ SETT_INLINE int settp_relayout_edge(int64_t *edge, int *count, int64_t value) {
   return 1;
 }
 
-/* Write the weights at which digits of an axis begin, in both layouts; weights at or beyond the axis' end are left out. */
+/* Write the weights at which digits of an axis begin, in both layouts. Weights that are not below the size of the axis are left out. */
 SETT_INLINE int settp_relayout_edges(const sett_relayout_plan *plan, int axis, int64_t *edge) {
   int side, i, k, count = 0;
   int64_t size = plan->axis[axis].size;
@@ -930,8 +940,9 @@ SETT_INLINE int settp_relayout_edges(const sett_relayout_plan *plan, int axis, i
   return count;
 }
 
-/* A common digit begins at c if every edge divides c or is a multiple of c. Between two edges, the candidates are the least common multiple of the
- * edges below and the greatest common divisor of the edges above, if the first divides the second. */
+/* Find the common digits of all axes. A common digit begins at a weight c if every weight in the list divides c or is a multiple of c. Between two
+ * neighbours in the list, the candidates for c are the least common multiple of the weights below and the greatest common divisor of those above, if
+ * the first divides the second. */
 SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
   int64_t edge[SETTP_RELAYOUT_EDGES], above[SETTP_RELAYOUT_EDGES + 1], below, block[2];
   int axis, i, j, edges, used = 0;
@@ -941,7 +952,7 @@ SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
     a->first = used;
     if (a->size <= 1) edges = 1, edge[0] = 1;
     else if ((edges = settp_relayout_edges(plan, axis, edge)) == 0) return 0;
-    above[edges] = 0; /* 0 is a multiple of every edge */
+    above[edges] = 0; /* 0 is a multiple of every number */
     for (i = edges; i-- > 0;) above[i] = settp_relayout_gcd(edge[i], above[i + 1]);
     for (i = 0, below = 1; i < edges; ++i) {
       below = settp_relayout_lcm(below, edge[i], limit);
@@ -969,9 +980,9 @@ SETT_INLINE int settp_relayout_levels(sett_relayout_plan *plan) {
   return 1;
 }
 
-/* Return the number of values of a destination's leaf that form a piece. It is the smallest number that is a common digit with steps of at least
- * `want` elements on both sides. If there is no such digit, it is a number of values of the common digit with the longest steps. *step is the shorter
- * one of both sides' steps. */
+/* Return the number of values of a leaf of the destination that make up a piece: the smallest number that is a common digit and whose steps have at
+ * least `want` elements in both layouts. If there is none, it is a number of values of the common digit with the longest steps. *step receives the
+ * shorter step of the two layouts. */
 SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const settp_relayout_leaf *leaf, int64_t want,
                                          int64_t *step) {
   const settp_relayout_axis *axis = &plan->axis[leaf->axis];
@@ -989,11 +1000,11 @@ SETT_INLINE int64_t settp_relayout_chunk(const sett_relayout_plan *plan, const s
   return *step >= want || *step == 0 ? chunk : chunk * ((want - 1) / *step + 1);
 }
 
-/* Choose the leaves of the destination that identify a piece: repeatedly the remaining leaf with the longest steps on both sides, until a piece is
- * small enough. Leaves of an axis are taken from the most major on, so that a piece has one range of the axis. */
+/* Choose the leaves of the destination that identify a piece. Until a piece is small enough, take the leaf that has the longest steps in both
+ * layouts. The leaves of an axis are taken from the most major on, so that a piece is one interval of the axis. */
 SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
   int64_t
-      /* where the next leaf of an axis begins: its digits end here; 0 means the first leaf of the axis */
+      /* the weight below which the next leaf of an axis must begin; 0 if no leaf of the axis was taken */
       end[SETT_TILE_MAX_RANK];
   int64_t bytes = plan->span / 8 * plan->to_bits + plan->span % 8 * plan->to_bits / 8, least = bytes / 256;
   unsigned char out[SETTP_RELAYOUT_LEAVES];
@@ -1027,7 +1038,7 @@ SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
     out[best] = 1;
     chunk = best_chunk;
     if (bytes / leaf->size < least) {
-      /* round count up to a multiple of best_chunk, or of the values of whole pages if these are not more than count */
+      /* round count up to a multiple of best_chunk, or of the number of values in whole pages, if that is not more than count */
       int64_t count = least / (bytes / leaf->size + 1) + 1, page = SETTP_RELAYOUT_PAGE * 8 / plan->to_bits,
               whole = best_chunk;
       if (best_step && page % best_step == 0 && page / best_step <= count / best_chunk) whole *= page / best_step;
@@ -1119,7 +1130,7 @@ SETT_PUBLIC int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_
 
 /* ---- bodies: elements and bits ----------------------------------------------------------------------------------- */
 
-/* Return up to 8 bits from bit `at` on. */
+/* Return up to 8 bits, from bit `at` on. */
 SETTP_RELAYOUT_INLINE unsigned settp_relayout_get(const unsigned char *from, int64_t at, int bits) {
   int shift = (int)(at & 7);
   unsigned value = (unsigned)from[at >> 3] >> shift;
@@ -1127,7 +1138,7 @@ SETTP_RELAYOUT_INLINE unsigned settp_relayout_get(const unsigned char *from, int
   return value & ((1u << bits) - 1);
 }
 
-/* Write bits from bit `at` on, all within one byte. */
+/* Write bits from bit `at` on; all of them must be in one byte. */
 SETTP_RELAYOUT_INLINE void settp_relayout_set(unsigned char *to, int64_t at, int bits, unsigned value) {
   int shift = (int)(at & 7);
   unsigned mask = ((1u << bits) - 1) << shift;
@@ -1160,7 +1171,7 @@ SETT_INLINE void settp_relayout_bits(unsigned char *to, int64_t to_at, const uns
   if (bits > 0) settp_relayout_set(to, to_at, (int)bits, settp_relayout_get(from, from_at, (int)bits));
 }
 
-/* Move an element of at most one byte, extended or truncated. */
+/* Move an element of at most one byte. It is extended or truncated if the sizes differ. */
 SETTP_RELAYOUT_INLINE void settp_relayout_element(const sett_relayout_plan *plan, unsigned char *to, int64_t to_at,
                                                   const unsigned char *from, int64_t from_at) {
   int width = (int)plan->from_bits;
@@ -1184,7 +1195,7 @@ SETT_INLINE void settp_relayout_fill(const sett_relayout_plan *plan, unsigned ch
   to += at * element;
   count *= element;
   if (64 % element == 0 && count >= 64) {
-    unsigned char line[128]; /* two periods, so that a line may begin anywhere in the first */
+    unsigned char line[128]; /* two periods of the fill, so that a cache line may begin anywhere in the first one */
     int64_t head = plan->streams ? (int64_t)(-(uintptr_t)to & 63) : 0;
     for (i = 0; i < 128; ++i) line[i] = plan->fill[i % element];
     settp_relayout_bytes(to, line, head);
@@ -1196,7 +1207,7 @@ SETT_INLINE void settp_relayout_fill(const sett_relayout_plan *plan, unsigned ch
   for (; bytes < count; ++bytes) to[bytes] = plan->fill[bytes % element];
 }
 
-/* Copy n elements of e bytes; strides are in bytes. */
+/* Copy n elements of e bytes. Strides are in bytes. */
 SETTP_RELAYOUT_INLINE void settp_relayout_scatter(unsigned char *to, const unsigned char *from, int64_t n,
                                                   int64_t to_step, int64_t from_step, int64_t e) {
   int64_t i;
@@ -1225,39 +1236,42 @@ SETTP_RELAYOUT_INLINE void settp_relayout_scatter(unsigned char *to, const unsig
 /* ---- bodies: a box of loops -------------------------------------------------------------------------------------- */
 
 typedef struct settp_relayout_loop {
-  int64_t n, from, to;        /* number of steps; strides in elements first, later in bytes or bits */
-  int64_t from_back, to_back; /* the last step begins earlier by these amounts, so that it overlaps the step before */
+  int64_t n, from, to;        /* number of steps; strides in elements, which later become bytes or bits */
+  int64_t from_back, to_back; /* the last step begins this much earlier, so that it overlaps the step before it */
   int64_t block,
-      start; /* if axis >= 0 there is no stride: the offset is that of start + i * block minus that of start */
+      /* if axis >= 0, the loop has no stride: the offset of step i is the difference of the offsets of start + i * block and of start */
+      start;
   int32_t axis;
 } settp_relayout_loop;
 
 enum {
   SETTP_RELAYOUT_COPY,    /* n bytes */
   SETTP_RELAYOUT_SCATTER, /* n elements of e bytes, strides from and to */
-  SETTP_RELAYOUT_ZIPS,    /* z rows of n elements, `from` apart, become one run */
-  SETTP_RELAYOUT_UNZIPS,  /* one run becomes z rows of n elements, `to` apart */
-  SETTP_RELAYOUT_TILES,   /* squares in registers */
-  SETTP_RELAYOUT_SQUARES, /* squares of whole lines, through a buffer */
-  SETTP_RELAYOUT_NARROW,  /* squares of 16 bytes */
+  SETTP_RELAYOUT_ZIPS,    /* z rows of n elements, `from` apart, are interleaved into one run */
+  SETTP_RELAYOUT_UNZIPS,  /* one run is split into z rows of n elements, `to` apart */
+  SETTP_RELAYOUT_TILES,   /* squares are transposed in registers */
+  SETTP_RELAYOUT_SQUARES, /* squares of whole cache lines are transposed through a buffer */
+  SETTP_RELAYOUT_NARROW,  /* squares with 16-byte rows are transposed */
   SETTP_RELAYOUT_BITS,    /* n bits */
-  SETTP_RELAYOUT_EACHES,  /* n elements of at most one byte, strides in bits */
-  SETTP_RELAYOUT_FILL     /* n elements */
+  SETTP_RELAYOUT_EACHES,  /* n elements of at most one byte; strides are in bits */
+  SETTP_RELAYOUT_FILL     /* n elements become the fill */
 };
 
 typedef struct settp_relayout_job {
   const sett_relayout_plan *plan;
   const unsigned char *source;
   unsigned char *destination;
-  int64_t from, to;           /* where the box begins */
-  int64_t from_unit, to_unit; /* bytes or bits of an element, for computed offsets */
+  int64_t from, to;           /* offsets of the first element of the box */
+  int64_t from_unit, to_unit; /* bytes or bits of an element, for loops with computed offsets */
   int64_t n, from_step, to_step, e;
-  int64_t from_run, to_run; /* contiguous bytes of a unit */
+  int64_t from_run, to_run; /* number of contiguous bytes of a unit on each side */
   int64_t unit;             /* bytes of a unit of copies and zips */
-  int64_t distance;         /* prefetch distance from each row of a unit in the source; 0 means no prefetch */
-  int64_t order_distance;   /* prefetch distance of the first unit, if prefetches follow the order of the source */
-  int wraps; /* 1: prefetches beyond the end of the second loop go to the first units of the third loop's next step */
-  int prefetches; /* number of places that a unit of copies and zips prefetches: 1, or one per row */
+  int64_t distance;         /* prefetch distance in bytes in each row of a unit; 0 means no prefetch */
+  /* prefetch distance in bytes of the first unit, if prefetches follow the order of the source */
+  int64_t order_distance;
+  /* 1: a prefetch beyond the end of the second loop goes to the first units of the next step of the third loop */
+  int wraps;
+  int prefetches; /* number of addresses that a unit of copies and zips prefetches: 1, or one per row */
   int kind, z, streams, loops;
   settp_relayout_loop inner[3], loop[SETTP_RELAYOUT_LOOPS];
   int64_t source_row[64], row[64];
@@ -1267,7 +1281,7 @@ SETT_INLINE void settp_relayout_drop(settp_relayout_job *job, int at) {
   for (--job->loops; at < job->loops; ++at) job->loop[at] = job->loop[at + 1];
 }
 
-/* Remove loops of one step and merge contiguous loops. */
+/* Remove loops of one step, and merge loops whose strides continue each other. */
 SETT_INLINE void settp_relayout_merge(settp_relayout_job *job) {
   int i, j;
   for (i = job->loops; i-- > 0;)
@@ -1286,7 +1300,7 @@ SETT_INLINE void settp_relayout_merge(settp_relayout_job *job) {
   }
 }
 
-/* Move elements of 1, 2 and 4 bits as bytes if whole bytes move together. */
+/* If elements of 1, 2 or 4 bits always move as whole bytes, change the job to one of bytes. */
 SETT_INLINE int settp_relayout_as_bytes(settp_relayout_job *job) {
   int64_t in_byte = 8 / job->plan->to_bits;
   int i, run = -1;
@@ -1320,7 +1334,7 @@ SETT_INLINE void settp_relayout_scale(settp_relayout_job *job, int64_t from, int
   job->to_unit = to;
 }
 
-/* Return the loop with these strides (-1 matches any), or -1. */
+/* Return the index of the loop with these strides; -1 as a stride matches any. Return -1 if there is none. */
 SETT_INLINE int settp_relayout_find(const settp_relayout_job *job, int64_t from, int64_t to) {
   int i;
   for (i = 0; i < job->loops; ++i) {
@@ -1332,8 +1346,8 @@ SETT_INLINE int settp_relayout_find(const settp_relayout_job *job, int64_t from,
   return -1;
 }
 
-/* Take `want` contiguous elements of the source (with by_to, of the destination) out of the loops and list their offsets on the other side. If they
- * do not divide evenly, the last step overlaps the step before. Return 0 if there are not enough elements. */
+/* Remove `want` contiguous elements of the source (with by_to, of the destination) from the loops, and write their offsets on the other side. If they
+ * do not divide the loops evenly, the last step overlaps the step before it. Return 0 if there are fewer elements. */
 SETT_INLINE int settp_relayout_take(settp_relayout_job *job, int by_to, int64_t want, int64_t *offset) {
   int64_t have = 1, i, k;
   offset[0] = 0;
@@ -1376,13 +1390,13 @@ SETT_INLINE int settp_relayout_squares(settp_relayout_job *job, int kind, int64_
   return 0;
 }
 
-/* Return 1 if lines one step apart share so few sets of an L1 cache (64 sets, 8 or 12 ways) that they evict each other: a loop that reads a quarter
- * of each line then misses four times. */
+/* Return 1 if cache lines that are one step apart use so few sets of an L1 cache (64 sets, 8 or 12 ways) that they evict each other. A loop that
+ * reads a quarter of each line then misses four times per line. */
 SETT_INLINE int settp_relayout_crowded(int64_t step, int64_t rows) {
   return step % SETTP_RELAYOUT_LINE == 0 && settp_relayout_gcd(step / SETTP_RELAYOUT_LINE, 64) * rows > 12 * 64;
 }
 
-/* Choose how whole bytes move. */
+/* Choose the kind of moves for a job of whole bytes. */
 SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
   int i, run = settp_relayout_find(job, job->e, job->e), a, even = 1;
   if (run >= 0) {
@@ -1446,9 +1460,9 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
   }
 }
 
-/* settp_relayout_units_NAME runs all units of the inner loops. `to` and `from` are a unit's addresses, `ahead` the address that it prefetches. Each
- * kind has its own function, in which it is constant whether a unit prefetches, so that addresses stay in registers; one common function reaches 0.9
- * of the speed. */
+/* settp_relayout_units_NAME moves all units of the inner loops. `to` and `from` are the addresses of a unit, `ahead` is the address that it
+ * prefetches. Each kind of move has its own function, in which `prefetching` is a constant, so that addresses stay in registers. One common function
+ * reached 0.9 of the speed. */
 #define SETTP_RELAYOUT_UNITS(name, prefetching, action)                                                    \
   SETT_INLINE void settp_relayout_units_##name(const settp_relayout_job *job, const unsigned char *source, \
                                                unsigned char *destination, int streams) {                  \
@@ -1472,7 +1486,7 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
           action;                                                                                          \
         }                                                                                                  \
   }
-/* The row of most tiles, with a length that the compiler knows. */
+/* Rows of 512 bytes, which most tiles have; the length is known at compile time. */
 SETTP_RELAYOUT_UNITS(lines_512, settp_relayout_prefetch(ahead, 0), settp_relayout_lines(to, from, 512))
 SETTP_RELAYOUT_UNITS(prefetched_512, settp_relayout_prefetch_512(ahead, 0, 1), settp_relayout_lines(to, from, 512))
 SETTP_RELAYOUT_UNITS(lines, settp_relayout_prefetch(ahead, part), settp_relayout_lines(to, from, n))
@@ -1524,7 +1538,7 @@ SETTP_RELAYOUT_UNITS_TILE(square_u8)
 SETTP_RELAYOUT_UNITS_TILE(square_u16)
 #endif
 
-/* Select a function by the size of an element and the number of rows of a zip. */
+/* Select a function by the size of an element and the number of rows. */
 #define SETTP_RELAYOUT_BY_SIZE(which, type) \
   (job->e == 1 ? which(type##8) : job->e == 2 ? which(type##16) : job->e == 4 ? which(type##32) : which(type##64))
 #define SETTP_RELAYOUT_2_OR_4(action, name) \
@@ -1539,11 +1553,11 @@ SETTP_RELAYOUT_UNITS_TILE(square_u16)
 #define SETTP_RELAYOUT_WHICH_TILE(name) settp_relayout_units_tile_##name
 #endif
 
-/* Run kinds whose offsets are in bits or in elements. */
+/* Move units of the kinds whose offsets are in bits or in elements. */
 SETT_INLINE void settp_relayout_odd_units(const settp_relayout_job *job, int64_t from_at, int64_t to_at) {
   const sett_relayout_plan *plan = job->plan;
   int64_t i, j, k, l;
-  /* as in settp_relayout_units_NAME */
+  /* the loops are those of settp_relayout_units_NAME */
   for (l = 0; l < job->inner[2].n; ++l, from_at += job->inner[2].from, to_at += job->inner[2].to)
     for (j = 0; j < job->inner[1].n; ++j)
       for (i = 0; i < job->inner[0].n; ++i) {
@@ -1558,7 +1572,7 @@ SETT_INLINE void settp_relayout_odd_units(const settp_relayout_job *job, int64_t
       }
 }
 
-/* Run all units of the inner loops. */
+/* Move all units of the inner loops. */
 SETT_INLINE void settp_relayout_units(const settp_relayout_job *job, int64_t from_at, int64_t to_at) {
   void (*units)(const settp_relayout_job *, const unsigned char *, unsigned char *, int) = settp_relayout_units_scatter;
   unsigned char *destination;
@@ -1595,7 +1609,7 @@ SETT_INLINE void settp_relayout_units(const settp_relayout_job *job, int64_t fro
   units(job, job->source + from_at, destination, streams);
 }
 
-/* Split a loop into an inner loop of n steps, which becomes loop `at`, and an outer loop, which becomes the last loop. */
+/* Split a loop into an inner loop of n steps, which becomes loop `at`, and an outer loop, which becomes the last one. */
 SETT_INLINE void settp_relayout_split(settp_relayout_job *job, int at, int64_t n) {
   settp_relayout_loop *inner = &job->loop[at], *outer = &job->loop[job->loops];
   int64_t over;
@@ -1611,7 +1625,7 @@ SETT_INLINE void settp_relayout_split(settp_relayout_job *job, int at, int64_t n
   ++job->loops;
 }
 
-/* Sort the loops from `first` on, so that short strides are inside. */
+/* Sort the loops from `first` on by stride, the shortest innermost. */
 SETT_INLINE void settp_relayout_sort(settp_relayout_job *job, int first, int by_to) {
   int i, j;
   for (i = first + 1; i < job->loops; ++i)
@@ -1629,10 +1643,9 @@ SETT_INLINE void settp_relayout_swap(settp_relayout_job *job, int i, int j) {
   job->loop[j] = swap;
 }
 
-/* Order the loops if adjacent units lie along one loop in the source and along another loop in the destination. With bursts, the innermost loop is a
- * burst of the longer one of these two loops. A block of the other loop is around it, then all other loops. The next burst of the longer loop is
- * prefetched. Without bursts, all loops keep the order of the source; interleaved rows are then prefetched in each row or in the order of the source.
- */
+/* Order the loops if adjacent units are adjacent along one loop in the source and along another in the destination. With bursts, the innermost loop
+ * is a burst of the longer one of these two loops, then follows a block of the other one, then all other loops; the next burst of the longer loop is
+ * prefetched. Without bursts, all loops have the order of the source; interleaved rows are prefetched row by row, or in the order of the source. */
 SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   int from, to, loops = job->loops, reads;
   int64_t wide, high;
@@ -1653,7 +1666,7 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
     }
     return;
   }
-  reads = job->loop[from].n >= job->loop[to].n; /* the longer loop runs along the source */
+  reads = job->loop[from].n >= job->loop[to].n; /* 1: the longer loop is contiguous in the source */
   wide = !reads ? SETTP_RELAYOUT_WRITE / job->to_run
                 : (job->kind == SETTP_RELAYOUT_ZIPS ? SETTP_RELAYOUT_ZIPPED : SETTP_RELAYOUT_BURST) / job->from_run;
   high = SETTP_RELAYOUT_BLOCK / (reads ? job->to_run : job->from_run);
@@ -1664,7 +1677,7 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   if (job->loops > loops && job->streams) {
     const settp_relayout_loop *low = &job->loop[0], *rest = &job->loop[1], *next = &job->loop[loops];
     int stretch = next->from == low->n * low->from && low->from == rest->n * rest->from && rest->from == job->from_run;
-    if (stretch) job->order_distance = next->from; /* these units are contiguous in the source */
+    if (stretch) job->order_distance = next->from; /* the units of this loop are contiguous in the source */
     else job->distance = next->from;
     job->prefetches = !stretch && job->kind == SETTP_RELAYOUT_ZIPS ? job->z : 1;
   }
@@ -1673,10 +1686,10 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   if (job->loop[0].n == 1) settp_relayout_drop(job, 0);
 }
 
-/* Order the loops of squares. The loops follow the source, with short strides inside, except for two kinds of squares: those of large arrays, and
- * those whose rows are at least a page apart. Of these, adjacent squares of the destination come first: two of them, or 128 rows of squares of whole
- * lines. Without bursts, squares of large arrays prefetch. If rows are at least a page apart, they prefetch in each row, otherwise the next group of
- * squares. With bursts there is no prefetch, because each row is read by the page and prefetches cost time. */
+/* Order the loops of squares. Usually they have the order of the source, with short strides inside. In large arrays, and if rows are at least a page
+ * apart, squares that are adjacent in the destination come first: two of them, or 128 rows of squares of whole cache lines. Without bursts, squares
+ * of large arrays prefetch: in each row if rows are at least a page apart, otherwise the next group of squares. With bursts nothing is prefetched,
+ * because each row is read by the page, and prefetches cost time. */
 SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   int squares = job->kind == SETTP_RELAYOUT_SQUARES, tiles = squares || job->kind == SETTP_RELAYOUT_TILES;
   int large = job->plan->streams, loops = job->loops;
@@ -1698,7 +1711,7 @@ SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   settp_relayout_sort(job, at >= 0, 0);
 }
 
-/* Run the remaining loops in their order. */
+/* Run the loops that are left, in their order. */
 SETT_INLINE void settp_relayout_walk(settp_relayout_job *job, int by_to) {
   int64_t index[SETTP_RELAYOUT_LOOPS], from_off[SETTP_RELAYOUT_LOOPS], to_off[SETTP_RELAYOUT_LOOPS];
   int64_t from = job->from, to = job->to;
@@ -1785,7 +1798,8 @@ SETT_INLINE void settp_relayout_move(settp_relayout_job *job) {
 
 SETT_INLINE void settp_relayout_pad(settp_relayout_job *job) {
   int i, run;
-  for (i = 0; i < job->loops; ++i) job->loop[i].from = job->loop[i].to; /* merge by the destination's strides only */
+  /* only the strides of the destination matter here */
+  for (i = 0; i < job->loops; ++i) job->loop[i].from = job->loop[i].to;
   settp_relayout_merge(job);
   run = settp_relayout_find(job, -1, 1);
   job->kind = SETTP_RELAYOUT_FILL;
@@ -1798,7 +1812,7 @@ SETT_INLINE void settp_relayout_pad(settp_relayout_job *job) {
 
 /* ---- bodies: pieces ---------------------------------------------------------------------------------------------- */
 
-/* Return the longest part of an axis from start on, before end, that consists of `count` whole blocks of a level. */
+/* Return the longest part of an axis, from start to at most end, that consists of `count` whole blocks of a level. */
 SETT_INLINE int settp_relayout_stretch(const sett_relayout_plan *plan, int axis, int64_t start, int64_t end,
                                        int64_t *count) {
   const settp_relayout_level *level = &plan->level[plan->axis[axis].first];
@@ -1812,7 +1826,7 @@ SETT_INLINE int settp_relayout_stretch(const sett_relayout_plan *plan, int axis,
   return k;
 }
 
-/* Move the box of indices low[axis] .. high[axis] - 1, cut into boxes of whole blocks. */
+/* Move the box of indices low[axis] to high[axis] - 1. It is cut into boxes of whole blocks. */
 SETT_INLINE void settp_relayout_box(settp_relayout_job *job, const int64_t *low, const int64_t *high, int fills) {
   const sett_relayout_plan *plan = job->plan;
   int64_t start[SETT_TILE_MAX_RANK], count[SETT_TILE_MAX_RANK];
@@ -1852,7 +1866,7 @@ SETT_INLINE void settp_relayout_box(settp_relayout_job *job, const int64_t *low,
   }
 }
 
-/* Compute the values of the destination's leaves in a piece: the first value and their number. */
+/* Compute which values the leaves of the destination have in a piece: the first value and the number of values. */
 SETT_INLINE void settp_relayout_values(const sett_relayout_plan *plan, int64_t piece, int64_t *first, int64_t *count) {
   int i;
   for (i = 0; i < plan->to.leaves; ++i) {
@@ -1868,7 +1882,7 @@ SETT_INLINE void settp_relayout_values(const sett_relayout_plan *plan, int64_t p
   }
 }
 
-/* Fill all positions of a piece. */
+/* Write the fill to all positions of a piece. */
 SETT_INLINE void settp_relayout_flood(settp_relayout_job *job, const int64_t *first, const int64_t *count) {
   const sett_relayout_plan *plan = job->plan;
   int i;
@@ -1895,7 +1909,7 @@ SETT_INLINE void settp_relayout_piece_of(settp_relayout_job *job, int64_t piece)
     low[axis] = 0;
     all[axis] = plan->axis[axis].padded > plan->axis[axis].size ? plan->axis[axis].padded : plan->axis[axis].size;
   }
-  for (i = 0; i < plan->chosen; ++i) { /* the leaves of an axis come in order, most major first */
+  for (i = 0; i < plan->chosen; ++i) { /* the leaves of an axis come in order, the most major first */
     const settp_relayout_leaf *leaf = &plan->to.leaf[plan->choice[i]];
     low[leaf->axis] += first[plan->choice[i]] * leaf->div[0];
     all[leaf->axis] = low[leaf->axis] + count[plan->choice[i]] * leaf->div[0];
@@ -1905,7 +1919,7 @@ SETT_INLINE void settp_relayout_piece_of(settp_relayout_job *job, int64_t piece)
     high[axis] = all[axis] < plan->axis[axis].size ? all[axis] : plan->axis[axis].size;
   settp_relayout_box(job, low, high, 0);
   for (axis = 0; plan->fills && plan->to.regular && axis < plan->axes; ++axis) {
-    /* the axes before this one are inside the array, this one is beyond its end, and the axes after it are anywhere */
+    /* this box: the axes before this one are inside the array, this axis is beyond its end, and the axes after it have all values */
     int64_t from = low[axis], end = high[axis];
     low[axis] = from > plan->axis[axis].size ? from : plan->axis[axis].size;
     for (i = axis; i < plan->axes; ++i) high[i] = all[i];
@@ -1917,7 +1931,7 @@ SETT_INLINE void settp_relayout_piece_of(settp_relayout_job *job, int64_t piece)
     settp_relayout_fill(plan, job->destination, plan->span, plan->positions - plan->span);
 }
 
-/* Move position by position, for layouts without common digits. */
+/* Move one position after another, for layouts without common digits. */
 SETT_INLINE void settp_relayout_slowly(settp_relayout_job *job, int64_t piece) {
   const sett_relayout_plan *plan = job->plan;
   int64_t index[SETT_TILE_MAX_RANK], p = piece * plan->chunk, end = p + plan->chunk;
