@@ -112,7 +112,7 @@ HISTORY
 #ifndef SETT_MMA_LAYOUTS_H
 #define SETT_MMA_LAYOUTS_H
 
-#define SETT_MMA_VERSION 400 /* 0.4.0: 10000 * major + 100 * minor + patch */
+#define SETT_MMA_VERSION 400 /* version 0.4.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_NESTED_LAYOUT_H
 #error "include sett_nested_layout.h before sett_mma_layouts.h"
@@ -120,7 +120,8 @@ HISTORY
 
 /* ---- the data --------------------------------------------------------------------------------------------------- */
 
-/* group, operand, dimensions, outer tile, thread tile, thread strides (three each, unused ones at the end), lanes per element */
+/* The columns are: group; operand; dimensions; outer tile, thread tile and thread strides (three numbers each, unused ones at the end); number of
+ * lanes that hold an element. */
 /* clang-format off */
 #define SETT_MMA_FRAGMENTS(X)                                                                                        \
   X(MFMA_16, LHS, "MK", 1, 1, 1,  16, 4, 1,  1, 16, 0,  1)                                                           \
@@ -180,7 +181,7 @@ HISTORY
   X(MMA_SYNC_8, ACC, "MN", 1, 1, 1,  8, 4, 1,  4, 1, 0,  1)
 /* clang-format on */
 
-/* name, group, family, IREE's code, lanes, M, N, K, blocks, types of A, B and C */
+/* The columns are: name; group; family; IREE's code; number of lanes; M, N, K; blocks; types of A, B and C. */
 /* clang-format off */
 #define SETT_MMA_INTRINSICS(X)                                                                                       \
   X(MFMA_F32_16x16x4_F32, MFMA_16, MMA, 0x1010, 64, 16, 16, 4, 1, "f32", "f32", "f32")                               \
@@ -348,10 +349,10 @@ enum {
 };
 
 typedef struct sett_mma_intrinsic {
-  const char *name; /* NULL if no instruction has that number */
+  const char *name; /* NULL if there is no instruction with this number */
   int family, group;
-  int code;          /* upstream's number */
-  int subgroup_size; /* lanes */
+  int code;          /* IREE's number of the instruction */
+  int subgroup_size; /* number of lanes */
   int m, n, k, blocks;
   const char *type[3]; /* types of A, B and C */
 } sett_mma_intrinsic;
@@ -360,16 +361,17 @@ typedef struct sett_mma_intrinsic {
 
 SETT_PUBLIC int sett_mma_find(const char *name, size_t length);
 SETT_PUBLIC sett_mma_intrinsic sett_mma_get(int intrinsic);
-/* Return the operand's layout for one subgroup. Dimensions are M,K or K,N or M,N, preceded by B if there are blocks; K is S,V for scaled
- * instructions; scales have M,S and S,N. */
+/* Return the layout of an operand for one subgroup. Its dimensions are M,K for A, K,N for B and M,N for C, with B in front if there are blocks. For
+ * scaled instructions, K is two dimensions S,V; the scales have M,S and S,N. */
 SETT_PUBLIC sett_nested_layout sett_mma_layout(int intrinsic, int operand);
-/* Return the layout with the same elements per lane and with slots in PTX's order of a fragment's values; for mma.sync only. */
+/* Return the layout that has the same elements in each lane, but with slots in the order in which PTX numbers the values of a fragment. This is
+ * possible for mma.sync only. */
 SETT_PUBLIC sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand);
 /* Return the number of lanes that hold each element, or 0 if there is no layout. */
 SETT_PUBLIC int sett_mma_lanes(int intrinsic, int operand);
-/* Return the layout of an operand in a contraction over loops. kinds has a letter b, m, n or k for each loop, bounds its extent, and subgroups the
- * number of subgroups that share it; dimension i of the operand is loop map[i]. The innermost loop of a kind is the instruction's (of k, the
- * innermost two loops are S and V). */
+/* Return the layout of an operand in a contraction over loops. For each loop, kinds has a letter b, m, n or k, bounds its number of iterations, and
+ * subgroups the number of subgroups over which it is distributed. Dimension i of the operand is loop map[i]. The innermost loop of each kind is the
+ * one of the instruction; for scaled instructions, the innermost two loops of kind k are S and V. */
 SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
@@ -430,13 +432,13 @@ SETT_PUBLIC int sett_mma_find(const char *name, size_t length) {
   return -1;
 }
 
-/* A row of the table: the layout of an operand in a group. */
+/* A row of the table: the layout of an operand in a group of instructions. */
 typedef struct settp_mma_row {
   const char *dims; /* NULL if the group has no such operand */
   int outer[3], thread[3], stride[3], lanes;
 } settp_mma_row;
 
-/* A number for the pair of group and operand. */
+/* One number for a pair of group and operand. */
 #define SETTP_MMA_KEY(group, operand) ((int)(group) * (int)SETT_MMA_OPERAND_COUNT + (int)(operand))
 
 SETT_INLINE settp_mma_row settp_mma_find_row(int group, int operand) {
@@ -469,7 +471,7 @@ SETT_INLINE int settp_mma_size(const sett_mma_intrinsic *it, char dim) {
     case 'K': return it->k;
     case 'B': return it->blocks;
     case 'S': return it->k / 32;
-    default: return 32; /* V */
+    default: return 32; /* V, the number of elements per scale */
   }
 }
 
@@ -500,7 +502,8 @@ SETT_PUBLIC sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand) {
   if (group != SETT_MMA_GROUP_MMA_SYNC && group != SETT_MMA_GROUP_MMA_SYNC_1 && group != SETT_MMA_GROUP_MMA_SYNC_8)
     return settp_nested_fail(SETT_NESTED_ERROR_PTX, SETT_NESTED_UNKNOWN, 0);
   if (operand != SETT_MMA_LHS) return layout;
-  layout.field[SETT_NESTED_BATCH][1] = layout.field[SETT_NESTED_OUTER][1]; /* batches vary more slowly than outers */
+  /* the batch digit varies more slowly than the outer digit */
+  layout.field[SETT_NESTED_BATCH][1] = layout.field[SETT_NESTED_OUTER][1];
   layout.field[SETT_NESTED_OUTER][1] = 1;
   return layout;
 }
@@ -523,12 +526,13 @@ SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, 
   for (l = 0; l < loops; ++l)
     if (kinds[l] != 'b' && kinds[l] != 'm' && kinds[l] != 'n' && kinds[l] != 'k')
       return settp_nested_fail(SETT_NESTED_ERROR_LOOPS, l, 0);
-  for (d = fragment.rank; d-- > 0;) { /* from the innermost: the next loop of its kind */
+  for (d = fragment.rank; d-- > 0;) { /* from the innermost dimension on, each takes the next loop of its kind */
     char dim = row.dims[d], kind = dim == 'M' ? 'm' : dim == 'N' ? 'n' : dim == 'B' ? 'b' : 'k';
     i = kind == 'm' ? 0 : kind == 'n' ? 1 : kind == 'b' ? 2 : 3;
     for (l = used[i] - 1; l >= 0 && kinds[l] != kind; --l) continue;
     if (l < 0) return settp_nested_fail(SETT_NESTED_ERROR_LOOPS, SETT_NESTED_UNKNOWN, 0);
-    if (dim == 'S' && operand >= SETT_MMA_LHS_SCALE) { /* a scale has no V: its loop is the second innermost k loop */
+    /* a scale has no dimension V, so S is its second innermost loop of kind k */
+    if (dim == 'S' && operand >= SETT_MMA_LHS_SCALE) {
       for (--l; l >= 0 && kinds[l] != kind; --l) continue;
       if (l < 0) return settp_nested_fail(SETT_NESTED_ERROR_LOOPS, SETT_NESTED_UNKNOWN, 0);
     }

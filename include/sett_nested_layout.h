@@ -165,7 +165,7 @@ HISTORY
 #ifndef SETT_NESTED_LAYOUT_H
 #define SETT_NESTED_LAYOUT_H
 
-#define SETT_NESTED_VERSION 400 /* 0.4.0: 10000 * major + 100 * minor + patch */
+#define SETT_NESTED_VERSION 400 /* version 0.4.0: 10000 * major + 100 * minor + patch */
 
 #if !defined(__OPENCL_VERSION__)
 #include <stddef.h>
@@ -224,21 +224,21 @@ typedef uint32_t settp_nested_u32;
 typedef int32_t settp_nested_i32;
 #endif
 
-/* One digit: ((id / divisor) mod modulus) * factor. */
+/* One digit of an offset: ((id / divisor) mod modulus) * factor. */
 typedef struct sett_nested_term {
-  settp_nested_u32 source; /* 0 is the subgroup, 1 the thread, 2 the slot */
+  settp_nested_u32 source; /* id of the digit: 0 is the subgroup, 1 the thread, 2 the slot */
   settp_nested_u32 divisor, modulus;
   settp_nested_i32 factor;
 } sett_nested_term;
 
-/* A layout prepared for a kernel by sett_nested_prepare; pass it by value. */
+/* A layout prepared for kernels by sett_nested_prepare. It is a kernel argument that is passed by value. */
 typedef struct sett_nested_plan {
-  int error;                                     /* the reason why sett_nested_prepare refused; offsets are then 0 */
-  settp_nested_u32 thread_slots;                 /* register slots of a thread */
-  sett_nested_term term[SETT_NESTED_PLAN_TERMS]; /* unused terms have divisor and modulus 1, factor 0 */
+  int error;                                     /* why sett_nested_prepare made no plan; offsets are then 0 */
+  settp_nested_u32 thread_slots;                 /* number of register slots of a thread */
+  sett_nested_term term[SETT_NESTED_PLAN_TERMS]; /* unused terms have divisor 1, modulus 1 and factor 0 */
 } sett_nested_plan;
 
-/* Return the offset of the element in a slot, in the units of the strides that the plan was made with. */
+/* Return the offset of the element in a slot, in the unit of the strides that were given to sett_nested_prepare. */
 SETTP_NESTED_DEVICE settp_nested_i32 sett_nested_offset(const sett_nested_plan plan, settp_nested_u32 subgroup,
                                                         settp_nested_u32 thread, settp_nested_u32 slot) {
   settp_nested_i32 offset = 0;
@@ -260,7 +260,8 @@ SETTP_NESTED_DEVICE settp_nested_i32 sett_nested_offset(const sett_nested_plan p
 enum { SETT_NESTED_MAX_RANK = 24 };
 enum { SETT_NESTED_UNKNOWN = -1 }; /* a count, index or dimension that does not exist */
 
-/* The seven lists, in the order of the text. The first five are also the levels of an index, most major first. */
+/* The seven lists of a layout, in the order of the text. The first five are the tiles, which are also the levels of digits of an index, the most
+ * major first. */
 #define SETT_NESTED_FIELDS(X)            \
   X(SUBGROUP, "subgroup_tile")           \
   X(BATCH, "batch_tile")                 \
@@ -277,7 +278,7 @@ enum {
   SETT_NESTED_LEVELS = 5
 };
 
-/* @ in a text stands for the wanted number; in KEY it stands for the name of the wanted key. */
+/* In a text, @ is replaced by the number that was expected; in that of KEY, by the name of the key that was expected. */
 #define SETT_NESTED_ERRORS(X)                                                                                   \
   X(OK, "no error")                                                                                             \
   X(ERROR_HEAD, "expected #iree_vector_ext.nested_layout or nested_layout")                                     \
@@ -327,139 +328,150 @@ enum {
 #undef SETTP_NESTED_ENUM
 };
 
-/* {0} has rank 0 and one element, which every thread holds. */
+/* A nested layout. {0} has rank 0 and one element, which every thread holds. */
 typedef struct sett_nested_layout {
   int error;      /* SETT_NESTED_OK or an error code */
-  int64_t column; /* column of the error in a text, from 1; 0 if there was no text */
-  int64_t wanted; /* the number in the error's text */
+  int64_t column; /* column of the error in the text, counted from 1; 0 if there was no text */
+  int64_t wanted; /* the number that replaces @ in the text of the error */
   int32_t dim;    /* the dimension of the error, or -1 */
   int32_t rank;
-  uint32_t incomplete; /* bit d: dimension d has stride 0 with a tile above 1, so some elements have no owner */
-  int64_t field[SETT_NESTED_FIELD_COUNT][SETT_NESTED_MAX_RANK]; /* field[SETT_NESTED_THREAD][d], .. */
+  /* bit d: dimension d has stride 0 although its tile is larger than 1, so some elements have no owner */
+  uint32_t incomplete;
+  /* one list per field: field[SETT_NESTED_THREAD][d] and so on */
+  int64_t field[SETT_NESTED_FIELD_COUNT][SETT_NESTED_MAX_RANK];
 } sett_nested_layout;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* Make a layout from seven arrays of `rank` numbers, in the order of the text, and check it. NULL stands for ones in a tile and zeros in strides. */
+/* Make a layout from seven arrays of `rank` numbers, in the order of the text, and check it. A NULL array means ones in a tile, and zeros in strides.
+ */
 SETT_PUBLIC sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]);
-/* Return the layout with canonical strides, or the first rule that it breaks. All functions that make a layout call this. */
+/* Return the layout with canonical strides, or an error that names the first rule that it breaks. All functions that make layouts call this one. */
 SETT_PUBLIC sett_nested_layout sett_nested_check(const sett_nested_layout *layout);
-/* Return the layout if a machine with these numbers (subgroups per workgroup, threads per subgroup) gives an owner to every element that has an owner
- * in the layout. Otherwise return the reason why it does not. Thread ids run through the workgroup, so a layout with one subgroup may use all of
- * them. If threads of a layout with several subgroups exceed one subgroup, they must be aligned with subgroups; ERROR_WIDE refuses the others,
- * including some machines that would work. */
+/* Return the layout if every element that has an owner in it also has one on a machine with these numbers of subgroups per workgroup and of threads
+ * per subgroup. Otherwise return the reason. Thread ids count all threads of the workgroup, so a layout with one subgroup may use all of them. If a
+ * layout has several subgroups and its thread ids exceed the threads of one, the thread digits must be aligned with subgroups. ERROR_WIDE refuses all
+ * others, although some of these machines would be large enough. */
 SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
                                               int64_t subgroup_size);
 
-/* Parse the whole text. */
+/* Parse the whole text as a layout. */
 SETT_PUBLIC sett_nested_layout sett_nested_parse(const char *text, size_t length);
-/* Write the canonical text and a NUL, cut to capacity. Return the number of bytes of the whole text without the NUL. */
+/* Write the canonical text and a zero byte, cut to capacity bytes. Return the length of the whole text without the zero byte. */
 SETT_PUBLIC size_t sett_nested_print(const sett_nested_layout *layout, char *out, size_t capacity);
-/* Write the text of the layout's error with its dimension and number, "dimension 1: expected ..", in the same manner. */
+/* Write the text of the layout's error with its dimension and number, such as "dimension 1: expected ..". capacity and the result are as in
+ * sett_nested_print. */
 SETT_PUBLIC size_t sett_nested_explain(const sett_nested_layout *layout, char *out, size_t capacity);
-SETT_PUBLIC const char *sett_nested_message(int error);        /* the text without the dimension and the number */
-SETT_PUBLIC const char *sett_nested_field_name(int64_t field); /* "thread_tile" */
+/* Return the text of an error without dimension and number. */
+SETT_PUBLIC const char *sett_nested_message(int error);
+SETT_PUBLIC const char *sett_nested_field_name(int64_t field); /* Return the name of a list, such as "thread_tile". */
 
-/* Write a shape, in elements, and return the number of entries (0 for a failed layout). */
-/* rank entries: the vector */
+/* The next functions write a shape in elements and return its number of entries, which is 0 for a failed layout. */
+/* rank entries: the whole vector */
 SETT_PUBLIC int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape);
-/* 3 rank entries: batch.., outer.., element.. */
+/* 3 * rank entries: the tiles batch.., outer.., element.. */
 SETT_PUBLIC int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape);
 /* rank entries: batch * outer * element */
 SETT_PUBLIC int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape);
-SETT_PUBLIC int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape); /* 5 rank: all tiles */
-/* 5 entries: the tiles of dim */
+SETT_PUBLIC int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape); /* 5 * rank entries: all tiles */
+/* 5 entries: the tiles of dimension dim */
 SETT_PUBLIC int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape);
 
-SETT_PUBLIC int64_t sett_nested_elements(const sett_nested_layout *layout); /* number of elements of the whole vector */
-SETT_PUBLIC int64_t sett_nested_slots(const sett_nested_layout *layout);    /* number of slots of one thread */
-/* The period of the ids: ids that differ by a multiple of it hold the same elements. */
+/* Return the number of elements of the whole vector. */
+SETT_PUBLIC int64_t sett_nested_elements(const sett_nested_layout *layout);
+/* Return the number of register slots of a thread. */
+SETT_PUBLIC int64_t sett_nested_slots(const sett_nested_layout *layout);
+/* Return the period of the subgroup ids; sett_nested_threads returns that of the thread ids. Ids that differ by a multiple of the period hold the
+ * same elements. */
 SETT_PUBLIC int64_t sett_nested_subgroups(const sett_nested_layout *layout);
 SETT_PUBLIC int64_t sett_nested_threads(const sett_nested_layout *layout);
-/* Return the number of owners, in one period, of each element that has an owner; SETT_NESTED_UNKNOWN if it does not fit in 64 bits. */
+/* Return the number of owners in one period that each element with an owner has. Return SETT_NESTED_UNKNOWN if it does not fit in 64 bits. */
 SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout);
-/* Return the number of elements that the threads of a machine hold together. Its subgroup ids are below `subgroups`, its thread ids below `threads`.
- * No thread of the machine computes the remaining elements. */
+/* Return the number of different elements that all threads of a machine hold. Its subgroup ids are less than `subgroups`, its thread ids less than
+ * `threads`. No thread of the machine computes the other elements. */
 SETT_PUBLIC int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
 
 SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b);
-/* Say whether each (subgroup, thread) holds the same elements under both layouts, however they are factored: batch 4 and element 4 of one thread are
- * the same. Layouts of different shapes are different. */
+/* The answer of a comparison: yes if each (subgroup, thread) holds the same elements in both layouts. Tiles may differ: batch 4 and element 4 of one
+ * thread hold the same elements. Layouts of vectors with different shapes are different. */
 typedef struct sett_nested_answer {
-  int yes, no;    /* 1 if proved */
-  int same_slots; /* 1 if yes holds with the same slots */
-  int error;      /* reason if neither is proved: the error of a failed layout, or ERROR_MACHINE */
+  int yes, no;    /* 1 if the answer is proved */
+  int same_slots; /* 1 if the answer is yes and all elements have the same slots, too */
+  int error;      /* if yes and no are 0: the error of a failed layout, or ERROR_MACHINE */
 } sett_nested_answer;
 SETT_PUBLIC sett_nested_answer sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b);
-/* Say the same for a machine, where subgroup = thread / subgroup_size: a layout of 64 threads may equal a layout of 2 subgroups of 32. All threads
- * are visited, at most 2^20. */
+/* Compare two layouts on a machine, where subgroup = thread / subgroup_size. So a layout of 64 threads may be equal to one of 2 subgroups of 32. All
+ * threads are visited; there may be at most 2^20. */
 SETT_PUBLIC sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b,
                                                    int64_t subgroups, int64_t subgroup_size);
-/* Return the layout, or the reason why a value of this type cannot have it. A dimension of -1 is dynamic and fits. A tensor (vector 0) needs only the
- * rank, because elements beyond the tensor are masked or padded later. */
+/* Return the layout, or the reason why a value of this type cannot have it. A dimension of -1 is dynamic and always fits. For a tensor (vector = 0),
+ * only the rank must match, because elements beyond its end are masked or padded later. */
 SETT_PUBLIC sett_nested_layout sett_nested_fits(const sett_nested_layout *layout, int rank, const int64_t *dims,
                                                 int is_vector);
 
-/* Return 1 and write the digits of the ids in each dimension. Return 0 and write -1s for a failed layout or a negative id. */
+/* Write the digits of the two ids in each dimension and return 1. For a failed layout or a negative id, write -1s and return 0. */
 SETT_PUBLIC int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s,
                                     int64_t *t);
-/* Return 1 and write the index of the element in a slot. Return 0 and write -1s for a failed layout, a slot that does not exist, or a negative id.
- * Ids wrap by the formula. */
+/* Write the index of the element in a slot and return 1. For a failed layout, a slot that does not exist, or a negative id, write -1s and return 0.
+ * Ids may exceed the period. */
 SETT_PUBLIC int sett_nested_element(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t slot,
                                     int64_t *index);
-/* Return 1 and write owner number `which`, counted from 0 in ascending order of subgroup, then thread. Return 0 and write -1s if there is no such
- * owner in one period, or for an index outside the vector or a failed layout. All owners: for (w = 0; sett_nested_owner(&layout, index, w, &subgroup,
- * &thread, &slot); ++w) .. */
+/* Write owner number `which` of an element and return 1. Owners are counted from 0, by ascending subgroup, then thread. If one period has no such owner,
+ * or for an index outside the vector or a failed layout, write -1s and return 0. To visit all owners:
+ *     for (w = 0; sett_nested_owner(&layout, index, w, &subgroup, &thread, &slot); ++w) .. */
 SETT_PUBLIC int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which,
                                   int64_t *subgroup, int64_t *thread, int64_t *slot);
-/* Return the number of triples (subgroup, thread, slot) in one period of the ids, subgroups * threads * slots, or SETT_NESTED_UNKNOWN if it does not
- * fit in 64 bits. */
+/* Return the number of triples (subgroup, thread, slot) in one period of the ids, or SETT_NESTED_UNKNOWN if it does not fit in 64 bits. */
 SETT_PUBLIC int64_t sett_nested_all_slots(const sett_nested_layout *layout);
-/* Write tables with all answers of element and owner for one period of the ids. A slot has the number (subgroup * threads + thread) * slots + slot,
- * an element its row-major number. element[slot number] is the element in the slot. owner[element] is the smallest slot number that holds it, or -1.
- * next[slot number] is the next larger slot number that holds the same element, or -1. All owners: for (s = owner[e]; s >= 0; s = next[s]) .. element
- * and next have sett_nested_all_slots entries, owner has sett_nested_elements. A table that is NULL is not written; next needs owner. Return 0, or
- * write nothing and return the error of a failed or too large layout. */
+/* Write tables with the element of every slot and the owners of every element, for one period of the ids. The number of a slot is
+ * (subgroup * threads + thread) * slots + slot; the number of an element is row-major.
+ *     element[slot number]   the element in this slot
+ *     owner[element]         the smallest number of a slot that holds the element, or -1
+ *     next[slot number]      the next larger number of a slot that holds the same element, or -1
+ * To visit all owners of e: for (s = owner[e]; s >= 0; s = next[s]) ..
+ * element and next have sett_nested_all_slots entries, owner has sett_nested_elements. A table that is NULL is not written; next needs owner.
+ * Return 0. For a layout that is failed or too large, write nothing and return the error. */
 SETT_PUBLIC int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next);
-/* Return the number of indices in dimension dim that (subgroup, thread) holds and that are below bound, of batch * outer * element. They are the
- * first in the order (batch, outer, element), so a mask of that bound is a mask of the returned bound within the thread. (IREE's create_mask gives 0
- * to every thread after the thread that the bound cuts.) */
+/* Return the number of those indices of dimension dim that (subgroup, thread) holds and that are less than bound. They are the first ones in the
+ * order (batch, outer, element), so a mask with this bound is, within the thread, a mask with the returned bound. (IREE's create_mask gives 0 to all
+ * threads after the one in which the bound lies.) */
 SETT_PUBLIC int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread,
                                       int64_t bound);
 
-/* Permute: dimension i of the result is dimension permutation[i]. */
+/* Permute the dimensions: dimension i of the result is dimension permutation[i]. */
 SETT_PUBLIC sett_nested_layout sett_nested_permute(const sett_nested_layout *layout, const int32_t *permutation);
 /* Remove the marked dimensions. */
 SETT_PUBLIC sett_nested_layout sett_nested_project(const sett_nested_layout *layout, const unsigned char *dropped);
-/* Dimension i of the result is dimension map[i], or has size 1 if map[i] is -1. A dimension may be left out. It may be repeated only if neither
- * threads nor subgroups share it, because the strides would overlap. */
+/* Dimension i of the result is dimension map[i]; if map[i] is -1, it has size 1. Dimensions may be missing in map. A dimension may occur twice only
+ * if it is not distributed over threads or subgroups, because the strides would overlap. */
 SETT_PUBLIC sett_nested_layout sett_nested_apply(const sett_nested_layout *layout, int count, const int32_t *map);
-/* Return the layout of a value with indices result[0], .. (loop numbers). Operand i has the layout layouts[i], and its dimension d is indexed by loop
- * maps[i][d] (-1: none). The function refuses if operands disagree on a loop or no operand has it. Loop numbers are below 24. */
+/* Return the layout of a value with the indices result[0], result[1], .., which are loop numbers. Operand i has the layout layouts[i]; its dimension
+ * d is indexed by loop maps[i][d], or by none if that is -1. The function refuses if operands disagree on a loop, or if no operand has it. Loop
+ * numbers are less than 24. */
 SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts,
                                                      const int32_t *const *maps, int rank, const int32_t *result);
-/* Return the same distribution of elements, by row-major numbers, for another shape. Slots keep their order if each can keep its level (batch, outer,
- * element); otherwise they are renumbered. A refusal means that no nested layout of that shape has this ownership. */
+/* Return the layout for another shape in which every thread holds the same elements, by row-major number. Slots keep their order if each digit can
+ * keep its level (batch, outer, element); otherwise they are renumbered. If the function refuses, no nested layout of that shape has these owners. */
 SETT_PUBLIC sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape);
 
-/* Repeat a fragment over a larger problem. Loop l has bounds[l] iterations and is shared by subgroups[l] subgroups, whose numbers are row-major over
- * all loops. Dimension d of the fragment lies in loop place[d]; other loops have no tile. Dimension i of the result is loop map[i], with batch =
- * ceil(ceil(bound / subgroups) / size in the fragment). */
+/* Repeat a fragment over a larger problem. Loop l has bounds[l] iterations and is distributed over subgroups[l] subgroups, which are numbered
+ * row-major over all loops. Dimension d of the fragment belongs to loop place[d]; loops without such a dimension have no tile. Dimension i of the
+ * result is loop map[i], and its batch tile is ceil(ceil(bound / subgroups) / size in the fragment). */
 SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
-/* Distribute dimensions by counts: dimension d has the subgroup count subgroups[subgroup_map[d]] and the lane count lanes[lane_map[d]], with strides
- * row-major over all counts of a list, element_tile elements[d] (0 means 1), and the number of batches that bounds[d] needs. */
+/* How dimensions are distributed: dimension d is divided among subgroups[subgroup_map[d]] subgroups and lanes[lane_map[d]] lanes. Strides are
+ * row-major over all counts of a list. The element tile is elements[d], where 0 means 1, and the batch tile is what bounds[d] needs. */
 typedef struct sett_nested_counts {
   int count;            /* number of counts in the list */
-  const int64_t *value; /* number of subgroups or lanes that share each dimension */
-  const int32_t *map;   /* entry of the list for each dimension */
+  const int64_t *value; /* numbers of subgroups or lanes */
+  const int32_t *map;   /* for each dimension, the index of its count in the list */
 } sett_nested_counts;
 SETT_PUBLIC sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
                                                  sett_nested_counts lanes, const int64_t *elements);
 
-/* Return the plan of offset = sum of strides[d] * index[d]; NULL means the row-major strides of the vector. ids are the largest subgroup and thread
- * numbers; they and every offset must fit in 32 bits. */
+/* Return the plan of offset = sum of strides[d] * index[d]. NULL means the row-major strides of the vector. ids has the largest subgroup id and the
+ * largest thread id. The ids and all offsets must fit in 32 bits. */
 SETT_PUBLIC sett_nested_plan sett_nested_prepare(const sett_nested_layout *layout, const int64_t *strides);
 
 #if defined(SETTP_LINK_SEPARATE) && defined(SETT_PREFIX)
@@ -496,7 +508,7 @@ SETT_INLINE sett_nested_layout settp_nested_fail(int error, int dim, int64_t wan
   return layout;
 }
 
-/* Return a layout of ones with that rank. */
+/* Return a layout of this rank in which all tiles are 1. */
 SETT_INLINE sett_nested_layout settp_nested_ones(int rank) {
   sett_nested_layout layout = settp_nested_zero();
   int i, d;
@@ -513,7 +525,7 @@ SETT_INLINE int64_t settp_nested_size(const sett_nested_layout *layout, int dim)
   return size;
 }
 
-/* Return the increment of the index for one step of a digit of that level. */
+/* Return the difference of the index between two adjacent values of a digit of this level. */
 SETT_INLINE int64_t settp_nested_weight(const sett_nested_layout *layout, int level, int d) {
   int64_t weight = 1;
   int i;
@@ -521,7 +533,7 @@ SETT_INLINE int64_t settp_nested_weight(const sett_nested_layout *layout, int le
   return weight;
 }
 
-#endif /* not on a device */
+#endif /* end of the functions that a device does not have */
 #endif
 
 #if !defined(__OPENCL_VERSION__) && !defined(SETTP_NESTED_BODIES) && \
@@ -530,14 +542,14 @@ SETT_INLINE int64_t settp_nested_weight(const sett_nested_layout *layout, int le
 
 /* ---- bodies: small things --------------------------------------------------------------------------------------- */
 
-/* Multiply *a by b, both positive; return 0 on overflow. */
+/* Multiply *a by b; both are positive. Return 0 on overflow. */
 SETT_INLINE int settp_nested_times(int64_t *a, int64_t b) {
   if (*a > INT64_MAX / b) return 0;
   *a *= b;
   return 1;
 }
 
-/* The digits in an id, by stride. gap is the number of ids below a digit that have the same digits. */
+/* The digits of an id, sorted by stride. gap is the number of consecutive ids, below a digit, in which the lower digits do not change. */
 typedef struct settp_nested_ids {
   int count;
   int dim[SETT_NESTED_MAX_RANK];
@@ -545,7 +557,8 @@ typedef struct settp_nested_ids {
   int64_t period;
 } settp_nested_ids;
 
-/* Write the basis of a level, SETT_NESTED_SUBGROUP or SETT_NESTED_THREAD. Return 0, or an error with its dimension and the wanted number. */
+/* Write the digits of the ids of a level, SETT_NESTED_SUBGROUP or SETT_NESTED_THREAD. Return 0, or an error with its dimension and the number that
+ * was expected. */
 SETT_INLINE int settp_nested_basis(const sett_nested_layout *layout, int level, settp_nested_ids *ids, int *dim,
                                    int64_t *wanted) {
   const int64_t *tile = layout->field[level];
@@ -577,7 +590,7 @@ SETT_INLINE int settp_nested_basis(const sett_nested_layout *layout, int level, 
   return 0;
 }
 
-/* Return the same for a layout that was checked. */
+/* The same for a layout that was already checked. */
 SETT_INLINE settp_nested_ids settp_nested_verified(const sett_nested_layout *layout, int level) {
   settp_nested_ids ids;
   int64_t wanted;
@@ -586,7 +599,7 @@ SETT_INLINE settp_nested_ids settp_nested_verified(const sett_nested_layout *lay
   return ids;
 }
 
-/* Make strides canonical and find the first broken rule; field is the list that breaks it. */
+/* Make strides canonical, and find the first rule that the layout breaks. field receives the list that breaks it. */
 SETT_INLINE sett_nested_layout settp_nested_verify(sett_nested_layout layout, int *field) {
   settp_nested_ids ids;
   int64_t product = 1, wanted = 0;
@@ -645,8 +658,8 @@ SETT_INLINE int settp_nested_machine(int64_t subgroups, int64_t subgroup_size) {
   return subgroups > 0 && subgroup_size > 0 && subgroups <= SETTP_NESTED_MACHINE_MAX / subgroup_size;
 }
 
-/* Refuse if some digits of ids do not occur among the available ids; otherwise the error is 0. The last tuple of digits to occur is that of the
- * greatest digits, at the sum of (size - 1) * stride. */
+/* Set an error if some combination of digits does not occur among the available ids. The combination that occurs last is that of the largest digits;
+ * its first id is the sum of (size - 1) * stride. */
 SETT_INLINE sett_nested_layout settp_nested_enough(const settp_nested_ids *ids, int64_t available, int error) {
   int64_t need = 1;
   int i;
@@ -672,8 +685,10 @@ SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, 
   refused = settp_nested_enough(&s, subgroups, SETT_NESTED_ERROR_SUBGROUPS);
   if (!refused.error) refused = settp_nested_enough(&t, threads, SETT_NESTED_ERROR_THREADS);
   if (refused.error) return refused;
-  if (t.period <= subgroup_size || s.count == 0) return *layout; /* each subgroup has all thread digits */
-  while (i < s.count || j < t.count) { /* merge both into one basis, in threads of the workgroup */
+  /* each subgroup has all combinations of thread digits */
+  if (t.period <= subgroup_size || s.count == 0) return *layout;
+  /* merge the digits of subgroups and threads into one list, as digits of the thread's number in the workgroup */
+  while (i < s.count || j < t.count) {
     int subgroup = j == t.count || (i < s.count && s.stride[i] * subgroup_size <= t.stride[j]);
     int64_t stride = subgroup ? s.stride[i] * subgroup_size : t.stride[j], size = subgroup ? s.size[i] : t.size[j];
     int dim = subgroup ? s.dim[i++] : t.dim[j++];
@@ -714,7 +729,7 @@ typedef struct settp_nested_lexer {
   size_t error_at;
 } settp_nested_lexer;
 
-/* Skip blanks and comments; return the next character, or 0 at the end. */
+/* Skip blanks and comments. Return the next character, or 0 at the end. */
 SETT_INLINE char settp_nested_peek(settp_nested_lexer *lexer) {
   while (lexer->at < lexer->length) {
     char c = lexer->text[lexer->at];
@@ -747,7 +762,7 @@ SETT_INLINE int settp_nested_want(settp_nested_lexer *lexer, char c, int error) 
   return settp_nested_take(lexer, c) || settp_nested_stop(lexer, error);
 }
 
-/* Match a whole word: the next character must not continue a name. */
+/* Match a whole word: the next character must not be one of a name. */
 SETT_INLINE int settp_nested_word(settp_nested_lexer *lexer, const char *word) {
   size_t i;
   char c;
@@ -828,7 +843,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_parse(const char *text, size_t length
   }
   settp_nested_want(&lexer, '>', SETT_NESTED_ERROR_CLOSE);
   if (!lexer.error && settp_nested_peek(&lexer)) settp_nested_stop(&lexer, SETT_NESTED_ERROR_END);
-  /* the text has a NUL before its end */
+  /* the text has a zero byte before its end */
   if (!lexer.error && lexer.at < length) settp_nested_stop(&lexer, SETT_NESTED_ERROR_END);
   if (lexer.error) {
     layout = settp_nested_fail(lexer.error, SETT_NESTED_UNKNOWN, wanted);
@@ -983,7 +998,7 @@ SETT_PUBLIC int64_t sett_nested_threads(const sett_nested_layout *layout) {
   return settp_nested_verified(layout, SETT_NESTED_THREAD).period;
 }
 
-/* Return the number of ids of one period that have the same digits. */
+/* Return the number of ids in one period that have the same digits. */
 SETT_INLINE int64_t settp_nested_gaps(const settp_nested_ids *ids) {
   int64_t product = 1;
   int i;
@@ -1002,7 +1017,8 @@ SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout) {
   return product;
 }
 
-/* Return the number of digit tuples that occur in ids below n: from the major digit down, a smaller digit leaves all digits below it free. */
+/* Return the number of combinations of digits that occur in the ids less than n. From the most major digit down: below a digit that is smaller than
+ * that of n, all combinations occur. */
 SETT_INLINE int64_t settp_nested_seen(const settp_nested_ids *ids, int64_t n) {
   int64_t below = 1, seen = 0;
   int i;
@@ -1035,7 +1051,7 @@ SETT_INLINE int64_t settp_nested_digit(const sett_nested_layout *layout, int lev
   return stride == 0 ? 0 : id / stride % layout->field[level][d];
 }
 
-/* Return the first index of dimension d that (subgroup, thread) holds, with all own digits 0. */
+/* Return the smallest index of dimension d that (subgroup, thread) holds, where the digits of batch, outer and element are 0. */
 SETT_INLINE int64_t settp_nested_first(const sett_nested_layout *layout, int d, int64_t subgroup, int64_t thread) {
   int64_t s = settp_nested_digit(layout, SETT_NESTED_SUBGROUP, d, subgroup);
   int64_t t = settp_nested_digit(layout, SETT_NESTED_THREAD, d, thread);
@@ -1071,7 +1087,7 @@ SETT_PUBLIC int sett_nested_element(const sett_nested_layout *layout, int64_t su
   return 1;
 }
 
-/* Return the id with the digits of index and copy number `which`, counted from the smallest. */
+/* Return the id that has the digits of index, with copy number `which`, counted from the smallest id. */
 SETT_INLINE int64_t settp_nested_id(const sett_nested_layout *layout, int level, const settp_nested_ids *ids,
                                     const int64_t *index, int64_t which) {
   int64_t id = 0;
@@ -1100,7 +1116,7 @@ SETT_PUBLIC int sett_nested_owner(const sett_nested_layout *layout, const int64_
   if (which < 0 || which / copies >= settp_nested_gaps(&s)) return 0;
   of_subgroup = settp_nested_id(layout, SETT_NESTED_SUBGROUP, &s, index, which / copies);
   of_thread = settp_nested_id(layout, SETT_NESTED_THREAD, &t, index, which % copies);
-  for (d = 0; d < layout->rank; ++d) { /* a digit above 0 with stride 0 */
+  for (d = 0; d < layout->rank; ++d) { /* a digit above 0 has stride 0, so this element has no owner */
     int64_t first = settp_nested_first(layout, d, of_subgroup, of_thread);
     int64_t weight = settp_nested_weight(layout, SETT_NESTED_SUBGROUP, d),
             element = layout->field[SETT_NESTED_ELEMENT][d];
@@ -1143,7 +1159,8 @@ SETT_PUBLIC int sett_nested_index(const sett_nested_layout *layout, int64_t *ele
   each = sett_nested_slots(layout);
   threads = sett_nested_threads(layout);
   for (number = 0; owner && number < sett_nested_elements(layout); ++number) owner[number] = SETT_NESTED_UNKNOWN;
-  for (held = count; held-- > 0;) { /* largest first, so that the smallest remains */
+  /* from the largest slot number to the smallest, so that the smallest remains in owner */
+  for (held = count; held-- > 0;) {
     sett_nested_element(layout, held / each / threads, held / each % threads, held % each, index);
     for (d = 0, number = 0; d < layout->rank; ++d) number = number * settp_nested_size(layout, d) + index[d];
     if (element) element[held] = number;
@@ -1160,7 +1177,8 @@ SETT_PUBLIC int64_t sett_nested_bound(const sett_nested_layout *layout, int dim,
   element = layout->field[SETT_NESTED_ELEMENT][dim];
   step = element * layout->field[SETT_NESTED_THREAD][dim];
   runs = layout->field[SETT_NESTED_BATCH][dim] * layout->field[SETT_NESTED_OUTER][dim];
-  left = settp_nested_first(layout, dim, subgroup, thread); /* runs of element indices, one step apart, start here */
+  /* the first of the runs of adjacent indices that the thread holds, one for each combination of batch and outer */
+  left = settp_nested_first(layout, dim, subgroup, thread);
   if (bound <= left) return 0;
   left = bound - left;
   count = left / step;
@@ -1180,7 +1198,8 @@ SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested
   return 1;
 }
 
-/* Write the indices that a thread holds in a dimension, relative to the first: a number of runs, their length, and their period. */
+/* Write the indices that a thread holds in a dimension, relative to the first one, as runs of adjacent indices: their number, their length, and the
+ * distance of their beginnings. */
 SETT_INLINE void settp_nested_runs(const sett_nested_layout *layout, int d, int64_t runs[3]) {
   int64_t element = layout->field[SETT_NESTED_ELEMENT][d], thread = layout->field[SETT_NESTED_THREAD][d];
   int64_t count = settp_nested_own(layout, d) / element;
@@ -1190,7 +1209,7 @@ SETT_INLINE void settp_nested_runs(const sett_nested_layout *layout, int d, int6
   runs[2] = whole ? 1 : count;
 }
 
-/* Return 1 if the vectors and the runs of all dimensions are equal. */
+/* Return 1 if the shapes of the vectors, and the runs in all dimensions, are equal. */
 SETT_INLINE int settp_nested_alike(const sett_nested_layout *a, const sett_nested_layout *b) {
   int64_t of_a[3], of_b[3];
   int d;
@@ -1205,16 +1224,16 @@ SETT_INLINE int settp_nested_alike(const sett_nested_layout *a, const sett_neste
   return 1;
 }
 
-/* Return 1 if the digit is the same function of the id. A digit that is not always 0 determines its stride and tile. The weight of its step is then
- * equal as well, because both layouts have the same size and the same runs. */
+/* Return 1 if a digit is the same function of the id in both layouts. A digit that is not always 0 determines its stride and its tile. Its weight is
+ * then equal, too, because both layouts have the same size and the same runs. */
 SETT_INLINE int settp_nested_same_digit(const sett_nested_layout *a, const sett_nested_layout *b, int level, int d) {
   int stride = level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE;
   if (a->field[stride][d] != b->field[stride][d]) return 0;
   return a->field[stride][d] == 0 || a->field[level][d] == b->field[level][d];
 }
 
-/* The digits of a slot number, minor first: size, dimension, and increment of the index. Contiguous digits are merged, so equal functions of the slot
- * have equal lists. */
+/* The digits of a slot number, the most minor first: size, dimension, and difference of the index between adjacent values. Digits that continue each
+ * other are merged, so two functions of the slot are equal only if their lists are. */
 typedef struct settp_nested_steps {
   int count, dim[3 * SETT_NESTED_MAX_RANK];
   int64_t size[3 * SETT_NESTED_MAX_RANK], weight[3 * SETT_NESTED_MAX_RANK];
@@ -1237,7 +1256,7 @@ SETT_INLINE void settp_nested_list_steps(const sett_nested_layout *layout, settp
   steps->count = n;
 }
 
-/* Return 1 if equal slots hold elements at equal distances from the first index. */
+/* Return 1 if every slot has the same distance from the thread's first index in both layouts. */
 SETT_INLINE int settp_nested_same_slots(const sett_nested_layout *a, const sett_nested_layout *b) {
   settp_nested_steps of_a, of_b;
   int i;
@@ -1365,9 +1384,10 @@ SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_neste
   return sett_nested_check(&layout);
 }
 
-/* Reshaping: a row-major number is one list of digits: own (batch, outer, element), of subgroups, of threads, and fixed digits (stride 0). Two
- * contiguous neighbours of one kind can be merged, and a digit can be split at any divisor. The list is cut at the new dimensions, and each part must
- * have the order subgroup, own, thread, own. */
+/* To reshape a layout, its row-major element numbers are written as one list of digits. A digit is held in slots (batch, outer, element), or belongs
+ * to subgroups or threads, or is fixed (stride 0). Two adjacent digits of the same kind can be merged if their strides continue each other, and a
+ * digit can be split at any divisor. The list is then cut at the new dimensions. The part for each dimension must have the order subgroup, slots,
+ * thread, slots. */
 enum { SETTP_NESTED_OWN, SETTP_NESTED_OF_SUBGROUP, SETTP_NESTED_OF_THREAD, SETTP_NESTED_FIXED };
 
 typedef struct settp_nested_part {
@@ -1377,8 +1397,8 @@ typedef struct settp_nested_part {
 
 enum { SETTP_NESTED_PARTS = (int)SETT_NESTED_LEVELS * (int)SETT_NESTED_MAX_RANK };
 
-/* Write the digits of size 2 or more to `part`, minor first, and return their number. Neighbours of one level whose strides follow each other are
- * merged; with loose, neighbours of different levels are merged too. */
+/* Write the digits of size 2 or more to `part`, the most minor first, and return their number. Adjacent digits of one level are merged if their
+ * strides continue each other. With loose, digits of different levels are merged, too. */
 SETT_INLINE int settp_nested_list(const sett_nested_layout *layout, int loose, settp_nested_part *part) {
   int d, level, count = 0;
   for (d = layout->rank; d-- > 0;)
@@ -1405,14 +1425,14 @@ SETT_INLINE int settp_nested_list(const sett_nested_layout *layout, int loose, s
   return count;
 }
 
-/* Put the digits of one dimension, minor first, into its five tiles; return 0 if they do not fit. */
+/* Put the digits of one dimension, the most minor first, into its five tiles. Return 0 if that is not possible. */
 SETT_INLINE int settp_nested_place(sett_nested_layout *layout, int d, const settp_nested_part *part, int count) {
   int i, thread = -1, subgroup = -1, level = SETT_NESTED_ELEMENT;
   for (i = 0; i < count; ++i) {
     if (part[i].kind == SETTP_NESTED_OF_THREAD && thread >= 0) return 0;
     if (part[i].kind == SETTP_NESTED_OF_THREAD) thread = i;
   }
-  for (i = 0; i < count; ++i) { /* a fixed digit goes to the subgroups or the threads, whichever has room */
+  for (i = 0; i < count; ++i) { /* a fixed digit becomes one of subgroups or of threads, where there is none yet */
     int last = i == count - 1;
     if (part[i].kind == SETTP_NESTED_OF_SUBGROUP && !last) return 0;
     if (part[i].kind == SETTP_NESTED_OF_SUBGROUP) subgroup = i;
@@ -1428,7 +1448,7 @@ SETT_INLINE int settp_nested_place(sett_nested_layout *layout, int d, const sett
       if (i == thread) level = SETT_NESTED_OUTER;
       continue;
     }
-    /* below the threads there is only the element tile */
+    /* below the thread's digit, only an element digit is possible */
     if (i > thread && part[i].level < level) level = part[i].level;
     layout->field[level][d] *= part[i].size;
   }
@@ -1520,7 +1540,7 @@ SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fr
   return sett_nested_check(&layout);
 }
 
-/* Set the counts and row-major strides of a list in a layout at a level. */
+/* Set the counts of a list, and their row-major strides, as those of a level of a layout. */
 SETT_INLINE sett_nested_layout settp_nested_share(sett_nested_layout layout, int level,
                                                   const sett_nested_counts *counts) {
   int64_t stride, before;
@@ -1562,15 +1582,15 @@ SETT_PUBLIC sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds
 typedef struct settp_nested_terms {
   sett_nested_plan plan;
   int count;
-  int64_t low, high; /* range of the sum of the terms */
+  int64_t low, high; /* the smallest and largest value of the sum of all terms */
 } settp_nested_terms;
 
-/* Append a digit unless it is always 0; a digit that is contiguous with the last one is merged. */
+/* Append a digit, unless it is always 0. A digit that continues the last one is merged with it. */
 SETT_INLINE void settp_nested_term(settp_nested_terms *terms, unsigned source, int64_t divisor, int64_t modulus,
                                    int64_t factor) {
   sett_nested_term *term = terms->plan.term + terms->count - 1;
   if (terms->plan.error || modulus == 1 || factor == 0) return;
-  terms->plan.error = SETT_NESTED_ERROR_PLAN; /* until the plan is shown to fit */
+  terms->plan.error = SETT_NESTED_ERROR_PLAN; /* this error stays until the plan is shown to fit */
   if (divisor > UINT32_MAX || modulus > INT32_MAX || factor > INT32_MAX || factor < INT32_MIN) return;
   *(factor > 0 ? &terms->high : &terms->low) += (modulus - 1) * factor;
   if (terms->high > INT32_MAX || terms->low < INT32_MIN) return;
